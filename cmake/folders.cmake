@@ -1,0 +1,39 @@
+# Helpers that turn a source folder into a library or a test executable.
+
+add_library(dvm_options INTERFACE)
+target_include_directories(dvm_options INTERFACE ${PROJECT_SOURCE_DIR}/cpp)
+# -ffp-contract=off: no FMA across operations the user wrote (DESIGN, numerics).
+target_compile_options(dvm_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Werror
+                                             -ffp-contract=off)
+if(DVM_SANITIZE)
+  target_compile_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE} -fno-omit-frame-pointer
+                                               -fno-sanitize-recover=all)
+  target_link_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE})
+endif()
+
+# dvm_folder(NAME USES a b ...): library dvm_NAME from every .cpp in this folder.
+function(dvm_folder name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(dvm_${name} STATIC ${sources})
+  target_link_libraries(dvm_${name} PUBLIC dvm_options)
+  foreach(dep IN LISTS ARG_USES)
+    target_link_libraries(dvm_${name} PUBLIC dvm_${dep})
+  endforeach()
+endfunction()
+
+# dvm_test(NAME LABEL USES a b ...): one GoogleTest executable from every .cpp in a test folder.
+function(dvm_test name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
+  target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
+  foreach(dep IN LISTS ARG_USES)
+    target_link_libraries(test_${name} PRIVATE dvm_${dep})
+  endforeach()
+  gtest_discover_tests(test_${name} PROPERTIES LABELS ${name} DISCOVERY_TIMEOUT 60)
+endfunction()
