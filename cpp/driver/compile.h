@@ -1,0 +1,47 @@
+// The pipeline: Graph -> Plan, as one readable list of named passes (compile.cpp). Timing, printing
+// and verifying between passes happen here and nowhere else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/region.h"
+#include "runtime/plan.h"
+#include "vm/target.h"
+
+namespace dvm::driver {
+
+enum class Numerics : uint8_t { widened, strict };  // fp16 computed in f32, or rounded at each op
+
+struct Options {
+  std::string target = "cpu";
+  Numerics numerics = Numerics::widened;  // sim targets are strict by nature
+  bool verify = true;                     // run the verifiers between passes
+};
+
+struct PassRecord {
+  std::string name;
+  int64_t nanoseconds;
+  std::string text;  // what the pass produced
+};
+
+struct Compilation {
+  core::Graph graph;  // as captured
+  runtime::Plan plan;
+  std::vector<core::Decision> decisions;
+  std::vector<PassRecord> passes;
+};
+Compilation compile(core::Graph graph, const Options& options);
+
+// The targets, by name of targets.def; created once per process. Throws UnsupportedError.
+vm::Target& target(std::string_view name);
+
+// One pass on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
+// Graph passes: graph text -> graph text; "fuse": graph -> regions; "plan": graph -> plan;
+// "tile"/"encode" (options: target and concrete sizes): graph -> tiling / bytecode of each region.
+std::string run_pass(std::string_view pass, std::string_view options, std::string_view input);
+std::vector<std::string> pass_names();
+
+}  // namespace dvm::driver

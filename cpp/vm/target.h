@@ -1,0 +1,41 @@
+// What the tiler, the encoder and the verifier know of a target (rows of targets.def), and the
+// interface a target implements to run Programs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "vm/program.h"
+
+namespace dvm::vm {
+
+enum class TargetKind : uint8_t { cpu, ascend };
+
+struct TargetTraits {
+  std::string_view name;
+  uint8_t id;
+  TargetKind kind;
+  int32_t cores;
+  int64_t local_bytes, reserve_bytes;
+  int32_t align;
+  bool streams, flags;
+  int64_t tile_overhead;
+  int64_t tile_cap, row_cap;
+};
+
+std::span<const TargetTraits> all_targets();
+const TargetTraits* find_target(std::string_view name);  // nullptr when unknown
+const TargetTraits* find_target(uint8_t id);
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual const TargetTraits& traits() const = 0;
+  // Runs every tile. globals[k] is the base address of global operand k. The Program must have
+  // passed verify() or come straight from the encoder. Thread-safe.
+  virtual void run(const Program& program, std::span<std::byte* const> globals) = 0;
+};
+
+}  // namespace dvm::vm
