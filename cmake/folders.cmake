@@ -5,21 +5,27 @@ target_include_directories(dvm_options INTERFACE ${PROJECT_SOURCE_DIR}/cpp)
 # -ffp-contract=off: no FMA across operations the user wrote (DESIGN, numerics).
 target_compile_options(dvm_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Werror
                                              -ffp-contract=off)
+target_compile_definitions(dvm_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 if(DVM_SANITIZE)
   target_compile_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all)
   target_link_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE})
 endif()
 
-# dvm_folder(NAME USES a b ...): library dvm_NAME from every .cpp in this folder.
+# dvm_folder(NAME USES a b ... LIBRARIES x y ...): library dvm_NAME from every .cpp in this folder,
+# on top of the folders it uses and of outside libraries that only its own .cpp files include.
+# A folder that has headers alone is a library without object code.
 function(dvm_folder name)
-  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
+  list(TRANSFORM ARG_USES PREPEND dvm_)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  add_library(dvm_${name} STATIC ${sources})
-  target_link_libraries(dvm_${name} PUBLIC dvm_options)
-  foreach(dep IN LISTS ARG_USES)
-    target_link_libraries(dvm_${name} PUBLIC dvm_${dep})
-  endforeach()
+  if(sources)
+    add_library(dvm_${name} STATIC ${sources})
+    target_link_libraries(dvm_${name} PUBLIC dvm_options ${ARG_USES} PRIVATE ${ARG_LIBRARIES})
+  else()
+    add_library(dvm_${name} INTERFACE)
+    target_link_libraries(dvm_${name} INTERFACE dvm_options ${ARG_USES})
+  endif()
 endfunction()
 
 # dvm_test(NAME LABEL USES a b ...): one GoogleTest executable from every .cpp in a test folder.

@@ -1,0 +1,67 @@
+# The commands of the README. Each installs what it lacks (scripts/bootstrap.sh for apt, .venv for
+# PyPI), builds what changed, and runs. Steps whose result lives in .venv leave a stamp there, so
+# that removing .venv forgets them and nothing is built twice.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+export PYTHON ?= python3.11
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PRESET ?= debug# of the C++ tests: debug, release, asan or tsan
+venv := .venv/bin
+pip := $(venv)/pip install --quiet
+
+# Folders are listed too: their time stamp moves when a file goes away.
+sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
+  -name __pycache__ -prune -o ! -name '*.so' -print)
+
+.PHONY: help demo test bench lint size wheel clean
+help: ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+demo: .venv/installed ## build dvm and run examples/demo.py
+	$(venv)/python examples/demo.py
+
+test: .venv/installed .venv/extra-test | apt-test ## build everything, run the C++ and the Python tests
+	cmake --preset $(PRESET) --log-level=WARNING
+	cmake --build --preset $(PRESET)
+	ctest --preset $(PRESET)
+	$(venv)/pytest -n auto
+
+bench: .venv/installed | apt-bench ## run the C++ benchmarks, optimised
+	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
+	cmake --build --preset release
+	for bench in build/release/benchmarks/cpp/bench_*; do "$$bench"; done
+
+lint: .venv/extra-test .venv/extra-dev | apt-test apt-lint ## check format, style and types
+	PATH="$(venv):$$PATH" scripts/lint.sh
+
+size: ## lines per folder
+	@$(PYTHON) tools/sz.py
+
+wheel: .venv/extra-build ## build the wheel into dist/
+	$(venv)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	ls dist
+
+clean: ## remove everything that was built
+	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: apt-build apt-test apt-bench apt-lint
+apt-build apt-test apt-bench apt-lint: apt-%:
+	@scripts/bootstrap.sh $*
+
+.venv/created: | apt-build
+	$(PYTHON) -m venv --clear .venv
+	touch $@
+
+# extra-build, extra-test, extra-dev: the requirements under that name in pyproject.toml.
+.venv/extra-%: pyproject.toml tools/requirements.py .venv/created
+	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
+	touch $@
+
+# Without isolation the CMake build folder build/{wheel_tag} is kept, so a rebuild is incremental.
+.venv/installed: $(sources) .venv/extra-build .venv/extra-run
+	$(pip) --no-build-isolation --no-deps --force-reinstall .
+	touch $@

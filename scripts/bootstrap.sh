@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what the given groups (build test bench lint) need from apt, and only what is missing:
+# each requirement is probed first, so a machine that has it all needs neither apt nor root.
+set -euo pipefail
+python=${PYTHON:-python3.11}
+missing=()
+
+# need PACKAGE PROBE...: PACKAGE is missing unless the probe succeeds.
+need() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+program() { command -v "$1"; }
+header() { g++ -E -x c++ -include "$1" /dev/null; }
+python_has() { "$python" -c "$1"; }
+
+for group in "$@"; do
+  case $group in
+    build)
+      need g++ program g++
+      need cmake program cmake
+      need ninja-build program ninja
+      need libspdlog-dev header spdlog/version.h
+      need libfmt-dev header fmt/core.h
+      need python3.11 program "$python"
+      need python3.11-venv python_has 'import ensurepip'
+      need python3.11-dev python_has \
+        'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")'
+      ;;
+    test) need libgtest-dev header gtest/gtest_prod.h ;;
+    bench) need libbenchmark-dev header benchmark/benchmark.h ;;
+    lint)
+      need clang-format program clang-format
+      need clang-tidy program clang-tidy
+      ;;
+    *)
+      echo "bootstrap: unknown group '$group' (build, test, bench, lint)" >&2
+      exit 2
+      ;;
+  esac
+done
+
+[ ${#missing[@]} -gt 0 ] || exit 0
+if ! command -v apt-get >/dev/null; then
+  echo "bootstrap: missing on this machine: ${missing[*]} (Debian names)" >&2
+  echo "bootstrap: there is no apt-get here; please install their equivalents and try again" >&2
+  exit 1
+fi
+root=()
+if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
+echo "bootstrap: installing ${missing[*]}"
+"${root[@]}" apt-get update -qq
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -qq -y --no-install-recommends "${missing[@]}" </dev/null
