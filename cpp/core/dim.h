@@ -15,8 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace dvm::core {
@@ -31,7 +29,7 @@ inline constexpr int64_t kDimMax = int64_t{1} << 62;
 // Dims beyond these are poisoned: they bound the cost of every operation on hostile input.
 inline constexpr int kDimMaxDepth = 48;   // nesting of atoms
 inline constexpr int kDimMaxDegree = 32;  // of one product
-inline constexpr int kDimMaxSize = 4096;  // factors of the fully written expression
+inline constexpr int kDimMaxSize = 1024;  // factors of the fully written expression
 
 // A size that is known only at run time. 0 and 1 are excluded only where lo says so.
 struct Symbol {
@@ -145,29 +143,19 @@ class DimContext : public std::enable_shared_from_this<DimContext> {
   // FormatError (text_syntax) naming the column.
   Dim parse(std::string_view text);
 
-  // For builders of Dims inside core: interns a sum given in any order, an atom as given.
+  // For builders of Dims inside core: a sum of terms in any order (their factors in canonical
+  // order), and an atom that no rule of its kind simplifies.
   Dim sum(std::vector<DimTerm> terms);
   Dim atom(DimKind kind, Dim lhs, Dim rhs);
 
  private:
+  struct Tables;
   DimContext();
-  struct NodeHash {
-    using is_transparent = void;
-    size_t operator()(const DimNode& node) const;
-    size_t operator()(const DimAtom& atom) const;
-  };
-  struct NodeEqual {
-    using is_transparent = void;
-    bool operator()(const DimNode& a, const DimNode& b) const;
-    bool operator()(const DimAtom& a, const DimAtom& b) const;
-  };
   Dim intern(std::vector<DimTerm> terms, bool overflow);
 
-  std::unordered_set<DimNode, NodeHash, NodeEqual> nodes_;
-  std::unordered_set<DimAtom, NodeHash, NodeEqual> atoms_;
+  std::unique_ptr<Tables> tables_;
   std::deque<Symbol> symbols_;
   std::vector<Dim> symbol_dims_;
-  std::unordered_map<std::string, int> symbol_of_name_;
 };
 
 // "s0*s1 + 2*s0 - 1", "floordiv(s0 + 3, 4)", "bcast(s0, s1)", "overflow". Depends on the structure
@@ -181,8 +169,21 @@ std::optional<int64_t> evaluate(Dim dim, std::span<const int64_t> symbol_values)
 // Indices of the symbols that occur anywhere in it, ascending.
 std::vector<int> symbols_of(Dim dim);
 
-// The canonical order of expressions: <0, 0, >0. 0 only for the same expression.
+// The canonical order of expressions and of products (graded lexicographic, the greater product
+// first): <0, 0, >0. 0 only for the same one.
 int compare(Dim a, Dim b);
+int compare_products(std::span<const DimFactor> a, std::span<const DimFactor> b);
+
+// What is left of `whole` once `part` is divided out; none where it does not divide.
+std::optional<std::vector<DimFactor>> divide_product(std::span<const DimFactor> whole,
+                                                     std::span<const DimFactor> part);
+
+// The binary function of that kind (floordiv, mod, max, min or bcast).
+Dim apply(DimKind kind, Dim lhs, Dim rhs);
+
+// The polynomial with f(atom) in place of each of its atoms; operands of atoms are f's business.
+template <class F>
+Dim map_atoms(Dim dim, F&& f);
 
 // The quotient and remainder of polynomial division by the leading term of b (exact identity
 // a == q*b + r); q is 0 where nothing divides.
@@ -190,5 +191,20 @@ struct DimQuotient {
   Dim quotient, remainder;
 };
 DimQuotient divide(Dim a, Dim b);
+
+template <class F>
+Dim map_atoms(Dim dim, F&& f) {
+  if (dim.is_overflow()) return dim;
+  Dim result = dim.context().constant(0);
+  for (const DimTerm& term : dim.terms()) {
+    Dim product = dim.context().constant(term.coefficient);
+    for (const DimFactor& factor : term.factors) {
+      const Dim value = f(*factor.atom);
+      for (int i = 0; i < factor.exponent; ++i) product = product * value;
+    }
+    result = result + product;
+  }
+  return result;
+}
 
 }  // namespace dvm::core
