@@ -35,8 +35,8 @@ bench: .venv/installed | apt-bench ## run the C++ benchmarks, optimised
 	cmake --build --preset release
 	for bench in build/release/benchmarks/cpp/bench_*; do "$$bench"; done
 
-lint: .venv/extra-test .venv/extra-dev | apt-test apt-lint ## check format, style and types
-	PATH="$(venv):$$PATH" scripts/lint.sh
+lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-lint ## check format, style and types
+	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh
 
 size: ## lines per folder
 	@$(PYTHON) tools/sz.py

@@ -1,0 +1,32 @@
+"""What every Python test shares: reproducible property tests and a fresh interpreter."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import settings
+
+# A shared machine has no steady clock, so a slow example is no failure. CI draws the same examples
+# every time; at a desk new ones are welcome, and a failing one is kept in .hypothesis.
+settings.register_profile("desk", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+@pytest.fixture
+def run_python() -> Callable[[str], str]:
+    """Return a function that runs source text in a fresh interpreter and returns what it printed.
+
+    The new process sees the installed package alone (-I: no PYTHONPATH, no current folder); it
+    raises CalledProcessError when the text fails.
+    """
+
+    def run(source: str) -> str:
+        command = [sys.executable, "-I", "-c", source]
+        return subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, timeout=60
+        ).stdout
+
+    return run

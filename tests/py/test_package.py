@@ -1,0 +1,32 @@
+"""The package as it is installed: its version, its types, and what importing it costs."""
+
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import dvm
+
+
+def test_version_is_the_installed_one() -> None:
+    assert dvm.__version__ == metadata.version("dvm")
+
+
+def test_numpy_is_the_only_runtime_dependency() -> None:
+    required = [line for line in metadata.requires("dvm") or [] if "extra ==" not in line]
+    assert required == ["numpy>=2"]
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(dvm.__file__).parent / "py.typed").is_file()
+
+
+def test_import_brings_in_numpy_and_nothing_heavier(run_python: Callable[[str], str]) -> None:
+    # The interpreter's own start-up and numpy's modules are the baseline. The standard library is
+    # free to change, but what dvm adds to it is listed here and nowhere else.
+    added = run_python(
+        "import sys, numpy\n"
+        "before = set(sys.modules)\n"
+        "import dvm\n"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))\n"
+    )
+    assert set(added.split()) <= {"dvm"}
