@@ -1,10 +1,11 @@
 // A Program: position-independent bytecode for one target, as one block of 64-bit words:
 //   header | grid | globals | scalars | streams | code
-// Program is a view; the words live in an arena (hot path) or a vector (files, tests).
-// Layouts of instructions: vm/isa.def.
+// Program is a view; the words live in an arena (hot path) or a vector (files, tests). Layouts of
+// instructions: vm/isa.def. Writing one: vm/program_builder.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,47 +21,62 @@ using core::kMaxRank;
 using core::Scalar;
 
 enum class Insn : uint8_t {
-#define DVM_INSN(name, format, pipe, operands, slope, head, synopsis) name,
+#define DVM_INSN(name, format, pipe, operands, dtypes, result, slope, head, synopsis) name,
 #include "vm/isa.def"
 #undef DVM_INSN
 };
+inline constexpr int kInsnCount = 0
+#define DVM_INSN(name, format, pipe, operands, dtypes, result, slope, head, synopsis) +1
+#include "vm/isa.def"
+#undef DVM_INSN
+    ;
+
 enum class Format : uint8_t {
-  load,
-  view_load,
-  store,
-  view_store,
-  unary,
-  binary,
-  select,
-  cast,
-  compare,
-  broadcast,
-  reduce
+#define DVM_FORMAT(name, operands, extents, notation) name,
+#include "vm/formats.def"
+#undef DVM_FORMAT
 };
+enum class ExtentKind : uint8_t { linear, view, triple };
+struct FormatInfo {
+  std::string_view name;
+  int operands;  // destination included
+  ExtentKind extents;
+  std::string_view notation;
+};
+const FormatInfo& info(Format format);
+
 enum class Pipe : uint8_t { load, simd, store };
+inline constexpr int kPipeCount = 3;
+std::string_view to_string(Pipe pipe);
+
 enum class Compare : uint8_t {
 #define DVM_COMPARE(name, op, numpy) name,
 #include "core/compare.def"
 #undef DVM_COMPARE
 };
+std::string_view to_string(Compare compare);
+std::optional<Compare> compare_from_text(std::string_view text);
+
 // aux of reduce instructions: which of the two chunk rules of core/sum_order.h holds.
 enum class ReduceOrder : uint8_t { lanes, sequential };
+std::string_view to_string(ReduceOrder order);
+
+enum class DTypeSet : uint8_t { any, numeric, floating };
+bool contains(DTypeSet set, DType dtype);
 
 struct InsnInfo {
   std::string_view name;
   Format format;
   Pipe pipe;
   bool scalar_operands;
+  DTypeSet dtypes;
+  bool boolean_result;
   int operands;  // destination included
   float slope, head;
   std::string_view synopsis;
 };
 const InsnInfo& info(Insn insn);
-inline constexpr int kInsnCount = 0
-#define DVM_INSN(name, format, pipe, operands, slope, head, synopsis) +1
-#include "vm/isa.def"
-#undef DVM_INSN
-    ;
+std::optional<Insn> insn_from_text(std::string_view name);
 
 enum class Mode : uint8_t { slot, stream, scalar };
 struct Operand {
@@ -71,6 +87,7 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
+constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
 
 struct Sync {
   uint8_t set = 0;  // 1 set after, 0 wait before the instruction
@@ -83,24 +100,45 @@ static_assert(sizeof(Sync) == 8);
 
 enum class Split : uint8_t { none, m, size, n };
 
+struct ViewDim {
+  int64_t extent, stride;  // elements, bytes
+  bool operator==(const ViewDim&) const = default;
+};
+
+struct Extents {
+  int64_t m = 1, size = 1, n = 1;
+};
+
 // The fixed part of every instruction; operands, view dims and syncs follow it in memory.
+// Accessors assume a verified Program.
 struct Instruction {
-  Insn insn;
-  uint8_t words;  // whole length
-  DType dtype;    // of the destination (compare: of the sources)
-  uint8_t aux;    // cast: source dtype; compare: ordering; reduce: order; views: dim count
-  uint8_t syncs;
-  uint8_t split;
-  uint16_t zero;
-  uint32_t m, size, n, tail;
+  Insn insn = Insn::copy;
+  uint8_t words = 0;         // whole length
+  DType dtype = DType::f32;  // see column `result` of isa.def
+  uint8_t aux = 0;           // cast: source dtype; compare: ordering; reduce: order; views: dims
+  uint8_t syncs = 0;
+  uint8_t split = 0;  // Split; views: 1 + the split dim
+  uint16_t zero = 0;
+  uint32_t m = 1, size = 1, n = 1, tail = 0;
 
   const Operand* operands() const { return reinterpret_cast<const Operand*>(this + 1); }
+  int operand_count() const { return info(insn).operands; }
+  bool is_view() const { return info(info(insn).format).extents == ExtentKind::view; }
+  std::span<const ViewDim> view_dims() const {
+    return {reinterpret_cast<const ViewDim*>(operands() + operand_count()),
+            is_view() ? size_t{aux} : 0};
+  }
+  // Waits first, then sets.
+  std::span<const Sync> sync_list() const {
+    return {reinterpret_cast<const Sync*>(view_dims().data() + view_dims().size()), syncs};
+  }
 };
 static_assert(sizeof(Instruction) == 24);
 
-struct ViewDim {
-  int64_t extent, stride;  // elements, bytes
-};
+// What an instruction touches, in a body or in a tail tile; operand 0 is the destination.
+Extents extents(const Instruction& insn, bool tail);
+DType operand_dtype(const Instruction& insn, int operand);
+int64_t operand_elements(const Instruction& insn, int operand, bool tail);
 
 // One way through global memory: address(tile) = base[global] + offset + coord . stride.
 // In memory: global, offset, then grid_rank strides, all int64.
@@ -111,10 +149,10 @@ struct Stream {
 
 // A tensor operand of the Program. Every byte it may touch lies in [low, high) from its base.
 struct Global {
-  int64_t low, high;
-  DType dtype;
-  uint8_t written;
-  uint8_t zero[6];
+  int64_t low = 0, high = 0;
+  DType dtype = DType::f32;
+  uint8_t written = 0;
+  uint8_t zero[6] = {};
 };
 static_assert(sizeof(Global) == 24);
 
@@ -124,6 +162,16 @@ enum class KernelType : uint8_t { vector };
 // set once per core before the first tile and waited for after the last.
 enum LoopFlag : uint8_t { simd_to_load = 1, store_to_simd = 2, store_to_load = 4 };
 
+struct LoopFlagInfo {
+  LoopFlag flag;
+  Pipe src, dst;
+};
+inline constexpr LoopFlagInfo kLoopFlags[] = {
+    {simd_to_load, Pipe::simd, Pipe::load},
+    {store_to_simd, Pipe::store, Pipe::simd},
+    {store_to_load, Pipe::store, Pipe::load},
+};
+
 struct Header {
   uint32_t magic;
   uint16_t version;
@@ -131,7 +179,7 @@ struct Header {
   KernelType kernel_type;
   uint32_t words;  // whole Program
   uint32_t code_words;
-  uint32_t tile_count, block_dim, body_tile, tail_tile_diff;
+  uint32_t tile_count, block_dim, body_tile, tail_tile_diff;  // see Schedule
   uint32_t local_bytes;  // local memory in use, reserve included
   uint16_t globals, streams, scalars;
   uint8_t grid_rank, loop_flags;
@@ -139,9 +187,19 @@ struct Header {
 };
 static_assert(sizeof(Header) == 48);
 
+// Who runs which tiles (Algorithm 2): core `id` of block_dim takes body_tile tiles from
+// body_tile * id on; the last one takes tail_tile_diff fewer.
+struct Schedule {
+  uint32_t body_tile, block_dim, tail_tile_diff;
+};
+Schedule schedule(int64_t tile_count, int64_t cores);
+
 inline constexpr uint32_t kMagic = 0x424d5644;  // "DVMB"
 inline constexpr uint16_t kVersion = 1;
 inline constexpr int kEventIds = 8;
+inline constexpr int kMaxProgramGlobals = 64;
+inline constexpr int kMaxStreams = 128;
+inline constexpr int kMaxScalars = 256;
 
 // Read access; assumes a verified Program.
 class Program {
@@ -152,12 +210,19 @@ class Program {
   std::span<const uint64_t> words() const { return words_; }
   std::span<const int64_t> grid() const;  // tiles per grid dimension, outermost first
   std::span<const Global> globals() const;
-  std::span<const Scalar> scalars()
-      const;  // bits of the using instruction's dtype, low bytes first
+  // Bits of the using instruction's dtype, low bytes first, the rest zero.
+  std::span<const Scalar> scalars() const;
   const Stream& stream(int index) const;
+  std::span<const int64_t> strides(const Stream& stream) const {
+    return {stream.strides(), header().grid_rank};
+  }
   std::span<const uint64_t> code() const;
 
  private:
+  template <typename T>
+  const T* at(size_t word) const {
+    return reinterpret_cast<const T*>(words_.data() + word);
+  }
   std::span<const uint64_t> words_;
 };
 
@@ -168,5 +233,8 @@ void verify(std::span<const uint64_t> words);
 // Text in the manner of paper Fig. 6, and back. assemble(disassemble(p)) has the same words.
 std::string disassemble(const Program& program);
 std::vector<uint64_t> assemble(std::string_view text);  // throws FormatError; result is verified
+
+// docs/isa.md: every instruction, dtype by dtype, and the targets.
+std::string isa_markdown();
 
 }  // namespace dvm::vm

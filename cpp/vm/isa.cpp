@@ -1,0 +1,137 @@
+// The tables behind isa.def and formats.def, and what follows from an instruction's fixed part.
+#include <array>
+
+#include "vm/program.h"
+
+namespace dvm::vm {
+
+namespace {
+
+constexpr std::array kFormats = {
+#define DVM_FORMAT(name, operands, extents, notation) \
+  FormatInfo{#name, operands, ExtentKind::extents, notation},
+#include "vm/formats.def"
+#undef DVM_FORMAT
+};
+
+// A function, because column names of isa.def are macro parameters below.
+constexpr int count_operands(Format format) {
+  return kFormats[static_cast<size_t>(format)].operands;
+}
+
+// Column values of isa.def, read as names of these namespaces.
+namespace operands_column {
+constexpr bool none = false, scalar = true;
+}
+namespace result_column {
+constexpr bool same = false, boolean = true;
+}
+
+constexpr std::array kInsns = {
+#define DVM_INSN(name, format, pipe, operands, dtypes, result, slope, head, synopsis) \
+  InsnInfo{#name,                                                                     \
+           Format::format,                                                            \
+           Pipe::pipe,                                                                \
+           operands_column::operands,                                                 \
+           DTypeSet::dtypes,                                                          \
+           result_column::result,                                                     \
+           count_operands(Format::format),                                            \
+           slope,                                                                     \
+           head,                                                                      \
+           synopsis},
+#include "vm/isa.def"
+#undef DVM_INSN
+};
+static_assert(kInsns.size() == kInsnCount);
+
+constexpr std::array kPipes = {std::string_view("load"), std::string_view("simd"),
+                               std::string_view("store")};
+static_assert(kPipes.size() == kPipeCount);
+
+constexpr std::array kCompares = {
+#define DVM_COMPARE(name, op, numpy) std::string_view(#name),
+#include "core/compare.def"
+#undef DVM_COMPARE
+};
+
+}  // namespace
+
+const FormatInfo& info(Format format) { return kFormats[static_cast<size_t>(format)]; }
+const InsnInfo& info(Insn insn) { return kInsns[static_cast<size_t>(insn)]; }
+
+std::optional<Insn> insn_from_text(std::string_view name) {
+  for (size_t i = 0; i < kInsns.size(); ++i) {
+    if (kInsns[i].name == name) return static_cast<Insn>(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Pipe pipe) { return kPipes[static_cast<size_t>(pipe)]; }
+std::string_view to_string(Compare compare) { return kCompares[static_cast<size_t>(compare)]; }
+std::string_view to_string(ReduceOrder order) {
+  return order == ReduceOrder::lanes ? "lanes" : "sequential";
+}
+
+std::optional<Compare> compare_from_text(std::string_view text) {
+  for (size_t i = 0; i < kCompares.size(); ++i) {
+    if (kCompares[i] == text) return static_cast<Compare>(i);
+  }
+  return std::nullopt;
+}
+
+bool contains(DTypeSet set, DType dtype) {
+  switch (set) {
+    case DTypeSet::any:
+      return true;
+    case DTypeSet::numeric:
+      return core::info(dtype).kind != core::Kind::boolean;
+    case DTypeSet::floating:
+      return core::is_floating(dtype);
+  }
+  return false;
+}
+
+Extents extents(const Instruction& insn, bool tail) {
+  Extents result{insn.m, insn.size, insn.n};
+  if (!tail || insn.split == 0) return result;
+  if (insn.is_view()) {
+    result.size = 1;
+    const auto dims = insn.view_dims();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      result.size *= d + 1 == insn.split ? insn.tail : dims[d].extent;
+    }
+    return result;
+  }
+  switch (static_cast<Split>(insn.split)) {
+    case Split::m:
+      result.m = insn.tail;
+      break;
+    case Split::size:
+      result.size = insn.tail;
+      break;
+    case Split::n:
+      result.n = insn.tail;
+      break;
+    case Split::none:
+      break;
+  }
+  return result;
+}
+
+DType operand_dtype(const Instruction& insn, int operand) {
+  const InsnInfo& row = info(insn.insn);
+  if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
+  if (row.format == Format::cast) return static_cast<DType>(insn.aux);
+  if (row.format == Format::select && operand == 1) return DType::boolean;
+  return insn.dtype;
+}
+
+int64_t operand_elements(const Instruction& insn, int operand, bool tail) {
+  const Extents e = extents(insn, tail);
+  const Format format = info(insn.insn).format;
+  const bool is_short =
+      (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);
+  return is_short ? e.m * e.n : e.m * e.size * e.n;
+}
+
+}  // namespace dvm::vm
