@@ -52,4 +52,5 @@ if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
 echo "bootstrap: installing ${missing[*]}"
 "${root[@]}" apt-get update -qq
 "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -qq -y --no-install-recommends "${missing[@]}" </dev/null
+  apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "${missing[@]}" \
+  </dev/null >/dev/null

@@ -1,10 +1,17 @@
 """The package as it is installed: its version, its types, and what importing it costs."""
 
+import re
+import subprocess
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 import dvm
+
+PACKAGE = Path(dvm.__file__).parent
+EXTENSIONS = sorted(PACKAGE.glob("*.so"))
 
 
 def test_version_is_the_installed_one() -> None:
@@ -17,7 +24,7 @@ def test_numpy_is_the_only_runtime_dependency() -> None:
 
 
 def test_the_package_says_that_it_is_typed() -> None:
-    assert (Path(dvm.__file__).parent / "py.typed").is_file()
+    assert (PACKAGE / "py.typed").is_file()
 
 
 def test_import_brings_in_numpy_and_nothing_heavier(run_python: Callable[[str], str]) -> None:
@@ -30,3 +37,19 @@ def test_import_brings_in_numpy_and_nothing_heavier(run_python: Callable[[str], 
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))\n"
     )
     assert set(added.split()) <= {"dvm"}
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda path: path.name)
+def test_extension_needs_nothing_but_the_c_library(extension: Path) -> None:
+    dynamic = subprocess.check_output(["readelf", "--dynamic", extension], text=True)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    assert "libc.so.6" in needed
+    assert needed <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda path: path.name)
+def test_extension_exports_its_init_function_alone(extension: Path) -> None:
+    exported = subprocess.check_output(
+        ["nm", "--dynamic", "--defined-only", "--format=just-symbols", extension], text=True
+    )
+    assert exported.split() == ["PyInit__dvm"]
