@@ -54,6 +54,11 @@ enum class Compare : uint8_t {
 #include "core/compare.def"
 #undef DVM_COMPARE
 };
+inline constexpr int kCompareCount = 0
+#define DVM_COMPARE(name, op, numpy) +1
+#include "core/compare.def"
+#undef DVM_COMPARE
+    ;
 std::string_view to_string(Compare compare);
 std::optional<Compare> compare_from_text(std::string_view text);
 
@@ -172,6 +177,9 @@ inline constexpr LoopFlagInfo kLoopFlags[] = {
     {store_to_load, Pipe::store, Pipe::load},
 };
 
+inline constexpr int64_t kMaxTiles = INT32_MAX;
+inline constexpr int64_t kMaxTileElements = INT32_MAX;
+
 struct Header {
   uint32_t magic;
   uint16_t version;
@@ -217,6 +225,10 @@ class Program {
     return {stream.strides(), header().grid_rank};
   }
   std::span<const uint64_t> code() const;
+  // Whether a tile is the last along the last grid dimension: instructions use their tail extents.
+  bool is_tail(int64_t tile) const {
+    return header().grid_rank != 0 && (tile + 1) % grid().back() == 0;
+  }
 
  private:
   template <typename T>

@@ -26,8 +26,8 @@ ProgramBuilder::ProgramBuilder(const TargetTraits& target, std::span<uint64_t> w
   if (grid.size() > kMaxRank) too_large("grid dimensions", kMaxRank);
   for (int64_t tiles : grid) {
     if (tiles < 1 || __builtin_mul_overflow(tile_count_, tiles, &tile_count_) ||
-        tile_count_ > std::numeric_limits<int32_t>::max()) {
-      too_large("tiles", std::numeric_limits<int32_t>::max());
+        tile_count_ > kMaxTiles) {
+      too_large("tiles", kMaxTiles);
     }
   }
   take(sizeof(Header) / kWord);

@@ -1,0 +1,227 @@
+// The operands of an instruction: modes, slots, streams, and how they overlap.
+#include <algorithm>
+
+#include "core/error.h"
+#include "vm/verify_tile.h"
+
+namespace dvm::vm {
+
+namespace {
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+// Sums and products of untrusted 64-bit numbers; `ok` turns false for good when one overflows.
+struct Checked {
+  int64_t value = 0;
+  bool ok = true;
+  void add_product(int64_t a, int64_t b) {
+    int64_t product = 0;
+    ok = ok && !__builtin_mul_overflow(a, b, &product) &&
+         !__builtin_add_overflow(value, product, &value);
+  }
+};
+
+bool is_elementwise(const Instruction& insn) {
+  const InsnInfo& row = info(insn.insn);
+  return row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear;
+}
+
+// The stream side of loads and stores is the one thing that their format fixes.
+bool must_stream(const InsnInfo& row, int operand) {
+  return (row.pipe == Pipe::load && operand == 1) || (row.pipe == Pipe::store && operand == 0);
+}
+
+}  // namespace
+
+void TileVerifier::check_operand(const Instruction& insn, int operand) {
+  const InsnInfo& row = info(insn.insn);
+  const Operand& op = insn.operands()[operand];
+  const bool memory = row.pipe != Pipe::simd;
+  bool legal = false;
+  switch (op.mode) {
+    case Mode::slot:
+      legal = !must_stream(row, operand);
+      break;
+    case Mode::stream:
+      legal = memory ? must_stream(row, operand) : target_.streams;
+      break;
+    case Mode::scalar:
+      legal = row.scalar_operands && operand > 0;
+      break;
+  }
+  const std::string name = "operand " + number(operand);
+  if (!legal) {
+    constexpr std::string_view kModes[] = {"slot", "stream", "scalar"};
+    const auto mode = static_cast<size_t>(op.mode);
+    fail(name + " may not be a " + (mode < 3 ? std::string(kModes[mode]) : "mode " + number(mode)) +
+         " on target " + std::string(target_.name));
+  }
+  if (op.zero != 0 || (op.mode == Mode::slot ? op.index != 0 : op.offset != 0)) {
+    fail(name + " has bits set that mean nothing");
+  }
+  if (op.mode == Mode::slot) check_slot(insn, operand);
+  if (op.mode == Mode::stream) check_stream(insn, operand);
+  if (op.mode == Mode::scalar) check_scalar(insn, operand);
+}
+
+void TileVerifier::check_scalar(const Instruction& insn, int operand) {
+  const int index = insn.operands()[operand].index;
+  if (index >= program_.header().scalars) {
+    fail("scalar " + number(index) + " of " + number(program_.header().scalars));
+  }
+  if (index > next_scalar_)
+    fail("scalar " + number(index) + " is used before " + number(next_scalar_));
+  next_scalar_ = std::max(next_scalar_, index + 1);
+  const DType dtype = operand_dtype(insn, operand);
+  const auto bits = static_cast<uint64_t>(program_.scalars()[static_cast<size_t>(index)].bits());
+  const int width = 8 * core::byte_size(dtype);
+  if ((width < 64 && bits >> width != 0) || (dtype == DType::boolean && bits > 1)) {
+    fail("scalar " + number(index) + " is no " + std::string(core::to_string(dtype)));
+  }
+}
+
+int64_t TileVerifier::operand_bytes(const Instruction& insn, int operand) const {
+  return operand_elements(insn, operand, false) * core::byte_size(operand_dtype(insn, operand));
+}
+
+TileVerifier::Range TileVerifier::slot_range(const Instruction& insn, int operand) const {
+  const int64_t begin = insn.operands()[operand].offset;
+  return {begin, begin + operand_bytes(insn, operand)};
+}
+
+void TileVerifier::check_slot(const Instruction& insn, int operand) const {
+  const Range range = slot_range(insn, operand);
+  const std::string name = "slot of operand " + number(operand);
+  if (range.low % target_.align != 0) {
+    fail(name + " at " + number(range.low) + " is not aligned to " + number(target_.align));
+  }
+  if (range.low < target_.reserve_bytes || range.high > program_.header().local_bytes) {
+    fail(name + " takes bytes [" + number(range.low) + ", " + number(range.high) +
+         "), local memory is [" + number(target_.reserve_bytes) + ", " +
+         number(program_.header().local_bytes) + ")");
+  }
+}
+
+void TileVerifier::check_stream(const Instruction& insn, int operand) {
+  const int index = insn.operands()[operand].index;
+  if (index >= program_.header().streams) {
+    fail("stream " + number(index) + " of " + number(program_.header().streams));
+  }
+  if (index > next_stream_)
+    fail("stream " + number(index) + " is used before " + number(next_stream_));
+  next_stream_ = std::max(next_stream_, index + 1);
+  const int64_t g = program_.stream(index).global;
+  const Global& global = program_.globals()[static_cast<size_t>(g)];
+  const DType dtype = operand_dtype(insn, operand);
+  if (global.dtype != dtype) {
+    fail("operand " + number(operand) + " is " + std::string(core::to_string(dtype)) +
+         ", global g" + number(g) + " is " + std::string(core::to_string(global.dtype)));
+  }
+  // A tile may read back what it wrote itself; what other tiles write has no order.
+  if (operand == 0 && global.written == 0)
+    fail("writes global g" + number(g) + ", which is read-only");
+  if (operand != 0 && global.written != 0 &&
+      written_streams_[static_cast<size_t>(index)] < operand_bytes(insn, operand)) {
+    fail("reads bytes of written global g" + number(g) + " that this tile has not written");
+  }
+  check_stream_bounds(insn, operand);
+}
+
+TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, bool tail) const {
+  const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  if (!insn.is_view()) return {0, operand_elements(insn, operand, tail) * element};
+  Checked low, high{element};
+  size_t d = 0;
+  for (const ViewDim& dim : insn.view_dims()) {
+    const bool shortened = tail && ++d == insn.split;
+    const int64_t last = (shortened ? int64_t{insn.tail} : dim.extent) - 1;
+    (dim.stride < 0 ? low : high).add_product(last, dim.stride);
+  }
+  if (!low.ok || !high.ok) fail("strides of the view overflow 64 bits");
+  return {low.value, high.value};
+}
+
+TileVerifier::Range TileVerifier::over_grid(const Stream& stream, Range touched, int64_t first,
+                                            int64_t last) const {
+  const auto grid = program_.grid();
+  const auto strides = program_.strides(stream);
+  Checked low{touched.low}, high{touched.high};
+  low.add_product(stream.offset, 1);
+  high.add_product(stream.offset, 1);
+  for (size_t d = 0; d < grid.size(); ++d) {
+    const bool innermost = d + 1 == grid.size();
+    int64_t from = innermost ? first : 0, to = innermost ? last : grid[d] - 1;
+    if (strides[d] < 0) std::swap(from, to);
+    low.add_product(from, strides[d]);
+    high.add_product(to, strides[d]);
+  }
+  if (!low.ok || !high.ok) fail("addresses of the stream overflow 64 bits");
+  return {low.value, high.value};
+}
+
+void TileVerifier::check_stream_bounds(const Instruction& insn, int operand) const {
+  const Stream& stream = program_.stream(insn.operands()[operand].index);
+  const Global& global = program_.globals()[static_cast<size_t>(stream.global)];
+  const auto grid = program_.grid();
+  const int64_t last = grid.empty() ? 0 : grid.back() - 1;
+  auto check = [&](bool tail, int64_t from, int64_t to) {
+    const Range range = over_grid(stream, footprint(insn, operand, tail), from, to);
+    if (range.low < global.low || range.high > global.high) {
+      fail("operand " + number(operand) + " touches bytes [" + number(range.low) + ", " +
+           number(range.high) + ") of global g" + number(stream.global) + ", which has [" +
+           number(global.low) + ", " + number(global.high) + ")");
+    }
+  };
+  if (insn.split == 0) {
+    check(false, 0, last);
+  } else {
+    if (last > 0) check(false, 0, last - 1);
+    check(true, last, last);
+  }
+}
+
+void TileVerifier::check_overlap(const Instruction& insn) const {
+  const Operand& dst = insn.operands()[0];
+  for (int k = 1; k < info(insn.insn).operands; ++k) {
+    const Operand& src = insn.operands()[k];
+    if (src.mode != dst.mode || src.mode == Mode::scalar) continue;
+    bool same = src == dst && operand_bytes(insn, 0) == operand_bytes(insn, k);
+    bool overlap = src.mode == Mode::slot ? slot_range(insn, 0).overlaps(slot_range(insn, k))
+                                          : src.index == dst.index;
+    if (overlap && !(same && is_elementwise(insn))) {
+      fail("destination overlaps operand " + number(k));
+    }
+  }
+}
+
+void TileVerifier::check_sources_written(const Instruction& insn) const {
+  for (int k = 1; k < info(insn.insn).operands; ++k) {
+    if (insn.operands()[k].mode != Mode::slot) continue;
+    const Range range = slot_range(insn, k);
+    auto after = written_slots_.upper_bound(range.low);
+    if (after == written_slots_.begin() || std::prev(after)->second < range.high) {
+      fail("operand " + number(k) + " reads slot bytes [" + number(range.low) + ", " +
+           number(range.high) + ") that nothing has written");
+    }
+  }
+}
+
+void TileVerifier::record_destination(const Instruction& insn) {
+  const Operand& dst = insn.operands()[0];
+  if (dst.mode == Mode::stream) {
+    int64_t& bytes = written_streams_[dst.index];
+    bytes = std::max(bytes, operand_bytes(insn, 0));
+    return;
+  }
+  auto [low, high] = slot_range(insn, 0);
+  auto it = written_slots_.upper_bound(low);
+  if (it != written_slots_.begin() && std::prev(it)->second >= low) --it;
+  while (it != written_slots_.end() && it->first <= high) {
+    low = std::min(low, it->first);
+    high = std::max(high, it->second);
+    it = written_slots_.erase(it);
+  }
+  written_slots_.emplace(low, high);
+}
+
+}  // namespace dvm::vm
