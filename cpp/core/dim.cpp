@@ -86,7 +86,6 @@ std::vector<DimFactor> multiply(std::span<const DimFactor> a, std::span<const Di
   return product;
 }
 
-// Merges two canonical sums as a + sign*b, without sorting again. Empty optional on overflow.
 Dim add_scaled(Dim a, Dim b, int64_t sign) {
   DVM_CHECK(&a.context() == &b.context(), "Dims of different contexts do not mix");
   DimContext& context = a.context();

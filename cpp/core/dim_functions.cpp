@@ -29,11 +29,6 @@ DimQuotient split(Dim a, int64_t k) {
   return {a.context().sum(std::move(quotient)), a.context().sum(std::move(rest))};
 }
 
-int64_t constant_term(Dim a) {
-  const auto terms = a.terms();
-  return !terms.empty() && terms.back().factors.empty() ? terms.back().coefficient : 0;
-}
-
 // The greatest divisor shared by k and every coefficient except the constant term.
 int64_t common_divisor(Dim a, int64_t k) {
   for (const DimTerm& term : a.terms())

@@ -32,6 +32,11 @@ struct DimNode {
   int depth = 0, size = 0;  // measured against kDimMaxDepth and kDimMaxSize
 };
 
+inline int64_t constant_term(Dim a) {
+  const auto terms = a.terms();
+  return !terms.empty() && terms.back().factors.empty() ? terms.back().coefficient : 0;
+}
+
 bool is_symbol_name(std::string_view name);
 
 }  // namespace dvm::core

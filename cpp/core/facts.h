@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/dim.h"
@@ -64,10 +64,9 @@ class Facts {
   DimContext& context() const { return *context_; }
 
  private:
-  friend class Prover;
-  friend Verdict prove(const Facts&, DimCmp, Dim, Dim);
+  friend class Bounds;
 
-  // lead == rest, used from left to right. The coefficient of lead is positive.
+  // lead == rest, used from left to right.
   struct Rule {
     DimTerm lead;
     Dim rest;
@@ -81,17 +80,30 @@ class Facts {
     Residue residue;
   };
 
-  void add_zero(Dim zero);
+  // facts.cpp: recording. A new equation is queued; settle() solves the queue and restates what is
+  // already known in terms of the solutions.
   void add_interval(Dim dim, Interval interval);
+  void add_class(Dim dim, Residue residue);
+  void note_nonzero(Dim dim);
   void settle();
+  void absorb(Dim zero);
+  void keep_meaning(const DimAtom& atom, Dim value);
+  void restate();
+
+  // facts_normalize.cpp: rewriting.
+  Dim rewrite(const DimAtom& atom) const;
+  Dim simplify(const DimAtom& atom) const;
+  Dim reduce(Dim dim, const Rule* except = nullptr) const;
 
   std::shared_ptr<DimContext> context_;
-  std::unordered_map<const DimAtom*, Dim> definitions_;
+  std::vector<std::pair<const DimAtom*, Dim>> definitions_;
   std::vector<Rule> rules_;
   std::vector<Range> ranges_;
   std::vector<Class> classes_;
   std::vector<Dim> nonzeros_;
+  std::vector<Dim> pending_zeros_;
   bool contradictory_ = false;
+  mutable std::unordered_map<const DimNode*, Dim> normal_forms_;  // of the present facts
 };
 
 Verdict prove(const Facts& facts, DimCmp cmp, Dim a, Dim b);
