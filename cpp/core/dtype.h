@@ -14,7 +14,8 @@ struct Half {
   bool operator==(const Half&) const = default;
 };
 float to_float(Half h);
-Half to_half(float f);  // round to nearest even, NaN stays NaN
+Half to_half(float f);  // round to nearest even, NaN stays NaN (quiet, top of its payload)
+Half half_from_double(double d);  // rounds once, unlike to_half(float(d))
 
 enum class DType : uint8_t {
 #define DVM_DTYPE(name, storage, bytes, kind, text, numpy) name,
@@ -87,5 +88,8 @@ class Scalar {
   explicit constexpr Scalar(int64_t bits) : bits_(bits) {}
   int64_t bits_ = 0;
 };
+
+// The value as that dtype holds it: floats rounded, integers wrapped, bool 0 or 1.
+Scalar round_to(DType dtype, Scalar value);
 
 }  // namespace dvm::core

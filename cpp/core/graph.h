@@ -94,7 +94,7 @@ class Graph {
   // with the node's location when the op's rules are broken.
   Value input(Type type, Loc loc = {});
   Value scalar(DType dtype, Loc loc = {});
-  Value constant(DType dtype, Scalar value, Loc loc = {});
+  Value constant(DType dtype, Scalar value, Loc loc = {});  // a float is rounded to dtype
   Value dim_value(DType dtype, Dim size, Loc loc = {});
   Value elementwise(Op op, std::span<const Value> inputs, Loc loc = {});
   Value cast(Value a, DType dtype, Loc loc = {});
@@ -118,6 +118,9 @@ class Graph {
   std::shared_ptr<DimContext> dims_;
   std::vector<Node> nodes_;
 };
+
+// Indices of the symbols that occur in sizes, starts or the op `dim`, ascending.
+std::vector<int> used_symbols(const Graph& graph);
 
 // Structural equality, Dims compared by their printed form (graphs have their own contexts).
 bool equal(const Graph& a, const Graph& b);

@@ -1,0 +1,38 @@
+// The rows of elementwise.def as data: what operands an elementwise op takes and what it returns.
+#pragma once
+
+#include <string_view>
+
+#include "core/graph.h"
+
+namespace dvm::core {
+
+enum class OperandRule : uint8_t { any, numeric, floating };
+enum class ResultRule : uint8_t { same, boolean };
+
+struct ElementwiseInfo {
+  std::string_view name, numpy;
+  int arity;
+  OperandRule operands;
+  ResultRule result;
+};
+
+constexpr bool allows(OperandRule rule, DType dtype) {
+  if (rule == OperandRule::floating) return is_floating(dtype);
+  return rule == OperandRule::any || dtype != DType::boolean;
+}
+
+inline constexpr ElementwiseInfo kElementwise[] = {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
+  {#name, numpy, arity, OperandRule::dtypes, ResultRule::result},
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+};
+
+// nullptr for the elementwise ops with rules of their own (comparisons, select, cast).
+const ElementwiseInfo* elementwise_info(Op op);
+
+// eq, ne, ... of compare.def.
+bool is_comparison(Op op);
+
+}  // namespace dvm::core

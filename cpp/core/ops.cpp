@@ -1,0 +1,53 @@
+// The tables behind graph.h and elementwise.h, expanded from the .def files.
+#include <array>
+
+#include "core/elementwise.h"
+#include "core/graph.h"
+
+namespace dvm::core {
+
+namespace {
+
+constexpr auto kOps = [] {
+  using namespace attr;  // the attrs column names its members
+  return std::to_array<OpInfo>({
+#define DVM_OP(name, arity, cls, attrs, synopsis) {#name, synopsis, arity, OpClass::cls, attrs},
+#include "core/ops.def"
+#undef DVM_OP
+  });
+}();
+
+}  // namespace
+
+const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
+std::span<const OpInfo> all_ops() { return kOps; }
+
+std::optional<Op> op_from_text(std::string_view name) {
+  for (size_t i = 0; i < kOps.size(); ++i) {
+    if (kOps[i].name == name) return static_cast<Op>(i);
+  }
+  return std::nullopt;
+}
+
+const ElementwiseInfo* elementwise_info(Op op) {
+  const ElementwiseInfo* row = kElementwise;
+#define DVM_ELEMENTWISE(name, ...) \
+  if (op == Op::name) return row;  \
+  ++row;
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  return nullptr;
+}
+
+bool is_comparison(Op op) {
+  switch (op) {
+#define DVM_COMPARE(name, op, numpy) case Op::name:
+#include "core/compare.def"
+#undef DVM_COMPARE
+    return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace dvm::core
