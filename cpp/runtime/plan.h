@@ -101,11 +101,11 @@ class PlanBuilder {
 
   using Registers = std::span<const int32_t>;
   struct Word {  // a register, number, index or list
-    Word(int32_t word) : word(word) {}
+    Word(int32_t single) : word(single) {}
     Word(core::DType dtype) : word(static_cast<int32_t>(dtype)) {}
     Word(core::DimCmp cmp) : word(static_cast<int32_t>(cmp)) {}
-    Word(Registers list) : list(list), is_list(true) {}
-    Word(const std::vector<int32_t>& list) : Word(Registers(list)) {}
+    Word(Registers items) : list(items), is_list(true) {}
+    Word(const std::vector<int32_t>& items) : list(items), is_list(true) {}
     int32_t word = 0;
     Registers list;
     bool is_list = false;
