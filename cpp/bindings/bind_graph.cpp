@@ -1,0 +1,175 @@
+// Graph and Dim as the lowering (python/dvm/magpy_capture) builds them. Values are plain ints.
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.h"
+#include "core/graph.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+using core::Dim;
+using core::Graph;
+using core::Value;
+
+// A Dim together with the context it points into, which a bare Dim does not keep alive.
+struct PyDim {
+  std::shared_ptr<core::DimContext> context;
+  Dim dim;
+};
+
+core::DType parse_dtype(const std::string& text) {
+  const auto dtype = core::dtype_from_text(text);
+  if (!dtype) core::fail(core::ErrorCode::unsupported, "there is no dtype " + text);
+  return *dtype;
+}
+
+core::Op parse_op(const std::string& name) {
+  const auto op = core::op_from_text(name);
+  if (!op) core::fail(core::ErrorCode::unsupported, "there is no op " + name);
+  return *op;
+}
+
+core::Loc to_loc(const std::pair<std::string, int>& at) {
+  return at.first.empty() ? core::Loc{} : core::make_loc(at.first, at.second);
+}
+
+Dim to_dim(const Graph& graph, py::handle size) {
+  if (py::isinstance<PyDim>(size)) return size.cast<const PyDim&>().dim;
+  return graph.dims().constant(size.cast<int64_t>());
+}
+
+core::Shape to_shape(const Graph& graph, const py::sequence& sizes) {
+  core::Shape shape;
+  for (py::handle size : sizes) shape.push_back(to_dim(graph, size));
+  return shape;
+}
+
+core::Scalar to_scalar(core::DType dtype, py::handle value) {
+  return core::is_floating(dtype) ? core::Scalar::of_float(value.cast<double>())
+                                  : core::Scalar::of_int(value.cast<int64_t>());
+}
+
+PyDim wrap(const Graph& graph, Dim dim) { return {graph.shared_dims(), dim}; }
+
+using At = std::pair<std::string, int>;
+
+void bind_dim(py::module_& module) {
+  const auto binary = [](Dim (*op)(Dim, Dim)) {
+    return [op](const PyDim& a, py::handle b) {
+      const Dim other = py::isinstance<PyDim>(b) ? b.cast<const PyDim&>().dim
+                                                 : a.context->constant(b.cast<int64_t>());
+      return PyDim{a.context, op(a.dim, other)};
+    };
+  };
+  py::class_<PyDim>(module, "Dim", "A symbolic size.")
+      .def("__add__", binary([](Dim a, Dim b) { return a + b; }))
+      .def("__radd__", binary([](Dim a, Dim b) { return b + a; }))
+      .def("__sub__", binary([](Dim a, Dim b) { return a - b; }))
+      .def("__rsub__", binary([](Dim a, Dim b) { return b - a; }))
+      .def("__mul__", binary([](Dim a, Dim b) { return a * b; }))
+      .def("__rmul__", binary([](Dim a, Dim b) { return b * a; }))
+      .def("__floordiv__", binary(core::floor_div))
+      .def("__mod__", binary(core::mod))
+      .def("bcast", binary(core::bcast))
+      .def("max", binary([](Dim a, Dim b) { return core::max(a, b); }))
+      .def("min", binary([](Dim a, Dim b) { return core::min(a, b); }))
+      .def_property_readonly("constant", [](const PyDim& a) { return a.dim.as_constant(); })
+      .def("__str__", [](const PyDim& a) { return core::to_string(a.dim); })
+      .def("__repr__", [](const PyDim& a) { return "Dim(" + core::to_string(a.dim) + ")"; });
+}
+
+}  // namespace
+
+void bind_graph(py::module_& module) {
+  bind_dim(module);
+  const py::arg_v at = py::arg("at") = At{};
+  py::class_<Graph>(module, "Graph", "A graph under construction; values are node numbers.")
+      .def(py::init<>())
+      .def("symbol",
+           [](Graph& g, std::string name) { return wrap(g, g.dims().symbol(std::move(name))); })
+      .def("size", [](Graph& g, int64_t n) { return wrap(g, g.dims().constant(n)); })
+      .def(
+          "input",
+          [](Graph& g, const std::string& dtype, const py::sequence& shape, const At& where) {
+            return g.input({parse_dtype(dtype), to_shape(g, shape)}, to_loc(where));
+          },
+          py::arg("dtype"), py::arg("shape"), at)
+      .def(
+          "scalar",
+          [](Graph& g, const std::string& dtype, const At& where) {
+            return g.scalar(parse_dtype(dtype), to_loc(where));
+          },
+          py::arg("dtype"), at)
+      .def(
+          "constant",
+          [](Graph& g, const std::string& dtype, py::handle value, const At& where) {
+            const core::DType type = parse_dtype(dtype);
+            return g.constant(type, to_scalar(type, value), to_loc(where));
+          },
+          py::arg("dtype"), py::arg("value"), at)
+      .def(
+          "dim_value",
+          [](Graph& g, const std::string& dtype, py::handle size, const At& where) {
+            return g.dim_value(parse_dtype(dtype), to_dim(g, size), to_loc(where));
+          },
+          py::arg("dtype"), py::arg("size"), at)
+      .def(
+          "elementwise",
+          [](Graph& g, const std::string& op, const std::vector<Value>& inputs, const At& where) {
+            return g.elementwise(parse_op(op), inputs, to_loc(where));
+          },
+          py::arg("op"), py::arg("inputs"), at)
+      .def(
+          "cast",
+          [](Graph& g, Value a, const std::string& dtype, const At& where) {
+            return g.cast(a, parse_dtype(dtype), to_loc(where));
+          },
+          py::arg("value"), py::arg("dtype"), at)
+      .def(
+          "broadcast",
+          [](Graph& g, Value a, const py::sequence& shape, const At& where) {
+            return g.broadcast(a, to_shape(g, shape), to_loc(where));
+          },
+          py::arg("value"), py::arg("shape"), at)
+      .def(
+          "reduce",
+          [](Graph& g, const std::string& op, Value a, std::vector<int> axes, const At& where) {
+            return g.reduce(parse_op(op), a, std::move(axes), to_loc(where));
+          },
+          py::arg("op"), py::arg("value"), py::arg("axes"), at)
+      .def(
+          "reshape",
+          [](Graph& g, Value a, const py::sequence& shape, const At& where) {
+            return g.reshape(a, to_shape(g, shape), to_loc(where));
+          },
+          py::arg("value"), py::arg("shape"), at)
+      .def(
+          "transpose",
+          [](Graph& g, Value a, std::vector<int> axes, const At& where) {
+            return g.transpose(a, std::move(axes), to_loc(where));
+          },
+          py::arg("value"), py::arg("axes"), at)
+      .def(
+          "call",
+          [](Graph& g, std::string callee, const std::vector<Value>& inputs,
+             const std::string& dtype, const py::sequence& shape, const At& where) {
+            return g.call(std::move(callee), inputs, {parse_dtype(dtype), to_shape(g, shape)},
+                          to_loc(where));
+          },
+          py::arg("callee"), py::arg("inputs"), py::arg("dtype"), py::arg("shape"), at)
+      .def("shape",
+           [](const Graph& g, Value v) {
+             std::vector<PyDim> shape;
+             for (const Dim dim : g.type(v).shape) shape.push_back(wrap(g, dim));
+             return shape;
+           })
+      .def("dtype",
+           [](const Graph& g, Value v) { return std::string(core::to_string(g.type(v).dtype)); })
+      .def_readwrite("outputs", &Graph::outputs)
+      .def("__str__", [](const Graph& g) { return core::print(g); });
+}
+
+}  // namespace dvm::bindings

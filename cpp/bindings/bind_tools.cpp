@@ -1,0 +1,105 @@
+// Tools: passes on text, bytecode to text and back, the reference evaluator, and the tables that
+// Python code reads instead of repeating them.
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "bindings/bindings.h"
+#include "capture/numpy_api.h"
+#include "core/docs.h"
+#include "core/elementwise.h"
+#include "core/reference.h"
+#include "driver/compile.h"
+#include "vm/isa_docs.h"
+#include "vm/program.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+py::bytes to_bytes(const std::vector<uint64_t>& words) {
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t)};
+}
+
+std::vector<uint64_t> to_words(const std::string& bytes) {
+  if (bytes.size() % sizeof(uint64_t) != 0) {
+    core::fail(core::ErrorCode::bytecode_truncated,
+               std::to_string(bytes.size()) + " bytes are not whole 64-bit words");
+  }
+  std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+core::Array to_array(py::handle object) {
+  py::object contiguous =
+      py::reinterpret_steal<py::object>(PyArray_FROM_OF(object.ptr(), NPY_ARRAY_CARRAY_RO));
+  if (!contiguous) throw py::error_already_set();
+  auto* source = reinterpret_cast<PyArrayObject*>(contiguous.ptr());
+  const auto dtype = capture::dtype_of(source);
+  if (!dtype) core::fail(core::ErrorCode::unsupported, capture::describe(contiguous.ptr()));
+  core::Array array =
+      core::make_array(*dtype, {PyArray_DIMS(source), PyArray_DIMS(source) + PyArray_NDIM(source)});
+  std::memcpy(array.data.data(), PyArray_DATA(source), array.data.size());
+  return array;
+}
+
+py::object to_numpy(const core::Array& array) {
+  PyObject* made = PyArray_SimpleNew(static_cast<int>(array.shape.size()),
+                                     const_cast<int64_t*>(array.shape.data()),
+                                     capture::type_number(array.dtype));
+  if (made == nullptr) throw py::error_already_set();
+  std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(made)), array.data.data(),
+              array.data.size());
+  return py::reinterpret_steal<py::object>(made);
+}
+
+py::list reference(const std::string& text, const py::args& inputs) {
+  std::vector<core::Array> arrays;
+  for (py::handle input : inputs) arrays.push_back(to_array(input));
+  py::list results;
+  for (const core::Array& result : core::evaluate(core::parse_graph(text), arrays)) {
+    results.append(to_numpy(result));
+  }
+  return results;
+}
+
+void bind_tables(py::module_& module) {
+  py::list ufuncs, numeric, dtypes, targets;
+  for (const core::ElementwiseInfo& op : core::kElementwise) {
+    ufuncs.append(py::make_tuple(op.name, op.numpy));
+    if (op.operands == core::OperandRule::numeric) numeric.append(op.name);
+  }
+#define DVM_COMPARE(name, op, numpy) ufuncs.append(py::make_tuple(#name, numpy));
+#include "core/compare.def"
+#undef DVM_COMPARE
+  for (const core::DTypeInfo& dtype : core::kDTypes) {
+    dtypes.append(py::make_tuple(dtype.numpy, dtype.text));
+  }
+  for (const vm::TargetTraits& target : vm::all_targets()) targets.append(target.name);
+  module.attr("ufunc_table") = ufuncs;
+  module.attr("numeric_ops") = py::frozenset(numeric);
+  module.attr("dtype_table") = dtypes;
+  module.attr("target_names") = targets;
+}
+
+}  // namespace
+
+void bind_tools(py::module_& module) {
+  bind_tables(module);
+  module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
+  module.def("pass_names", driver::pass_names);
+  module.def("reference", reference);
+  module.def("assemble", [](const std::string& text) { return to_bytes(vm::assemble(text)); });
+  module.def("disassemble", [](const py::bytes& program) {
+    const std::vector<uint64_t> words = to_words(program);
+    vm::verify(words);
+    return vm::disassemble(vm::Program(words));
+  });
+  module.def("isa_markdown", vm::isa_markdown);
+  module.def("ops_markdown", core::ops_markdown);
+}
+
+}  // namespace dvm::bindings

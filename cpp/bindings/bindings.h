@@ -1,0 +1,12 @@
+// The pieces of the module dvm._dvm, one per subject; module.cpp puts them together.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dvm::bindings {
+
+void bind_graph(pybind11::module_& module);     // Graph and Dim, for the lowering
+void bind_compiled(pybind11::module_& module);  // compiled functions and their paths
+void bind_tools(pybind11::module_& module);     // passes, assembler, tables
+
+}  // namespace dvm::bindings

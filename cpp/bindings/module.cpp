@@ -1,0 +1,23 @@
+// The extension module dvm._dvm. pybind11 serves the cold paths only; a call of a compiled function
+// goes through the raw type in compiled_type.cpp.
+#include "bindings/bindings.h"
+#include "bindings/compiled_type.h"
+#include "bindings/errors.h"
+#include "capture/numpy_api.h"
+
+namespace py = pybind11;
+
+PYBIND11_MODULE(_dvm, module) {
+  using namespace dvm;
+  module.doc() = "Native core of dvm; use the package dvm, not this module.";
+  module.attr("__version__") = DVM_VERSION;
+  module.attr("can_capture") = static_cast<bool>(DVM_CAPTURE);
+  if (!capture::import_numpy()) throw py::error_already_set();
+  PyObject* compiled = bindings::make_compiled_type();
+  if (compiled == nullptr) throw py::error_already_set();
+  module.attr("Compiled") = py::reinterpret_steal<py::object>(compiled);
+  bindings::bind_errors(module);
+  bindings::bind_graph(module);
+  bindings::bind_compiled(module);
+  bindings::bind_tools(module);
+}

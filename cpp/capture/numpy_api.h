@@ -1,0 +1,29 @@
+// NumPy's C API with one import for all of dvm, and the mapping between its types and ours.
+#pragma once
+
+#include "capture/py.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL dvm_numpy_api
+#ifndef DVM_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <optional>
+
+#include "core/dtype.h"
+#include "runtime/host.h"
+
+namespace dvm::capture {
+
+bool import_numpy();  // false: a Python error is set
+
+std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte order, aligned
+int type_number(core::DType dtype);
+
+// Borrows the array; `owner` is set to it without a new reference.
+runtime::BufferView view_of(PyArrayObject* array, core::DType dtype);
+
+}  // namespace dvm::capture

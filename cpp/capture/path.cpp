@@ -1,0 +1,188 @@
+#include "capture/path.h"
+
+#include "capture/numpy_host.h"
+#include "runtime/executor.h"
+
+namespace dvm::capture {
+
+namespace {
+
+constexpr int kMaxArguments = 64;  // tensors or scalars of one path, checked when it is made
+constexpr int kMaxMockDepth = 64;
+
+uint64_t version_of(PyObject* dict) {
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
+
+const char* name_of(const Source& source) {
+  if (source.kind == Source::Kind::argument) return "an argument";
+  if (source.kind == Source::Kind::cell) return "a closure variable";
+  const char* name = PyUnicode_AsUTF8(source.name.get());
+  if (name == nullptr) PyErr_Clear();
+  return name ? name : "a global";
+}
+
+bool differs(std::string* failed, const Source& source, const char* how) {
+  if (failed) *failed = std::string(name_of(source)) + " " + how;
+  return false;
+}
+
+// Reads a Python number as the Plan wants it; false when an int does not fit 64 bits.
+bool read_scalar(PyObject* object, core::Scalar& scalar) {
+  if (PyFloat_CheckExact(object)) {
+    scalar = core::Scalar::of_float(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  scalar = core::Scalar::of_int(value);
+  return overflow == 0;
+}
+
+// Runs the mock program; results are consumed. Null: a Python error is set.
+PyObject* build_value(const Path& path, PyObject* const* arguments,
+                      std::span<runtime::BufferView> results) {
+  PyObject* stack[kMaxMockDepth];
+  int depth = 0;
+  for (const Mock& mock : path.mocks) {
+    const auto index = static_cast<size_t>(mock.index);
+    PyObject* made = nullptr;
+    switch (mock.kind) {
+      case Mock::Kind::result:
+        made = Py_NewRef(static_cast<PyObject*>(results[index].owner));
+        break;
+      case Mock::Kind::scalar:
+        // PyArray_Return steals its argument.
+        made = PyArray_Return(reinterpret_cast<PyArrayObject*>(
+            Py_NewRef(static_cast<PyObject*>(results[index].owner))));
+        break;
+      case Mock::Kind::fetch:
+        made = Py_XNewRef(path.returned[index].fetch(arguments));
+        break;
+      case Mock::Kind::constant:
+        made = Py_NewRef(path.constants[index].get());
+        break;
+      case Mock::Kind::tuple:
+        made = PyTuple_New(mock.index);
+        if (made == nullptr) break;
+        depth -= mock.index;
+        for (int i = 0; i < mock.index; ++i) PyTuple_SET_ITEM(made, i, stack[depth + i]);
+        break;
+    }
+    if (made == nullptr) {
+      while (depth > 0) Py_DECREF(stack[--depth]);
+      return nullptr;
+    }
+    stack[depth++] = made;
+  }
+  return stack[0];
+}
+
+}  // namespace
+
+PyObject* Source::fetch(PyObject* const* arguments) const {
+  switch (kind) {
+    case Kind::argument:
+      return arguments[index];
+    case Kind::variable:
+      return PyDict_GetItemWithError(scope.get(), name.get());
+    case Kind::cell:
+      return PyCell_GET(scope.get());
+  }
+  return nullptr;
+}
+
+int Path::traverse(visitproc visit, void* arg) const {
+  const auto visit_source = [&](const Source& source) -> int {
+    Py_VISIT(source.scope.get());
+    return 0;
+  };
+  for (const auto* sources : {&tensors, &scalars, &returned}) {
+    for (const Source& source : *sources) {
+      if (const int status = visit_source(source)) return status;
+    }
+  }
+  for (const IdentityGuard& guard : identity_guards) {
+    if (const int status = visit_source(guard.source)) return status;
+    Py_VISIT(guard.object.get());
+  }
+  for (const SignatureGuard& guard : signature_guards) {
+    if (const int status = visit_source(guard.source)) return status;
+  }
+  for (const auto* refs : {&callees, &constants, &kept}) {
+    for (const Ref& ref : *refs) Py_VISIT(ref.get());
+  }
+  return 0;
+}
+
+GuardSet::GuardSet(const Path& path) {
+  for (const IdentityGuard& guard : path.identity_guards) {
+    if (guard.source.kind == Source::Kind::cell) has_cells_ = true;
+    if (guard.source.kind != Source::Kind::variable) continue;
+    bool known = false;
+    for (const Version& version : versions_) known |= version.dict == guard.source.scope.get();
+    if (!known) versions_.push_back({guard.source.scope.get(), 0});
+  }
+}
+
+bool GuardSet::check_names(const Path& path, std::string* failed) const {
+  for (const IdentityGuard& guard : path.identity_guards) {
+    PyObject* now = guard.source.fetch(nullptr);
+    if (now != guard.object.get()) return differs(failed, guard.source, "is another object now");
+  }
+  return true;
+}
+
+bool GuardSet::check(const Path& path, PyObject* const* arguments, std::string* failed) {
+  bool unchanged = !has_cells_;
+  for (const Version& version : versions_) unchanged &= version.tag == version_of(version.dict);
+  if (!unchanged) {
+    if (!check_names(path, failed)) return false;
+    for (Version& version : versions_) version.tag = version_of(version.dict);
+  }
+  for (const SignatureGuard& guard : path.signature_guards) {
+    PyObject* now = guard.source.fetch(arguments);
+    if (now == nullptr || signature_of(now) != guard.signature) {
+      return differs(failed, guard.source, "has another type, dtype, rank or layout");
+    }
+  }
+  for (const ValueGuard& guard : path.value_guards) {
+    PyObject* now = guard.source.fetch(arguments);
+    const int equal = now ? PyObject_RichCompareBool(now, guard.value.get(), Py_EQ) : 0;
+    if (equal <= 0) return differs(failed, guard.source, "has another value, used as a literal");
+  }
+  return true;
+}
+
+Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
+              runtime::CallTimes* times) {
+  runtime::BufferView inputs[kMaxArguments];
+  core::Scalar scalars[kMaxArguments];
+  runtime::BufferView results[kMaxArguments];
+  const runtime::Plan& plan = path.compilation.plan;
+  for (size_t i = 0; i < path.tensors.size(); ++i) {
+    auto* array = reinterpret_cast<PyArrayObject*>(path.tensors[i].fetch(arguments));
+    inputs[i] = view_of(array, plan.inputs[i].dtype);
+  }
+  for (size_t i = 0; i < path.scalars.size(); ++i) {
+    if (!read_scalar(path.scalars[i].fetch(arguments), scalars[i])) return Replay::dropped;
+  }
+
+  NumpyHost host(path.callees);
+  runtime::ExecutionContext& context = runtime::ExecutionContext::acquire();
+  context.times = times;
+  const size_t result_count = path.result_count;
+  const runtime::Outcome outcome =
+      runtime::execute(plan, *path.target, host, {inputs, path.tensors.size()},
+                       {scalars, path.scalars.size()}, {results, result_count}, context);
+  context.times = nullptr;
+  runtime::ExecutionContext::release(context);
+  if (outcome == runtime::Outcome::check_failed) return Replay::dropped;
+  if (outcome == runtime::Outcome::host_error) return Replay::raised;
+
+  *value = build_value(path, arguments, {results, result_count});
+  for (size_t i = 0; i < result_count; ++i) host.release(results[i].owner);
+  return *value ? Replay::done : Replay::raised;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,37 @@
+// Owning references to Python objects for code on the raw C API (the hot path and the tracer).
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <utility>
+
+namespace dvm::capture {
+
+// One strong reference. Must be destroyed with the GIL held.
+class Ref {
+ public:
+  Ref() = default;
+  static Ref steal(PyObject* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref borrow(PyObject* object) { return steal(Py_XNewRef(object)); }
+  Ref(const Ref& other) : object_(Py_XNewRef(other.object_)) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace dvm::capture
