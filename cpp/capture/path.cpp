@@ -1,7 +1,6 @@
 #include "capture/path.h"
 
 #include "capture/numpy_host.h"
-#include "runtime/executor.h"
 
 namespace dvm::capture {
 

@@ -8,6 +8,7 @@
 
 #include "capture/signature.h"
 #include "driver/compile.h"
+#include "runtime/executor.h"
 
 namespace dvm::capture {
 
