@@ -48,14 +48,9 @@ std::vector<Operand> operands_of(const Plan& plan, const Instruction& instructio
   return operands;
 }
 
-int Plan::result_count() const {
-  return code.empty() ? 0 : static_cast<int>(operands_of(*this, code.back())[0].words.size());
-}
-
 bool equal(const Plan& a, const Plan& b) {
   return a.inputs == b.inputs && a.scalars == b.scalars && a.callees == b.callees &&
-         a.code == b.code && a.pool == b.pool && a.notes == b.notes && a.sizes == b.sizes &&
-         a.buffers == b.buffers &&
+         a.code == b.code && a.pool == b.pool && a.sizes == b.sizes && a.buffers == b.buffers &&
          std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(),
                     [](const PlanRegion& x, const PlanRegion& y) {
                       return x.region.name == y.region.name &&

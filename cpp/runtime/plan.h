@@ -73,10 +73,10 @@ struct Plan {
   std::vector<std::string> notes;  // per instruction: the Dim it computes, printed as a comment
   int sizes = 0, buffers = 0;      // registers in the files i and b; scalars.size() in s
 
-  int result_count() const;  // of the closing ret
+  int result_count() const { return code.empty() ? 0 : pool[code.back().operands]; }  // of ret
 };
 
-bool equal(const Plan& a, const Plan& b);
+bool equal(const Plan& a, const Plan& b);  // but for the notes, which are comments
 std::string print(const Plan& plan);
 Plan parse_plan(std::string_view text);  // throws FormatError; checks grammar, then verify()
 

@@ -1,10 +1,13 @@
-// Text -> Plan, line by line: the head, declarations in the order print() writes them, then one
-// instruction per line. What the grammar lets through is judged by verify().
+// Text -> Plan: the head, declarations in the order print() writes them, then instructions. What
+// the grammar lets through is judged by verify().
+#include <algorithm>
+#include <charconv>
+#include <limits>
 #include <optional>
 
 #include "core/error.h"
+#include "core/text_lexer.h"
 #include "runtime/plan.h"
-#include "runtime/plan_text.h"
 
 namespace dvm::runtime {
 
@@ -25,221 +28,207 @@ std::optional<core::DimCmp> compare_from_text(std::string_view name) {
   return std::nullopt;
 }
 
+// Regions are Graphs and read by the Graph's parser: their text is cut out, line for line, so that
+// the numbers of the lines that stay are those of the whole.
+class RegionTexts {
+ public:
+  explicit RegionTexts(std::string_view text) {
+    constexpr std::string_view kBlank = " \t";
+    bool inside = false;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      const size_t first = std::min(line.find_first_not_of(kBlank), line.size());
+      const std::string_view trimmed =
+          line.substr(first, line.find_last_not_of(kBlank) + 1 - first);
+      const size_t equals = line.find('=');
+      if (inside) {
+        graphs.back() += line;
+        graphs.back() += '\n';
+        inside = trimmed != "}";
+      } else if (trimmed.starts_with("region ") && equals != std::string_view::npos) {
+        graphs.emplace_back(line.substr(equals + 1)) += '\n';
+        rest += line.substr(0, equals);
+        inside = true;
+      } else {
+        rest += line;
+      }
+      rest += '\n';
+    }
+  }
+
+  std::vector<std::string> graphs;
+  std::string rest;
+};
+
 class PlanParser {
  public:
-  explicit PlanParser(std::string_view text) : rest_(text) {}
+  explicit PlanParser(const RegionTexts& texts) : texts_(texts), lexer_("plan", texts.rest) {}
 
   Plan run() {
-    read_head();
-    while (true) {
-      LineCursor line = next_line();
-      if (line.accept("}")) break;
-      read_line(line);
+    lexer_.expect_word("plan");
+    if (!lexer_.take_word("v1")) {
+      core::fail(core::ErrorCode::text_version, "this version reads plan v1 only");
     }
-    while (!rest_.empty()) {
-      LineCursor line = next_line();
-      if (!line.at_end()) line.fail("text after the end of the Plan");
-    }
+    lexer_.expect("{");
+    read_declarations();
+    while (!lexer_.take("}")) read_instruction();
+    if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
     return std::move(plan_);
   }
 
  private:
-  LineCursor next_line() {
-    if (rest_.empty()) {
-      LineCursor({}, number_).fail("the text ends before the Plan does");
-    }
-    const size_t end = rest_.find('\n');
-    current_ = rest_.substr(0, end);
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-    return LineCursor(current_, ++number_);
-  }
+  static constexpr int64_t kMaxWord = std::numeric_limits<int32_t>::max();
 
-  void read_head() {
-    LineCursor line = next_line();
-    line.expect("plan");
-    if (!line.accept("v1")) {
-      core::fail(core::ErrorCode::text_version,
-                 "this version reads plan v1, not '" + std::string(line.rest()) + "'");
-    }
-    line.expect("{");
-    end_of(line);
-  }
-
-  void read_line(LineCursor& line) {
-    const bool declaring = plan_.code.empty();
-    if (declaring && line.accept("input")) {
-      read_input(line);
-    } else if (declaring && line.accept("scalar")) {
-      read_scalar(line);
-    } else if (declaring && line.accept("callee")) {
-      read_callee(line);
-    } else if (declaring && line.accept("region")) {
-      read_region(line);
-      return;
-    } else {
-      read_instruction(line);
-      return;
-    }
-    end_of(line);
-  }
-
-  static void end_of(LineCursor& line) {
-    if (!line.at_end()) line.fail("expected the end of the line");
-  }
-
-  core::DType dtype(LineCursor& line) {
-    const std::string_view name = line.word();
+  core::DType dtype() {
+    const std::string_view name = lexer_.word("an element type");
     const std::optional<core::DType> found = core::dtype_from_text(name);
-    if (!found) line.fail("unknown element type '" + std::string(name) + "'");
+    if (!found) lexer_.error("unknown element type '" + std::string(name) + "'");
     return *found;
   }
 
-  // A register or index written as `prefix` and its number, e.g. b12.
-  int32_t numbered(LineCursor& line, char prefix) {
-    const std::string_view name = line.word();
-    if (name[0] != prefix || name.size() < 2) {
-      line.fail(std::string("expected ") + prefix + " and a number");
+  int32_t small() { return static_cast<int32_t>(lexer_.integer(0, kMaxWord)); }
+
+  // The number of a register or index written as `prefix` and digits, e.g. b12.
+  int32_t numbered(std::string_view name, char prefix) {
+    int32_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + 1, end, number);
+    const bool canonical = name.size() == 2 || (name.size() > 2 && name[1] != '0');
+    if (name[0] != prefix || error != std::errc() || stop != end || !canonical) {
+      lexer_.error("expected " + std::string(1, prefix) + " and a number, found '" +
+                   std::string(name) + "'");
     }
-    LineCursor digits(name.substr(1), number_);
-    const int32_t number = digits.small();
-    if (!digits.at_end() || (name[1] == '0' && name.size() > 2)) line.fail("expected a number");
     return number;
   }
+  int32_t numbered(char prefix) { return numbered(lexer_.word("a register"), prefix); }
 
   // Declarations are numbered in order, which leaves a reader nothing to look up.
-  static void expect_next(LineCursor& line, int32_t number, size_t next) {
+  void expect_next(int32_t number, size_t next) {
     if (static_cast<size_t>(number) != next) {
-      line.fail("expected number " + std::to_string(next));
+      lexer_.error("expected number " + std::to_string(next) + ", found " + std::to_string(number));
     }
   }
 
-  void read_input(LineCursor& line) {
-    expect_next(line, numbered(line, 'b'), plan_.inputs.size());
-    line.expect(":");
-    Argument argument{.dtype = dtype(line)};
-    line.expect("rank");
-    argument.rank = line.small();
-    plan_.inputs.push_back(argument);
-    ++plan_.buffers;
-  }
-
-  void read_scalar(LineCursor& line) {
-    expect_next(line, numbered(line, 's'), plan_.scalars.size());
-    line.expect(":");
-    plan_.scalars.push_back(dtype(line));
-  }
-
-  void read_callee(LineCursor& line) {
-    expect_next(line, line.small(), plan_.callees.size());
-    line.expect(":");
-    plan_.callees.push_back(line.string());
-  }
-
-  void read_region(LineCursor& line) {
-    const int32_t number = numbered(line, 'r');
-    expect_next(line, number, plan_.regions.size());
-    line.expect("=");
-    std::string graph(line.rest());
-    for (bool open = true; open;) {
-      next_line();
-      graph += '\n';
-      graph += current_;
-      open = LineCursor(current_, number_).rest() != "}";
+  void read_declarations() {
+    while (lexer_.take_word("input")) {
+      expect_next(numbered('b'), plan_.inputs.size());
+      lexer_.expect(":");
+      Argument argument{.dtype = dtype()};
+      lexer_.expect_word("rank");
+      argument.rank = static_cast<int>(lexer_.integer(0, core::kMaxRank));
+      plan_.inputs.push_back(argument);
     }
-    core::Region region{"r" + std::to_string(number), core::parse_graph(graph)};
-    vm::Kernel kernel = vm::prepare(region);
-    plan_.regions.push_back({std::move(region), std::move(kernel)});
+    plan_.buffers = static_cast<int>(plan_.inputs.size());
+    while (lexer_.take_word("scalar")) {
+      expect_next(numbered('s'), plan_.scalars.size());
+      lexer_.expect(":");
+      plan_.scalars.push_back(dtype());
+    }
+    while (lexer_.take_word("callee")) {
+      expect_next(small(), plan_.callees.size());
+      lexer_.expect(":");
+      plan_.callees.push_back(lexer_.quoted());
+    }
+    while (lexer_.take_word("region")) {
+      const int32_t number = numbered('r');
+      expect_next(number, plan_.regions.size());
+      if (plan_.regions.size() == texts_.graphs.size()) lexer_.error("a region without a graph");
+      core::Region region{"r" + std::to_string(number),
+                          core::parse_graph(texts_.graphs[plan_.regions.size()])};
+      vm::Kernel kernel = vm::prepare(region);
+      plan_.regions.push_back({std::move(region), std::move(kernel)});
+    }
   }
 
-  void read_instruction(LineCursor& line) {
+  void read_instruction() {
+    std::string_view name = lexer_.word("an instruction");
     int32_t result = -1;
     char file = 0;
-    LineCursor ahead = line;
-    std::string_view name = ahead.word();
-    if (ahead.accept("=")) {
+    if (lexer_.take("=")) {
       file = name[0];
-      result = numbered(line, file);
-      line.expect("=");
+      result = numbered(name, file);
+      name = lexer_.word("an instruction");
     }
-    name = line.word();
     const std::optional<PlanOp> op = plan_op_from_text(name);
-    if (!op) line.fail("unknown instruction '" + std::string(name) + "'");
+    if (!op) lexer_.error("unknown instruction '" + std::string(name) + "'");
     const PlanOpInfo& row = info(*op);
     const char wanted = row.result == File::i ? 'i' : row.result == File::b ? 'b' : 0;
-    if (file != wanted) line.fail(std::string(name) + " defines another kind of register");
-    plan_.code.push_back({*op, result, static_cast<uint32_t>(plan_.pool.size())});
-    if (wanted == 'i') ++plan_.sizes;
-    if (wanted == 'b') ++plan_.buffers;
-    for (size_t k = 0; k < row.operands.size(); ++k) {
-      if (k > 0) line.expect(",");
-      read_operand(line, row.operands[k]);
+    if (file != wanted) {
+      lexer_.error(std::string(name) + (wanted ? std::string(" defines a register ") + wanted
+                                               : std::string(" defines no register")));
     }
-    std::string note;
-    if (line.accept("#")) note = line.rest();
-    plan_.notes.push_back(std::move(note));
-    end_of(line);
+    plan_.code.push_back({*op, result, static_cast<uint32_t>(plan_.pool.size())});
+    plan_.notes.emplace_back();
+    plan_.sizes += wanted == 'i';
+    plan_.buffers += wanted == 'b';
+    for (size_t k = 0; k < row.operands.size(); ++k) {
+      if (k > 0) lexer_.expect(",");
+      read_operand(row.operands[k]);
+    }
   }
 
-  void read_operand(LineCursor& line, char kind) {
+  void read_operand(char kind) {
     switch (kind) {
       case 'i':
       case 'b':
       case 'r':
-        plan_.pool.push_back(numbered(line, kind));
+        plan_.pool.push_back(numbered(kind));
         break;
       case 'k':
       case 'f':
-        plan_.pool.push_back(line.small());
+        plan_.pool.push_back(small());
         break;
       case 'w': {
-        const int64_t value = line.integer();
+        const int64_t value = lexer_.integer(INT64_MIN, INT64_MAX);
         plan_.pool.push_back(static_cast<int32_t>(value));
         plan_.pool.push_back(static_cast<int32_t>(value >> 32));
         break;
       }
       case 'c': {
-        const std::optional<core::DimCmp> cmp = compare_from_text(line.word());
-        if (!cmp) line.fail("unknown comparison");
+        const std::optional<core::DimCmp> cmp = compare_from_text(lexer_.word("a comparison"));
+        if (!cmp) lexer_.error("unknown comparison");
         plan_.pool.push_back(static_cast<int32_t>(*cmp));
         break;
       }
       case 'd':
-        plan_.pool.push_back(static_cast<int32_t>(dtype(line)));
+        plan_.pool.push_back(static_cast<int32_t>(dtype()));
         break;
       case 'I':
-        read_list(line, 'i');
+        read_list('i');
         break;
       case 'B':
-        read_list(line, 'b');
+        read_list('b');
         break;
       case 'S':
-        read_list(line, 's');
+        read_list('s');
         break;
       case 'K':
-        read_list(line, 0);
+        read_list(0);
         break;
     }
   }
 
-  void read_list(LineCursor& line, char file) {
+  void read_list(char file) {
     const size_t count_at = plan_.pool.size();
     plan_.pool.push_back(0);
-    line.expect("[");
-    while (!line.accept("]")) {
-      if (plan_.pool[count_at]++ > 0) line.expect(",");
-      plan_.pool.push_back(file ? numbered(line, file) : line.small());
-    }
+    lexer_.list("[", "]", [&] {
+      ++plan_.pool[count_at];
+      plan_.pool.push_back(file ? numbered(file) : small());
+    });
   }
 
+  const RegionTexts& texts_;
+  core::TextLexer lexer_;
   Plan plan_;
-  std::string_view rest_, current_;
-  int number_ = 0;
 };
 
 }  // namespace
 
 Plan parse_plan(std::string_view text) {
-  Plan plan = PlanParser(text).run();
+  const RegionTexts texts(text);
+  Plan plan = PlanParser(texts).run();
   verify(plan);
   return plan;
 }

@@ -1,8 +1,8 @@
 // Plan -> text. Every row of plan.def prints alike; a Region prints as the Graph it is.
 #include <sstream>
 
+#include "core/text_lexer.h"
 #include "runtime/plan.h"
-#include "runtime/plan_text.h"
 
 namespace dvm::runtime {
 
@@ -100,7 +100,7 @@ std::string print(const Plan& plan) {
     out << "  scalar s" << k << ": " << core::to_string(plan.scalars[k]) << '\n';
   }
   for (size_t k = 0; k < plan.callees.size(); ++k) {
-    out << "  callee " << k << ": " << quote(plan.callees[k]) << '\n';
+    out << "  callee " << k << ": " << core::quote(plan.callees[k]) << '\n';
   }
   for (const PlanRegion& region : plan.regions) print_region(out, region.region);
   for (size_t at = 0; at < plan.code.size(); ++at) print_instruction(out, plan, at);

@@ -1,0 +1,268 @@
+// The loop over a Plan's instructions. Trusts verify(): registers and operands are not checked
+// again; whatever depends on sizes is.
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "runtime/context.h"
+#include "runtime/size_math.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+using State = ExecutionContext::State;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+class Execution {
+ public:
+  Execution(const Plan& plan, vm::Target& target, HostCalls& host,
+            std::span<const core::Scalar> scalars, ExecutionContext& context)
+      : plan_(plan),
+        target_(target),
+        host_(host),
+        scalars_(scalars),
+        state_(context.state()),
+        times_(context.times) {
+    state_.prepare(plan);
+  }
+
+  // Whatever ends the call, exceptions included, ends the life of its buffers.
+  ~Execution() {
+    for (int32_t b = 0; b < defined_; ++b) drop(b);
+  }
+
+  Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    for (const BufferView& input : inputs) define(defined_, input, {});
+    for (const Instruction& instruction : plan_.code) {
+      const Outcome outcome = step(instruction, plan_.pool.data() + instruction.operands, results);
+      if (outcome != Outcome::done) return outcome;
+    }
+    return Outcome::done;
+  }
+
+ private:
+  int64_t& size(int32_t i) { return state_.sizes[static_cast<size_t>(i)]; }
+  BufferView& buffer(int32_t b) { return state_.buffers[static_cast<size_t>(b)]; }
+
+  BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
+    state_.ownership[static_cast<size_t>(b)] = ownership;
+    defined_ = b + 1;
+    return buffer(b) = view;
+  }
+
+  void drop(int32_t b) {
+    Ownership& ownership = state_.ownership[static_cast<size_t>(b)];
+    if (ownership.kind == Ownership::Kind::host) host_.release(buffer(b).owner);
+    if (ownership.kind == Ownership::Kind::temporary) {
+      state_.blocks.give(buffer(b).data, ownership.bytes);
+    }
+    ownership = {};
+  }
+
+  static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
+
+  Outcome step(const Instruction& instruction, const int32_t* p, std::span<BufferView> results) {
+    const int32_t result = instruction.result;
+    switch (instruction.op) {
+      case PlanOp::size:
+        size(result) = buffer(p[0]).shape[p[1]];
+        return Outcome::done;
+      case PlanOp::literal:
+        size(result) = literal_of({p, 2});
+        return Outcome::done;
+      case PlanOp::add:
+      case PlanOp::sub:
+      case PlanOp::mul:
+      case PlanOp::floordiv:
+      case PlanOp::mod:
+      case PlanOp::max:
+      case PlanOp::min:
+      case PlanOp::bcast:
+        return outcome_of(apply(instruction.op, size(p[0]), size(p[1]), size(result)));
+      case PlanOp::check:
+        return outcome_of(holds(static_cast<core::DimCmp>(p[0]), size(p[1]), size(p[2])));
+      case PlanOp::alloc:
+      case PlanOp::host_alloc:
+        return allocate(instruction, p);
+      case PlanOp::transpose:
+      case PlanOp::reshape:
+      case PlanOp::slice:
+        return view(instruction, p);
+      case PlanOp::run:
+        return run_region(p);
+      case PlanOp::call:
+        return call(result, p);
+      case PlanOp::free:
+        drop(p[0]);
+        return Outcome::done;
+      case PlanOp::ret:
+        for (int32_t k = 0; k < p[0]; ++k) {
+          results[static_cast<size_t>(k)] = buffer(p[1 + k]);
+          host_.retain(buffer(p[1 + k]).owner);
+        }
+        return Outcome::done;
+    }
+    __builtin_unreachable();
+  }
+
+  Outcome allocate(const Instruction& instruction, const int32_t* p) {
+    BufferView view{.dtype = static_cast<core::DType>(p[0]), .rank = p[1]};
+    for (int32_t d = 0; d < view.rank; ++d) view.shape[d] = size(p[2 + d]);
+    int64_t bytes = 0;
+    if (!make_dense(view, bytes)) return Outcome::check_failed;
+    if (instruction.op == PlanOp::host_alloc) {
+      const std::span<const int64_t> shape(view.shape, static_cast<size_t>(view.rank));
+      if (!host_.allocate(view.dtype, shape, view)) return Outcome::host_error;
+      define(instruction.result, view, {.kind = Ownership::Kind::host});
+      return Outcome::done;
+    }
+    // Too large for memory: the original program then meets the same end, in its own words.
+    view.data = state_.blocks.take(bytes);
+    if (!view.data) return Outcome::check_failed;
+    define(instruction.result, view, {.kind = Ownership::Kind::temporary, .bytes = bytes});
+    return Outcome::done;
+  }
+
+  Outcome view(const Instruction& instruction, const int32_t* p) {
+    const BufferView from = buffer(p[0]);
+    BufferView& to = define(instruction.result, from, {});
+    if (instruction.op == PlanOp::transpose) {
+      for (int32_t d = 0; d < from.rank; ++d) {
+        to.shape[d] = from.shape[p[2 + d]];
+        to.strides[d] = from.strides[p[2 + d]];
+      }
+      return Outcome::done;
+    }
+    if (instruction.op == PlanOp::reshape) {
+      to.rank = p[1];
+      for (int32_t d = 0; d < to.rank; ++d) to.shape[d] = size(p[2 + d]);
+      int64_t bytes = 0;
+      return outcome_of(make_dense(to, bytes) && is_dense(from, bytes));
+    }
+    const int32_t rank = from.rank;
+    const int32_t *starts = p + 2, *steps = starts + rank + 1, *sizes = steps + rank + 1;
+    for (int32_t d = 0; d < rank; ++d) {
+      if (!slice_axis(size(starts[d]), size(steps[d]), size(sizes[d]), d, to)) {
+        return Outcome::check_failed;
+      }
+    }
+    return Outcome::done;
+  }
+
+  // Strides are aligned to the Region's rank from the right, as NumPy aligns shapes.
+  void bind_global(int global, const BufferView& view, int rank) {
+    int64_t* strides = state_.strides[global];
+    const int lead = rank - view.rank;
+    for (int d = 0; d < lead; ++d) strides[d] = 0;
+    for (int d = 0; d < view.rank; ++d) strides[lead + d] = view.strides[d];
+    state_.globals[global] = view.data;
+  }
+
+  Outcome run_region(const int32_t* p) {
+    const vm::Kernel& kernel = plan_.regions[static_cast<size_t>(*p++)].kernel;
+    int global = 0;
+    for (int list = 0; list < 2; ++list) {
+      const int32_t count = *p++;
+      for (int32_t k = 0; k < count; ++k) bind_global(global++, buffer(*p++), kernel.rank);
+    }
+    int64_t dims[vm::kUnit];
+    for (int32_t count = *p++, k = 0; k < count; ++k) dims[k] = size(*p++);
+    for (int32_t count = *p++, k = 0; k < count; ++k) {
+      state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
+    }
+    const int64_t begin = times_ ? now() : 0;
+    state_.arena.reset();
+    const vm::Binding binding{dims, state_.scalars, state_.strides};
+    const vm::Compiled compiled = vm::encode(kernel, binding, target_.traits(), state_.arena);
+    const int64_t encoded = times_ ? now() : 0;
+    const Outcome outcome = run_stages(compiled, global);
+    if (times_) {
+      times_->encode += encoded - begin;
+      times_->run += now() - encoded;
+      ++times_->regions;
+    }
+    return outcome;
+  }
+
+  // The workspaces of the partials between the stages of a long reduction.
+  class Workspace {
+   public:
+    Workspace(BlockCache& blocks, int64_t bytes)
+        : blocks_(blocks), bytes_(bytes), data(bytes > 0 ? blocks.take(bytes) : nullptr) {}
+    ~Workspace() {
+      if (data) blocks_.give(data, bytes_);
+    }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    bool missing() const { return bytes_ > 0 && !data; }
+
+   private:
+    BlockCache& blocks_;
+    int64_t bytes_;
+
+   public:
+    std::byte* const data;
+  };
+
+  Outcome run_stages(const vm::Compiled& compiled, int globals) {
+    Workspace first(state_.blocks, compiled.workspace_bytes[0]);
+    Workspace second(state_.blocks, compiled.workspace_bytes[1]);
+    if (first.missing() || second.missing()) return Outcome::check_failed;
+    state_.globals[globals] = first.data;
+    state_.globals[globals + 1] = second.data;
+    for (int stage = 0; stage < compiled.stage_count; ++stage) {
+      target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
+    }
+    return Outcome::done;
+  }
+
+  Outcome call(int32_t result, const int32_t* p) {
+    const int32_t callee = p[0], count = p[1];
+    const auto dtype = static_cast<core::DType>(p[2 + count]);
+    const int32_t rank = p[3 + count];
+    state_.call_arguments.clear();
+    for (int32_t k = 0; k < count; ++k) state_.call_arguments.push_back(buffer(p[2 + k]));
+    BufferView view;
+    if (!host_.call(callee, state_.call_arguments, view)) return Outcome::host_error;
+    define(result, view, {.kind = Ownership::Kind::host});
+    return outcome_of(view.dtype == dtype && view.rank == rank);
+  }
+
+  const Plan& plan_;
+  vm::Target& target_;
+  HostCalls& host_;
+  std::span<const core::Scalar> scalars_;
+  State& state_;
+  CallTimes* times_;
+  int32_t defined_ = 0;  // registers of b below it hold something
+};
+
+}  // namespace
+
+Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
+                std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
+                std::span<BufferView> results, ExecutionContext& context) {
+  DVM_CHECK(inputs.size() == plan.inputs.size() && scalars.size() == plan.scalars.size(),
+            "the arguments differ from the Plan's in number");
+  DVM_CHECK(static_cast<int>(results.size()) == plan.result_count(),
+            "the results differ from the Plan's in number");
+  const int64_t begin = context.times ? now() : 0;
+  const int64_t before = context.times ? context.times->encode + context.times->run : 0;
+  Execution execution(plan, target, host, scalars, context);
+  const Outcome outcome = execution.run(inputs, results);
+  if (context.times) {
+    CallTimes& times = *context.times;
+    times.bind += now() - begin - (times.encode + times.run - before);
+  }
+  return outcome;
+}
+
+}  // namespace dvm::runtime
