@@ -1,3 +1,5 @@
+// The arithmetic of intervals and residue classes, and what the facts add to it. Every answer is
+// an over-approximation: running out of depth or budget widens it to "anything".
 #include "core/bounds.h"
 
 #include <algorithm>

@@ -135,6 +135,16 @@ TEST_F(FactsTest, APossiblyZeroSizeDoesNotCancel) {
   EXPECT_EQ(equal(floor_div(a * b, a), b), kYes);
 }
 
+TEST_F(FactsTest, APossiblyZeroDivisorDoesNotDivideOut) {
+  EXPECT_EQ(equal(floor_div(a * b, b), a), kUnknown);
+  EXPECT_EQ(equal(floor_div(b, b), number(1)), kUnknown);
+  EXPECT_EQ(equal(mod(a * b, b), number(0)), kUnknown);
+  facts.add_range(b, 1, kDimMax);
+  EXPECT_EQ(equal(floor_div(a * b, b), a), kYes);
+  EXPECT_EQ(equal(floor_div(b, b), number(1)), kYes);
+  EXPECT_EQ(equal(mod(a * b, b), number(0)), kYes);
+}
+
 TEST_F(FactsTest, ZeroAndOneAreNotExcluded) {
   EXPECT_EQ(equal(a, number(0)), kUnknown);
   EXPECT_EQ(equal(a, number(1)), kUnknown);

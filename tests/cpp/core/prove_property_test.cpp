@@ -191,6 +191,12 @@ TEST(ProveProperty, EveryYesAndNoHoldsForAllAssignmentsThatSatisfyTheFacts) {
     const Verdict verdict = prove(sample.facts, cmp, a, b);
     ++verdicts[static_cast<int>(verdict)];
 
+    const Dim normal = sample.facts.normalize(a);
+    const Interval interval = sample.facts.interval(a);
+    const auto text = [&, a = a, b = b](const Values& v) {
+      return to_string(a) + " " + std::string(kCmpText[static_cast<int>(cmp)]) + " " +
+             to_string(b) + " at " + testing::PrintToString(v);
+    };
     bool always = true, never = true;
     int defined = 0;
     for (const Values& v : assignments) {
@@ -198,15 +204,12 @@ TEST(ProveProperty, EveryYesAndNoHoldsForAllAssignmentsThatSatisfyTheFacts) {
       if (!x || !y) continue;
       ++defined;
       (compare(cmp, *x, *y) ? never : always) = false;
-      const std::string text = to_string(a) + " " + std::string(kCmpText[static_cast<int>(cmp)]) +
-                               " " + to_string(b) + " at " + std::to_string(v[0]) + ", " +
-                               std::to_string(v[1]) + ", " + std::to_string(v[2]);
-      ASSERT_TRUE(always || verdict != Verdict::yes) << "proved " << text;
-      ASSERT_TRUE(never || verdict != Verdict::no) << "refuted " << text;
-      const Dim normal = sample.facts.normalize(a);
+      ASSERT_TRUE(always || verdict != Verdict::yes) << "proved " << text(v);
+      ASSERT_TRUE(never || verdict != Verdict::no) << "refuted " << text(v);
       const std::optional<int64_t> n = evaluate(normal, v);
-      ASSERT_TRUE(!n || n == x) << to_string(a) << " became " << to_string(normal) << ", " << text;
-      ASSERT_TRUE(sample.facts.interval(a).contains(*x)) << text;
+      ASSERT_TRUE(!n || n == x) << to_string(a) << " became " << to_string(normal) << ", "
+                                << text(v);
+      ASSERT_TRUE(interval.contains(*x)) << text(v);
     }
     queries_checked += defined > 0;
     if (defined == 0) continue;
