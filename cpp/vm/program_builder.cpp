@@ -85,8 +85,9 @@ Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64
   return {Mode::stream, 0, static_cast<uint16_t>(index), 0};
 }
 
-void ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands,
-                            std::span<const Sync> syncs, std::span<const ViewDim> view_dims) {
+const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands,
+                                          std::span<const Sync> syncs,
+                                          std::span<const ViewDim> view_dims) {
   const size_t bytes =
       sizeof(fixed) + operands.size_bytes() + syncs.size_bytes() + view_dims.size_bytes();
   constexpr size_t kLongest = std::numeric_limits<uint8_t>::max();
@@ -94,7 +95,8 @@ void ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands
   fixed.words = static_cast<uint8_t>(bytes / kWord);
   fixed.syncs = static_cast<uint8_t>(syncs.size());
   if (!view_dims.empty()) fixed.aux = static_cast<uint8_t>(view_dims.size());
-  uint64_t* out = take(bytes / kWord);
+  uint64_t* const begin = take(bytes / kWord);
+  uint64_t* out = begin;
   auto put = [&out](const void* data, size_t size) {
     if (size != 0) std::memcpy(out, data, size);
     out += size / kWord;
@@ -103,6 +105,7 @@ void ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands
   put(operands.data(), operands.size_bytes());
   put(view_dims.data(), view_dims.size_bytes());
   put(syncs.data(), syncs.size_bytes());
+  return *reinterpret_cast<const Instruction*>(begin);
 }
 
 Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {

@@ -34,9 +34,10 @@ class ProgramBuilder {
   Operand stream(int global, int64_t offset, std::span<const int64_t> strides);
 
   // Appends an instruction; `words` and `syncs` of the fixed part are filled in, and so is `aux`
-  // where there are view dims. Waits come before sets in `syncs`.
-  void append(Instruction fixed, std::span<const Operand> operands,
-              std::span<const Sync> syncs = {}, std::span<const ViewDim> view_dims = {});
+  // where there are view dims. Waits come before sets in `syncs`. The result lives until finish().
+  const Instruction& append(Instruction fixed, std::span<const Operand> operands,
+                            std::span<const Sync> syncs = {},
+                            std::span<const ViewDim> view_dims = {});
 
   // The finished Program, at the start of the words given.
   Program finish(uint32_t local_bytes, uint8_t loop_flags = 0);

@@ -119,6 +119,12 @@ void check_tables(const Program& program) {
 }  // namespace
 
 void verify(std::span<const uint64_t> words) {
+  int at = -1;
+  verify(words, at);
+}
+
+void verify(std::span<const uint64_t> words, int& at) {
+  at = -1;
   require(words.size() >= sizeof(Header) / 8, ErrorCode::bytecode_truncated,
           number(words.size()) + " words cannot hold a Program's header");
   Header header;
@@ -128,7 +134,10 @@ void verify(std::span<const uint64_t> words) {
   check_tiles(program, target);
   check_tables(program);
   TileVerifier tile(program, target);
-  for (auto rest = program.code(); !rest.empty();) rest = rest.subspan(tile.step(rest));
+  for (auto rest = program.code(); !rest.empty();) {
+    ++at;
+    rest = rest.subspan(tile.step(rest));
+  }
   tile.finish();
 }
 

@@ -13,6 +13,9 @@
 
 namespace dvm::vm {
 
+// verify(), which also tells the instruction it stands at when it throws, or -1 before the code.
+void verify(std::span<const uint64_t> words, int& at);
+
 class TileVerifier {
  public:
   TileVerifier(const Program& program, const TargetTraits& target);
