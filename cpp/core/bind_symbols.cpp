@@ -1,0 +1,112 @@
+#include "core/bind_symbols.h"
+
+#include <algorithm>
+
+#include "core/dim_node.h"
+#include "core/infer.h"
+
+namespace dvm::core {
+
+SymbolBinder::SymbolBinder(const DimContext& dims, std::span<const int64_t> known)
+    : dims_(dims),
+      values_(static_cast<size_t>(dims.symbol_count())),
+      known_(static_cast<size_t>(dims.symbol_count())) {
+  for (size_t i = 0; i < known.size() && i < values_.size(); ++i) {
+    values_[i] = known[i];
+    known_[i] = true;
+  }
+}
+
+bool SymbolBinder::is_known(Dim dim) const {
+  for (const int symbol : symbols_of(dim)) {
+    if (!known_[static_cast<size_t>(symbol)]) return false;
+  }
+  return true;
+}
+
+// Checks the equation or solves it for its one unknown; false when it has to wait.
+bool SymbolBinder::apply(const Equation& equation) {
+  const auto& [dim, size, what, loc] = equation;
+  const auto mismatch = [&](const std::string& why) {
+    fail(ErrorCode::shape_mismatch, loc,
+         what + " has size " + std::to_string(size) + " where " + to_string(dim) + " is " + why);
+  };
+  if (is_known(dim)) {
+    const std::optional<int64_t> value = core::evaluate(dim, values_);
+    if (value != size) mismatch(value ? std::to_string(*value) : "undefined");
+    return true;
+  }
+  // Equal expressions have equal sizes even where their symbols stay unknown.
+  for (const Equation& other : pending_) {
+    if (other.dim == dim && other.size != size) mismatch(std::to_string(other.size));
+  }
+  int unknown = -1;
+  for (const int symbol : symbols_of(dim)) {
+    if (known_[static_cast<size_t>(symbol)]) continue;
+    if (unknown >= 0) return false;
+    unknown = symbol;
+  }
+  // dim == a * symbol + b with known a and b, read off by division: r mentions the symbol or q is
+  // not known where dim is anything but linear in it.
+  const auto [a, b] = divide(dim, dims_.symbol_at(unknown));
+  if (!is_known(a) || !is_known(b)) return false;
+  const auto slope = core::evaluate(a, values_), offset = core::evaluate(b, values_);
+  if (!slope || !offset) mismatch("undefined");
+  if (*slope == 0 && *offset != size) mismatch(std::to_string(*offset));
+  if (*slope == 0) return true;
+  const Wide rest = Wide{size} - *offset;
+  if (rest % *slope != 0)
+    mismatch("another number for every " + to_string(dims_.symbol_at(unknown)));
+  const Symbol& symbol = dims_.symbol_info(unknown);
+  const Wide value = rest / *slope;
+  if (value < symbol.lo || value > symbol.hi)
+    fail(ErrorCode::shape_mismatch, loc,
+         what + " has size " + std::to_string(size) + ", which puts " + symbol.name +
+             " outside of [" + std::to_string(symbol.lo) + ", " + std::to_string(symbol.hi) + "]");
+  values_[static_cast<size_t>(unknown)] = static_cast<int64_t>(value);
+  known_[static_cast<size_t>(unknown)] = true;
+  return true;
+}
+
+void SymbolBinder::bind(const Type& type, std::span<const int64_t> sizes, const std::string& what,
+                        Loc loc) {
+  if (sizes.size() != type.shape.size())
+    fail(ErrorCode::shape_mismatch, loc,
+         what + " has rank " + std::to_string(sizes.size()) + ", not that of " +
+             to_string(type.shape));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    pending_.push_back({type.shape[i], sizes[i], what, loc});
+  }
+  // Each round binds a symbol or ends, so that the order of the sizes does not matter.
+  for (size_t before = pending_.size() + 1; before != pending_.size();) {
+    before = pending_.size();
+    std::erase_if(pending_, [&](const Equation& equation) { return apply(equation); });
+  }
+}
+
+int64_t SymbolBinder::value(Dim dim, Loc loc) const {
+  std::optional<int64_t> value;
+  if (is_known(dim)) {
+    value = core::evaluate(dim, values_);
+    if (!value)
+      fail(ErrorCode::shape_mismatch, loc, "the size " + to_string(dim) + " is undefined");
+  } else {
+    const auto same = [&](const Equation& equation) { return equation.dim == dim; };
+    const auto it = std::find_if(pending_.begin(), pending_.end(), same);
+    if (it == pending_.end())
+      fail(ErrorCode::shape_mismatch, loc, "no shape tells the size " + to_string(dim));
+    value = it->size;
+  }
+  if (*value < 0)
+    fail(ErrorCode::shape_mismatch, loc,
+         "the size " + to_string(dim) + " is negative: " + std::to_string(*value));
+  return *value;
+}
+
+std::vector<int64_t> SymbolBinder::values(const Shape& shape, Loc loc) const {
+  std::vector<int64_t> sizes;
+  for (const Dim dim : shape) sizes.push_back(value(dim, loc));
+  return sizes;
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,20 @@
+#include "core/passes.h"
+
+namespace dvm::core {
+
+Graph pass_widen_sums(const Graph& graph) {
+  Rewriter rewriter(graph);
+  Graph& out = rewriter.graph();
+  for (const Node& node : graph.nodes()) {
+    if (node.op != Op::sum || node.type.dtype != DType::f16) {
+      rewriter.copy_next(node);
+      continue;
+    }
+    const Value wide = out.cast(rewriter.map(node.inputs[0]), DType::f32, node.loc);
+    const Value sum = out.reduce(Op::sum, wide, node.attrs.axes, node.loc);
+    rewriter.set_next(out.cast(sum, DType::f16, node.loc));
+  }
+  return rewriter.finish();
+}
+
+}  // namespace dvm::core
