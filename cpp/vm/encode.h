@@ -2,50 +2,62 @@
 //
 //   bind    concrete sizes; size-1 dims dropped, contiguous dims merged          (bind.cpp)
 //   tile    Algorithm 1 of the DVM paper as DESIGN section 3 refines it          (tiler.cpp)
-//   encode  slots by liveness, flags, instructions into the arena                (encode.cpp)
+//   emit    slots by liveness, flags, instructions into the arena                (emit.cpp)
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "vm/bind.h"
 #include "vm/kernel.h"
 #include "vm/program.h"
 #include "vm/target.h"
 
 namespace dvm::vm {
 
-// Memory of one call's Programs: a bump pointer over a fixed block, reused by the next call.
+struct EncodeScratch;
+
+// Memory of one call's Programs: a bump pointer over a fixed block, reused by the next call, and
+// the scratch of their making.
 class Arena {
  public:
-  explicit Arena(size_t words = size_t{1} << 14)
-      : words_(std::make_unique<uint64_t[]>(words)), capacity_(words) {}
+  explicit Arena(size_t words = size_t{1} << 14);
+  ~Arena();
+  Arena(Arena&&) noexcept;
+  Arena& operator=(Arena&&) noexcept;
+
   void reset() { used_ = 0; }
+  // What is left; a Program written to its start is kept by take().
+  std::span<uint64_t> rest() { return {words_.get() + used_, capacity_ - used_}; }
   std::span<uint64_t> take(size_t words);  // throws UnsupportedError when full
+  EncodeScratch& scratch() { return *scratch_; }
 
  private:
   std::unique_ptr<uint64_t[]> words_;
+  std::unique_ptr<EncodeScratch> scratch_;
   size_t capacity_, used_ = 0;
-};
-
-struct Binding {
-  const int64_t* dims;    // values of Kernel::dims
-  const Scalar* scalars;  // Python numbers, by KernelScalar::index
-  // Strides in bytes per dimension of the Region (right-aligned; ignored where the size is 1),
-  // inputs first, then outputs.
-  const int64_t (*strides)[kMaxRank];
 };
 
 // A Region usually is one Program. A reduction longer than a tile becomes several: the first writes
 // one partial per chunk, the others reduce partials (core/sum_order.h), through two workspaces.
-inline constexpr int kMaxStages = 5;
+// Outputs that sizes of 1 set apart are Programs of their own.
+inline constexpr int kMaxStages = 12;
 struct Compiled {
-  Program stages[kMaxStages];
-  int stage_count = 0;  // 0: an empty iteration space and nothing to write
+  Program stages[kMaxStages];  // to be run in this order, each after the one before has ended
+  int stage_count = 0;         // 0: nothing to write
   int64_t workspace_bytes[2] = {0, 0};
 };
-// Globals of every stage: inputs, outputs, workspace 0, workspace 1.
+
+// Nanoseconds, added up over the calls.
+struct PhaseTimes {
+  int64_t bind = 0, tile = 0, emit = 0;
+};
+
+// Globals of every Program: inputs, outputs, and where workspace_bytes are not 0, the workspaces.
+// With `times` the clock is read between phases. Throws UnsupportedError where a limit of Programs
+// is exceeded, ShapeError for the maximum of no elements.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                Arena& arena);
+                Arena& arena, PhaseTimes* times = nullptr);
 
 }  // namespace dvm::vm

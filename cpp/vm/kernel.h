@@ -1,7 +1,10 @@
 // A Kernel: a Region made ready for encoding. Flat arrays without pointers, built once per path;
-// sizes stay symbolic (they arrive with every call as the values of `dims`).
+// sizes stay symbolic (they arrive with every call as the values of `dims`). Every value is aligned
+// to the Region's rank by leading dims of size 1, and shapes are stored once: a bind looks at the
+// few distinct shapes of a Region, not at each value.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,22 +16,26 @@ namespace dvm::vm {
 
 inline constexpr int kMaxSteps = 64;    // instructions of one Region before loads and stores
 inline constexpr int kMaxGlobals = 32;  // tensors a Region may read and write
+inline constexpr int kMaxValues = 192;  // inputs, scalars and computed values of a Region
+inline constexpr int kMaxShapes = 32;   // distinct shapes among them
 
-// A value of the Region, aligned to the Region's rank with leading size-1 dims.
+// Per dimension of the Region an index into Kernel::dims; kUnit where the size is 1 for sure.
+using KernelShape = std::array<uint8_t, kMaxRank>;
+inline constexpr uint8_t kUnit = 0xff;
+
 struct KernelValue {
   enum class Kind : uint8_t { input, scalar, computed };
   Kind kind = Kind::computed;
   DType dtype = DType::f32;
-  int16_t index = -1;  // input: global operand; scalar: entry of Kernel::scalars
-  // Index into Kernel::dims per dimension of the Region; kUnit where the value has size 1 for sure.
-  uint8_t dims[kMaxRank] = {};
+  uint8_t shape = 0;  // index into Kernel::shapes; no meaning for scalars
+  // input: global operand; scalar: entry of Kernel::scalars; computed: the step that does
+  int16_t index = -1;
 };
-inline constexpr uint8_t kUnit = 0xff;
 
 struct KernelStep {
   Insn insn = Insn::copy;
   DType dtype = DType::f32;  // Instruction::dtype
-  uint8_t aux = 0;
+  uint8_t aux = 0;           // cast: source dtype; cmp: ordering
   uint8_t arity = 0;
   int16_t src[3] = {-1, -1, -1};
   int16_t dst = -1;
@@ -41,24 +48,24 @@ struct KernelScalar {
   Kind kind = Kind::literal;
   DType dtype = DType::f32;
   int16_t index = 0;  // argument: position in Binding::scalars; dim: index into Kernel::dims
-  Scalar value;       // literal
+  Scalar value = {};  // literal
 };
 
 struct Kernel {
   std::string name;
   int rank = 0;
   int input_count = 0, output_count = 0, scalar_count = 0;  // of the Region
-  std::vector<core::Dim> dims;  // what a call must evaluate, in this order
+  std::vector<core::Dim> dims;                              // what a call must evaluate, in order
+  std::vector<KernelShape> shapes;
   std::vector<KernelValue> values;
   std::vector<KernelStep> steps;  // SSA order
   std::vector<KernelScalar> scalars;
   std::vector<int16_t> outputs;  // value ids
-  uint16_t reduced = 0;          // axes reduced by the trailing reductions
 };
 
-// Throws UnsupportedError where the Region breaks a limit above. The Region holds source,
-// elementwise, broadcast and reduce nodes only (views are the Plan's); a reduction's result is an
-// output and feeds nothing.
+// Throws UnsupportedError where the Region breaks a limit above or an op has no instruction. The
+// Region holds source, elementwise, broadcast and reduce nodes only (views are the Plan's); a
+// reduction's result is an output and feeds nothing. What no output needs is left out.
 Kernel prepare(const core::Region& region);
 
 }  // namespace dvm::vm

@@ -1,0 +1,47 @@
+// emit: a tiled Stage -> a Program. Gives values their places (slots by liveness, streams where the
+// target reads and writes global memory in place), turns steps into instructions, adds loads,
+// stores and flags.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "vm/bind.h"
+#include "vm/flags.h"
+#include "vm/tiler.h"
+
+namespace dvm::vm {
+
+// An instruction whose operands are not yet entered into the tables of a Program: `index` of a
+// stream operand is an access of the Stage, of a scalar operand a value.
+struct Draft {
+  Instruction fixed;
+  Operand operands[4];
+  int first_view_dim;
+};
+
+// Steps, their expansions by several broadcasts, and a load or store per access.
+inline constexpr int kMaxDrafts = 512;
+// Scratch of emit(): large, and reused from call to call.
+struct Drafts {
+  // Where a value lives; it goes through the places from left to right.
+  enum class Place : uint8_t { nowhere, slot, stream, scalar };
+  struct Home {
+    Place place = Place::nowhere;
+    Operand operand;
+  };
+
+  int count = 0, view_dims = 0;
+  Draft at[kMaxDrafts];
+  ViewDim view_dim[2 * kMaxStageAccesses * kMaxRank];
+  SlotUse uses[kMaxDrafts];
+  SyncList syncs[kMaxDrafts];
+  Home home[kMaxStageValues];
+};
+
+// Writes the Program into `words`; none where the slots of this tiling exceed the local memory
+// (values of mixed sizes can leave gaps that the tile limit does not foresee).
+std::optional<Program> emit(const Stage& stage, const Tiling& tiling, const TargetTraits& target,
+                            std::span<uint64_t> words, Drafts& drafts);
+
+}  // namespace dvm::vm

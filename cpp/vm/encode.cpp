@@ -1,0 +1,151 @@
+#include "vm/encode.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "vm/emit.h"
+#include "vm/partials.h"
+#include "vm/tiler.h"
+
+namespace dvm::vm {
+
+struct EncodeScratch {
+  Stage stage, next, uncut;
+  Drafts drafts;
+};
+
+namespace {
+
+using Reduction = Tiling::Reduction;
+
+// Adds up the time since the last phase ended; without somewhere to put it, no clock is read.
+class Stopwatch {
+ public:
+  explicit Stopwatch(PhaseTimes* times) : times_(times), last_(now()) {}
+  void end(int64_t PhaseTimes::*phase) {
+    if (times_ == nullptr) return;
+    const int64_t time = now();
+    times_->*phase += time - std::exchange(last_, time);
+  }
+
+ private:
+  int64_t now() const {
+    if (times_ == nullptr) return 0;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  PhaseTimes* times_;
+  int64_t last_;
+};
+
+class Encoder {
+ public:
+  Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled)
+      : target_(target), arena_(arena), watch_(watch), compiled_(compiled) {}
+
+  // Appends the Programs of scratch.stage.
+  void run() {
+    const int first = scratch_.stage.global_count;
+    for (int which = 0;; which ^= 1) {
+      Workspace workspace{.global = static_cast<int16_t>(first + which)};
+      if (!encode_stage(workspace, first + 2)) return;
+      int64_t& bytes = compiled_.workspace_bytes[which];
+      bytes = std::max(bytes, workspace.bytes);
+      scratch_.stage = scratch_.next;
+    }
+  }
+
+ private:
+  // Appends one Program; true where it leaves a workspace for scratch.next to reduce.
+  bool encode_stage(Workspace& workspace, int globals) {
+    Stage& stage = scratch_.stage;
+    const Reduction reduction = try_emit(Reduction::whole);
+    if (reduction == Reduction::whole) return false;
+    stage.global_count = globals;
+    if (reduction == Reduction::chunks) {
+      scratch_.uncut = stage;
+      store_partials(stage, scratch_.next, workspace);
+      watch_.end(&PhaseTimes::bind);
+      // Partial results can be wider than the results, so that a chunk no longer fits.
+      if (try_emit(Reduction::chunks) == Reduction::chunks) return true;
+      stage = scratch_.uncut;
+    }
+    store_sources(stage, scratch_.next, workspace);
+    watch_.end(&PhaseTimes::bind);
+    DVM_CHECK(try_emit(Reduction::whole) == Reduction::whole, "there is no reduction left");
+    return true;
+  }
+
+  // Appends a Program if the tiler treats the reductions as `wanted`; returns how it treats them.
+  Reduction try_emit(Reduction wanted) {
+    const Stage& stage = scratch_.stage;
+    for (int64_t limit = tile_limit(stage, target_); limit > 0;) {
+      const Tiling tiling = tile(stage, target_, limit);
+      watch_.end(&PhaseTimes::tile);
+      if (tiling.reduction != wanted) return tiling.reduction;
+      const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);
+      watch_.end(&PhaseTimes::emit);
+      if (program) {
+        append(*program);
+        return wanted;
+      }
+      limit = tiling.tile_elements * 7 / 8;
+    }
+    core::fail(
+        core::ErrorCode::unsupported,
+        "not even one element per tile fits the local memory of " + std::string(target_.name));
+  }
+
+  void append(const Program& program) {
+    if (compiled_.stage_count == kMaxStages) {
+      core::fail(core::ErrorCode::unsupported,
+                 "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
+    }
+    arena_.take(program.words().size());
+    compiled_.stages[compiled_.stage_count++] = program;
+  }
+
+  const TargetTraits& target_;
+  Arena& arena_;
+  EncodeScratch& scratch_ = arena_.scratch();
+  Stopwatch& watch_;
+  Compiled& compiled_;
+};
+
+}  // namespace
+
+Arena::Arena(size_t words)
+    : words_(std::make_unique<uint64_t[]>(words)),
+      scratch_(std::make_unique<EncodeScratch>()),
+      capacity_(words) {}
+Arena::~Arena() = default;
+Arena::Arena(Arena&&) noexcept = default;
+Arena& Arena::operator=(Arena&&) noexcept = default;
+
+std::span<uint64_t> Arena::take(size_t words) {
+  if (words > capacity_ - used_) {
+    core::fail(core::ErrorCode::unsupported,
+               "the Programs of one call exceed " + std::to_string(capacity_) + " words");
+  }
+  used_ += words;
+  return {words_.get() + used_ - words, words};
+}
+
+Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
+                Arena& arena, PhaseTimes* times) {
+  Compiled compiled;
+  Stopwatch watch(times);
+  Stage& stage = arena.scratch().stage;
+  for (OutputMask todo = all_outputs(kernel); todo != 0;) {
+    todo = bind(kernel, binding, todo, stage);
+    watch.end(&PhaseTimes::bind);
+    if (stage.output_count != 0) Encoder(target, arena, watch, compiled).run();
+  }
+  return compiled;
+}
+
+}  // namespace dvm::vm

@@ -1,0 +1,197 @@
+#include "vm/partials.h"
+
+#include "core/error.h"
+#include "core/sum_order.h"
+
+namespace dvm::vm {
+
+namespace {
+
+constexpr int64_t kWorkspaceAlign = 64;
+
+// Builds `next` while it takes the reductions out of `stage`.
+class Splitter {
+ public:
+  // The workspace holds `reduced` elements, or partial results, along the reduced dims.
+  Splitter(Stage& stage, Stage& next, Workspace& workspace, int64_t reduced)
+      : stage_(stage), next_(next), workspace_(workspace) {
+    workspace_.bytes = 0;
+    next_.step_count = next_.scalar_count = next_.access_count = next_.output_count = 0;
+    next_.value_count = 0;
+    next_.global_count = stage.global_count;
+    // The reduced dims become one, even where the sizes of the operands kept them apart.
+    next_.rank = 0;
+    for (int d = 0; d < stage.rank; ++d) {
+      if (d > stage.reduce_begin && d < stage.reduce_end) continue;
+      next_.sizes[next_.rank++] = d == stage.reduce_begin ? reduced : stage.sizes[d];
+    }
+    next_.reduce_begin = stage.reduce_begin;
+    next_.reduce_end = stage.reduce_begin + 1;
+    // Dense and row-major over the dims of `next`.
+    int64_t stride = 1;
+    for (int d = next_.rank - 1; d >= 0; --d) {
+      strides_[d] = stride;
+      stride *= next_.sizes[d];
+    }
+    elements_ = stride;
+  }
+
+  // A tensor of the workspace, as the next Stage sees it.
+  StageAccess allocate(DType dtype) {
+    StageAccess access{.global = workspace_.global, .dtype = dtype, .offset = workspace_.bytes};
+    const int64_t bytes = core::byte_size(dtype);
+    for (int d = 0; d < next_.rank; ++d) {
+      access.span |= dim_bit(d);
+      access.strides[d] = strides_[d] * bytes;
+    }
+    const int64_t size = elements_ * bytes;
+    workspace_.bytes += (size + kWorkspaceAlign - 1) / kWorkspaceAlign * kWorkspaceAlign;
+    return access;
+  }
+
+  // The dim of `next` that a spatial dim of `stage` became.
+  int next_dim(int d) const { return d < stage_.reduce_end ? d : d - merged(); }
+  int merged() const { return stage_.reduce_end - stage_.reduce_begin - 1; }
+  DimMask next_span(DimMask span) const {
+    const DimMask before = dim_bit(stage_.reduce_begin) - 1;
+    const DimMask after = static_cast<DimMask>(~(dim_bit(stage_.reduce_end) - 1));
+    return static_cast<DimMask>((span & before) | ((span & after) >> merged()));
+  }
+
+  // In `next`: loads `partial`, reduces it like `step` and gives all outputs of step's result.
+  void reduce_in_next(const KernelStep& step, const StageAccess& partial, ReduceOrder order) {
+    const StageValue& result = stage_.values[step.dst];
+    const DimMask span = next_span(result.span);
+    const int16_t source = next_.add_value({.kind = StageValue::Kind::global,
+                                            .dtype = partial.dtype,
+                                            .span = partial.span,
+                                            .index = next_.add_access(partial)});
+    int16_t value = next_.add_value({.dtype = partial.dtype, .span = span});
+    KernelStep& reduce = next_.steps[next_.step_count++];
+    reduce = {.insn = step.insn, .dtype = partial.dtype, .arity = 1, .dst = value};
+    reduce.aux = static_cast<uint8_t>(order);
+    reduce.src[0] = source;
+    reduce.axes = step.axes;
+    if (partial.dtype != result.dtype) value = add_cast(next_, value, result.dtype);
+    for (int k = 0; k < stage_.output_count; ++k) {
+      const StageOutput output = stage_.outputs[k];
+      if (output.value != step.dst) continue;
+      StageAccess access = stage_.accesses[output.access];
+      int64_t strides[kMaxRank] = {};
+      for (int d = 0; d < stage_.rank; ++d) {
+        if (d < stage_.reduce_begin || d >= stage_.reduce_end) {
+          strides[next_dim(d)] = access.strides[d];
+        }
+      }
+      std::copy_n(strides, kMaxRank, access.strides);
+      access.span = span;
+      next_.outputs[next_.output_count++] = {value, next_.add_access(access)};
+    }
+  }
+
+  // Appends a cast of `value`; for a reduction's source it must come before the reduction.
+  static int16_t add_cast(Stage& stage, int16_t value, DType dtype) {
+    const StageValue from = stage.values[value];
+    const int16_t result = stage.add_value({.dtype = dtype, .span = from.span});
+    DVM_CHECK(stage.step_count < kMaxStageSteps, "too many steps in a Stage");
+    KernelStep& cast = stage.steps[stage.step_count++];
+    cast = {.insn = Insn::cast, .dtype = dtype, .arity = 1, .dst = result};
+    cast.aux = static_cast<uint8_t>(from.dtype);
+    cast.src[0] = value;
+    return result;
+  }
+
+  // `stage` stores `value` to the workspace in place of every output of `result`.
+  void store_instead(int16_t result, int16_t value, const StageAccess& access) {
+    int kept = 0;
+    for (int k = 0; k < stage_.output_count; ++k) {
+      if (stage_.outputs[k].value != result) stage_.outputs[kept++] = stage_.outputs[k];
+    }
+    stage_.outputs[kept++] = {value, stage_.add_access(access)};
+    stage_.output_count = kept;
+  }
+
+ private:
+  Stage& stage_;
+  Stage& next_;
+  Workspace& workspace_;
+  int64_t strides_[kMaxRank];  // elements
+  int64_t elements_;
+};
+
+int64_t reduced_elements(const Stage& stage) {
+  int64_t result = 1;
+  for (int d = stage.reduce_begin; d < stage.reduce_end; ++d) result *= stage.sizes[d];
+  return result;
+}
+
+}  // namespace
+
+DType partial_dtype(Insn insn, DType dtype) {
+  return insn == Insn::sum && dtype == DType::f16 ? DType::f32 : dtype;
+}
+
+void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
+  const int reduced = stage.reduce_begin;
+  const int64_t chunks = (stage.sizes[reduced] + core::kSumChunk - 1) / core::kSumChunk;
+  Splitter split(stage, next, workspace, chunks);
+  // Reductions feed nothing, so they may move behind the other steps, past the casts they need.
+  KernelStep reductions[kMaxSteps];
+  int count = 0, kept = 0;
+  for (int i = 0; i < stage.step_count; ++i) {
+    if (stage.steps[i].axes != 0) {
+      reductions[count++] = stage.steps[i];
+    } else {
+      stage.steps[kept++] = stage.steps[i];
+    }
+  }
+  stage.step_count = kept;
+  for (int i = 0; i < count; ++i) {
+    KernelStep step = reductions[i];
+    const int16_t result = step.dst;
+    const DType dtype = partial_dtype(step.insn, step.dtype);
+    const StageAccess partial = split.allocate(dtype);
+    split.reduce_in_next(step, partial, ReduceOrder::sequential);
+    if (dtype != step.dtype) {
+      step.src[0] = Splitter::add_cast(stage, step.src[0], dtype);
+      step.dst = stage.add_value({.dtype = dtype, .span = stage.values[result].span});
+      step.dtype = dtype;
+    }
+    stage.steps[stage.step_count++] = step;
+    StageAccess stored = partial;
+    stored.per_tile = dim_bit(reduced);
+    stored.span = static_cast<DimMask>(partial.span & ~stored.per_tile);
+    split.store_instead(result, step.dst, stored);
+  }
+  merge_dims(next);
+}
+
+void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
+  Splitter split(stage, next, workspace, reduced_elements(stage));
+  int kept = 0;
+  for (int i = 0; i < stage.step_count; ++i) {
+    const KernelStep step = stage.steps[i];
+    if (step.axes == 0) {
+      stage.steps[kept++] = step;
+      continue;
+    }
+    const StageAccess whole = split.allocate(step.dtype);
+    split.reduce_in_next(step, whole, static_cast<ReduceOrder>(step.aux));
+    // The same elements along the dims of `stage`.
+    StageAccess stored = whole;
+    int64_t stride = core::byte_size(step.dtype);
+    for (int d = stage.rank - 1; d >= 0; --d) {
+      stored.span |= dim_bit(d);
+      stored.strides[d] = stride;
+      stride *= stage.sizes[d];
+    }
+    split.store_instead(step.dst, step.src[0], stored);
+    stage.values[step.dst].span = 0;  // unused now; keeps no dims apart
+  }
+  stage.step_count = kept;
+  stage.reduce_begin = stage.reduce_end = 0;
+  merge_dims(stage);
+  merge_dims(next);
+}
+
+}  // namespace dvm::vm

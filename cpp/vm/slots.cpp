@@ -1,0 +1,34 @@
+#include "vm/slots.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace dvm::vm {
+
+std::optional<uint32_t> SlotAllocator::take(int64_t bytes) {
+  // A slot of no bytes still needs an address of its own: release() goes by offset.
+  const int64_t size = (std::max<int64_t>(bytes, 1) + align_ - 1) / align_ * align_;
+  int64_t begin = (reserve_ + align_ - 1) / align_ * align_;
+  int position = 0;
+  while (position < live_ && ranges_[position].begin - begin < size) {
+    begin = ranges_[position++].end;
+  }
+  if (begin + size > limit_ || live_ == kMaxLive) return std::nullopt;
+  std::copy_backward(ranges_ + position, ranges_ + live_, ranges_ + live_ + 1);
+  ranges_[position] = {begin, begin + size};
+  ++live_;
+  peak_ = std::max(peak_, begin + size);
+  return static_cast<uint32_t>(begin);
+}
+
+void SlotAllocator::release(uint32_t offset) {
+  Range* const end = ranges_ + live_;
+  Range* const found =
+      std::find_if(ranges_, end, [offset](const Range& r) { return r.begin == offset; });
+  DVM_CHECK(found != end, "released a slot that is not live");
+  std::copy(found + 1, end, found);
+  --live_;
+}
+
+}  // namespace dvm::vm
