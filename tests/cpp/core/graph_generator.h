@@ -1,0 +1,445 @@
+// Random valid Graphs with inputs on which they evaluate, for property tests of every folder.
+// A case is a function of its seed and options alone. Sizes are constants, symbols and expressions
+// of symbols; a Graph is valid for the symbol values of its case, and usually for others.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/elementwise.h"
+#include "core/graph.h"
+#include "core/reference.h"
+#include "core/scalar_ops.h"
+
+namespace dvm::test {
+
+using namespace dvm::core;
+
+struct GeneratorOptions {
+  int nodes = 12;  // operations besides inputs
+  std::vector<DType> dtypes = {DType::boolean, DType::i32, DType::i64,
+                               DType::f16,     DType::f32, DType::f64};
+  bool calls = true, views = true, reductions = true, casts = true;
+  bool special_floats = true;   // NaN, infinities, -0.0, subnormals
+  int64_t max_elements = 2000;  // of any value
+};
+
+struct GraphCase {
+  Graph graph;
+  std::vector<int64_t> symbols;  // values, by symbol index
+  std::vector<Array> inputs;     // of graph.inputs()
+};
+
+// The host of generated calls, a pure function: the first argument in reverse order.
+inline Array generated_host(const std::string&, std::span<const Array> arguments) {
+  Array result = arguments[0];
+  const size_t bytes = static_cast<size_t>(byte_size(result.dtype));
+  for (size_t i = 0; i < result.data.size(); i += bytes) {
+    std::memcpy(result.data.data() + i, arguments[0].data.data() + (result.data.size() - bytes - i),
+                bytes);
+  }
+  return result;
+}
+
+// Bytes agree, except that any NaN equals any other.
+inline bool same_values(const Array& a, const Array& b) {
+  if (a.dtype != b.dtype || a.shape != b.shape) return false;
+  return dispatch(a.dtype, [&]<DType D>() {
+    using T = Storage<D>;
+    const auto x = elements<T>(a), y = elements<T>(b);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool both_nan = scalar::ne{}(x[i], x[i]) && scalar::ne{}(y[i], y[i]);
+      if (!both_nan && std::memcmp(&x[i], &y[i], sizeof(T)) != 0) return false;
+    }
+    return true;
+  });
+}
+
+inline bool same_values(const std::vector<Array>& a, const std::vector<Array>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Array& x, const Array& y) { return same_values(x, y); });
+}
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  // std distributions differ between libraries; a case must not.
+  int64_t below(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <typename C>
+  auto& pick(C& from) {
+    return from[static_cast<size_t>(below(std::ssize(from)))];
+  }
+  uint64_t bits() { return engine_(); }
+
+  double real(bool special) {
+    if (special && chance(8)) {
+      using Limits = std::numeric_limits<double>;
+      const double values[] = {Limits::quiet_NaN(),
+                               Limits::infinity(),
+                               -Limits::infinity(),
+                               -0.0,
+                               0.0,
+                               65519.0,
+                               -65520.0,
+                               0x1p-24,
+                               0x1p-140,
+                               3e38,
+                               1e300};
+      return pick(values);
+    }
+    return static_cast<double>(below(1 << 12) - (1 << 11)) / 256.0;
+  }
+
+  Array array(DType dtype, std::vector<int64_t> shape, bool special) {
+    Array result = make_array(dtype, std::move(shape));
+    dispatch(dtype, [&]<DType D>() {
+      using T = Storage<D>;
+      for (T& x : elements<T>(result)) {
+        if constexpr (is_floating(D)) {
+          x = scalar::cast<T>(real(special));
+        } else if constexpr (D == DType::boolean) {
+          x = static_cast<T>(below(2));
+        } else {
+          x = static_cast<T>(special && chance(8) ? bits() : bits() % 41 - 20);
+        }
+      }
+    });
+    return result;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+class GraphGenerator {
+ public:
+  GraphGenerator(uint64_t seed, const GeneratorOptions& options)
+      : random_(seed), options_(options) {}
+
+  GraphCase run() {
+    make_symbols();
+    while (operations_ < options_.nodes) {
+      const int before = graph_.size();
+      grow();
+      operations_ += graph_.size() > before;
+    }
+    const int64_t outputs = 1 + random_.below(3);
+    for (int64_t i = 0; i < outputs; ++i) {
+      // Mostly late values, so that most of the graph matters.
+      const int64_t back =
+          random_.below(random_.chance(70) ? std::min(4, graph_.size()) : graph_.size());
+      graph_.outputs.push_back(graph_.size() - 1 - static_cast<Value>(back));
+    }
+    return {std::move(graph_), std::move(values_), std::move(inputs_)};
+  }
+
+ private:
+  DimContext& dims() { return graph_.dims(); }
+  Dim constant(int64_t c) { return dims().constant(c); }
+  int64_t value(Dim dim) { return core::evaluate(dim, values_).value_or(-1); }
+  int64_t count(const Shape& shape) {
+    int64_t product = 1;
+    for (const Dim dim : shape) product *= value(dim);
+    return product;
+  }
+  bool usable(const Shape& shape) {
+    for (const Dim dim : shape) {
+      if (value(dim) < 0 || value(dim) > options_.max_elements) return false;
+    }
+    return shape.size() <= 4 && count(shape) <= options_.max_elements;
+  }
+
+  Loc loc() {
+    if (random_.chance(50)) return {};
+    static const std::string kFiles[] = {"model.py", "/a b/\"q\"\\.py", "naïve.py", ""};
+    return make_loc(kFiles[random_.below(4)], static_cast<int>(random_.below(500)));
+  }
+
+  // The first input has every symbol as a size of its own, so that shapes determine the symbols.
+  void make_symbols() {
+    const int64_t n = 1 + random_.below(3);
+    Shape anchor;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t kSizes[] = {0, 1, 1, 2, 3, 4, 5, 8, 11};
+      const int64_t size = random_.chance(85) ? kSizes[2 + random_.below(7)] : random_.pick(kSizes);
+      const std::string name = (random_.chance(80) ? "s" : "batch") + std::to_string(i);
+      const bool ranged = random_.chance(20);
+      anchor.push_back(ranged ? dims().symbol(name, size / 2, size * 2 + 1) : dims().symbol(name));
+      values_.push_back(size);
+    }
+    add_input({random_.pick(options_.dtypes), anchor});
+  }
+
+  Value add_input(Type type) {
+    std::vector<int64_t> sizes;
+    for (const Dim dim : type.shape) sizes.push_back(value(dim));
+    inputs_.push_back(random_.array(type.dtype, std::move(sizes), options_.special_floats));
+    const bool scalar = type.shape.empty() && random_.chance(50);
+    return scalar ? graph_.scalar(type.dtype, loc()) : graph_.input(std::move(type), loc());
+  }
+
+  Dim random_dim() {
+    const Dim s = dims().symbol_at(static_cast<int>(random_.below(dims().symbol_count())));
+    const Dim t = dims().symbol_at(static_cast<int>(random_.below(dims().symbol_count())));
+    switch (random_.below(10)) {
+      case 0:
+        return constant(1);
+      case 1:
+        return constant(random_.below(7));
+      case 2:
+        return s + random_.below(3);
+      case 3:
+        return s * t;
+      case 4:
+        return floor_div(s + 3, constant(2));
+      case 5:
+        return mod(s * 2 + t, constant(5));
+      case 6:
+        return max(s, t * 2 - 1);
+      case 7:
+        return min(s, constant(4)) + 1;
+      default:
+        return s;
+    }
+  }
+  Shape random_shape() {
+    while (true) {
+      Shape shape;
+      for (int64_t rank = random_.below(5); rank > 0; --rank) shape.push_back(random_dim());
+      if (usable(shape)) return shape;
+    }
+  }
+
+  Value any_value() {
+    // Late values more often: deep graphs rather than flat ones.
+    const int64_t n = graph_.size();
+    return static_cast<Value>(std::max(random_.below(n), random_.below(n)));
+  }
+
+  Value random_constant(DType dtype) {
+    if (is_floating(dtype)) {
+      double x = random_.real(options_.special_floats);
+      if (options_.special_floats && random_.chance(3))
+        x = std::bit_cast<double>(0xfff8000000000000 | random_.bits());  // a NaN with a payload
+      return graph_.constant(dtype, Scalar::of_float(x), loc());
+    }
+    const auto bits = static_cast<int64_t>(random_.bits());
+    const int64_t x = random_.chance(80) ? bits % 20 : bits;
+    return graph_.constant(
+        dtype, round_to(dtype, Scalar::of_int(dtype == DType::boolean ? bits & 1 : x)), loc());
+  }
+
+  // A value of exactly this type: found, or made of something else.
+  Value of_type(const Type& type) {
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      const Value v = any_value();
+      if (graph_.type(v) == type) return v;
+      if (options_.casts && graph_.type(v).shape == type.shape)
+        return graph_.cast(v, type.dtype, loc());
+    }
+    if (random_.chance(50)) return add_input(type);
+    const Value v = random_.chance(80) ? random_constant(type.dtype) : add_input({type.dtype, {}});
+    return type.shape.empty() ? v : graph_.broadcast(v, type.shape, loc());
+  }
+
+  void grow() {
+    switch (random_.below(20)) {
+      case 0:
+        add_input({random_.pick(options_.dtypes), random_shape()});
+        return;
+      case 1:
+        random_constant(random_.pick(options_.dtypes));
+        return;
+      case 2:
+        size_value();
+        return;
+      case 3:
+        if (options_.calls) call();
+        return;
+      case 4:
+      case 5:
+        broadcast();
+        return;
+      case 6:
+      case 7:
+        if (options_.reductions) reduce();
+        return;
+      case 8:
+        if (options_.views) reshape();
+        return;
+      case 9:
+        if (options_.views) transpose();
+        return;
+      case 10:
+        if (options_.views) slice();
+        return;
+      case 11:
+        if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
+        return;
+      default:
+        elementwise();
+        return;
+    }
+  }
+
+  void size_value() {
+    const DType dtype = random_.pick(options_.dtypes);
+    const Dim size = random_dim();
+    if (dtype != DType::boolean && value(size) >= 0) graph_.dim_value(dtype, size, loc());
+  }
+
+  void call() {
+    std::vector<Value> operands;
+    for (int64_t n = 1 + random_.below(3); n > 0; --n) operands.push_back(any_value());
+    graph_.call("host\n\"" + std::to_string(random_.below(3)), operands, graph_.type(operands[0]),
+                loc());
+  }
+
+  void elementwise() {
+    std::vector<Op> ops;
+    for (size_t i = 0; i < all_ops().size(); ++i) {
+      if (all_ops()[i].op_class == OpClass::elementwise && static_cast<Op>(i) != Op::cast)
+        ops.push_back(static_cast<Op>(i));
+    }
+    const Op op = random_.pick(ops);
+    const Value a = any_value();
+    const Type type = graph_.type(a);
+    const ElementwiseInfo* row = elementwise_info(op);
+    if (row && !allows(row->operands, type.dtype)) return;
+    std::vector<Value> operands;
+    if (op == Op::select) {
+      const bool has_bool =
+          std::count(options_.dtypes.begin(), options_.dtypes.end(), DType::boolean);
+      operands.push_back(has_bool ? of_type({DType::boolean, type.shape})
+                                  : graph_.elementwise(Op::lt, std::vector{a, of_type(type)}));
+    }
+    operands.push_back(a);
+    while (static_cast<int>(operands.size()) < info(op).arity) operands.push_back(of_type(type));
+    if (op != Op::select && random_.chance(50)) std::swap(operands.front(), operands.back());
+    graph_.elementwise(op, operands, loc());
+  }
+
+  void broadcast() {
+    const Value a = any_value();
+    Shape shape = graph_.type(a).shape;
+    for (Dim& dim : shape) {
+      const Dim other = random_dim();
+      const auto c = dim.as_constant(), d = other.as_constant();
+      if (c == 1) {
+        dim = other;
+      } else if (!c && !d && core::evaluate(bcast(dim, other), values_) && random_.chance(60)) {
+        dim = bcast(dim, other);
+      } else if (value(dim) == 1 && random_.chance(60) && !c) {
+        dim = bcast(dim, other);
+      }
+    }
+    if (random_.chance(50)) shape.insert(shape.begin(), random_dim());
+    if (!usable(shape)) return;
+    try {
+      graph_.broadcast(a, shape, loc());
+    } catch (const Error&) {
+      // A symbol whose range excludes 1: statically illegal, and rightly refused.
+    }
+  }
+
+  void reduce() {
+    const Value a = any_value();
+    const Type& type = graph_.type(a);
+    const Op op = random_.chance(60) ? Op::sum : Op::max;
+    if (type.rank() == 0 || (op == Op::sum && type.dtype == DType::boolean)) return;
+    std::vector<int> axes{static_cast<int>(random_.below(type.rank()))};
+    while (axes.back() + 1 < type.rank() && random_.chance(30)) axes.push_back(axes.back() + 1);
+    int64_t extent = 1;
+    for (const int axis : axes) extent *= value(type.shape[static_cast<size_t>(axis)]);
+    if (op == Op::max && extent == 0) return;
+    graph_.reduce(op, a, axes, loc());
+  }
+
+  void reshape() {
+    const Value a = any_value();
+    Shape shape = graph_.type(a).shape;
+    const size_t at = static_cast<size_t>(random_.below(static_cast<int64_t>(shape.size()) + 1));
+    const auto position = shape.begin() + static_cast<ptrdiff_t>(at);
+    switch (random_.below(4)) {
+      case 0:
+        shape.insert(position, constant(1));
+        break;
+      case 1:
+        if (at + 1 < shape.size()) {
+          shape[at] = shape[at] * shape[at + 1];
+          shape.erase(position + 1);
+        }
+        break;
+      case 2: {
+        Dim product = constant(1);
+        for (const Dim dim : shape) product = product * dim;
+        shape = {product};
+        break;
+      }
+      default:
+        // Legal only because of the values at hand; a run-time check for the compiler.
+        if (at < shape.size() && value(shape[at]) == 6) {
+          shape[at] = constant(2);
+          shape.insert(position, constant(3));
+        }
+    }
+    if (usable(shape)) graph_.reshape(a, shape, loc());
+  }
+
+  void transpose() {
+    const Value a = any_value();
+    std::vector<int> axes;
+    for (int i = 0; i < graph_.type(a).rank(); ++i) {
+      axes.insert(axes.begin() + random_.below(i + 1), i);
+    }
+    graph_.transpose(a, axes, loc());
+  }
+
+  void slice() {
+    const Value a = any_value();
+    const Shape from = graph_.type(a).shape;
+    std::vector<Dim> starts;
+    std::vector<int64_t> steps;
+    Shape shape;
+    for (const Dim dim : from) {
+      const int64_t start = random_.below(3);
+      if (random_.chance(40)) {  // a[start:extent:step], symbolic
+        const int64_t step = 1 + random_.below(2);
+        starts.push_back(constant(start));
+        steps.push_back(step);
+        shape.push_back(ceil_div(dim - start, constant(step)));
+      } else if (random_.chance(50) && value(dim) > 0) {  // a[::-1]
+        starts.push_back(dim - 1);
+        steps.push_back(-1);
+        shape.push_back(dim);
+      } else {
+        starts.push_back(constant(0));
+        steps.push_back(1);
+        shape.push_back(dim);
+      }
+      if (value(shape.back()) > 0 && value(starts.back()) >= value(dim)) return;
+    }
+    for (const Dim dim : shape) {
+      if (dim.as_constant().value_or(0) < 0) return;
+    }
+    if (usable(shape)) graph_.slice(a, starts, steps, shape, loc());
+  }
+
+  Random random_;
+  GeneratorOptions options_;
+  Graph graph_;
+  std::vector<int64_t> values_;
+  std::vector<Array> inputs_;
+  int operations_ = 0;
+};
+
+inline GraphCase generate_graph(uint64_t seed, const GeneratorOptions& options = {}) {
+  return GraphGenerator(seed, options).run();
+}
+
+}  // namespace dvm::test
