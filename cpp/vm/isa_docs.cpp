@@ -1,0 +1,110 @@
+// docs/isa.md, rendered from isa.def, formats.def and targets.def.
+#include <sstream>
+
+#include "vm/program.h"
+#include "vm/target.h"
+
+namespace dvm::vm {
+
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(# The instruction set
+
+Rendered from `cpp/vm/isa.def`, `formats.def` and `targets.def`; a test keeps it current.
+
+A Program is a list of tile instructions that every core runs once per tile (DVM paper, section 4).
+Its listing is that of the paper's Fig. 6; `cpp/vm/listing.h` has the grammar.
+Loads and stores move whole tiles between global memory (streams) and local memory (slots). All
+other instructions compute on slots, on scalars where the table says so, and on targets that stream
+operands also on contiguous global memory.
+
+)";
+
+std::string yes_no(bool value) { return value ? "yes" : "no"; }
+
+void instructions(std::ostringstream& out) {
+  out << "## Instructions\n\n"
+         "Cycles are those of an Ascend 910B3 vector unit for f32: per repeat of 256 bytes, plus\n"
+         "the fixed cost of an isolated instruction. A dtype is the destination's, or the "
+         "sources'\n"
+         "where the result is bool.\n\n"
+         "| instruction | pipe | format | scalars |";
+  for (const auto& dtype : core::kDTypes) out << " " << dtype.text << " |";
+  out << " cycles | meaning |\n|---|---|---|---|";
+  for (int d = 0; d < core::kDTypeCount; ++d) out << "---|";
+  out << "---|---|\n";
+  for (int i = 0; i < kInsnCount; ++i) {
+    const InsnInfo& row = info(static_cast<Insn>(i));
+    out << "| `" << row.name << "` | " << to_string(row.pipe) << " | " << info(row.format).name
+        << " | " << yes_no(row.scalar_operands) << " |";
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      out << (contains(row.dtypes, static_cast<DType>(d)) ? " x |" : " |");
+    }
+    if (row.pipe == Pipe::simd) out << " " << row.slope << " + " << row.head;
+    out << " | `" << row.synopsis << "` |\n";
+  }
+}
+
+void formats(std::ostringstream& out) {
+  constexpr std::string_view kExtents[] = {"`size` elements", "the view dims, outermost first",
+                                           "`[m, size, n]`, row-major"};
+  out << "\n## Formats\n\n"
+         "Operands are listed destination first. In a tail tile (the last along the last grid\n"
+         "dimension) the field `tail` replaces the extent that `split` names.\n\n"
+         "| format | operands | extents | operands and aux |\n|---|---|---|---|\n";
+  constexpr int kFormatCount = 0
+#define DVM_FORMAT(name, operands, extents, notation) +1
+#include "vm/formats.def"
+#undef DVM_FORMAT
+      ;
+  for (int f = 0; f < kFormatCount; ++f) {
+    const FormatInfo& row = info(static_cast<Format>(f));
+    out << "| " << row.name << " | " << row.operands << " | "
+        << kExtents[static_cast<int>(row.extents)] << " | `" << row.notation << "` |\n";
+  }
+}
+
+void targets(std::ostringstream& out) {
+  out << "\n## Targets\n\n"
+         "| target | id | cores | local bytes | reserved | align | streams | flags |"
+         "\n|---|---|---|---|---|---|---|---|\n";
+  for (const TargetTraits& row : all_targets()) {
+    out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
+        << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
+        << yes_no(row.streams) << " | " << yes_no(row.flags) << " |\n";
+  }
+  out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
+      << " events per ordered pair of pipes. Event 0 of these pairs may\n"
+         "be carried from one tile to the next, set before the first and waited for after the "
+         "last:";
+  const char* separator = " ";
+  for (const LoopFlagInfo& row : kLoopFlags) {
+    out << separator << "`" << to_string(row.src) << "_" << to_string(row.dst) << "`";
+    separator = ", ";
+  }
+  out << ".\n";
+}
+
+void limits(std::ostringstream& out) {
+  out << "\n## Limits of a Program\n\n"
+         "| what | at most |\n|---|---|\n"
+         "| tiles | "
+      << kMaxTiles << " |\n| elements of a tile | " << kMaxTileElements
+      << " |\n| grid dimensions | " << kMaxRank << " |\n| globals | " << kMaxProgramGlobals
+      << " |\n| streams | " << kMaxStreams << " |\n| scalars | " << kMaxScalars << " |\n";
+}
+
+}  // namespace
+
+std::string isa_markdown() {
+  std::ostringstream out;
+  out << kIntroduction;
+  instructions(out);
+  formats(out);
+  targets(out);
+  limits(out);
+  return out.str();
+}
+
+}  // namespace dvm::vm

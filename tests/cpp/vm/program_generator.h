@@ -1,0 +1,348 @@
+// Random valid Programs, for any target. What they compute makes no sense; every instruction,
+// format, operand mode, split, view, flag and kind of stream occurs, and every global spans exactly
+// the bytes that are touched, found by visiting each tile.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "vm/program_builder.h"
+
+namespace dvm::vm {
+
+class ProgramGenerator {
+ public:
+  explicit ProgramGenerator(uint64_t seed) : rng_(seed) {}
+
+  std::vector<uint64_t> generate() {
+    const auto targets = all_targets();
+    return generate(targets[below(targets.size())]);
+  }
+
+  std::vector<uint64_t> generate(const TargetTraits& target) {
+    target_ = &target;
+    grid_.clear();
+    globals_.clear();
+    code_.clear();
+    values_.clear();
+    local_end_ = target.reserve_bytes;
+    for (size_t rank = below(4); grid_.size() < rank;) grid_.push_back(one_to(4));
+    add_load();
+    for (size_t count = below(14); count > 0; --count) add_random();
+    if (chance(80)) add_store(random_value());
+    if (target.flags) add_flags();
+    return build();
+  }
+
+  uint64_t bits() { return rng_(); }
+  size_t below(size_t end) { return end == 0 ? 0 : static_cast<size_t>(rng_() % end); }
+  bool chance(size_t percent) { return below(100) < percent; }
+  int64_t one_to(int64_t last) {
+    return 1 + static_cast<int64_t>(below(static_cast<size_t>(last)));
+  }
+
+ private:
+  struct Ref {
+    Mode mode = Mode::slot;
+    uint32_t slot = 0;
+    int global = 0;
+    int64_t offset = 0;
+    std::vector<int64_t> strides;
+    uint64_t scalar = 0;
+  };
+  struct Line {
+    Instruction fixed;
+    std::vector<Ref> operands;
+    std::vector<ViewDim> view_dims;
+    std::vector<Sync> waits, sets;
+  };
+  struct Value {
+    uint32_t slot;
+    DType dtype;
+    int64_t elements;
+  };
+
+  DType random_dtype(DTypeSet set = DTypeSet::any) {
+    DType dtype;
+    do {
+      dtype = static_cast<DType>(below(core::kDTypeCount));
+    } while (!contains(set, dtype));
+    return dtype;
+  }
+  const Value& random_value() { return values_[below(values_.size())]; }
+
+  // A new slot, or when none is left the slot of another value, which is then gone.
+  bool take_slot(int64_t bytes, Ref& ref) {
+    const int64_t begin = (local_end_ + target_->align - 1) / target_->align * target_->align;
+    if (begin + bytes > target_->local_bytes) return false;
+    ref.slot = static_cast<uint32_t>(begin);
+    local_end_ = begin + bytes;
+    return true;
+  }
+
+  void choose_split(Line& line) {
+    Instruction& fixed = line.fixed;
+    if (grid_.empty() || chance(40)) return;
+    int64_t extent = fixed.size;
+    fixed.split = static_cast<uint8_t>(Split::size);
+    const ExtentKind kind = info(info(fixed.insn).format).extents;
+    if (kind == ExtentKind::triple) {
+      const int64_t extents[] = {fixed.m, fixed.size, fixed.n};
+      fixed.split = static_cast<uint8_t>(1 + below(3));
+      extent = extents[fixed.split - 1];
+    } else if (kind == ExtentKind::view) {
+      fixed.split = static_cast<uint8_t>(1 + below(line.view_dims.size()));
+      extent = line.view_dims[fixed.split - 1u].extent;
+    }
+    fixed.tail = static_cast<uint32_t>(one_to(extent));
+  }
+
+  // Bytes the operand touches from where its stream points, in one tile.
+  std::pair<int64_t, int64_t> touched(const Line& line, int64_t elements, DType dtype,
+                                      bool tail) const {
+    const int64_t size = core::byte_size(dtype);
+    if (line.view_dims.empty()) return {0, elements * size};
+    int64_t low = 0, high = size;
+    for (size_t d = 0; d < line.view_dims.size(); ++d) {
+      const ViewDim& dim = line.view_dims[d];
+      const int64_t extent = tail && line.fixed.split == d + 1 ? line.fixed.tail : dim.extent;
+      low += std::min<int64_t>(0, (extent - 1) * dim.stride);
+      high += std::max<int64_t>(0, (extent - 1) * dim.stride);
+    }
+    return {low, high};
+  }
+
+  // Elements of an operand in a tile; `is_short` for the reduced side of triples.
+  static int64_t count(const Instruction& fixed, bool is_short, bool tail) {
+    int64_t e[] = {fixed.m, fixed.size, fixed.n};
+    if (tail && fixed.split != 0) e[fixed.split - 1] = fixed.tail;
+    return is_short ? e[0] * e[2] : e[0] * e[1] * e[2];
+  }
+
+  // A way through a new or known global, whose range grows to what every tile touches.
+  Ref make_stream(const Line& line, DType dtype, bool is_short, bool written) {
+    Ref ref;
+    ref.mode = Mode::stream;
+    ref.offset = static_cast<int64_t>(below(64)) - (chance(30) ? 32 : 0);
+    for (size_t d = 0; d < grid_.size(); ++d) {
+      ref.strides.push_back((static_cast<int64_t>(below(4096)) - 1024) * core::byte_size(dtype));
+    }
+    std::vector<int> candidates;
+    for (size_t g = 0; g < globals_.size(); ++g) {
+      if (globals_[g].dtype == dtype && globals_[g].written == written) {
+        candidates.push_back(static_cast<int>(g));
+      }
+    }
+    if (!candidates.empty() && chance(50)) {
+      ref.global = candidates[below(candidates.size())];
+    } else {
+      ref.global = static_cast<int>(globals_.size());
+      globals_.push_back({std::numeric_limits<int64_t>::max(),
+                          std::numeric_limits<int64_t>::min(),
+                          dtype,
+                          written,
+                          {}});
+    }
+    grow(globals_[static_cast<size_t>(ref.global)], ref, line, dtype, is_short);
+    return ref;
+  }
+
+  void grow(Global& global, const Ref& ref, const Line& line, DType dtype, bool is_short) const {
+    std::vector<int64_t> coord(grid_.size(), 0);
+    while (true) {
+      int64_t at = ref.offset;
+      for (size_t d = 0; d < grid_.size(); ++d) at += coord[d] * ref.strides[d];
+      const bool tail = !grid_.empty() && coord.back() == grid_.back() - 1;
+      const int64_t elements =
+          line.view_dims.empty() ? count(line.fixed, is_short, tail) : line.fixed.size;
+      const auto [low, high] = touched(line, elements, dtype, tail);
+      global.low = std::min(global.low, at + low);
+      global.high = std::max(global.high, at + high);
+      size_t d = grid_.size();
+      while (d > 0 && ++coord[d - 1] == grid_[d - 1]) coord[--d] = 0;
+      if (d == 0) return;
+    }
+  }
+
+  void make_view(Line& line) {
+    line.fixed.size = 1;
+    for (size_t rank = 1 + below(4); line.view_dims.size() < rank;) {
+      const int64_t extent = one_to(5);
+      line.view_dims.push_back({extent, static_cast<int64_t>(below(512)) - 128});
+      line.fixed.size *= static_cast<uint32_t>(extent);
+    }
+  }
+
+  void add_load() {
+    Line line;
+    line.fixed.insn = chance(30) ? Insn::view_load : Insn::load;
+    line.fixed.dtype = random_dtype();
+    line.fixed.size = static_cast<uint32_t>(one_to(200));
+    if (line.fixed.insn == Insn::view_load) make_view(line);
+    choose_split(line);
+    finish(line, {make_stream(line, line.fixed.dtype, false, false)});
+  }
+
+  void add_store(const Value value) {
+    Line line;
+    line.fixed.insn = chance(30) ? Insn::view_store : Insn::store;
+    line.fixed.dtype = value.dtype;
+    line.fixed.size = static_cast<uint32_t>(value.elements);
+    if (line.fixed.insn == Insn::view_store) line.view_dims = {{value.elements, 24}};
+    choose_split(line);
+    Ref source;
+    source.slot = value.slot;
+    Ref stream = make_stream(line, value.dtype, false, true);
+    line.operands = {stream, source};
+    code_.push_back(line);
+    // Reading back what this tile stored is the one legal way to read a written global.
+    if (chance(20) && line.view_dims.empty()) {
+      line.fixed.insn = Insn::load;
+      finish(line, {stream});
+    }
+  }
+
+  void add_random() {
+    if (chance(20)) return add_load();
+    if (chance(15)) return add_store(random_value());
+    Line line;
+    do {
+      line.fixed.insn = static_cast<Insn>(below(kInsnCount));
+    } while (info(line.fixed.insn).pipe != Pipe::simd);
+    const InsnInfo& row = info(line.fixed.insn);
+    const Value first = random_value();
+    line.fixed.dtype = row.format == Format::cast ? random_dtype(row.dtypes) : first.dtype;
+    if (!contains(row.dtypes, line.fixed.dtype)) return;
+    if (row.format == Format::cast) line.fixed.aux = static_cast<uint8_t>(first.dtype);
+    if (row.format == Format::compare) line.fixed.aux = static_cast<uint8_t>(below(kCompareCount));
+    if (row.format == Format::reduce) line.fixed.aux = static_cast<uint8_t>(below(2));
+    line.fixed.size = static_cast<uint32_t>(first.elements);
+    if (info(row.format).extents == ExtentKind::triple) {
+      choose_triple(line.fixed, first.elements, row.format == Format::broadcast);
+    }
+    choose_split(line);
+    std::vector<Ref> sources;
+    for (int k = 1; k < row.operands; ++k) sources.push_back(make_source(line, k, first));
+    finish(line, std::move(sources));
+  }
+
+  // Factors a value's elements, which are [m, n] of a broadcast and [m, size, n] of a reduction.
+  void choose_triple(Instruction& fixed, int64_t elements, bool broadcast) {
+    auto divisor = [&](int64_t of) {
+      int64_t d = one_to(of);
+      while (of % d != 0) --d;
+      return d;
+    };
+    fixed.m = static_cast<uint32_t>(divisor(elements));
+    const int64_t rest = elements / fixed.m;
+    const int64_t size = broadcast ? one_to(4) : divisor(rest);
+    fixed.size = static_cast<uint32_t>(size);
+    fixed.n = static_cast<uint32_t>(broadcast ? rest : rest / size);
+  }
+
+  Ref make_source(const Line& line, int k, const Value& first) {
+    const InsnInfo& row = info(line.fixed.insn);
+    const DType dtype = operand_dtype(line.fixed, k);
+    Ref ref;
+    std::vector<const Value*> fitting;
+    for (const Value& value : values_) {
+      if (value.dtype == dtype && value.elements == first.elements) fitting.push_back(&value);
+    }
+    if (target_->streams && chance(30)) {
+      return make_stream(line, dtype, row.format == Format::broadcast, false);
+    }
+    if (row.scalar_operands && (fitting.empty() || chance(20))) {
+      ref.mode = Mode::scalar;
+      ref.scalar = bits();
+      if (core::byte_size(dtype) < 8) ref.scalar &= (uint64_t{1} << 8 * core::byte_size(dtype)) - 1;
+      if (dtype == DType::boolean || chance(30)) ref.scalar &= 1;
+      return ref;
+    }
+    if (!fitting.empty()) ref.slot = fitting[below(fitting.size())]->slot;
+    return ref;
+  }
+
+  // Gives the instruction its destination, and appends it if there is room.
+  void finish(Line line, std::vector<Ref> sources) {
+    const InsnInfo& row = info(line.fixed.insn);
+    const DType dtype = operand_dtype(line.fixed, 0);
+    const bool is_short = row.format == Format::reduce;
+    const int64_t elements =
+        line.view_dims.empty() ? count(line.fixed, is_short, false) : int64_t{line.fixed.size};
+    const int64_t bytes = elements * core::byte_size(dtype);
+    Ref dst;
+    const bool elementwise =
+        row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear;
+    const bool in_place = elementwise && sources[0].mode == Mode::slot && chance(20) &&
+                          core::byte_size(dtype) == core::byte_size(operand_dtype(line.fixed, 1));
+    if (target_->streams && row.pipe == Pipe::simd && chance(25)) {
+      dst = make_stream(line, dtype, is_short, true);
+    } else if (in_place) {
+      dst.slot = sources[0].slot;
+      std::erase_if(values_, [&](const Value& v) { return v.slot == dst.slot; });
+      values_.push_back({dst.slot, dtype, elements});
+    } else if (take_slot(bytes, dst)) {
+      values_.push_back({dst.slot, dtype, elements});
+    } else {
+      return;
+    }
+    line.operands = {dst};
+    line.operands.insert(line.operands.end(), sources.begin(), sources.end());
+    code_.push_back(std::move(line));
+  }
+
+  Pipe pipe(size_t line) const { return info(code_[line].fixed.insn).pipe; }
+
+  void add_flags() {
+    loop_flags_ = 0;
+    for (size_t tries = below(3 * code_.size()); tries > 0; --tries) {
+      const size_t later = below(code_.size()), earlier = below(later + 1);
+      if (pipe(later) == pipe(earlier)) continue;
+      const auto event = static_cast<uint8_t>(below(kEventIds));
+      code_[earlier].sets.push_back({1, pipe(earlier), pipe(later), event, 0});
+      code_[later].waits.push_back({0, pipe(earlier), pipe(later), event, 0});
+    }
+    for (const LoopFlagInfo& row : kLoopFlags) {
+      if (chance(50)) continue;
+      loop_flags_ |= row.flag;
+      const size_t waiter = below(code_.size()), setter = below(code_.size());
+      if (waiter > setter || pipe(waiter) != row.dst || pipe(setter) != row.src) continue;
+      code_[waiter].waits.push_back({0, row.src, row.dst, 0, 0});
+      code_[setter].sets.push_back({1, row.src, row.dst, 0, 0});
+    }
+  }
+
+  std::vector<uint64_t> build() {
+    std::vector<uint64_t> words(1 << 14);
+    ProgramBuilder builder(*target_, words, grid_);
+    for (const Global& global : globals_) builder.add_global(global);
+    for (const Line& line : code_) {
+      std::vector<Operand> operands;
+      for (const Ref& ref : line.operands) {
+        operands.push_back(ref.mode == Mode::slot ? slot_operand(ref.slot)
+                           : ref.mode == Mode::scalar
+                               ? builder.scalar_bits(ref.scalar)
+                               : builder.stream(ref.global, ref.offset, ref.strides));
+      }
+      std::vector<Sync> syncs = line.waits;
+      syncs.insert(syncs.end(), line.sets.begin(), line.sets.end());
+      builder.append(line.fixed, operands, syncs, line.view_dims);
+    }
+    const auto local = static_cast<uint32_t>(local_end_);
+    words.resize(builder.finish(local, target_->flags ? loop_flags_ : 0).words().size());
+    return words;
+  }
+
+  std::mt19937_64 rng_;
+  const TargetTraits* target_ = nullptr;
+  std::vector<int64_t> grid_;
+  std::vector<Global> globals_;
+  std::vector<Line> code_;
+  std::vector<Value> values_;
+  int64_t local_end_ = 0;
+  uint8_t loop_flags_ = 0;
+};
+
+}  // namespace dvm::vm
