@@ -289,9 +289,13 @@ void ShadowFrame::apply(const DvmFrameView& f, PyFrameObject* frame) {
       return unpack(f);
     case POP_JUMP_FORWARD_IF_TRUE:
     case POP_JUMP_FORWARD_IF_FALSE:
+      recording_.graph.events.push_back(
+          {Event::Kind::branch, "truth", {pop()}, {}, kNoNode, loc(f)});
+      return;
     case POP_JUMP_FORWARD_IF_NONE:
     case POP_JUMP_FORWARD_IF_NOT_NONE:
-      recording_.graph.events.push_back({Event::Kind::branch, {}, {pop()}, {}, kNoNode, loc(f)});
+      recording_.graph.events.push_back(
+          {Event::Kind::branch, "is None", {pop()}, {}, kNoNode, loc(f)});
       return;
     default:
       return abort(f, "opcode " + std::to_string(f.opcode));

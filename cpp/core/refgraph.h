@@ -37,7 +37,7 @@ struct Event {
     attribute,  // operands: object; name: attribute
     tuple,      // operands: elements
     slice,      // operands: start, stop[, step]
-    branch,     // operands: the value a jump depends on; no result
+    branch,     // name: truth | is None; operands: what a jump depends on; no result
     followed,   // a call whose body was recorded; its result is the node the body returned
   };
   Kind kind = Kind::call;

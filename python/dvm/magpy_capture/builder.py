@@ -187,15 +187,15 @@ class Builder:
         if keepdims or not axes:
             return result
         kept = [dim for axis, dim in enumerate(shape) if axis not in axes]
-        return self.reshape(result, kept)
+        return self.reshaped(result, kept)
 
-    def reshape(self, a: Tensor, shape: list[_dvm.Dim], is_view: bool = False) -> Tensor:
+    def reshaped(self, a: Tensor, shape: list[_dvm.Dim], is_view: bool = False) -> Tensor:
         if same_shape(a.shape, shape):
             return a
         value = self.graph.reshape(a.value, shape, at=self.at)
         return Tensor(value, a.dtype, shape, is_view=is_view)
 
-    def transpose(self, a: Tensor, axes: list[int]) -> Tensor:
+    def transposed(self, a: Tensor, axes: list[int]) -> Tensor:
         value = self.graph.transpose(a.value, axes, at=self.at)
         return Tensor(value, a.dtype, [a.shape[axis] for axis in axes], is_view=True)
 

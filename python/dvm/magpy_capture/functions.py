@@ -142,7 +142,7 @@ class Functions(Builder):
             for i, dim in enumerate(sizes):
                 known = known if i in unknown else known * dim
             sizes[unknown[0]] = total // known
-        return super().reshape(x, sizes, is_view=True)
+        return self.reshaped(x, sizes, is_view=True)
 
     def reshape_method(self, a: Abstract, *shape: Abstract) -> Tensor:
         one = len(shape) == 1 and not isinstance(shape[0], Size)
@@ -154,7 +154,7 @@ class Functions(Builder):
         rank = len(x.shape)
         if order is None:
             order = range(rank - 1, -1, -1)
-        return super().transpose(x, [axis % rank for axis in order])
+        return self.transposed(x, [axis % rank for axis in order])
 
     def transpose_method(self, a: Abstract, *axes: Abstract) -> Tensor:
         if len(axes) > 1:
@@ -166,7 +166,7 @@ class Functions(Builder):
         rank = len(x.shape) + 1
         shape = list(x.shape)
         shape.insert(self.plain(axis) % rank, self.graph.size(1))
-        return super().reshape(x, shape, is_view=True)
+        return self.reshaped(x, shape, is_view=True)
 
     def index(self, a: Tensor, key: Abstract) -> Tensor:
         """Basic indexing with None, Ellipsis and unit-step slices."""
@@ -187,7 +187,7 @@ class Functions(Builder):
                     starts.append(self.graph.size(0))
                     sliced.append(dim)
                     shape.append(dim)
-            elif isinstance(part, Slice) or isinstance(part, Literal) and _is_slice(part.object):
+            elif isinstance(part, Slice) or (isinstance(part, Literal) and _is_slice(part.object)):
                 start, stop = self._slice_range(part, a.shape[len(sliced)])
                 starts.append(start)
                 sliced.append((stop - start).max(0))
@@ -198,7 +198,7 @@ class Functions(Builder):
         if any(not same_dim(dim, whole) for dim, whole in zip(sliced, a.shape, strict=True)):
             value = self.graph.slice(a.value, starts, [1] * len(starts), sliced, at=self.at)
             result = Tensor(value, a.dtype, sliced)
-        return super().reshape(result, shape, is_view=True)
+        return self.reshaped(result, shape, is_view=True)
 
     def _slice_range(self, part: Any, size: _dvm.Dim) -> tuple[_dvm.Dim, _dvm.Dim]:
         if isinstance(part, Literal):

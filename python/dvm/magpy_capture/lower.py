@@ -137,9 +137,10 @@ class Lowering(Functions):
     def followed(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
         self.value(operands[0])  # the identity of the function is guarded, its body is recorded
 
-    def branch(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
+    def branch(self, name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
         value = self.value(operands[0])
-        if not isinstance(value, Literal):
+        never_none = name == "is None"
+        if not isinstance(value, Literal) and not never_none:
             raise NotCapturable(f"a branch on {describe(value)}", self.at)
 
     def call(self, _name: str, operands: list[int], keywords: list[str], seen: Any) -> Abstract:
@@ -149,7 +150,9 @@ class Lowering(Functions):
         if isinstance(callee, Method):
             if callee.takes_self:
                 positional = positional[1:]
-            return self.invoke(METHODS.get(callee.name), callee.name, [callee.base, *positional], named)
+            return self.invoke(
+                METHODS.get(callee.name), callee.name, [callee.base, *positional], named
+            )
         if not isinstance(callee, Literal):
             raise NotCapturable(f"a call of {describe(callee)}", self.at)
         function = callee.object
