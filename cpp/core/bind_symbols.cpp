@@ -36,10 +36,6 @@ bool SymbolBinder::apply(const Equation& equation) {
     if (value != size) mismatch(value ? std::to_string(*value) : "undefined");
     return true;
   }
-  // Equal expressions have equal sizes even where their symbols stay unknown.
-  for (const Equation& other : pending_) {
-    if (other.dim == dim && other.size != size) mismatch(std::to_string(other.size));
-  }
   int unknown = -1;
   for (const int symbol : symbols_of(dim)) {
     if (known_[static_cast<size_t>(symbol)]) continue;
@@ -75,13 +71,31 @@ void SymbolBinder::bind(const Type& type, std::span<const int64_t> sizes, const 
          what + " has rank " + std::to_string(sizes.size()) + ", not that of " +
              to_string(type.shape));
   for (size_t i = 0; i < sizes.size(); ++i) {
-    pending_.push_back({type.shape[i], sizes[i], what, loc});
+    // Equal expressions have equal sizes even where their symbols stay unknown.
+    const Equation* same = find(type.shape[i]);
+    if (same && same->size != sizes[i])
+      fail(ErrorCode::shape_mismatch, loc,
+           what + " has size " + std::to_string(sizes[i]) + " where " + to_string(type.shape[i]) +
+               " is " + std::to_string(same->size));
+    if (!same) pending_.push_back({type.shape[i], sizes[i], what, loc});
   }
   // Each round binds a symbol or ends, so that the order of the sizes does not matter.
   for (size_t before = pending_.size() + 1; before != pending_.size();) {
     before = pending_.size();
-    std::erase_if(pending_, [&](const Equation& equation) { return apply(equation); });
+    for (size_t i = 0; i < pending_.size();) {
+      if (apply(pending_[i])) {
+        pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
   }
+}
+
+const SymbolBinder::Equation* SymbolBinder::find(Dim dim) const {
+  const auto same = [&](const Equation& equation) { return equation.dim == dim; };
+  const auto it = std::find_if(pending_.begin(), pending_.end(), same);
+  return it == pending_.end() ? nullptr : &*it;
 }
 
 int64_t SymbolBinder::value(Dim dim, Loc loc) const {
@@ -91,11 +105,9 @@ int64_t SymbolBinder::value(Dim dim, Loc loc) const {
     if (!value)
       fail(ErrorCode::shape_mismatch, loc, "the size " + to_string(dim) + " is undefined");
   } else {
-    const auto same = [&](const Equation& equation) { return equation.dim == dim; };
-    const auto it = std::find_if(pending_.begin(), pending_.end(), same);
-    if (it == pending_.end())
-      fail(ErrorCode::shape_mismatch, loc, "no shape tells the size " + to_string(dim));
-    value = it->size;
+    const Equation* same = find(dim);
+    if (!same) fail(ErrorCode::shape_mismatch, loc, "no shape tells the size " + to_string(dim));
+    value = same->size;
   }
   if (*value < 0)
     fail(ErrorCode::shape_mismatch, loc,

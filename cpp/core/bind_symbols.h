@@ -33,6 +33,7 @@ class SymbolBinder {
   };
   bool is_known(Dim dim) const;
   bool apply(const Equation& equation);
+  const Equation* find(Dim dim) const;
 
   const DimContext& dims_;
   std::vector<int64_t> values_;

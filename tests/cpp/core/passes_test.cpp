@@ -1,0 +1,211 @@
+// Passes keep the meaning of generated graphs and do what they promise on named ones.
+#include "core/passes.h"
+
+#include <gtest/gtest.h>
+
+#include "core/graph_generator.h"
+
+namespace dvm::test {
+namespace {
+
+std::string body(const std::string& text) { return "graph v1 {\n" + text + "}\n"; }
+using Pass = Graph (*)(const Graph&);
+std::string after(Pass pass, const std::string& text) {
+  const Graph result = pass(parse_graph(body(text)));
+  verify(result);
+  return print(result);
+}
+
+struct Exact {
+  const char* name;
+  Pass pass;
+};
+constexpr Exact kExact[] = {{"dead_code", pass_dead_code},
+                            {"fold_casts", pass_fold_casts},
+                            {"cse", pass_cse},
+                            {"widen_sums", pass_widen_sums}};
+
+TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
+  int changed[std::size(kExact)] = {};
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const GraphCase test = generate_graph(seed, {.nodes = 20});
+    const std::vector<Array> before = evaluate(test.graph, test.inputs, generated_host);
+    for (size_t i = 0; i < std::size(kExact); ++i) {
+      const Graph result = kExact[i].pass(test.graph);
+      const std::string where = std::string(kExact[i].name) + ", seed " + std::to_string(seed);
+      ASSERT_NO_THROW(verify(result)) << where;
+      ASSERT_TRUE(same_values(evaluate(result, test.inputs, generated_host), before))
+          << where << "\n"
+          << print(test.graph) << print(result);
+      ASSERT_TRUE(equal(kExact[i].pass(result), result)) << where << " is not idempotent";
+      changed[i] += !equal(result, test.graph);
+    }
+  }
+  for (size_t i = 0; i < std::size(kExact); ++i) EXPECT_GT(changed[i], 50) << kExact[i].name;
+}
+
+TEST(Passes, DeadCodeKeepsInputsAndCalls) {
+  EXPECT_EQ(after(pass_dead_code,
+                  "%0 = input f32[s0] %1 = scalar f32[] %2 = exp(%0) f32[s0] %3 = log(%0) f32[s0]\n"
+                  "%4 = neg(%3) f32[s0] %5 = call(%4) f32[] {callee = \"print\"}\n"
+                  "%6 = constant f32[] {value = 1} return %0"),
+            body("  %0 = input f32[s0]\n"
+                 "  %1 = scalar f32[]\n"
+                 "  %2 = log(%0) f32[s0]\n"
+                 "  %3 = neg(%2) f32[s0]\n"
+                 "  %4 = call(%3) f32[] {callee = \"print\"}\n"
+                 "  return %0\n"));
+}
+
+TEST(Passes, FoldCastsRemovesOnlySameDtype) {
+  EXPECT_EQ(after(pass_fold_casts,
+                  "%0 = input f32[s0] %1 = cast(%0) f32[s0] %2 = cast(%1) f16[s0]\n"
+                  "%3 = cast(%2) f16[s0] %4 = cast(%3) f32[s0] return %4, %1"),
+            body("  %0 = input f32[s0]\n"
+                 "  %1 = cast(%0) f16[s0]\n"
+                 "  %2 = cast(%1) f32[s0]\n"
+                 "  return %2, %0\n"));
+}
+
+TEST(Passes, CseMergesTransitivelyButNotCallsOrInputs) {
+  EXPECT_EQ(after(pass_cse,
+                  "%0 = input f32[s0] %1 = input f32[s0] %2 = exp(%0) f32[s0]\n"
+                  "%3 = exp(%0) f32[s0] @ \"m.py\":2\n"
+                  "%4 = add(%2, %3) f32[s0] %5 = add(%3, %2) f32[s0] %6 = exp(%1) f32[s0]\n"
+                  "%7 = call(%4) f32[s0] {callee = \"f\"} %8 = call(%5) f32[s0] {callee = \"f\"}\n"
+                  "return %6, %7, %8"),
+            body("  %0 = input f32[s0]\n"
+                 "  %1 = input f32[s0]\n"
+                 "  %2 = exp(%0) f32[s0]\n"
+                 "  %3 = add(%2, %2) f32[s0]\n"
+                 "  %4 = exp(%1) f32[s0]\n"
+                 "  %5 = call(%3) f32[s0] {callee = \"f\"}\n"
+                 "  %6 = call(%3) f32[s0] {callee = \"f\"}\n"
+                 "  return %4, %5, %6\n"));
+}
+
+TEST(Passes, CseTellsZerosNaNsAndAttributesApart) {
+  const std::string text =
+      "  %0 = input f32[s0, s1]\n"
+      "  %1 = constant f32[] {value = 0x0p+0}\n"
+      "  %2 = constant f32[] {value = -0x0p+0}\n"
+      "  %3 = constant f64[] {value = 0x0p+0}\n"
+      "  %4 = constant f64[] {value = nan}\n"
+      "  %5 = constant f64[] {value = nan(0x7ff8000000000001)}\n"
+      "  %6 = sum(%0) f32[1, s1] {axes = [0]}\n"
+      "  %7 = sum(%0) f32[1, 1] {axes = [0, 1]}\n"
+      "  %8 = max(%0) f32[1, s1] {axes = [0]}\n"
+      "  %9 = dim i64[] {size = s0}\n"
+      "  %10 = dim i64[] {size = s1}\n"
+      "  %11 = slice(%0) f32[1, 1] {starts = [0, 0], steps = [1, 1]}\n"
+      "  %12 = slice(%0) f32[1, 1] {starts = [0, 1], steps = [1, 1]}\n"
+      "  %13 = slice(%0) f32[1, 1] {starts = [0, 0], steps = [1, 2]}\n"
+      "  return %0\n";
+  EXPECT_EQ(after(pass_cse, text), body(text));
+}
+
+TEST(Passes, WidenHalfCastsAtTheEdgesOnly) {
+  EXPECT_EQ(after(pass_widen_half,
+                  "%0 = input f16[s0, 4] %1 = constant f16[] {value = 0.5}\n"
+                  "%2 = broadcast(%1) f16[s0, 4] %3 = mul(%0, %2) f16[s0, 4]\n"
+                  "%4 = exp(%3) f16[s0, 4] %5 = sum(%4) f16[s0, 1] {axes = [1]}\n"
+                  "%6 = lt(%3, %4) bool[s0, 4] return %5, %6, %4"),
+            body("  %0 = input f16[s0, 4]\n"
+                 "  %1 = cast(%0) f32[s0, 4]\n"
+                 "  %2 = constant f32[] {value = 0x1p-1}\n"
+                 "  %3 = broadcast(%2) f32[s0, 4]\n"
+                 "  %4 = mul(%1, %3) f32[s0, 4]\n"
+                 "  %5 = exp(%4) f32[s0, 4]\n"
+                 "  %6 = cast(%5) f16[s0, 4]\n"
+                 "  %7 = sum(%5) f32[s0, 1] {axes = [1]}\n"
+                 "  %8 = cast(%7) f16[s0, 1]\n"
+                 "  %9 = lt(%4, %5) bool[s0, 4]\n"
+                 "  return %8, %9, %6\n"));
+}
+
+TEST(Passes, WidenHalfLeavesMovedDataAlone) {
+  const std::string text =
+      "  %0 = input f16[s0, 4]\n"
+      "  %1 = transpose(%0) f16[4, s0] {axes = [1, 0]}\n"
+      "  %2 = constant f16[] {value = 0x1p+0}\n"
+      "  %3 = broadcast(%2) f16[s0]\n"
+      "  return %1, %3\n";
+  EXPECT_EQ(after(pass_widen_half, text), body(text));
+}
+
+TEST(Passes, WidenHalfKeepsWrittenCastsAndCallsNarrow) {
+  EXPECT_EQ(after(pass_widen_half,
+                  "%0 = input f32[s0] %1 = cast(%0) f16[s0] %2 = neg(%1) f16[s0]\n"
+                  "%3 = call(%2) f16[s0] {callee = \"f\"} %4 = add(%3, %2) f16[s0]\n"
+                  "%5 = cast(%4) f64[s0] return %5"),
+            body("  %0 = input f32[s0]\n"
+                 "  %1 = cast(%0) f16[s0]\n"
+                 "  %2 = cast(%1) f32[s0]\n"
+                 "  %3 = neg(%2) f32[s0]\n"
+                 "  %4 = cast(%3) f16[s0]\n"
+                 "  %5 = call(%4) f16[s0] {callee = \"f\"}\n"
+                 "  %6 = cast(%5) f32[s0]\n"
+                 "  %7 = add(%6, %3) f32[s0]\n"
+                 "  %8 = cast(%7) f64[s0]\n"
+                 "  return %8\n"));
+}
+
+Array converted(const Array& from, DType to) {
+  Array result = make_array(to, from.shape);
+  for (size_t i = 0; i < static_cast<size_t>(from.size()); ++i) {
+    if (to == DType::f32) {
+      elements<float>(result)[i] = to_float(elements<Half>(from)[i]);
+    } else {
+      elements<Half>(result)[i] = to_half(elements<float>(from)[i]);
+    }
+  }
+  return result;
+}
+
+// The oracle is a text: the same program with every f16 spelt f32, fed with widened inputs.
+TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
+  const GeneratorOptions options{.nodes = 20,
+                                 .dtypes = {DType::f16, DType::f16, DType::i32, DType::boolean},
+                                 .calls = false,
+                                 .casts = false};
+  int rounded = 0;
+  for (uint64_t seed = 0; seed < 2500; ++seed) {
+    const GraphCase test = generate_graph(seed, options);
+    const Graph widened = pass_widen_half(test.graph);
+    ASSERT_NO_THROW(verify(widened)) << "seed " << seed;
+    for (const Node& node : widened.nodes()) {
+      const bool computes = op_class(node.op) == OpClass::reduce ||
+                            (op_class(node.op) == OpClass::elementwise && node.op != Op::cast);
+      ASSERT_FALSE(computes && node.type.dtype == DType::f16) << "seed " << seed;
+    }
+
+    std::string text = print(test.graph);
+    for (size_t at; (at = text.find("f16[")) != std::string::npos;) text.replace(at, 3, "f32");
+    std::vector<Array> inputs = test.inputs;
+    for (Array& input : inputs) {
+      if (input.dtype == DType::f16) input = converted(input, DType::f32);
+    }
+    std::vector<Array> expected = evaluate(parse_graph(text), inputs);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (test.graph.type(test.graph.outputs[i]).dtype != DType::f16) continue;
+      expected[i] = converted(expected[i], DType::f16);
+      ++rounded;
+    }
+    ASSERT_TRUE(same_values(evaluate(widened, test.inputs), expected))
+        << "seed " << seed << "\n"
+        << print(test.graph) << print(widened);
+  }
+  EXPECT_GT(rounded, 1000);
+}
+
+TEST(Passes, WidenHalfLeavesOtherDtypesAlone) {
+  const GeneratorOptions options{.nodes = 20,
+                                 .dtypes = {DType::boolean, DType::i64, DType::f32, DType::f64}};
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = generate_graph(seed, options).graph;
+    ASSERT_TRUE(equal(pass_widen_half(graph), graph)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace dvm::test
