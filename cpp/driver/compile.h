@@ -19,6 +19,7 @@ struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
   bool verify = true;                     // run the verifiers between passes
+  bool record_text = true;                // keep what each pass produced
 };
 
 struct PassRecord {

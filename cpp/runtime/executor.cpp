@@ -178,15 +178,17 @@ class Execution {
     for (int32_t count = *p++, k = 0; k < count; ++k) {
       state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
     }
-    const int64_t begin = times_ ? now() : 0;
     state_.arena.reset();
     const vm::Binding binding{dims, state_.scalars, state_.strides};
-    const vm::Compiled compiled = vm::encode(kernel, binding, target_.traits(), state_.arena);
-    const int64_t encoded = times_ ? now() : 0;
+    vm::PhaseTimes phases;
+    const vm::Compiled compiled =
+        vm::encode(kernel, binding, target_.traits(), state_.arena, times_ ? &phases : nullptr);
+    const int64_t begin = times_ ? now() : 0;
     const Outcome outcome = run_stages(compiled, global);
     if (times_) {
-      times_->encode += encoded - begin;
-      times_->run += now() - encoded;
+      times_->tile += phases.tile;
+      times_->encode += phases.emit;
+      times_->run += now() - begin;
       ++times_->regions;
     }
     return outcome;
@@ -254,14 +256,12 @@ Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
             "the arguments differ from the Plan's in number");
   DVM_CHECK(static_cast<int>(results.size()) == plan.result_count(),
             "the results differ from the Plan's in number");
-  const int64_t begin = context.times ? now() : 0;
-  const int64_t before = context.times ? context.times->encode + context.times->run : 0;
+  // What is none of the other phases is binding: of sizes here, of strides in the encoder.
+  CallTimes* times = context.times;
+  const int64_t begin = times ? now() - times->tile - times->encode - times->run : 0;
   Execution execution(plan, target, host, scalars, context);
   const Outcome outcome = execution.run(inputs, results);
-  if (context.times) {
-    CallTimes& times = *context.times;
-    times.bind += now() - begin - (times.encode + times.run - before);
-  }
+  if (times) times->bind += now() - times->tile - times->encode - times->run - begin;
   return outcome;
 }
 

@@ -1,0 +1,118 @@
+#include "driver/compile.h"
+
+#include <chrono>
+#include <type_traits>
+#include <utility>
+
+#include "core/error.h"
+#include "core/passes.h"
+#include "driver/logs.h"
+#include "driver/lower.h"
+#include "driver/pipeline.h"
+#include "vm/kernel.h"
+
+namespace dvm::driver {
+
+namespace {
+
+// In order. Dead code first, for every later pass looks at less; common subexpressions after
+// widening, which makes the same cast once per use; copies for reshapes last, for nothing that
+// moves operations may come between them and the fuser.
+constexpr GraphPass kGraphPasses[] = {
+    {"dead_code", core::pass_dead_code, false},
+    {"fold_casts", core::pass_fold_casts, false},
+    {"widen_half", core::pass_widen_half, true},
+    {"cse", core::pass_cse, false},
+    {"dense_reshapes", fuser::pass_dense_reshapes, false},
+};
+
+class Pipeline {
+ public:
+  Pipeline(core::Graph graph, const Options& options) : options_(options) {
+    result_.graph = std::move(graph);
+  }
+
+  Compilation run() {
+    if (options_.verify) core::verify(result_.graph);
+    core::Graph graph = result_.graph;
+    for (const GraphPass& pass : kGraphPasses) {
+      if (pass.widened_only && !widens(options_)) continue;
+      graph = timed(pass.name, [&] { return pass.run(graph); });
+      if (options_.verify) core::verify(graph);
+    }
+    fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });
+    if (options_.verify) {
+      for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
+    }
+    result_.decisions = fusion.decisions;
+    result_.plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
+    if (options_.verify) runtime::verify(result_.plan);
+    for (const core::Decision& decision : result_.decisions) log_decision(decision);
+    return std::move(result_);
+  }
+
+ private:
+  // Runs one pass and records what it took and made. Texts are made outside of the clock.
+  template <typename Run>
+  std::invoke_result_t<Run> timed(std::string_view name, Run run) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto made = run();
+    const auto end = std::chrono::steady_clock::now();
+    PassRecord record{std::string(name), std::chrono::nanoseconds(end - begin).count(), {}};
+    if (options_.record_text || log_enabled("passes")) record.text = print(made);
+    log_pass(record);
+    result_.passes.push_back(std::move(record));
+    return made;
+  }
+
+  const Options& options_;
+  Compilation result_;
+};
+
+}  // namespace
+
+std::span<const GraphPass> graph_passes() { return kGraphPasses; }
+
+bool widens(const Options& options) {
+  const vm::TargetTraits* traits = vm::find_target(options.target);
+  if (!traits) {
+    core::fail(core::ErrorCode::unknown_target, "no target is named '" + options.target + "'");
+  }
+  return options.numerics == Numerics::widened && traits->kind == vm::TargetKind::cpu;
+}
+
+fuser::Limits region_limits() {
+  return {.steps = vm::kMaxSteps,
+          .tensors = vm::kMaxGlobals,
+          .values = vm::kMaxValues,
+          .shapes = vm::kMaxShapes - 1};
+}
+
+std::string print(const fuser::Fusion& fusion) {
+  std::string text;
+  for (const fuser::Unit& unit : fusion.order) {
+    if (unit.region < 0) {
+      text += "%" + std::to_string(unit.node) + "\n";
+      continue;
+    }
+    const fuser::FusedRegion& fused = fusion.regions[static_cast<size_t>(unit.region)];
+    auto list = [](const std::vector<core::Value>& values) {
+      std::string names;
+      for (core::Value v : values) names += (names.empty() ? "%" : ", %") + std::to_string(v);
+      return names;
+    };
+    text += fused.region.name + "(" + list(fused.inputs) +
+            (fused.scalars.empty() ? "" : "; " + list(fused.scalars)) + ") -> " +
+            list(fused.outputs) + " = " + core::print(fused.region.body);
+  }
+  for (const core::Decision& decision : fusion.decisions) {
+    text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
+  }
+  return text;
+}
+
+Compilation compile(core::Graph graph, const Options& options) {
+  return Pipeline(std::move(graph), options).run();
+}
+
+}  // namespace dvm::driver

@@ -1,0 +1,155 @@
+#include "fuser/flow.h"
+
+#include <algorithm>
+
+namespace dvm::fuser {
+
+using core::Op;
+using core::OpClass;
+using core::Value;
+
+namespace {
+
+void insert(std::vector<Value>& set, Value v) {
+  if (std::find(set.begin(), set.end(), v) == set.end()) set.push_back(v);
+}
+
+}  // namespace
+
+std::vector<core::Dim> dims_of(const core::Node& node) {
+  std::vector<core::Dim> dims = node.type.shape;
+  dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
+  if (node.attrs.size) dims.push_back(node.attrs.size);
+  return dims;
+}
+
+Flow::Flow(const core::Graph& graph) : graph_(graph), nodes_(static_cast<size_t>(graph.size())) {
+  mark_live();
+  mark_in_memory();
+  for (Value v = 0; v < graph.size(); ++v) {
+    if (at(v).live) trace(v);
+  }
+  order_sizes();
+  order_calls();
+}
+
+Value Flow::root(Value v) const {
+  while (core::op_class(graph_.node(v).op) == OpClass::view) v = graph_.node(v).inputs[0];
+  return v;
+}
+
+bool Flow::is_scalar_source(Value v) const {
+  const Op op = graph_.node(v).op;
+  return core::op_class(op) == OpClass::source && op != Op::input;
+}
+
+void Flow::mark_live() {
+  for (Value v : graph_.outputs) at(v).live = true;
+  for (Value v = graph_.size() - 1; v >= 0; --v) {
+    if (graph_.node(v).op == Op::call) at(v).live = true;
+    if (!at(v).live) continue;
+    for (Value operand : graph_.node(v).inputs) at(operand).live = true;
+  }
+}
+
+void Flow::mark_in_memory() {
+  for (Value v : graph_.outputs) at(v).in_memory = true;
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const OpClass op_class = core::op_class(graph_.node(v).op);
+    if (!at(v).live || (op_class != OpClass::view && op_class != OpClass::opaque)) continue;
+    for (Value operand : graph_.node(v).inputs) at(operand).in_memory = true;
+  }
+}
+
+void Flow::trace(Value v) {
+  const core::Node& node = graph_.node(v);
+  NodeFlow& flow = at(v);
+  switch (core::op_class(node.op)) {
+    case OpClass::elementwise:
+    case OpClass::reduce:
+      flow.computed = true;
+      break;
+    case OpClass::broadcast:
+      flow.computed = flow.in_memory;
+      break;
+    case OpClass::source:
+      flow.computed = flow.in_memory && node.op != Op::input;
+      break;
+    default:
+      break;
+  }
+  if (flow.computed) {
+    for (Value operand : node.inputs) look_through(v, operand);
+    for (Value source : flow.sources) at(source).readers.push_back(v);
+    flow.after = flow.sources;
+  } else if (core::op_class(node.op) != OpClass::broadcast) {
+    flow.after = node.inputs;
+  }
+}
+
+void Flow::look_through(Value v, Value operand) {
+  while (graph_.node(operand).op == Op::broadcast) {
+    insert(at(v).broadcasts, operand);
+    operand = graph_.node(operand).inputs[0];
+  }
+  if (!is_scalar_source(operand)) insert(at(v).sources, operand);
+}
+
+// A size first known from the result of a call is known only after it.
+void Flow::order_sizes() {
+  std::vector<Value> bound_by(static_cast<size_t>(graph_.dims().symbol_count()), -1);
+  auto each_symbol = [&](Value v, auto&& f) {
+    for (core::Dim dim : dims_of(graph_.node(v))) {
+      for (int symbol : core::symbols_of(dim)) f(bound_by[static_cast<size_t>(symbol)]);
+    }
+  };
+  auto bind = [&](Op op) {
+    for (Value v = 0; v < graph_.size(); ++v) {
+      if (graph_.node(v).op != op) continue;
+      each_symbol(v, [v](Value& binder) { binder = binder < 0 ? v : binder; });
+    }
+  };
+  bind(Op::input);
+  bind(Op::call);
+  auto depend = [&](Value user, Value mentions) {
+    each_symbol(mentions, [&](Value binder) {
+      if (binder < 0 || binder >= user || graph_.node(binder).op != Op::call) return;
+      insert(at(user).after, binder);
+    });
+  };
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const bool is_unit = at(v).computed || core::op_class(graph_.node(v).op) == OpClass::view ||
+                         graph_.node(v).op == Op::call;
+    if (!at(v).live || !is_unit) continue;
+    depend(v, v);
+    for (Value operand : graph_.node(v).inputs) depend(v, operand);
+    for (Value b : at(v).broadcasts) {
+      depend(v, b);
+      depend(v, graph_.node(b).inputs[0]);
+    }
+  }
+}
+
+// Calls keep their order. A call may write what it is given, so whoever reads the same memory stays
+// on its side of the call.
+void Flow::order_calls() {
+  Value last = -1;
+  for (Value call = 0; call < graph_.size(); ++call) {
+    if (graph_.node(call).op != Op::call) continue;
+    if (last >= 0) insert(at(call).after, last);
+    last = call;
+    for (Value argument : graph_.node(call).inputs) {
+      const Value memory = root(argument);
+      for (Value v = 0; v < graph_.size(); ++v) {
+        if (!at(v).computed) continue;
+        for (Value source : at(v).sources) {
+          if (root(source) != memory) continue;
+          if (v < call) insert(at(call).after, v);
+          if (v > call) insert(at(v).after, call);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace dvm::fuser

@@ -1,0 +1,46 @@
+// Who needs whom. Scalars and broadcasts are never worth a trip through memory: each Region that
+// uses one makes its own ("inlined"), so edges run between the nodes that remain.
+#pragma once
+
+#include <vector>
+
+#include "core/graph.h"
+
+namespace dvm::fuser {
+
+struct NodeFlow {
+  bool live = false;
+  bool computed = false;                // belongs to some Region
+  bool in_memory = false;               // an output, or an operand of a view or call
+  std::vector<core::Value> sources;     // tensors it reads, looking through inlined broadcasts
+  std::vector<core::Value> readers;     // computed nodes whose sources hold it
+  std::vector<core::Value> broadcasts;  // inlined ones between it and its sources
+  std::vector<core::Value> after;       // all nodes that must have run before it
+};
+
+class Flow {
+ public:
+  explicit Flow(const core::Graph& graph);
+
+  const NodeFlow& operator[](core::Value v) const { return nodes_[static_cast<size_t>(v)]; }
+  // The node whose memory v is: v itself unless it is a view.
+  core::Value root(core::Value v) const;
+  bool is_scalar_source(core::Value v) const;
+
+ private:
+  NodeFlow& at(core::Value v) { return nodes_[static_cast<size_t>(v)]; }
+  void mark_live();
+  void mark_in_memory();
+  void trace(core::Value v);
+  void look_through(core::Value v, core::Value operand);
+  void order_sizes();
+  void order_calls();
+
+  const core::Graph& graph_;
+  std::vector<NodeFlow> nodes_;
+};
+
+// Every Dim a node mentions.
+std::vector<core::Dim> dims_of(const core::Node& node);
+
+}  // namespace dvm::fuser

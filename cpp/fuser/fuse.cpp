@@ -1,0 +1,251 @@
+// The walk that merges groups, and what it leaves behind: Regions, their order, and a Decision for
+// every edge, taken or not.
+#include "fuser/fuse.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "fuser/grouping.h"
+
+namespace dvm::fuser {
+
+using core::Decision;
+using core::Op;
+using core::OpClass;
+using core::Value;
+
+namespace {
+
+std::string name_of(Value v) { return "%" + std::to_string(v); }
+
+// Where reshapes of known sizes are checked before all else, proofs may use what they state.
+std::vector<Equality> entry_equalities(const core::Graph& graph, const Flow& flow) {
+  std::vector<char> known(static_cast<size_t>(graph.dims().symbol_count()), 0);
+  for (const core::Node& node : graph.nodes()) {
+    if (node.op != Op::input) continue;
+    for (core::Dim dim : node.type.shape) {
+      if (dim.is_symbol()) known[static_cast<size_t>(dim.symbol_index())] = 1;
+    }
+  }
+  auto elements = [&](const core::Shape& shape) {
+    core::Dim product = graph.dims().constant(1);
+    for (core::Dim dim : shape) product = product * dim;
+    return product;
+  };
+  auto is_known = [&](core::Dim dim) {
+    const std::vector<int> symbols = core::symbols_of(dim);
+    return !dim.is_overflow() && std::all_of(symbols.begin(), symbols.end(), [&](int symbol) {
+      return known[static_cast<size_t>(symbol)] != 0;
+    });
+  };
+  std::vector<Equality> equalities;
+  for (Value v = 0; v < graph.size(); ++v) {
+    if (graph.node(v).op != Op::reshape || !flow[v].live) continue;
+    const core::Dim from = elements(graph.type(graph.node(v).inputs[0]).shape);
+    const core::Dim to = elements(graph.type(v).shape);
+    if (from != to && is_known(from) && is_known(to)) equalities.emplace_back(from, to);
+  }
+  return equalities;
+}
+
+class Fuser {
+ public:
+  Fuser(const core::Graph& graph, const Limits& limits)
+      : graph_(graph),
+        flow_(graph),
+        facts_(graph.shared_dims()),
+        assumed_(entry_equalities(graph, flow_)),
+        groups_(graph, flow_, with_assumptions(), limits) {}
+
+  Fusion run() {
+    join_edges();
+    join_siblings();
+    // Siblings may have brought all readers of a value together.
+    join_edges();
+    for (int group : groups_.order()) emit(group);
+    record_edges();
+    result_.assumed = std::move(assumed_);
+    return std::move(result_);
+  }
+
+ private:
+  const core::Facts& with_assumptions() {
+    for (const auto& [a, b] : assumed_) facts_.add_equal(a, b);
+    return facts_;
+  }
+
+  void join_edges() {
+    for (Value consumer = 0; consumer < graph_.size(); ++consumer) {
+      if (!flow_[consumer].computed) continue;
+      for (Value producer : flow_[consumer].sources) {
+        if (!flow_[producer].computed) continue;
+        const std::optional<Refusal> refusal = groups_.merge(producer, consumer, true);
+        if (refusal) refusals_[{producer, consumer}] = *refusal;
+      }
+    }
+  }
+
+  // Two Regions over one space that read the same tensor read it once when they are one.
+  void join_siblings() {
+    // A popular tensor has many readers, and every pair would be a question.
+    constexpr size_t kNeighbours = 4;
+    for (Value tensor = 0; tensor < graph_.size(); ++tensor) {
+      const std::vector<Value>& readers = flow_[tensor].readers;
+      for (size_t i = 1; i < readers.size(); ++i) {
+        const size_t first = i > kNeighbours ? i - kNeighbours : 0;
+        for (size_t k = i; k-- > first;) join_sibling(tensor, readers[k], readers[i]);
+      }
+    }
+  }
+
+  void join_sibling(Value tensor, Value a, Value b) {
+    if (groups_.group_of(a) == groups_.group_of(b)) return;
+    if (graph_.type(a).rank() != graph_.type(b).rank()) return;
+    if (groups_.merge(a, b, false)) return;
+    result_.decisions.push_back({"fuse " + name_of(a) + " with " + name_of(b), "yes",
+                                 "shared-input",
+                                 name_of(tensor) + " is read once, which saves " +
+                                     core::to_string(bytes(tensor)) + " bytes",
+                                 nominal(bytes(tensor)), graph_.node(b).loc});
+  }
+
+  core::Dim bytes(Value v) const {
+    core::Dim product = graph_.dims().constant(core::byte_size(graph_.type(v).dtype));
+    for (core::Dim dim : graph_.type(v).shape) product = product * dim;
+    return product;
+  }
+
+  // A number to rank decisions by where sizes are symbolic: every symbol counts as 1024, or as the
+  // nearest size it may have.
+  double nominal(core::Dim dim) const {
+    std::vector<int64_t> sizes;
+    for (int i = 0; i < graph_.dims().symbol_count(); ++i) {
+      const core::Symbol& symbol = graph_.dims().symbol_info(i);
+      sizes.push_back(std::clamp<int64_t>(1024, symbol.lo, symbol.hi));
+    }
+    return static_cast<double>(core::evaluate(dim, sizes).value_or(0));
+  }
+
+  void emit(int group);
+  void record_edges();
+  Decision edge_decision(Value producer, Value consumer) const;
+  Decision separate(Value producer, Value consumer) const;
+
+  const core::Graph& graph_;
+  const Flow flow_;
+  core::Facts facts_;
+  std::vector<Equality> assumed_;
+  Grouping groups_;
+  std::map<std::pair<Value, Value>, Refusal> refusals_;
+  Fusion result_;
+};
+
+// The body of one Region: its members, and what they inline, in node order of first use.
+class BodyBuilder {
+ public:
+  BodyBuilder(const core::Graph& graph, const Flow& flow, const Grouping& groups, int group)
+      : graph_(graph), flow_(flow), groups_(groups), group_(group) {
+    fused_.region.body = core::Graph(graph.shared_dims());
+  }
+
+  FusedRegion run(std::string name) {
+    fused_.region.name = std::move(name);
+    for (Value v : groups_.members(group_)) add(v);
+    for (Value v : groups_.members(group_)) {
+      if (!groups_.leaves(v, group_)) continue;
+      fused_.outputs.push_back(v);
+      fused_.region.body.outputs.push_back(placed_.at(v));
+    }
+    return std::move(fused_);
+  }
+
+ private:
+  Value add(Value v) {
+    if (auto found = placed_.find(v); found != placed_.end()) return found->second;
+    core::Node node = graph_.node(v);
+    const bool inlined = node.op == Op::broadcast || flow_.is_scalar_source(v);
+    if (!inlined && groups_.group_of(v) != group_) {
+      fused_.inputs.push_back(v);
+      return placed_[v] = fused_.region.body.append(
+                 {.op = Op::input, .inputs = {}, .attrs = {}, .type = node.type, .loc = node.loc});
+    }
+    if (node.op == Op::scalar) fused_.scalars.push_back(v);
+    for (Value& operand : node.inputs) operand = add(operand);
+    return placed_[v] = fused_.region.body.append(std::move(node));
+  }
+
+  const core::Graph& graph_;
+  const Flow& flow_;
+  const Grouping& groups_;
+  const int group_;
+  std::map<Value, Value> placed_;
+  FusedRegion fused_;
+};
+
+void Fuser::emit(int group) {
+  const Value first = groups_.members(group).front();
+  if (!flow_[first].computed) {
+    result_.order.push_back({.node = first});
+    return;
+  }
+  const auto index = static_cast<int>(result_.regions.size());
+  result_.order.push_back({.region = index});
+  result_.regions.push_back(
+      BodyBuilder(graph_, flow_, groups_, group).run("r" + std::to_string(index)));
+}
+
+void Fuser::record_edges() {
+  for (Value consumer = 0; consumer < graph_.size(); ++consumer) {
+    if (groups_.group_of(consumer) < 0) continue;
+    const NodeFlow& flow = flow_[consumer];
+    for (Value producer : flow.computed ? flow.sources : graph_.node(consumer).inputs) {
+      if (groups_.group_of(producer) < 0) continue;
+      result_.decisions.push_back(edge_decision(producer, consumer));
+    }
+  }
+}
+
+Decision Fuser::edge_decision(Value producer, Value consumer) const {
+  const int group = groups_.group_of(producer);
+  if (group != groups_.group_of(consumer)) return separate(producer, consumer);
+  const bool reduces = core::op_class(graph_.node(consumer).op) == OpClass::reduce;
+  const bool widens = !reduces && graph_.type(producer).shape != graph_.type(consumer).shape;
+  // Its consumers no longer load it; without any outside it is not stored either.
+  const bool stored = groups_.leaves(producer, group);
+  const core::Dim saved = bytes(producer) * (stored ? 1 : 2);
+  return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
+          "yes",
+          reduces  ? "trailing-reduction"
+          : widens ? "broadcast-into-space"
+                   : "same-space",
+          std::string(stored ? "no load" : "no store and load") + ", which saves " +
+              core::to_string(saved) + " bytes",
+          nominal(saved),
+          graph_.node(consumer).loc};
+}
+
+Decision Fuser::separate(Value producer, Value consumer) const {
+  Refusal refusal;
+  const Op from = graph_.node(producer).op, to = graph_.node(consumer).op;
+  if (from == Op::call || to == Op::call) {
+    refusal = {"opaque-call", "a host function works on whole arrays"};
+  } else if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {
+    refusal = {"view-boundary", "a view describes an array in memory"};
+  } else if (auto found = refusals_.find({producer, consumer}); found != refusals_.end()) {
+    refusal = found->second;
+  }
+  DVM_CHECK(!refusal.rule.empty(), "an edge nobody refused was not taken");
+  return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
+          "no",
+          refusal.rule,
+          refusal.reason,
+          0,
+          graph_.node(consumer).loc};
+}
+
+}  // namespace
+
+Fusion fuse(const core::Graph& graph, const Limits& limits) { return Fuser(graph, limits).run(); }
+
+}  // namespace dvm::fuser

@@ -1,0 +1,50 @@
+// Fusion: cuts a Graph into Regions, views and opaque calls (DVM paper, section 5.2). Operations
+// whose iteration spaces provably merge share a Region, so that what passes between them stays in
+// local memory; a reduction may only end a Region.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/facts.h"
+#include "core/region.h"
+
+namespace dvm::fuser {
+
+// What one Region may hold; the encoder's limits, which this folder does not know.
+struct Limits {
+  int steps = 64;    // operations, broadcasts included
+  int tensors = 32;  // inputs and outputs
+  int values = 192;  // inputs, scalars and results of operations
+  int shapes = 32;   // distinct ones
+};
+
+struct FusedRegion {
+  core::Region region;
+  // Values of the Graph, in the order of the body's inputs, scalars and outputs.
+  std::vector<core::Value> inputs, scalars, outputs;
+};
+
+// One step of the program: a Region, or a view or call of the Graph.
+struct Unit {
+  int region = -1;
+  core::Value node = -1;
+};
+
+using Equality = std::pair<core::Dim, core::Dim>;
+
+struct Fusion {
+  std::vector<FusedRegion> regions;
+  std::vector<Unit> order;
+  // Sizes that proofs took to be equal: to be checked before the first unit.
+  std::vector<Equality> assumed;
+  std::vector<core::Decision> decisions;  // one per edge, and one per pair joined by a shared input
+};
+
+Fusion fuse(const core::Graph& graph, const Limits& limits);
+
+// Regions leave dense arrays behind, but transposes and most slices do not: what they give a
+// reshape is copied by a broadcast to its own shape first. Run before fuse().
+core::Graph pass_dense_reshapes(const core::Graph& graph);
+
+}  // namespace dvm::fuser

@@ -1,0 +1,250 @@
+#include "fuser/grouping.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dvm::fuser {
+
+using core::Op;
+using core::OpClass;
+using core::Shape;
+using core::Value;
+
+Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts& facts,
+                   const Limits& limits)
+    : graph_(graph),
+      flow_(flow),
+      facts_(facts),
+      limits_(limits),
+      group_of_(static_cast<size_t>(graph.size()), -1),
+      inside_(static_cast<size_t>(graph.size()), 0) {
+  for (Value v = 0; v < graph.size(); ++v) {
+    const OpClass op_class = core::op_class(graph.node(v).op);
+    const bool apart = op_class == OpClass::view || op_class == OpClass::opaque;
+    if (!flow[v].live || (!flow[v].computed && !apart)) continue;
+    group_of_[static_cast<size_t>(v)] = group_count();
+    place_.push_back(groups_.size());
+    sequence_.push_back(group_count());
+    groups_.push_back({{v}, apart ? Shape{} : iterated(v)});
+  }
+}
+
+const Shape& Grouping::iterated(Value v) const {
+  const core::Node& node = graph_.node(v);
+  return core::op_class(node.op) == OpClass::reduce ? graph_.type(node.inputs[0]).shape
+                                                    : node.type.shape;
+}
+
+bool Grouping::leaves(Value v, int group) const {
+  const NodeFlow& flow = flow_[v];
+  return flow.in_memory || std::any_of(flow.readers.begin(), flow.readers.end(),
+                                       [&](Value reader) { return group_of(reader) != group; });
+}
+
+bool Grouping::equal(const Shape& a, const Shape& b) const {
+  if (a.size() != b.size()) return false;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d] != b[d] && core::prove_equal(facts_, a[d], b[d]) != core::Verdict::yes) return false;
+  }
+  return true;
+}
+
+// Only what holds for every call: the sizes are equal, or the narrow one is 1.
+bool Grouping::broadcasts_to(const Shape& from, const Shape& to) const {
+  if (from.size() > to.size()) return false;
+  const core::Dim one = graph_.dims().constant(1);
+  for (size_t d = 0; d < from.size(); ++d) {
+    const core::Dim a = from[d], b = to[to.size() - from.size() + d];
+    if (a != b && core::prove_equal(facts_, a, one) != core::Verdict::yes &&
+        core::prove_equal(facts_, a, b) != core::Verdict::yes) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Shape> Grouping::common_space(Value producer, Value consumer, bool edge) const {
+  const Shape& a = groups_[static_cast<size_t>(group_of(producer))].space;
+  const Shape& b = groups_[static_cast<size_t>(group_of(consumer))].space;
+  if (equal(a, b) || broadcasts_to(a, b)) return b;
+  if (broadcasts_to(b, a)) return a;
+  // The Graph itself broadcasts one to the other; the Region checks it when the sizes are known.
+  if (edge && equal(a, graph_.type(producer).shape) && equal(iterated(consumer), b)) return b;
+  return std::nullopt;
+}
+
+std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge) {
+  const int a = group_of(producer), b = group_of(consumer);
+  if (a == b) return std::nullopt;
+  const std::optional<Shape> space = common_space(producer, consumer, edge);
+  if (!space) {
+    return Refusal{"different-space",
+                   "the iteration spaces are not provably equal, nor does one broadcast"};
+  }
+  Group &first = groups_[static_cast<size_t>(a)], &second = groups_[static_cast<size_t>(b)];
+  Members members;
+  std::merge(first.members.begin(), first.members.end(), second.members.begin(),
+             second.members.end(), std::back_inserter(members));
+  // Cheap and telling, so first: most graphs are cut here.
+  if (static_cast<int>(members.size()) > limits_.steps) {
+    return Refusal{"step-limit",
+                   "a Region holds at most " + std::to_string(limits_.steps) + " operations"};
+  }
+  for (Value v : members) inside_[static_cast<size_t>(v)] = 1;
+  std::optional<Refusal> refusal = check_reductions(members, *space);
+  if (!refusal) refusal = check_outputs(members, *space);
+  if (!refusal) refusal = check_limits(members);
+  for (Value v : members) inside_[static_cast<size_t>(v)] = 0;
+  if (!refusal && !unite_places(a, b)) {
+    refusal = {"cycle", "another unit stands between the two and needs both sides of it"};
+  }
+  if (refusal) return refusal;
+  for (Value v : second.members) group_of_[static_cast<size_t>(v)] = a;
+  second = {};
+  first = {std::move(members), *space};
+  return std::nullopt;
+}
+
+std::optional<Refusal> Grouping::check_reductions(const Members& members,
+                                                  const Shape& space) const {
+  const std::vector<int>* axes = nullptr;
+  for (Value v : members) {
+    const core::Node& node = graph_.node(v);
+    if (core::op_class(node.op) != OpClass::reduce) continue;
+    for (Value reader : flow_[v].readers) {
+      if (is_inside(reader)) {
+        return Refusal{"reduction-ends-region", "the consumer needs the whole result of " +
+                                                    std::string(core::info(node.op).name)};
+      }
+    }
+    if (!equal(iterated(v), space)) {
+      return Refusal{"reduction-space", "the reduction does not cover the Region's space"};
+    }
+    if (axes && *axes != node.attrs.axes) {
+      return Refusal{"reduction-axes", "reductions of one Region share their axes"};
+    }
+    axes = &node.attrs.axes;
+  }
+  if (!axes) return std::nullopt;
+  for (Value v : members) {
+    if (core::op_class(graph_.node(v).op) == OpClass::reduce) continue;
+    const NodeFlow& flow = flow_[v];
+    if (flow.in_memory || !std::all_of(flow.readers.begin(), flow.readers.end(),
+                                       [&](Value reader) { return is_inside(reader); })) {
+      // Elements and sums leave on different schedules: one pass over the inputs cannot do both.
+      return Refusal{"reduction-alone", "a value besides the reduction is needed outside"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Grouping::check_outputs(const Members& members, const Shape& space) const {
+  for (Value v : members) {
+    if (core::op_class(graph_.node(v).op) == OpClass::reduce) continue;
+    const NodeFlow& flow = flow_[v];
+    const bool stays = !flow.in_memory && std::all_of(flow.readers.begin(), flow.readers.end(),
+                                                      [&](Value r) { return is_inside(r); });
+    if (!stays && !equal(graph_.type(v).shape, space)) {
+      return Refusal{"narrow-output", "a value smaller than the Region's space is needed outside"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Grouping::check_limits(const Members& members) const {
+  auto add = [](auto& set, const auto& item) {
+    if (std::find(set.begin(), set.end(), item) == set.end()) set.push_back(item);
+  };
+  std::vector<Value> inputs, scalars, broadcasts;
+  std::vector<Shape> shapes;
+  int outputs = 0, copies = 0;
+  auto add_operands = [&](Value v) {
+    bool tensors = false;
+    for (Value operand : graph_.node(v).inputs) {
+      const bool scalar = flow_.is_scalar_source(operand) && !is_inside(operand);
+      if (scalar) add(scalars, operand);
+      tensors |= !scalar;
+    }
+    copies += !tensors;  // the encoder turns one scalar into a tensor
+  };
+  for (Value v : members) {
+    const NodeFlow& flow = flow_[v];
+    add(shapes, graph_.type(v).shape);
+    add_operands(v);
+    for (Value source : flow.sources) {
+      if (!is_inside(source)) add(inputs, source);
+    }
+    for (Value broadcast : flow.broadcasts) {
+      if (!is_inside(broadcast)) add(broadcasts, broadcast);
+    }
+    outputs += flow.in_memory || std::any_of(flow.readers.begin(), flow.readers.end(),
+                                             [&](Value r) { return !is_inside(r); });
+  }
+  for (Value v : broadcasts) {
+    add(shapes, graph_.type(v).shape);
+    add_operands(v);
+  }
+  for (Value v : inputs) add(shapes, graph_.type(v).shape);
+  const int steps = static_cast<int>(members.size() + broadcasts.size()) + copies;
+  const int tensors = static_cast<int>(inputs.size()) + outputs;
+  const int values = steps + static_cast<int>(inputs.size() + scalars.size());
+  auto over = [](const char* rule, const char* what, int count, int limit) {
+    return count <= limit ? std::nullopt
+                          : std::optional(Refusal{
+                                rule, "the Region would hold " + std::to_string(count) + " " +
+                                          what + " of at most " + std::to_string(limit)});
+  };
+  std::optional<Refusal> refusal = over("step-limit", "operations", steps, limits_.steps);
+  if (!refusal) refusal = over("tensor-limit", "tensors", tensors, limits_.tensors);
+  if (!refusal) refusal = over("value-limit", "values", values, limits_.values);
+  if (!refusal) {
+    refusal = over("shape-limit", "shapes", static_cast<int>(shapes.size()), limits_.shapes);
+  }
+  return refusal;
+}
+
+// Makes one place in the sequence of the places of two groups; false where a path between them
+// passes through a third group, which would have to run both before and after their union. Only
+// groups that stand between the two can be on such a path (dynamic topological order of Pearce and
+// Kelly): those that the later group needs move in front of the union, the others behind it.
+bool Grouping::unite_places(int kept, int dropped) {
+  int early = kept, late = dropped;
+  if (place(early) > place(late)) std::swap(early, late);
+  const size_t begin = place(early), end = place(late);
+  std::vector<char> needed(end - begin + 1, 0);
+  needed.back() = 1;
+  for (size_t at = end; at > begin; --at) {
+    const int group = sequence_[at];
+    if (group < 0 || !needed[at - begin]) continue;
+    for (Value v : members(group)) {
+      for (Value before : flow_[v].after) {
+        const int other = group_of(before);
+        if (other < 0 || other == group || place(other) < begin) continue;
+        if (other == early && group != late) return false;
+        if (other != early) needed[place(other) - begin] = 1;
+      }
+    }
+  }
+  std::vector<int> window;
+  for (size_t at = begin + 1; at < end; ++at) {
+    if (sequence_[at] >= 0 && needed[at - begin]) window.push_back(sequence_[at]);
+  }
+  window.push_back(kept);
+  for (size_t at = begin + 1; at < end; ++at) {
+    if (sequence_[at] >= 0 && !needed[at - begin]) window.push_back(sequence_[at]);
+  }
+  window.resize(end - begin + 1, -1);
+  for (size_t at = begin; at <= end; ++at) {
+    sequence_[at] = window[at - begin];
+    if (sequence_[at] >= 0) place_[static_cast<size_t>(sequence_[at])] = at;
+  }
+  return true;
+}
+
+std::vector<int> Grouping::order() const {
+  std::vector<int> order = sequence_;
+  std::erase(order, -1);
+  return order;
+}
+
+}  // namespace dvm::fuser

@@ -1,0 +1,71 @@
+// The nodes that so far share a Region, and whether two such groups may become one. A merge is
+// judged on the union alone, so that the order of merges cannot make an illegal group legal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts.h"
+#include "fuser/flow.h"
+#include "fuser/fuse.h"
+
+namespace dvm::fuser {
+
+struct Refusal {
+  std::string rule, reason;
+};
+
+class Grouping {
+ public:
+  Grouping(const core::Graph& graph, const Flow& flow, const core::Facts& facts,
+           const Limits& limits);
+
+  // Group of a computed node; views and calls have one of their own; -1 for other nodes.
+  int group_of(core::Value v) const { return group_of_[static_cast<size_t>(v)]; }
+  // In node order; empty for a group merged into another.
+  const std::vector<core::Value>& members(int group) const {
+    return groups_[static_cast<size_t>(group)].members;
+  }
+  int group_count() const { return static_cast<int>(groups_.size()); }
+  bool leaves(core::Value v, int group) const;  // some reader of it is elsewhere
+
+  // Merges the groups of two computed nodes; `edge`: `producer` is a source of `consumer`.
+  std::optional<Refusal> merge(core::Value producer, core::Value consumer, bool edge);
+
+  // Groups in an order that respects every dependency.
+  std::vector<int> order() const;
+
+ private:
+  using Members = std::vector<core::Value>;
+  struct Group {
+    Members members;
+    core::Shape space;  // what the Region iterates over
+  };
+
+  bool equal(const core::Shape& a, const core::Shape& b) const;
+  bool broadcasts_to(const core::Shape& from, const core::Shape& to) const;
+  std::optional<core::Shape> common_space(core::Value producer, core::Value consumer,
+                                          bool edge) const;
+  std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space) const;
+  std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;
+  std::optional<Refusal> check_limits(const Members& members) const;
+  bool unite_places(int kept, int dropped);
+  size_t place(int group) const { return place_[static_cast<size_t>(group)]; }
+  const core::Shape& iterated(core::Value v) const;
+
+  const core::Graph& graph_;
+  const Flow& flow_;
+  const core::Facts& facts_;
+  const Limits& limits_;
+  std::vector<Group> groups_;
+  std::vector<int> group_of_;
+  // The order so far: groups, with -1 where one was merged away, and where each group stands.
+  std::vector<int> sequence_;
+  std::vector<size_t> place_;
+  // Of the union being judged.
+  std::vector<char> inside_;
+  bool is_inside(core::Value v) const { return inside_[static_cast<size_t>(v)] != 0; }
+};
+
+}  // namespace dvm::fuser
