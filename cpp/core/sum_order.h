@@ -37,10 +37,12 @@ T reduce_chunk(int64_t count, bool adjacent, Load load, Combine combine) {
   return lanes[0];
 }
 
-// count >= 1. Chunk sums enter a radix-kSumChunk counter: a full digit carries its total upwards,
-// so that every level above the chunks is added in index order without storing the partials.
-template <typename T, typename Load, typename Combine>
-T reduce_canonical(int64_t count, bool adjacent, Load load, Combine combine) {
+// The tree above the chunks: `chunk(begin, count)` is the total of one. count >= 1. Chunk sums
+// enter a radix-kSumChunk counter: a full digit carries its total upwards, so that every level
+// above the chunks is added in index order without storing the partials.
+template <typename T, typename Chunk, typename Combine>
+T combine_chunks(int64_t count, Chunk chunk, Combine combine) {
+  if (count <= kSumChunk) return chunk(0, count);
   constexpr int kLevels = 8;  // 512**8 elements exceed any address space
   T totals[kLevels];
   int64_t filled[kLevels] = {};
@@ -49,9 +51,7 @@ T reduce_canonical(int64_t count, bool adjacent, Load load, Combine combine) {
     ++filled[level];
   };
   for (int64_t begin = 0; begin < count; begin += kSumChunk) {
-    T carry = reduce_chunk<T>(
-        std::min(kSumChunk, count - begin), adjacent, [&](int64_t i) { return load(begin + i); },
-        combine);
+    T carry = chunk(begin, std::min(kSumChunk, count - begin));
     int level = 0;
     for (push(level, carry); filled[level] == kSumChunk; push(++level, carry)) {
       carry = totals[level];
@@ -65,6 +65,15 @@ T reduce_canonical(int64_t count, bool adjacent, Load load, Combine combine) {
     if (filled[level] != 0) total = combine(totals[level], total);
   }
   return total;
+}
+
+template <typename T, typename Load, typename Combine>
+T reduce_canonical(int64_t count, bool adjacent, Load load, Combine combine) {
+  const auto chunk = [&](int64_t begin, int64_t length) {
+    return reduce_chunk<T>(
+        length, adjacent, [&](int64_t i) { return load(begin + i); }, combine);
+  };
+  return combine_chunks<T>(count, chunk, combine);
 }
 
 }  // namespace dvm::core

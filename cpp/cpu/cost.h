@@ -1,0 +1,110 @@
+// What work costs on the cpu, in nanoseconds: the one place with such numbers. They only decide
+// whether and how finely a Program is spread over threads, never what it computes.
+//
+// Measured by benchmarks/cpp/bench_interpreter.cpp (Xeon, SSE2 kernels, operands in L1) and, for
+// threads, by facts/cpu-performance.md section 3.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "vm/interpreter.h"
+
+namespace dvm::cpu {
+
+enum class CostClass : uint8_t {
+  move,
+  strided,
+  arithmetic,
+  division,
+  transcendental,
+  cast,
+  reduce
+};
+
+struct CostTable {
+  // Per element, by class and dtype (dtypes.def: bool i32 i64 f16 f32 f64).
+  float element_ns[7][core::kDTypeCount];
+  float instruction_ns;  // decoding and calling
+  float tile_ns;         // addresses of a tile
+  // Work below which handing part of it to a worker does not pay.
+  float fork_spinning_ns, fork_asleep_ns;
+  // A chunk takes at least this long, so that taking it from the shared counter is cheap.
+  float chunk_ns;
+  // Chunks per thread when there are tiles enough: what is left to even out their finish.
+  int chunks_per_thread;
+  // How long an idle thread looks for work before it sleeps.
+  float spin_ns;
+};
+
+inline constexpr CostTable kCost = {
+    .element_ns =
+        {
+            {0.02f, 0.05f, 0.10f, 0.03f, 0.05f, 0.10f},  // move
+            {0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
+            {0.03f, 0.10f, 0.25f, 0.90f, 0.10f, 0.20f},  // arithmetic
+            {0.03f, 0.10f, 0.25f, 1.50f, 0.45f, 1.50f},  // division
+            {0.03f, 0.10f, 0.25f, 5.00f, 4.00f, 8.00f},  // transcendental
+            {0.10f, 0.20f, 0.40f, 1.00f, 0.30f, 0.40f},  // cast
+            {0.05f, 0.10f, 0.20f, 0.50f, 0.10f, 0.20f},  // reduce
+        },
+    .instruction_ns = 3,
+    .tile_ns = 5,
+    .fork_spinning_ns = 3000,
+    .fork_asleep_ns = 60000,
+    .chunk_ns = 2000,
+    .chunks_per_thread = 8,
+    .spin_ns = 50000,
+};
+
+constexpr CostClass cost_class(vm::Insn insn) {
+  switch (insn) {
+    case vm::Insn::load:
+    case vm::Insn::store:
+    case vm::Insn::copy:
+    case vm::Insn::broadcast:
+    case vm::Insn::select:
+      return CostClass::move;
+    case vm::Insn::view_load:
+    case vm::Insn::view_store:
+      return CostClass::strided;
+    case vm::Insn::div:
+    case vm::Insn::sqrt:
+      return CostClass::division;
+    case vm::Insn::exp:
+    case vm::Insn::log:
+    case vm::Insn::tanh:
+      return CostClass::transcendental;
+    case vm::Insn::cast:
+      return CostClass::cast;
+    case vm::Insn::sum:
+    case vm::Insn::max:
+      return CostClass::reduce;
+    default:
+      return CostClass::arithmetic;
+  }
+}
+
+// Nanoseconds that one body tile takes when its operands are in cache.
+inline double tile_cost(const vm::Program& program) {
+  static constexpr auto kClasses = [] {
+    std::array<CostClass, vm::kInsnCount> classes{};
+    for (int i = 0; i < vm::kInsnCount; ++i) {
+      classes[static_cast<size_t>(i)] = cost_class(static_cast<vm::Insn>(i));
+    }
+    return classes;
+  }();
+  double total = kCost.tile_ns;
+  const auto code = program.code();
+  for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
+    const auto& insn = *reinterpret_cast<const vm::Instruction*>(p);
+    p += insn.words;
+    const auto elements = static_cast<double>(insn.m) * insn.size * insn.n;
+    const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(insn.insn)]);
+    total += kCost.instruction_ns +
+             elements * static_cast<double>(kCost.element_ns[row][static_cast<int>(insn.dtype)]);
+  }
+  return total;
+}
+
+}  // namespace dvm::cpu

@@ -1,0 +1,93 @@
+#include "cpu/cpu_target.h"
+
+#include <algorithm>
+#include <new>
+
+#include "cpu/cost.h"
+#include "cpu/kernels.h"
+#include "cpu/thread_team.h"
+#include "vm/interpreter.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+using vm::Program;
+
+// The local memory of a thread: allocated by its first tile, kept until the thread ends.
+class LocalMemory {
+ public:
+  explicit LocalMemory(int64_t bytes)
+      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlign))) {}
+  ~LocalMemory() { ::operator delete(data_, kAlign); }
+  LocalMemory(const LocalMemory&) = delete;
+  LocalMemory& operator=(const LocalMemory&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  std::byte* data_;
+};
+
+const vm::TargetTraits& cpu_traits() {
+  static const vm::TargetTraits* traits = vm::find_target("cpu");
+  return *traits;
+}
+
+struct CpuCore {
+  static constexpr bool kFlags = false;
+  const vm::KernelTable& kernels;
+  std::byte* memory;
+
+  std::byte* local(uint32_t offset) const { return memory + offset; }
+  void begin(const vm::Header&) {}
+  void end(const vm::Header&) {}
+  void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) const {
+    kernels(insn)(args);
+  }
+};
+
+struct Job {
+  const Program& program;
+  std::span<std::byte* const> globals;
+};
+
+void run_range(void* context, int64_t begin, int64_t end) noexcept {
+  const Job& job = *static_cast<Job*>(context);
+  thread_local const LocalMemory memory(cpu_traits().local_bytes);
+  CpuCore core{kernel_table(), memory.data()};
+  vm::run_tiles(job.program, job.globals, begin, end, core);
+}
+
+// Tiles per chunk, or all of them where a single thread is as fast.
+int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
+  const int64_t tiles = program.header().tile_count;
+  if (tiles == 1 || team.threads() == 1) return tiles;
+  const double tile_ns = tile_cost(program);
+  const float fork_ns = team.asleep() ? kCost.fork_asleep_ns : kCost.fork_spinning_ns;
+  if (tile_ns * static_cast<double>(tiles) < static_cast<double>(fork_ns)) return tiles;
+  const auto least = static_cast<int64_t>(static_cast<double>(kCost.chunk_ns) / tile_ns) + 1;
+  return std::max(least, tiles / (int64_t{team.threads()} * kCost.chunks_per_thread));
+}
+
+class CpuTarget final : public vm::Target {
+ public:
+  const vm::TargetTraits& traits() const override { return cpu_traits(); }
+
+  void run(const Program& program, std::span<std::byte* const> globals) override {
+    Job job{program, globals};
+    const int64_t tiles = program.header().tile_count;
+    if (tiles == 1) return run_range(&job, 0, 1);
+    ThreadTeam& team = thread_team();
+    team.run(tiles, chunk_tiles(program, team), run_range, &job);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<vm::Target> make_cpu_target() { return std::make_unique<CpuTarget>(); }
+
+void set_thread_count(int threads) { thread_team().set_threads(threads); }
+int thread_count() { return thread_team().threads(); }
+
+}  // namespace dvm::cpu

@@ -1,0 +1,15 @@
+// The cpu's tile kernels, gathered in one table. Each fill_* is one file of kernels.
+#pragma once
+
+#include "vm/tile_kernel.h"
+
+namespace dvm::cpu {
+
+const vm::KernelTable& kernel_table();
+
+void fill_elementwise(vm::KernelTable& table);  // rows of elementwise.def, and cmp
+void fill_cast(vm::KernelTable& table);
+void fill_move(vm::KernelTable& table);  // load, store, views, copy, broadcast, select
+void fill_reduce(vm::KernelTable& table);
+
+}  // namespace dvm::cpu

@@ -1,0 +1,73 @@
+// A persistent team of threads that shares out the items of one job at a time. The caller works
+// too, and waits only for items that somebody has begun: a worker that the system has put aside
+// delays nobody unless it holds a chunk.
+//
+// Two threads may call run() at once: the second one does all of its job itself. After fork() the
+// child starts a team of its own on first use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace dvm::cpu {
+
+class ThreadTeam {
+ public:
+  using Work = void (*)(void* context, int64_t begin, int64_t end) noexcept;
+
+  // Workers start with the first run() that needs them.
+  explicit ThreadTeam(int threads);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+  void set_threads(int threads);  // caller included, at least 1; from the next run() on
+  // Whether run() would have to wake a worker, which costs far more than a spinning one.
+  bool asleep() const;
+
+  // work(context, begin, end) for disjoint ranges of up to `chunk` items that cover [0, count);
+  // count and chunk at most INT32_MAX.
+  void run(int64_t count, int64_t chunk, Work work, void* context);
+
+ private:
+  struct Chunk {
+    Work work;
+    void* context;
+    uint32_t begin, end, count;
+  };
+  bool take(Chunk& chunk);
+  void finish(const Chunk& chunk);
+  void publish(uint32_t count, uint32_t chunk, Work work, void* context);
+  void wait_until_done(uint32_t count);
+  void adjust_workers();
+  void start_workers(int count);
+  void stop_workers();
+  void worker_loop();
+  void wait_for_job(uint32_t seen);
+
+  std::atomic<int> threads_;
+  std::atomic<bool> busy_{false};  // a job is running, or the workers change
+  std::vector<std::thread> workers_;
+
+  // The job. `next_` holds its generation above the index of its first item not yet taken; taking
+  // a chunk is one exchange of both, so nobody can take from a job that is not the current one.
+  static constexpr uint32_t kClosed = UINT32_MAX;
+  alignas(64) std::atomic<uint64_t> next_{kClosed};
+  std::atomic<uint32_t> count_{0}, chunk_{0};
+  std::atomic<Work> work_{nullptr};
+  std::atomic<void*> context_{nullptr};
+  alignas(64) std::atomic<uint32_t> done_{0};  // items finished
+
+  alignas(64) std::atomic<uint32_t> signal_{0};  // counts jobs and stops: what workers wait for
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> stop_{false};
+};
+
+// The team of the process. Its size is DVM_NUM_THREADS when that is set, else the number of
+// hardware threads this process may use; throws UnsupportedError where the variable is no number.
+ThreadTeam& thread_team();
+
+}  // namespace dvm::cpu

@@ -1,0 +1,54 @@
+// The cpu's body of every elementwise instruction: one line per row of core/elementwise.def.
+//   floating   over float and double; halves arrive as float and are rounded afterwards
+//   integer    over a, b (signed) or ua, ub (unsigned, where overflow wraps)
+//   boolean    over bytes that are 0 or 1; `never` where the row allows no bool
+// The expressions are what a compiler can vectorise: selects, not calls, wherever possible. Their
+// meaning is that of core/scalar_ops.h, against which the tests compare them.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace dvm::cpu::tile_ops {
+
+inline constexpr int never = 0;
+
+template <typename T>
+T magnitude(T x) {
+  return x < T{0} ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+}
+
+#define DVM_TILE_OP(name, floating, integer, boolean)                             \
+  struct name {                                                                   \
+    template <typename T>                                                         \
+    static T apply([[maybe_unused]] T a, [[maybe_unused]] T b) {                  \
+      if constexpr (std::is_floating_point_v<T>) {                                \
+        return floating;                                                          \
+      } else if constexpr (sizeof(T) == 1) {                                      \
+        return static_cast<T>(boolean);                                           \
+      } else {                                                                    \
+        [[maybe_unused]] const auto ua = static_cast<std::make_unsigned_t<T>>(a); \
+        [[maybe_unused]] const auto ub = static_cast<std::make_unsigned_t<T>>(b); \
+        return static_cast<T>(integer);                                           \
+      }                                                                           \
+    }                                                                             \
+  };
+
+// `a != a` keeps the first of two NaNs, and `>=` the first of two zeros, as NumPy does.
+DVM_TILE_OP(add, a + b, ua + ub, a | b)
+DVM_TILE_OP(sub, a - b, ua - ub, never)
+DVM_TILE_OP(mul, a* b, ua* ub, a& b)
+DVM_TILE_OP(div, a / b, never, never)
+DVM_TILE_OP(maximum, (a >= b || a != a) ? a : b, a > b ? a : b, a | b)
+DVM_TILE_OP(minimum, (a <= b || a != a) ? a : b, a < b ? a : b, a& b)
+DVM_TILE_OP(neg, -a, 0 - ua, never)
+DVM_TILE_OP(abs, std::fabs(a), magnitude(a), a)
+DVM_TILE_OP(sqrt, std::sqrt(a), never, never)
+DVM_TILE_OP(exp, std::exp(a), never, never)
+DVM_TILE_OP(log, std::log(a), never, never)
+DVM_TILE_OP(tanh, std::tanh(a), never, never)
+
+#undef DVM_TILE_OP
+
+}  // namespace dvm::cpu::tile_ops

@@ -1,0 +1,174 @@
+#include "sim/core.h"
+
+#include "core/error.h"
+#include "sim/kernels.h"
+
+namespace dvm::sim {
+
+namespace {
+
+using vm::Instruction;
+using vm::Sync;
+using vm::Tile;
+using vm::TileArgs;
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string range(int64_t begin, int64_t end) {
+  return "[" + number(begin) + ", " + number(end) + ")";
+}
+
+std::string pipe_name(Pipe pipe) { return std::string(to_string(pipe)); }
+
+std::string flag_name(const Sync& flag) {
+  return pipe_name(flag.src) + "_" + pipe_name(flag.dst) + " flag " + number(flag.event);
+}
+
+Sync loop_flag(const vm::LoopFlagInfo& row) { return {0, row.src, row.dst, 0, 0}; }
+
+}  // namespace
+
+// A flag that tiles hand on to the next tile is set once before the first (DESIGN, section 3).
+void AiCore::begin(const vm::Header& header) {
+  for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {
+    if (header.loop_flags & row.flag) clocks_.set(loop_flag(row));
+  }
+}
+
+void AiCore::end(const vm::Header& header) {
+  for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {
+    if ((header.loop_flags & row.flag) && !clocks_.wait(loop_flag(row))) {
+      fault("wait without set: " + flag_name(loop_flag(row)) + " after the last tile");
+    }
+  }
+  if (const auto flag = clocks_.unpaired()) {
+    fault("unpaired set: nothing waits for " + flag_name(*flag));
+  }
+}
+
+void AiCore::wait(const Instruction& insn, const Sync& flag, const Tile& tile) {
+  if (!clocks_.wait(flag)) fault(insn, tile, "wait without set: " + flag_name(flag));
+}
+
+void AiCore::set(const Instruction& insn, const Sync& flag, const Tile& tile) {
+  if (!clocks_.set(flag)) {
+    fault(insn, tile,
+          "sets " + flag_name(flag) + " more than " + number(kMaxPendingSets) +
+              " times without a wait");
+  }
+}
+
+void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& tile) {
+  const vm::InsnInfo& row = info(insn.insn);
+  const Access now{clocks_.tick(row.pipe), row.pipe, &insn, tile.index};
+  // Sources first: an instruction that works in place reads before it writes.
+  for (int step = 1; step <= row.operands; ++step) {
+    const int operand = step % row.operands;
+    const vm::Mode mode = insn.operands()[operand].mode;
+    if (mode == vm::Mode::slot) check_slot(insn, operand, tile, now);
+    if (mode == vm::Mode::stream) check_stream(insn, operand, args, tile);
+  }
+  const vm::TileKernel kernel = kernel_table()(insn);
+  if (kernel == nullptr) {
+    fault(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
+  }
+  kernel(args);
+  report_.tiles += tile.index != last_tile_;
+  last_tile_ = tile.index;
+  ++report_.instructions[static_cast<size_t>(insn.insn)];
+}
+
+void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, const Access& now) {
+  const int64_t begin = insn.operands()[operand].offset;
+  const int64_t bytes =
+      operand_elements(insn, operand, tile.tail) * core::byte_size(operand_dtype(insn, operand));
+  const std::string name = "operand " + number(operand);
+  if (begin % traits_.align != 0) {
+    fault(insn, tile,
+          name + " at local byte " + number(begin) + " is not aligned to " + number(traits_.align));
+  }
+  if (begin < traits_.reserve_bytes) {
+    fault(insn, tile,
+          name + " at local byte " + number(begin) + " is in the reserve " +
+              range(0, traits_.reserve_bytes));
+  }
+  if (bytes > traits_.local_bytes - begin) {
+    fault(insn, tile,
+          name + " takes local bytes " + range(begin, begin + bytes) + ", memory ends at " +
+              number(traits_.local_bytes));
+  }
+  const bool writes = operand == 0;
+  const auto hazard = writes ? history_.write(begin, begin + bytes, now, clocks_)
+                             : history_.read(begin, begin + bytes, now, clocks_);
+  if (!hazard) return;
+  const std::string what = pipe_name(now.pipe) + " pipe " + (writes ? "writes" : "reads") +
+                           " local bytes " + range(hazard->begin, hazard->end);
+  const Access& earlier = hazard->earlier;
+  if (earlier.time == 0) fault(insn, tile, what + ", which nothing has written");
+  fault(insn, tile,
+        what + " (" + name + "), which the " + pipe_name(earlier.pipe) + " pipe " +
+            (hazard->earlier_writes ? "writes" : "reads") + " in " + describe(*earlier.insn) +
+            " of tile " + number(earlier.tile) + ", and no flag orders them");
+}
+
+void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& args,
+                          const Tile& tile) {
+  const std::string name = "operand " + number(operand);
+  if (info(insn.insn).pipe == Pipe::simd && !traits_.streams) {
+    fault(insn, tile,
+          name + " is a stream, which the simd pipe of " + std::string(traits_.name) +
+              " cannot access");
+  }
+  const int64_t g = program_.stream(insn.operands()[operand].index).global;
+  const vm::Global& global = program_.globals()[static_cast<size_t>(g)];
+  const std::byte* address = operand == 0 ? args.dst : args.src[operand - 1];
+  const auto offset =
+      static_cast<int64_t>(reinterpret_cast<uint64_t>(address) -
+                           reinterpret_cast<uint64_t>(globals_[static_cast<size_t>(g)]));
+  const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  // Wide enough for any strides, so that no overflow can hide a stray access.
+  __extension__ using Wide = __int128;
+  Wide low = offset, high = Wide{offset} + element;
+  bool aligned = offset % element == 0;
+  if (args.dims == nullptr) {
+    high = Wide{offset} + operand_elements(insn, operand, tile.tail) * element;
+  } else {
+    for (int d = 0; d < insn.aux; ++d) {
+      const auto [extent, stride] = args.dims[d];
+      (stride < 0 ? low : high) += Wide{extent - 1} * stride;
+      aligned = aligned && stride % element == 0;
+    }
+  }
+  if (!aligned) {
+    fault(insn, tile,
+          name + " at byte " + number(offset) + " of global g" + number(g) +
+              " is not aligned to its elements of " + number(element) + " bytes");
+  }
+  if (low < global.low || high > global.high) {
+    fault(insn, tile,
+          name + " touches bytes " + range(static_cast<int64_t>(low), static_cast<int64_t>(high)) +
+              " of global g" + number(g) + ", which has " + range(global.low, global.high));
+  }
+  if (operand == 0 && global.written == 0) {
+    fault(insn, tile, "writes global g" + number(g) + ", which is read-only");
+  }
+}
+
+std::string AiCore::describe(const Instruction& insn) const {
+  int64_t index = 0;
+  const auto* target = reinterpret_cast<const uint64_t*>(&insn);
+  for (const uint64_t* p = program_.code().data(); p != target; ++index) {
+    p += reinterpret_cast<const Instruction*>(p)->words;
+  }
+  return "instruction " + number(index) + " (" + std::string(info(insn.insn).name) + ")";
+}
+
+void AiCore::fault(const Instruction& insn, const Tile& tile, const std::string& message) const {
+  fault("tile " + number(tile.index) + ", " + describe(insn) + ": " + message);
+}
+
+void AiCore::fault(const std::string& message) const {
+  core::fail(core::ErrorCode::sim_fault, "core " + number(id_) + ", " + message);
+}
+
+}  // namespace dvm::sim

@@ -1,0 +1,64 @@
+// One simulated AI Core: its local memory, its flags, and every check on what a Program does to
+// them. Instructions execute in program order; the checks are what make that order legitimate.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sim/hazards.h"
+#include "vm/interpreter.h"
+#include "vm/target.h"
+
+namespace dvm::sim {
+
+struct CoreReport {
+  int64_t tiles = 0;
+  std::array<int64_t, vm::kInsnCount> instructions{};  // executed, by Insn
+};
+
+class AiCore {
+ public:
+  static constexpr bool kFlags = true;
+  // `memory`: traits.local_bytes bytes. What an earlier core left there cannot be read: a byte that
+  // this core has not written is a fault.
+  AiCore(int64_t id, const vm::Program& program, const vm::TargetTraits& traits,
+         std::span<std::byte* const> globals, std::byte* memory, CoreReport& report)
+      : id_(id),
+        program_(program),
+        traits_(traits),
+        globals_(globals),
+        memory_(memory),
+        report_(report) {}
+
+  // The Core interface of vm/interpreter.h. All throw SimulationError.
+  std::byte* local(uint32_t offset) const { return memory_ + offset; }
+  void begin(const vm::Header& header);
+  void end(const vm::Header& header);
+  void wait(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
+  void set(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
+  void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile& tile);
+
+ private:
+  void check_slot(const vm::Instruction& insn, int operand, const vm::Tile& tile,
+                  const Access& now);
+  void check_stream(const vm::Instruction& insn, int operand, const vm::TileArgs& args,
+                    const vm::Tile& tile);
+  std::string describe(const vm::Instruction& insn) const;  // "instruction 2 (add)"
+  [[noreturn]] void fault(const vm::Instruction& insn, const vm::Tile& tile,
+                          const std::string& message) const;
+  [[noreturn]] void fault(const std::string& message) const;
+
+  int64_t id_;
+  const vm::Program& program_;
+  const vm::TargetTraits& traits_;
+  std::span<std::byte* const> globals_;
+  std::byte* memory_;
+  CoreReport& report_;
+  PipeClocks clocks_;
+  AccessHistory history_;
+  int64_t last_tile_ = -1;
+};
+
+}  // namespace dvm::sim

@@ -1,0 +1,192 @@
+#include "sim/kernels.h"
+
+#include "core/elementwise.h"
+#include "core/scalar_ops.h"
+
+namespace dvm::sim {
+
+namespace {
+
+namespace scalar = core::scalar;
+using core::DType;
+using core::Storage;
+using vm::Insn;
+using vm::TileArgs;
+using vm::TileKernel;
+
+// Source k of an instruction; a literal has one element.
+template <typename T>
+struct Source {
+  Source(const TileArgs& args, int k)
+      : data(reinterpret_cast<const T*>(args.src[k])), step(args.scalar_mask >> k & 1 ? 0 : 1) {}
+  T operator[](int64_t i) const { return data[i * step]; }
+  const T* data;
+  int64_t step;
+};
+
+template <typename T>
+T* destination(const TileArgs& args) {
+  return reinterpret_cast<T*>(args.dst);
+}
+
+template <typename Op, DType D, int kArity>
+void elementwise_kernel(const TileArgs& args) noexcept {
+  using T = Storage<D>;
+  const Source<T> a(args, 0);
+  for (int64_t i = 0; i < args.size; ++i) {
+    if constexpr (kArity == 1) {
+      destination<T>(args)[i] = Op{}(a[i]);
+    } else {
+      destination<T>(args)[i] = Op{}(a[i], Source<T>(args, 1)[i]);
+    }
+  }
+}
+
+template <DType D>
+void compare_kernel(const TileArgs& args) noexcept {
+  const Source<Storage<D>> a(args, 0), b(args, 1);
+  const auto loop = [&](auto op) {
+    for (int64_t i = 0; i < args.size; ++i) destination<uint8_t>(args)[i] = op(a[i], b[i]);
+  };
+  switch (static_cast<vm::Compare>(args.aux)) {
+#define DVM_COMPARE(name, op, numpy) \
+  case vm::Compare::name:            \
+    return loop(scalar::name{});
+#include "core/compare.def"
+#undef DVM_COMPARE
+  }
+}
+
+template <DType D>
+void cast_kernel(const TileArgs& args) noexcept {
+  core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
+    const Source<Storage<From>> a(args, 0);
+    for (int64_t i = 0; i < args.size; ++i) {
+      destination<Storage<D>>(args)[i] = scalar::cast<Storage<D>>(a[i]);
+    }
+  });
+}
+
+template <DType D>
+void select_kernel(const TileArgs& args) noexcept {
+  const Source<uint8_t> c(args, 0);
+  const Source<Storage<D>> a(args, 1), b(args, 2);
+  for (int64_t i = 0; i < args.size; ++i) {
+    destination<Storage<D>>(args)[i] = scalar::select{}(c[i], a[i], b[i]);
+  }
+}
+
+template <DType D>
+void copy_kernel(const TileArgs& args) noexcept {
+  const Source<Storage<D>> a(args, 0);
+  for (int64_t i = 0; i < args.size; ++i) destination<Storage<D>>(args)[i] = a[i];
+}
+
+// Calls move(byte offset in the dense side, byte offset in the strided side) per element.
+template <DType D, typename Move>
+void for_each_view_element(const TileArgs& args, Move move) {
+  int64_t elements = 1;
+  for (int d = 0; d < args.aux; ++d) elements *= args.dims[d].extent;
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t rest = i, offset = 0;
+    for (int d = args.aux - 1; d >= 0; --d) {
+      offset += rest % args.dims[d].extent * args.dims[d].stride;
+      rest /= args.dims[d].extent;
+    }
+    move(i * static_cast<int64_t>(sizeof(Storage<D>)), offset);
+  }
+}
+
+template <DType D>
+void view_load_kernel(const TileArgs& args) noexcept {
+  for_each_view_element<D>(args, [&](int64_t dense, int64_t strided) {
+    *reinterpret_cast<Storage<D>*>(args.dst + dense) =
+        *reinterpret_cast<const Storage<D>*>(args.src[0] + strided);
+  });
+}
+
+template <DType D>
+void view_store_kernel(const TileArgs& args) noexcept {
+  for_each_view_element<D>(args, [&](int64_t dense, int64_t strided) {
+    *reinterpret_cast<Storage<D>*>(args.dst + strided) =
+        *reinterpret_cast<const Storage<D>*>(args.src[0] + dense);
+  });
+}
+
+template <DType D>
+void broadcast_kernel(const TileArgs& args) noexcept {
+  const Source<Storage<D>> a(args, 0);
+  auto* dst = destination<Storage<D>>(args);
+  for (int64_t m = 0; m < args.m; ++m) {
+    for (int64_t i = 0; i < args.size; ++i) {
+      for (int64_t n = 0; n < args.n; ++n) *dst++ = a[m * args.n + n];
+    }
+  }
+}
+
+// reduce(count, adjacent, load) for every output element.
+template <DType D, typename Reduce>
+void for_each_output(const TileArgs& args, Reduce reduce) {
+  const auto* src = reinterpret_cast<const Storage<D>*>(args.src[0]);
+  const bool adjacent = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
+  for (int64_t m = 0; m < args.m; ++m) {
+    for (int64_t n = 0; n < args.n; ++n) {
+      const auto load = [&](int64_t i) { return src[(m * args.size + i) * args.n + n]; };
+      destination<Storage<D>>(args)[m * args.n + n] = reduce(args.size, adjacent, load);
+    }
+  }
+}
+
+template <DType D>
+void sum_kernel(const TileArgs& args) noexcept {
+  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
+    return scalar::sum<Storage<D>>(count, adjacent, load);
+  });
+}
+
+template <DType D>
+void max_kernel(const TileArgs& args) noexcept {
+  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
+    return scalar::max<Storage<D>>(count, adjacent, load);
+  });
+}
+
+template <typename Op, DType D, int kArity, core::OperandRule kOperands>
+constexpr TileKernel elementwise() {
+  if constexpr (core::allows(kOperands, D)) return elementwise_kernel<Op, D, kArity>;
+  return nullptr;
+}
+
+template <DType D>
+void fill(vm::KernelTable& table) {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
+  table.entry(Insn::name, D) = elementwise<scalar::name, D, arity, core::OperandRule::dtypes>();
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  table.entry(Insn::load, D) = copy_kernel<D>;
+  table.entry(Insn::store, D) = copy_kernel<D>;
+  table.entry(Insn::copy, D) = copy_kernel<D>;
+  table.entry(Insn::view_load, D) = view_load_kernel<D>;
+  table.entry(Insn::view_store, D) = view_store_kernel<D>;
+  table.entry(Insn::broadcast, D) = broadcast_kernel<D>;
+  table.entry(Insn::cmp, D) = compare_kernel<D>;
+  table.entry(Insn::cast, D) = cast_kernel<D>;
+  table.entry(Insn::select, D) = select_kernel<D>;
+  table.entry(Insn::max, D) = max_kernel<D>;
+  if constexpr (D != DType::boolean) table.entry(Insn::sum, D) = sum_kernel<D>;
+}
+
+}  // namespace
+
+const vm::KernelTable& kernel_table() {
+  static const vm::KernelTable table = [] {
+    vm::KernelTable filled;
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      core::dispatch(static_cast<DType>(d), [&]<DType D>() { fill<D>(filled); });
+    }
+    return filled;
+  }();
+  return table;
+}
+
+}  // namespace dvm::sim

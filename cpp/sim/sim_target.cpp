@@ -1,0 +1,50 @@
+#include "sim/sim_target.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/error.h"
+
+namespace dvm::sim {
+
+namespace {
+
+constexpr std::align_val_t kMemoryAlign{64};
+
+struct FreeMemory {
+  void operator()(std::byte* memory) const { ::operator delete(memory, kMemoryAlign); }
+};
+
+}  // namespace
+
+SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
+  DVM_CHECK(traits.kind == vm::TargetKind::ascend,
+            "target " + std::string(traits.name) + " is not simulated");
+}
+
+void SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {
+  run_and_report(program, globals);
+}
+
+// Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.
+SimReport SimTarget::run_and_report(const vm::Program& program,
+                                    std::span<std::byte* const> globals) {
+  const std::unique_ptr<std::byte, FreeMemory> memory(static_cast<std::byte*>(
+      ::operator new(static_cast<size_t>(traits_.local_bytes), kMemoryAlign)));
+  const vm::Header& header = program.header();
+  SimReport report;
+  report.cores.resize(header.block_dim);
+  for (int64_t id = 0; id < header.block_dim; ++id) {
+    const int64_t begin = id * header.body_tile;
+    const int64_t end = std::min<int64_t>(begin + header.body_tile, header.tile_count);
+    AiCore core(id, program, traits_, globals, memory.get(), report.cores[static_cast<size_t>(id)]);
+    vm::run_tiles(program, globals, begin, end, core);
+  }
+  return report;
+}
+
+std::unique_ptr<vm::Target> make_sim_target(const vm::TargetTraits& traits) {
+  return std::make_unique<SimTarget>(traits);
+}
+
+}  // namespace dvm::sim

@@ -1,0 +1,32 @@
+// A simulated Ascend target: same results as the reference evaluator, and SimulationError where a
+// Program would misuse the memories or the flags of an AI Core. Cores run one after another.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/core.h"
+#include "vm/target.h"
+
+namespace dvm::sim {
+
+struct SimReport {
+  std::vector<CoreReport> cores;  // block_dim of them
+};
+
+class SimTarget final : public vm::Target {
+ public:
+  // A row of targets.def of kind ascend; it outlives the target, as all rows do.
+  explicit SimTarget(const vm::TargetTraits& traits);
+  const vm::TargetTraits& traits() const override { return traits_; }
+  void run(const vm::Program& program, std::span<std::byte* const> globals) override;
+  // Also says what each core did.
+  SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals);
+
+ private:
+  const vm::TargetTraits& traits_;
+};
+
+std::unique_ptr<vm::Target> make_sim_target(const vm::TargetTraits& traits);
+
+}  // namespace dvm::sim
