@@ -6,11 +6,11 @@
 
 #include "bindings/bindings.h"
 #include "capture/numpy_api.h"
+#include "capture/signature.h"
 #include "core/docs.h"
 #include "core/elementwise.h"
 #include "core/reference.h"
 #include "driver/compile.h"
-#include "vm/isa_docs.h"
 #include "vm/program.h"
 
 namespace py = pybind11;

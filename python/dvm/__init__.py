@@ -1,5 +1,45 @@
-"""dvm: a real-time tensor compiler for NumPy and PyTorch programs."""
+"""dvm: a real-time tensor compiler for NumPy and PyTorch programs.
 
+    f = dvm.compile(function)      # an ordinary callable; compiles itself as it is called
+    dvm.explain(f)(x, y)           # what happened on a call, and why
+    f.stats, f.inspect("bytecode")
+
+Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
+"""
+
+from dvm._dvm import Compiled
 from dvm._version import __version__
+from dvm.compiled import Stats
+from dvm.compiling import Options, compile
+from dvm.errors import (
+    CaptureError,
+    DtypeError,
+    Error,
+    FormatError,
+    GraphError,
+    HostCallError,
+    InternalError,
+    ShapeError,
+    SimulationError,
+    UnsupportedError,
+)
+from dvm.explaining import explain
 
-__all__ = ["__version__"]
+__all__ = [
+    "CaptureError",
+    "Compiled",
+    "DtypeError",
+    "Error",
+    "FormatError",
+    "GraphError",
+    "HostCallError",
+    "InternalError",
+    "Options",
+    "ShapeError",
+    "SimulationError",
+    "Stats",
+    "UnsupportedError",
+    "__version__",
+    "compile",
+    "explain",
+]

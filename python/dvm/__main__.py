@@ -1,0 +1,155 @@
+"""The command line: python -m dvm {explain,disasm,asm,env}.
+
+Errors of dvm, of files and of arguments are one line on stderr and exit status 2; exceptions of the
+user's own program keep their traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dvm
+from dvm import _dvm, environment, errors
+
+
+def example_input(text: str) -> Any:
+    """Return the example input that `f32[32,1024]`, `2.5`, `3`, `true`, `none` or a word means.
+
+    Arrays hold seeded random values: whole numbers from 0 to 9, or reals from 0 to 1.
+    """
+    dtypes = {spelling: name for name, spelling in _dvm.dtype_table}
+    if array := re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text):
+        if array[1] not in dtypes:
+            raise errors.unknown("unsupported", "dtype", array[1], dtypes)
+        dtype = np.dtype(dtypes[array[1]])
+        shape = [int(size) for size in array[2].split(",") if size.strip()]
+        random = np.random.default_rng(0)
+        if dtype.kind == "f":
+            return random.random(shape).astype(dtype)
+        return random.integers(0, 2 if dtype.kind == "b" else 10, shape).astype(dtype)
+    words = {"none": None, "true": True, "false": False}
+    if text in words:
+        return words[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
+
+
+def load_function(where: str) -> Callable[..., Any]:
+    """Return the function that `FILE.py:FUNCTION` names; the file runs as if imported."""
+    path, _, name = where.rpartition(":")
+    if not path:
+        raise errors.make("unsupported", f"{where!r} is not of the form FILE.py:FUNCTION")
+    access(Path(path).read_bytes)
+    variables = runpy.run_path(path, run_name=Path(path).stem)
+    functions = [key for key, value in variables.items() if callable(value)]
+    if name not in functions:
+        raise errors.unknown("unsupported", f"function in {path}", name, functions)
+    function: Callable[..., Any] = variables[name]
+    return function
+
+
+class UnreadableFileError(Exception):
+    """A file that cannot be read or written; the message names it."""
+
+
+def access(use: Callable[..., Any], *args: Any) -> Any:
+    """Return `use(*args)`, a file operation; its failure is no traceback to the user."""
+    try:
+        return use(*args)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableFileError(str(error)) from error
+
+
+def run_explain(options: argparse.Namespace) -> str:
+    """Run the command `explain`."""
+    function = load_function(options.function)
+    if not isinstance(function, dvm.Compiled):
+        function = dvm.compile(function, target=options.target, numerics=options.numerics)
+    args = [example_input(text) for text in options.arg]
+    explain = dvm.explain(function)
+    explain(*args)  # the capture; what is worth reading is how the next call goes
+    report = explain(*args)
+    return json.dumps(report.to_dict(), indent=2) if options.json else str(report)
+
+
+def run_disasm(options: argparse.Namespace) -> str:
+    """Run the command `disasm`."""
+    return _dvm.disassemble(access(options.file.read_bytes)).rstrip("\n")
+
+
+def run_asm(options: argparse.Namespace) -> str:
+    """Run the command `asm`."""
+    program = _dvm.assemble(access(options.file.read_text, "utf-8"))
+    access(options.output.write_bytes, program)
+    return f"{options.output}: {len(program)} bytes"
+
+
+def run_env(options: argparse.Namespace) -> str:
+    """Run the command `env`."""
+    facts = environment.describe()
+    if options.json:
+        return json.dumps(facts, indent=2)
+    shown = {k: " ".join(v) if isinstance(v, list) else v for k, v in facts.items()}
+    return "\n".join(f"{key:12} {value}" for key, value in shown.items())
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(prog="python -m dvm", description=dvm.__doc__.splitlines()[0])
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    explain = commands.add_parser("explain", help="call a function twice and report the second")
+    explain.add_argument("function", metavar="FILE.py:FUNCTION")
+    explain.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string",
+    )
+    explain.add_argument("--target", default="cpu", help="default: cpu")
+    explain.add_argument("--numerics", default="default", help="default or strict")
+    explain.add_argument("--json", action="store_true", help="the whole report as JSON")
+    explain.set_defaults(run=run_explain)
+
+    disasm = commands.add_parser("disasm", help="print a Program file as text")
+    disasm.add_argument("file", type=Path, metavar="FILE")
+    disasm.set_defaults(run=run_disasm)
+
+    asm = commands.add_parser("asm", help="turn the text of a Program into a file")
+    asm.add_argument("file", type=Path, metavar="FILE")
+    asm.add_argument("-o", "--output", type=Path, required=True, metavar="OUT")
+    asm.set_defaults(run=run_asm)
+
+    env = commands.add_parser("env", help="versions, CPU, targets and build")
+    env.add_argument("--json", action="store_true", help="as JSON")
+    env.set_defaults(run=run_env)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        print(options.run(options))
+    except (dvm.Error, UnreadableFileError) as error:
+        print(f"dvm: {error}".replace("\n", " "), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""`dvm.compile`: from a Python function to a compiled function.
+
+Nothing is compiled here. The native type (cpp/bindings/compiled_type.cpp) takes every call: the
+first one of a kind runs the original under the tracer and is lowered by `dvm.magpy_capture`, which
+is only imported then.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar, overload
+
+from dvm import _dvm, errors
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NUMERICS = ("default", "strict")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a function is compiled.
+
+    target: "cpu", or a simulated NPU such as "ascend910b3" (`python -m dvm env` lists them).
+    numerics: "default" computes float16 in float32 within a fused kernel; "strict" rounds after
+        each operation, as NumPy does.
+    """
+
+    target: str = "cpu"
+    numerics: str = "default"
+
+    def __post_init__(self) -> None:
+        if self.target not in _dvm.target_names:
+            raise errors.unknown("unknown_target", "target", self.target, _dvm.target_names)
+        if self.numerics not in NUMERICS:
+            raise errors.unknown("unsupported", "numerics", self.numerics, NUMERICS)
+
+
+@overload
+def compile(
+    fn: Callable[P, R], *, target: str = ..., numerics: str = ..., name: str | None = ...
+) -> _dvm.Compiled[P, R]: ...
+@overload
+def compile(
+    fn: None = None, *, target: str = ..., numerics: str = ..., name: str | None = ...
+) -> Callable[[Callable[P, R]], _dvm.Compiled[P, R]]: ...
+def compile(
+    fn: Callable[..., Any] | None = None,
+    *,
+    target: str = "cpu",
+    numerics: str = "default",
+    name: str | None = None,
+) -> Any:
+    """Return a callable with the signature and the behaviour of `fn`, which compiles itself.
+
+    Use it as a function, `f = dvm.compile(fn)`, or as a decorator with or without arguments. What
+    cannot be compiled runs as it is; `f.fallback_reasons` and `dvm.explain(f)` say what and why.
+
+    Args:
+        fn: a Python function over NumPy arrays and Python numbers.
+        target: where the compiled part runs; see `Options`.
+        numerics: "default" or "strict"; see `Options`.
+        name: what reports call the function; its qualified name when None.
+
+    Raises:
+        UnsupportedError: for an unknown target or numerics.
+        TypeError: if `fn` is not a Python function.
+    """
+    options = Options(target, numerics)
+    if fn is None:
+        return lambda function: compile(function, target=target, numerics=numerics, name=name)
+    if isinstance(fn, _dvm.Compiled):
+        fn = fn.__wrapped__
+    compiled = _dvm.compile(fn)
+    # functools.update_wrapper but for __wrapped__, which the native type itself answers.
+    for attribute in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(fn, attribute):
+            setattr(compiled, attribute, getattr(fn, attribute))
+    vars(compiled).update(vars(fn))
+    compiled.options = options
+    compiled.label = name or fn.__qualname__
+    compiled.recorded = {}
+    return compiled
+
+
+def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, arguments: tuple[Any, ...]) -> Any:
+    """Lower one recording, and keep what `inspect` needs to size the path later."""
+    from dvm import inspection, magpy_capture
+
+    spec = magpy_capture.lower(compiled, recording, arguments)
+    if not spec.reason:
+        inspection.record(compiled, spec, arguments)
+    return spec
+
+
+_dvm.set_lower(_lower)

@@ -1,0 +1,32 @@
+"""`dvm.explain`: makes one call of a function and reports everything that happened to it.
+
+The report itself (text, dict, HTML) is `dvm.report`, which is only imported when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dvm import _dvm
+from dvm.compiling import compile
+
+if TYPE_CHECKING:
+    from dvm.report import Report
+
+
+def explain(fn: Callable[..., Any]) -> Callable[..., Report]:
+    """Return a function that calls `fn` with its arguments and returns a `Report` of the call.
+
+    `fn` is a compiled function, or a plain one, which is compiled for the cpu first. The call is a
+    real one: it counts in `fn.stats`, and its exceptions pass through. If a compiled path served
+    it, that path is run once more with clocks on.
+    """
+    compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
+
+    def explained(*args: Any, **kwargs: Any) -> Report:
+        from dvm.report import explain_call
+
+        return explain_call(compiled, args, kwargs)
+
+    return explained

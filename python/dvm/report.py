@@ -1,0 +1,154 @@
+"""The report of `dvm.explain`: one call, and every path the function has, as data.
+
+`Report.to_dict()` is the whole of it in plain JSON types; text and HTML are views of that dict.
+All records (reasons, decisions, pass times) are the ones the native core keeps; nothing is
+re-derived here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dvm import _dvm, inspection
+from dvm.hints import hint_for
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one call of a compiled function did. Times are in nanoseconds.
+
+    outcome: "hit", "captured", "fallback", "drop" or "refused" (the function is never compiled).
+    path: index into `paths` of the path taken; -1 if none was.
+    missed: why the call matched none of the paths there were before it; empty for a hit.
+    call: bind, tile, encode and run time of the path's regions on this call, and their number;
+        None if nothing compiled ran.
+    paths: per path hits, reason and hint (of one that is not compiled), or graph, plan, regions,
+        decisions, passes with times, and the number of opaque calls.
+    """
+
+    function: str
+    target: str
+    numerics: str
+    outcome: str
+    path: int
+    missed: list[str]
+    call: dict[str, int] | None
+    stats: dict[str, int]
+    paths: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report in JSON types."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        from dvm.report_html import render
+
+        return render(self)
+
+
+def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> Report:
+    """Call `compiled` once and report it; see `dvm.explain`."""
+    try:
+        arguments = inspection.bound(compiled, args, kwargs)
+    except TypeError:
+        arguments = args  # the call below raises the function's own TypeError
+    missed = _dvm.explain_miss(compiled, *arguments)
+    if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
+        missed = ["it is the first call"]
+    before = compiled.stats
+    _, index = inspection.path_of_call(compiled, args, kwargs)
+    after = compiled.stats
+    outcome = "refused"
+    if not _dvm.refusal(compiled):
+        outcomes = {"captured": "captures", "hit": "hits", "drop": "drops"}
+        outcome = next(
+            (name for name, key in outcomes.items() if getattr(after, key) > getattr(before, key)),
+            "fallback",
+        )
+    timed = None
+    if outcome in ("hit", "captured"):
+        timed = _dvm.timed_call(compiled, *arguments)
+    return Report(
+        function=compiled.label,
+        target=compiled.options.target,
+        numerics=compiled.options.numerics,
+        outcome=outcome,
+        path=index,
+        missed=missed,
+        call=timed[1] if timed else None,
+        stats=asdict(after),
+        paths=[_path(path) for path in _dvm.paths(compiled)],
+    )
+
+
+def _path(path: _dvm.PathRecord) -> dict[str, Any]:
+    if path["reason"]:
+        return {
+            "hits": path["hits"],
+            "reason": path["reason"],
+            "location": path["location"],
+            "hint": hint_for(path["reason"]),
+        }
+    return {
+        "hits": path["hits"],
+        "reason": "",
+        "target": path["target"],
+        "graph": path["graph"],
+        "plan": path["plan"],
+        "regions": _regions(path["plan"]),
+        "opaque_calls": path["opaque_calls"],
+        "decisions": [dict(decision) for decision in path["decisions"]],
+        "passes": [{"name": name, "nanoseconds": time} for name, time, _ in path["passes"]],
+    }
+
+
+def _regions(plan: str) -> dict[str, list[str]]:
+    """Region name -> its ops, read off the text of a Plan."""
+    regions: dict[str, list[str]] = {}
+    name = ""
+    for line in plan.splitlines():
+        if start := re.match(r"\s*region (\w+) = ", line):
+            name = start[1]
+            regions[name] = []
+        elif name and (node := re.match(r"\s*%\d+ = (\w+)\(", line)):
+            regions[name].append(node[1])
+    return regions
+
+
+def _lines(report: Report) -> list[str]:
+    """Return the text form, line by line."""
+    lines = [f"{report.function}: {report.outcome} (target {report.target}, {report.numerics})"]
+    lines += [f"  missed because {reason}" for reason in report.missed]
+    if report.call:
+        split = ", ".join(f"{k} {report.call[k]} ns" for k in ("bind", "tile", "encode", "run"))
+        lines.append(f"  this call: {report.call['regions']} region(s): {split}")
+    lines.append("  " + ", ".join(f"{name} {count}" for name, count in report.stats.items()))
+    for index, path in enumerate(report.paths):
+        taken = ", taken by this call" if index == report.path else ""
+        lines.append(f"path {index} ({path['hits']} hits{taken})")
+        lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path)
+    return lines
+
+
+def _fallback_lines(path: dict[str, Any]) -> list[str]:
+    where = f"{path['location']}: " if path["location"] else ""
+    lines = [f"  runs uncompiled: {where}{path['reason']}"]
+    return lines + ([f"  hint: {path['hint']}"] if path["hint"] else [])
+
+
+def _compiled_lines(path: dict[str, Any]) -> list[str]:
+    lines = [f"  {name}: {' '.join(ops)}" for name, ops in path["regions"].items()]
+    if path["opaque_calls"]:
+        lines.append(f"  opaque calls: {path['opaque_calls']}")
+    lines += [
+        f"  {d['verdict']}: {d['what']} [{d['rule']}] {d['reason']}"
+        + (f" ({d['location']})" if d["location"] else "")
+        for d in path["decisions"]
+    ]
+    passes = ", ".join(f"{p['name']} {p['nanoseconds'] / 1000:.1f}" for p in path["passes"])
+    return [*lines, f"  passes in us: {passes}"]
