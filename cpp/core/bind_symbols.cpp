@@ -1,3 +1,4 @@
+// Equations wait in the order they came until all their symbols but one are known.
 #include "core/bind_symbols.h"
 
 #include <algorithm>

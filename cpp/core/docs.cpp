@@ -1,3 +1,4 @@
+// The rules per class are prose kept here; everything else in the page is read from the tables.
 #include "core/docs.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Liveness backwards over the node list, then one copy of what is live.
 #include "core/passes.h"
 
 namespace dvm::core {

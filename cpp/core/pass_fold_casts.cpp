@@ -1,3 +1,4 @@
+// Chains fold in one walk: the operand of a cast has been replaced before the cast is seen.
 #include "core/passes.h"
 
 namespace dvm::core {

@@ -1,3 +1,5 @@
+// The tree of sum_order.h may be cut at chunks, whose partial sums a target then stores. Stored as
+// f16 they would be rounded, which the meaning of an f16 sum (accumulate in f32) forbids.
 #include "core/passes.h"
 
 namespace dvm::core {

@@ -1,3 +1,4 @@
+// What the passes share: copying a Graph node by node under a renaming of its values.
 #include "core/passes.h"
 
 namespace dvm::core {

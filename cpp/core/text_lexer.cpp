@@ -1,3 +1,5 @@
+// Scans on demand, without a token stream: what a character means depends on what the grammar
+// expects at that place (an integer, a real, a Dim), so there is nothing to classify beforehand.
 #include "core/text_lexer.h"
 
 #include <bit>

@@ -1,0 +1,320 @@
+// The reference evaluator against an oracle that shares nothing with it: element by element, each
+// node is recomputed from the arrays of its operands in double or __int128. Comparing node by node
+// keeps one node's rounding from reaching the next.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/graph_generator.h"
+
+namespace dvm::test {
+namespace {
+
+__extension__ using Wide = __int128;
+struct Number {
+  bool exact;  // an integer or bool, in `i`
+  Wide i = 0;
+  double d = 0;
+};
+using Index = std::vector<int64_t>;
+
+Number read(const Array& a, const Index& at) {
+  size_t flat = 0;
+  for (size_t i = 0; i < at.size(); ++i)
+    flat = flat * static_cast<size_t>(a.shape[i]) + static_cast<size_t>(at[i]);
+  const std::byte* p = a.data.data() + flat * static_cast<size_t>(byte_size(a.dtype));
+  const auto load = [&]<typename T>(T value) {
+    return std::memcpy(&value, p, sizeof value), value;
+  };
+  switch (a.dtype) {
+    case DType::boolean:
+      return {true, load(uint8_t{}), 0};
+    case DType::i32:
+      return {true, load(int32_t{}), 0};
+    case DType::i64:
+      return {true, load(int64_t{}), 0};
+    case DType::f16:
+      return {false, 0, to_float(load(Half{}))};
+    case DType::f32:
+      return {false, 0, load(float{})};
+    case DType::f64:
+      return {false, 0, load(double{})};
+  }
+  return {};
+}
+
+// The value as `dtype` holds it; f16 arithmetic passes through float.
+Number rounded(DType dtype, Number x) {
+  switch (dtype) {
+    case DType::boolean:
+      return {true, x.exact ? x.i != 0 : x.d != 0, 0};
+    case DType::i32:
+      return {true, static_cast<int32_t>(static_cast<uint64_t>(x.i)), 0};
+    case DType::i64:
+      return {true, static_cast<int64_t>(static_cast<uint64_t>(x.i)), 0};
+    case DType::f16:
+      return {false, 0, to_float(to_half(static_cast<float>(x.d)))};
+    case DType::f32:
+      return {false, 0, static_cast<float>(x.d)};
+    case DType::f64:
+      return x;
+  }
+  return x;
+}
+
+Number converted(DType dtype, Number x) {
+  if (is_floating(dtype)) {
+    const double d = x.exact ? static_cast<double>(x.i) : x.d;
+    if (dtype == DType::f16) return {false, 0, to_float(half_from_double(d))};
+    if (dtype == DType::f32 && x.exact) return {false, 0, static_cast<float>(x.i)};
+    return rounded(dtype, {false, 0, d});
+  }
+  if (x.exact || dtype == DType::boolean) return rounded(dtype, x);
+  if (std::isnan(x.d)) return {true, 0, 0};
+  const Wide lo = dtype == DType::i32 ? INT32_MIN : INT64_MIN, hi = -(lo + 1);
+  if (x.d <= static_cast<double>(lo)) return {true, lo, 0};
+  if (x.d >= static_cast<double>(hi)) return {true, hi, 0};
+  return {true, static_cast<Wide>(x.d), 0};
+}
+
+struct Expected {
+  Number value;
+  double tolerance = 0;  // absolute
+};
+
+double epsilon(DType dtype) {
+  return dtype == DType::f16 ? 0x1p-10 : dtype == DType::f32 ? 0x1p-23 : 0x1p-52;
+}
+
+class Oracle {
+ public:
+  Oracle(const Graph& graph, const std::vector<Array>& all, const std::vector<int64_t>& symbols)
+      : graph_(graph), all_(all), symbols_(symbols) {}
+
+  Expected element(const Node& node, const Index& at) const {
+    const auto in = [&](size_t i) -> const Array& {
+      return all_[static_cast<size_t>(node.inputs[i])];
+    };
+    const DType dtype = node.type.dtype;
+    Index from;
+    switch (op_class(node.op)) {
+      case OpClass::source:
+        if (node.op == Op::dim)
+          return {converted(dtype, {true, core::evaluate(node.attrs.size, symbols_).value(), 0})};
+        return {is_floating(dtype) ? Number{false, 0, node.attrs.value.as_float()}
+                                   : Number{true, node.attrs.value.as_int(), 0}};
+      case OpClass::broadcast:
+        for (size_t i = 0, lead = at.size() - in(0).shape.size(); i < in(0).shape.size(); ++i)
+          from.push_back(in(0).shape[i] == 1 ? 0 : at[lead + i]);
+        return {read(in(0), from)};
+      case OpClass::view: {
+        if (node.op == Op::transpose) {
+          from.resize(at.size());
+          for (size_t i = 0; i < at.size(); ++i)
+            from[static_cast<size_t>(node.attrs.axes[i])] = at[i];
+        } else if (node.op == Op::slice) {
+          for (size_t i = 0; i < at.size(); ++i)
+            from.push_back(core::evaluate(node.attrs.starts[i], symbols_).value() +
+                           at[i] * node.attrs.steps[i]);
+        } else {
+          int64_t flat = 0;
+          for (size_t i = 0; i < at.size(); ++i)
+            flat = flat * core::evaluate(node.type.shape[i], symbols_).value() + at[i];
+          from.resize(in(0).shape.size());
+          for (size_t i = from.size(); i-- > 0; flat /= in(0).shape[i])
+            from[i] = flat % in(0).shape[i];
+        }
+        return {read(in(0), from)};
+      }
+      case OpClass::reduce:
+        return reduction(node, in(0), at);
+      default:
+        break;
+    }
+    std::vector<Number> x;
+    for (size_t i = 0; i < node.inputs.size(); ++i) x.push_back(read(in(i), at));
+    if (node.op == Op::cast) return {converted(dtype, x[0])};
+    if (node.op == Op::select) return {x[0].i ? x[1] : x[2]};
+    const Number exact = x[0].exact ? integer(node.op, dtype, x) : real(node.op, x);
+    const bool library = node.op == Op::exp || node.op == Op::log || node.op == Op::tanh;
+    const double slack = library ? 2 * epsilon(dtype) * std::fabs(exact.d) + 0x1p-149 : 0;
+    const Number result = exact.exact ? exact : rounded(dtype, exact);
+    return {result, dtype == DType::f16 && library ? slack + 0x1p-24 : slack};
+  }
+
+ private:
+  static Number integer(Op op, DType dtype, const std::vector<Number>& x) {
+    const Wide a = x[0].i, b = x.size() > 1 ? x[1].i : 0;
+    switch (op) {
+      case Op::eq:
+        return {true, a == b};
+      case Op::ne:
+        return {true, a != b};
+      case Op::lt:
+        return {true, a < b};
+      case Op::le:
+        return {true, a <= b};
+      case Op::gt:
+        return {true, a > b};
+      case Op::ge:
+        return {true, a >= b};
+      case Op::add:
+        return rounded(dtype, {true, a + b});
+      case Op::sub:
+        return rounded(dtype, {true, a - b});
+      case Op::mul:
+        return rounded(dtype, {true, a * b});
+      case Op::maximum:
+        return {true, a > b ? a : b};
+      case Op::minimum:
+        return {true, a < b ? a : b};
+      case Op::neg:
+        return rounded(dtype, {true, -a});
+      case Op::abs:
+        return rounded(dtype, {true, a < 0 ? -a : a});
+      default:
+        ADD_FAILURE() << info(op).name;
+        return {};
+    }
+  }
+
+  static Number real(Op op, const std::vector<Number>& x) {
+    const double a = x[0].d, b = x.size() > 1 ? x[1].d : 0;
+    const bool nan = std::isnan(a) || std::isnan(b);
+    switch (op) {
+      case Op::eq:
+        return {true, a == b};
+      case Op::ne:
+        return {true, a != b};
+      case Op::lt:
+        return {true, a < b};
+      case Op::le:
+        return {true, a <= b};
+      case Op::gt:
+        return {true, a > b};
+      case Op::ge:
+        return {true, a >= b};
+      case Op::add:
+        return {false, 0, a + b};
+      case Op::sub:
+        return {false, 0, a - b};
+      case Op::mul:
+        return {false, 0, a * b};
+      case Op::div:
+        return {false, 0, a / b};
+      case Op::maximum:
+        return {false, 0, nan ? a + b : std::max(a, b)};
+      case Op::minimum:
+        return {false, 0, nan ? a + b : std::min(a, b)};
+      case Op::neg:
+        return {false, 0, -a};
+      case Op::abs:
+        return {false, 0, std::fabs(a)};
+      case Op::sqrt:
+        return {false, 0, std::sqrt(a)};
+      case Op::exp:
+        return {false, 0, std::exp(a)};
+      case Op::log:
+        return {false, 0, std::log(a)};
+      case Op::tanh:
+        return {false, 0, std::tanh(a)};
+      default:
+        ADD_FAILURE() << info(op).name;
+        return {};
+    }
+  }
+
+  static Expected reduction(const Node& node, const Array& a, const Index& at) {
+    Index from = at;
+    for (const int axis : node.attrs.axes) from[static_cast<size_t>(axis)] = 0;
+    const DType dtype = a.dtype;
+    const bool sum = node.op == Op::sum;
+    Number total{!is_floating(dtype)};
+    double magnitude = 0, partial_limit = 0;
+    bool first = true;
+    const auto next = [&] {
+      for (size_t i = node.attrs.axes.size(); i-- > 0;) {
+        const auto axis = static_cast<size_t>(node.attrs.axes[i]);
+        if (++from[axis] < a.shape[axis]) return true;
+        from[axis] = 0;
+      }
+      return false;
+    };
+    for (const int axis : node.attrs.axes) {
+      if (a.shape[static_cast<size_t>(axis)] == 0) return {total};
+    }
+    do {
+      const Number x = read(a, from);
+      if (sum) {
+        total.i += x.i;
+        total.d += x.d;
+        magnitude += std::fabs(x.d);
+      } else if (total.exact) {
+        total.i = first || x.i > total.i ? x.i : total.i;
+      } else {
+        total.d = first || std::isnan(x.d) || x.d > total.d ? x.d : total.d;
+      }
+      first = false;
+    } while (next());
+    if (!sum) return {total};
+    if (total.exact) return {rounded(dtype, total)};
+    const DType accumulator = dtype == DType::f16 ? DType::f32 : dtype;
+    partial_limit = accumulator == DType::f32 ? 3.4e38 : 1.7e308;
+    // Partial sums that may overflow depend on the order; any special result is accepted there.
+    const double slack =
+        magnitude >= partial_limit ? HUGE_VAL : 64 * epsilon(accumulator) * magnitude;
+    return {rounded(dtype, total),
+            slack + (dtype == DType::f16 ? epsilon(dtype) * std::fabs(total.d) + 0x1p-24 : 0)};
+  }
+
+  const Graph& graph_;
+  const std::vector<Array>& all_;
+  const std::vector<int64_t>& symbols_;
+};
+
+bool agrees(const Expected& expected, const Number& got) {
+  const Number& want = expected.value;
+  if (want.exact || got.exact) return want.exact == got.exact && want.i == got.i;
+  if (expected.tolerance == HUGE_VAL) return true;
+  if (std::isnan(want.d)) return std::isnan(got.d);
+  if (std::isinf(want.d) || std::isinf(got.d)) return want.d == got.d;
+  return std::fabs(want.d - got.d) <= expected.tolerance;
+}
+
+TEST(ReferenceOracle, AgreesWithEveryElement) {
+  int64_t compared = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    GraphCase test = generate_graph(seed);
+    test.graph.outputs.clear();
+    for (Value v = 0; v < test.graph.size(); ++v) test.graph.outputs.push_back(v);
+    const std::vector<Array> all = evaluate(test.graph, test.inputs, generated_host);
+    const Oracle oracle(test.graph, all, test.symbols);
+    for (Value v = 0; v < test.graph.size(); ++v) {
+      const Node& node = test.graph.node(v);
+      const Array& got = all[static_cast<size_t>(v)];
+      ASSERT_EQ(got.dtype, node.type.dtype);
+      ASSERT_EQ(got.shape.size(), node.type.shape.size());
+      for (size_t i = 0; i < got.shape.size(); ++i) {
+        ASSERT_EQ(got.shape[i], core::evaluate(node.type.shape[i], test.symbols))
+            << "seed " << seed;
+      }
+      if (node.op == Op::input || node.op == Op::scalar || node.op == Op::call) continue;
+      Index at(got.shape.size());
+      for (int64_t flat = 0; flat < got.size(); ++flat, ++compared) {
+        int64_t rest = flat;
+        for (size_t i = at.size(); i-- > 0; rest /= got.shape[i]) at[i] = rest % got.shape[i];
+        const Expected expected = oracle.element(node, at);
+        const Number element = read(got, at);
+        ASSERT_TRUE(agrees(expected, element))
+            << "seed " << seed << " %" << v << " element " << flat << ": got " << element.d
+            << " or " << static_cast<int64_t>(element.i) << ", expected " << expected.value.d
+            << " or " << static_cast<int64_t>(expected.value.i) << "\n"
+            << print(test.graph);
+      }
+    }
+  }
+  EXPECT_GT(compared, 500000);
+}
+
+}  // namespace
+}  // namespace dvm::test
