@@ -21,6 +21,13 @@ operands also on contiguous global memory.
 
 )";
 
+// A '|' would end the cell of a table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
 void instructions(std::ostringstream& out) {
@@ -42,7 +49,7 @@ void instructions(std::ostringstream& out) {
       out << (contains(row.dtypes, static_cast<DType>(d)) ? " x |" : " |");
     }
     if (row.pipe == Pipe::simd) out << " " << row.slope << " + " << row.head;
-    out << " | `" << row.synopsis << "` |\n";
+    out << " | `" << cell(row.synopsis) << "` |\n";
   }
 }
 
@@ -75,9 +82,9 @@ void targets(std::ostringstream& out) {
         << yes_no(row.streams) << " | " << yes_no(row.flags) << " |\n";
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
-      << " events per ordered pair of pipes. Event 0 of these pairs may\n"
-         "be carried from one tile to the next, set before the first and waited for after the "
-         "last:";
+      << " events per ordered pair of pipes. Event 0 of these\n"
+         "pairs may be carried from one tile to the next, set before the first and waited for after\n"
+         "the last:";
   const char* separator = " ";
   for (const LoopFlagInfo& row : kLoopFlags) {
     out << separator << "`" << to_string(row.src) << "_" << to_string(row.dst) << "`";

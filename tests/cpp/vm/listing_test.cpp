@@ -8,11 +8,12 @@
 
 #include "core/error.h"
 #include "vm/program_builder.h"
+#include "vm/sample_programs.h"
 
 namespace dvm::vm {
 namespace {
 
-// Paper Fig. 6: fp16 [32,1024] + [32,1024] on 40 cores.
+// What the encoder has to produce for it.
 std::vector<uint64_t> worked_example() {
   std::vector<uint64_t> words(256);
   const int64_t grid[] = {40}, stride[] = {1664};
@@ -41,25 +42,6 @@ std::vector<uint64_t> worked_example() {
   return words;
 }
 
-constexpr std::string_view kWorkedExample =
-    R"(dvm.program v1 target=ascend910b3 {
-  // target=0, block_dim=40, ffts_addr=0, tile_num=40, grid=[40], local_bytes=0x1580, loop_flags=[simd_load, store_simd]
-  g0: fp16 [0, 65536) read
-  g1: fp16 [0, 65536) read
-  g2: fp16 [0, 65536) written
-  vmain.aiv(body_tile=1, tail_tile_diff=0) {
-    0: load.u8.1664x1 0x200, g0 // tile_stride(1664), pad_size(0), iter_tail(640)
-         {load, simd_load_sync(wait, 0)}
-    1: load.u8.1664x1 0x880, g1 // tile_stride(1664), pad_size(0), iter_tail(640)
-         {load, load_simd_sync(set, 0)}
-    2: Add.fp16.832 0xf00, 0x200, 0x880
-         {simd, load_simd_sync(wait, 0), store_simd_sync(wait, 0), simd_store_sync(set, 0), simd_load_sync(set, 0)}
-    3: store.u8.1664x1 g2, 0xf00 // tile_stride(1664), iter_tail(640), pad_size(0), dbg_size(65536)
-         {store, simd_store_sync(wait, 0), store_simd_sync(set, 0)}
-  }
-}
-)";
-
 TEST(Listing, PrintsTheWorkedExampleOfThePaper) {
   const auto words = worked_example();
   verify(words);
@@ -67,6 +49,11 @@ TEST(Listing, PrintsTheWorkedExampleOfThePaper) {
 }
 
 TEST(Listing, ReadsTheWorkedExampleBack) { EXPECT_EQ(assemble(kWorkedExample), worked_example()); }
+
+TEST(Listing, StreamsViewsAndScalarsReadBack) {
+  const auto words = assemble(kStreamedExample);
+  EXPECT_EQ(disassemble(Program(words)), kStreamedExample);
+}
 
 TEST(Listing, IgnoresBlanksAndComments) {
   std::string text = "# a comment\n" + std::string(kWorkedExample) + "# the end";

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/error.h"
-#include "program_generator.h"
 #include "vm/program.h"
+#include "vm/program_generator.h"
 
 namespace dvm::vm {
 namespace {
