@@ -2,9 +2,6 @@
 
 namespace dvm::capture {
 
-namespace {
-
-// The array the owner already is, or a view of it with the buffer's shape and strides.
 PyObject* array_of(const runtime::BufferView& buffer) {
   auto* owner = static_cast<PyObject*>(buffer.owner);
   auto* array = reinterpret_cast<PyArrayObject*>(owner);
@@ -27,8 +24,6 @@ PyObject* array_of(const runtime::BufferView& buffer) {
   }
   return view;
 }
-
-}  // namespace
 
 bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
                          runtime::BufferView& out) {

@@ -8,6 +8,10 @@
 
 namespace dvm::capture {
 
+// The array a buffer is, or a view of its owner with the buffer's shape and strides. New reference;
+// null: a Python error is set.
+PyObject* array_of(const runtime::BufferView& buffer);
+
 class NumpyHost final : public runtime::HostCalls {
  public:
   explicit NumpyHost(const std::vector<Ref>& callees) : callees_(callees) {}

@@ -48,12 +48,11 @@ PyObject* build_value(const Path& path, PyObject* const* arguments,
     PyObject* made = nullptr;
     switch (mock.kind) {
       case Mock::Kind::result:
-        made = Py_NewRef(static_cast<PyObject*>(results[index].owner));
+        made = array_of(results[index]);
         break;
       case Mock::Kind::scalar:
         // PyArray_Return steals its argument.
-        made = PyArray_Return(reinterpret_cast<PyArrayObject*>(
-            Py_NewRef(static_cast<PyObject*>(results[index].owner))));
+        made = PyArray_Return(reinterpret_cast<PyArrayObject*>(array_of(results[index])));
         break;
       case Mock::Kind::fetch:
         made = Py_XNewRef(path.returned[index].fetch(arguments));
