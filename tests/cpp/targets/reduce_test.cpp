@@ -1,0 +1,200 @@
+// Reductions and broadcasts: the cpu's fast paths and the simulated target agree bit by bit with
+// the canonical order, walked here element by element, and sums agree with long double.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/sum_order.h"
+#include "cpu/cpu_target.h"
+#include "oracle.h"
+#include "sim/sim_target.h"
+#include "tile_program.h"
+
+namespace dvm::testing {
+namespace {
+
+using vm::ReduceOrder;
+
+struct Shape {
+  uint32_t m, size, n;
+};
+// Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), and two
+// levels of chunks.
+const Shape kShapes[] = {{1, 1, 1},    {3, 1, 5},   {1, 2, 1},    {7, 63, 1},  {2, 64, 1},
+                         {1, 65, 1},   {3, 127, 1}, {2, 512, 1},  {2, 513, 1}, {1, 600, 1},
+                         {1, 5000, 1}, {2, 8, 3},   {3, 70, 4},   {2, 33, 16}, {1, 100, 17},
+                         {2, 515, 64}, {1, 40, 67}, {1, 1030, 7}, {40, 5, 1},  {5, 3, 130}};
+
+template <typename T>
+std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, 1);
+  const std::vector<T> odd = interesting<T>(random);
+  std::vector<T> values;
+  for (int64_t i = 0; i < count; ++i) {
+    if (special && random() % 97 == 0) {
+      values.push_back(odd[random() % odd.size()]);
+    } else if constexpr (std::is_same_v<T, uint8_t>) {
+      values.push_back(random() % 13 == 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      values.push_back(static_cast<T>(random()));
+    } else {
+      values.push_back(narrow<T>(normal(random)));
+    }
+  }
+  return values;
+}
+
+// The documented tree, in the type that a row says it accumulates in.
+template <typename T>
+T reduce_oracle(Insn insn, const std::vector<T>& values, const Shape& s, int64_t m, int64_t n,
+                bool adjacent) {
+  const auto at = [&](int64_t i) {
+    return values[static_cast<size_t>((m * s.size + i) * s.n + n)];
+  };
+  if constexpr (std::is_integral_v<T>) {
+    uint64_t sum = 0;
+    T largest = at(0);
+    for (int64_t i = 0; i < s.size; ++i) {
+      sum += static_cast<uint64_t>(at(i));
+      largest = std::max(largest, at(i));
+    }
+    return insn == Insn::sum ? static_cast<T>(sum) : largest;
+  } else {
+    using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const auto load = [&](int64_t i) { return static_cast<A>(widen(at(i))); };
+    const A total =
+        insn == Insn::sum
+            ? core::reduce_canonical<A>(s.size, adjacent, load, [](A x, A y) { return x + y; })
+            : core::reduce_canonical<A>(s.size, adjacent, load, [](A x, A y) {
+                return x != x || y != y ? A(NAN) : (y > x ? y : x);
+              });
+    return narrow<T>(static_cast<double>(total));
+  }
+}
+
+template <DType D>
+void test_reduce(vm::Target& target, Insn insn, ReduceOrder order, const Shape& s, bool special) {
+  using T = Storage<D>;
+  // Three tiles along m, the last one shorter: the tail replaces m.
+  const int64_t rows = 2 * s.m + (s.m + 1) / 2;
+  const auto values = random_values<T>(rows * s.size * s.n, s.size * 31 + s.n, special);
+  TileCase test{.fixed = {.insn = insn, .dtype = D, .aux = static_cast<uint8_t>(order)}};
+  test.fixed.m = s.m;
+  test.fixed.size = s.size;
+  test.fixed.n = s.n;
+  test.fixed.split = static_cast<uint8_t>(vm::Split::m);
+  test.fixed.tail = (s.m + 1) / 2;
+  test.grid = {3};
+  const int64_t row_bytes = int64_t{s.m} * s.n * static_cast<int64_t>(sizeof(T));
+  test.sources = {{.strides = {row_bytes * s.size}}};
+  test.dst_strides = {row_bytes};
+  test.streams = target.traits().streams;
+  Buffers buffers{to_bytes(values),
+                  std::vector<std::byte>(static_cast<size_t>(rows * s.n) * sizeof(T))};
+  run(target, test, buffers);
+  const auto* result = reinterpret_cast<const T*>(buffers.back().data());
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t n = 0; n < s.n; ++n) {
+      const T expected = reduce_oracle(insn, values, s, m, n, order == ReduceOrder::lanes);
+      const T got = result[m * s.n + n];
+      ASSERT_TRUE(same(got, expected))
+          << vm::info(insn).name << "." << core::to_string(D) << " " << to_string(order) << " ["
+          << s.m << "," << s.size << "," << s.n << "] at " << m << "," << n << " on "
+          << target.traits().name << ": " << double(widen(got)) << ", expected "
+          << double(widen(expected));
+    }
+  }
+}
+
+TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
+  const auto cpu = cpu::make_cpu_target();
+  const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
+  for (const Shape& shape : kShapes) {
+    for (const Insn insn : {Insn::sum, Insn::max}) {
+      for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
+        for (int d = 0; d < core::kDTypeCount; ++d) {
+          const auto dtype = static_cast<DType>(d);
+          if (!vm::contains(vm::info(insn).dtypes, dtype)) continue;
+          core::dispatch(dtype, [&]<DType D>() {
+            for (const bool special : {false, true}) {
+              test_reduce<D>(*cpu, insn, order, shape, special);
+              // Beyond a local memory there is nothing to simulate.
+              if (shape.m * shape.size * shape.n <= 20000) {
+                test_reduce<D>(*sim, insn, order, shape, special);
+              }
+            }
+          });
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(Reduce, SumsOfHalvesRoundOnce) {
+  // 2048 + 1 + 1 + ... in fp16 steps would stay 2048 for ever.
+  const auto cpu = cpu::make_cpu_target();
+  std::vector<Half> values(513, encode_half(1));
+  values[0] = encode_half(2048);
+  for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
+    TileCase test{.fixed = {.insn = Insn::sum, .dtype = DType::f16, .aux = uint8_t(order)}};
+    test.fixed.size = 513;
+    test.sources = {{}};
+    test.streams = true;
+    Buffers buffers{to_bytes(values), std::vector<std::byte>(2)};
+    run(*cpu, test, buffers);
+    Half sum;
+    std::memcpy(&sum, buffers[1].data(), 2);
+    EXPECT_EQ(decode_half(sum), 2560);
+  }
+}
+
+template <DType D>
+void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
+  using T = Storage<D>;
+  const auto values = random_values<T>(int64_t{s.m} * s.n * 2, 5, true);
+  TileCase test{.fixed = {.insn = Insn::broadcast, .dtype = D}};
+  test.fixed.m = s.m;
+  test.fixed.size = s.size;
+  test.fixed.n = s.n;
+  test.grid = {2};
+  const auto bytes = static_cast<int64_t>(sizeof(T));
+  test.sources = {{.strides = {s.m * s.n * bytes}}};
+  test.dst_strides = {int64_t{s.m} * s.size * s.n * bytes};
+  test.streams = target.traits().streams;
+  const size_t outputs = size_t{2} * s.m * s.size * s.n;
+  Buffers buffers{to_bytes(values), std::vector<std::byte>(outputs * sizeof(T))};
+  if (literal) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &values[0], sizeof(T));
+    test.sources[0] = {.scalar = bits};
+    buffers.erase(buffers.begin());
+  }
+  run(target, test, buffers);
+  const auto* result = reinterpret_cast<const T*>(buffers.back().data());
+  for (size_t i = 0; i < outputs; ++i) {
+    const size_t row = i / (size_t{s.size} * s.n), column = i % s.n;
+    const T expected = literal ? values[0] : values[row * s.n + column];
+    ASSERT_EQ(std::memcmp(&result[i], &expected, sizeof(T)), 0) << "element " << i;
+  }
+}
+
+TEST(Broadcast, RepeatsRowsOnAllTargets) {
+  const auto cpu = cpu::make_cpu_target();
+  const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
+  for (const Shape& shape :
+       {Shape{1, 1, 1}, {1, 9, 1}, {7, 33, 1}, {1, 5, 70}, {3, 4, 5}, {1, 1, 64}}) {
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      core::dispatch(static_cast<DType>(d), [&]<DType D>() {
+        for (const bool literal : {false, true}) {
+          test_broadcast<D>(*cpu, shape, literal);
+          test_broadcast<D>(*sim, shape, literal);
+        }
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dvm::testing
