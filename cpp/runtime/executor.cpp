@@ -120,8 +120,9 @@ class Execution {
     if (!make_dense(view, bytes)) return Outcome::check_failed;
     if (instruction.op == PlanOp::host_alloc) {
       const std::span<const int64_t> shape(view.shape, static_cast<size_t>(view.rank));
-      if (!host_.allocate(view.dtype, shape, view)) return Outcome::host_error;
-      define(instruction.result, view, {.kind = Ownership::Kind::host});
+      BufferView made;
+      if (!host_.allocate(view.dtype, shape, made)) return Outcome::host_error;
+      define(instruction.result, made, {.kind = Ownership::Kind::host});
       return Outcome::done;
     }
     // Too large for memory: the original program then meets the same end, in its own words.

@@ -144,14 +144,16 @@ class PlanParser {
 
   void read_instruction() {
     std::string_view name = lexer_.word("an instruction");
+    std::optional<PlanOp> op = plan_op_from_text(name);
     int32_t result = -1;
     char file = 0;
-    if (lexer_.take("=")) {
+    if (!op && (name[0] == 'i' || name[0] == 'b')) {
       file = name[0];
       result = numbered(name, file);
+      lexer_.expect("=");
       name = lexer_.word("an instruction");
+      op = plan_op_from_text(name);
     }
-    const std::optional<PlanOp> op = plan_op_from_text(name);
     if (!op) lexer_.error("unknown instruction '" + std::string(name) + "'");
     const PlanOpInfo& row = info(*op);
     const char wanted = row.result == File::i ? 'i' : row.result == File::b ? 'b' : 0;

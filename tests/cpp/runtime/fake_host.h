@@ -1,0 +1,121 @@
+// A host of counted arrays: whoever forgets a reference, or drops one too many, is found out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "core/reference.h"
+#include "runtime/host.h"
+
+namespace dvm::test {
+
+using runtime::BufferView;
+using runtime::HostValue;
+
+class FakeHost : public runtime::HostCalls {
+ public:
+  // What a call does; returning false is a host error.
+  using Function = std::function<bool(int callee, std::span<const BufferView>, BufferView&)>;
+  Function function;
+  int64_t live = 0;              // arrays with references
+  int64_t fail_allocation = -1;  // the allocation that fails, counted from 0
+  int64_t allocations = 0;
+
+  bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override {
+    if (allocations++ == fail_allocation) return false;
+    out = {.dtype = dtype, .rank = static_cast<int32_t>(shape.size())};
+    int64_t stride = core::byte_size(dtype);
+    for (size_t d = shape.size(); d-- > 0;) {
+      out.shape[d] = shape[d];
+      out.strides[d] = stride;
+      stride *= shape[d];
+    }
+    auto* array = static_cast<Counted*>(std::malloc(sizeof(Counted)));
+    *array = {std::malloc(static_cast<size_t>(stride) + 64), 1};
+    out.data = static_cast<std::byte*>(array->memory);
+    out.owner = array;
+    ++live;
+    return true;
+  }
+
+  bool call(int callee, std::span<const BufferView> args, BufferView& result) override {
+    for (const BufferView& arg : args) {
+      EXPECT_NE(arg.owner, nullptr) << "the host was given a temporary";
+      EXPECT_GT(static_cast<Counted*>(arg.owner)->references, 0);
+    }
+    return function && function(callee, args, result);
+  }
+  void retain(HostValue value) override {
+    EXPECT_GT(static_cast<Counted*>(value)->references, 0);
+    ++static_cast<Counted*>(value)->references;
+  }
+  void release(HostValue value) override {
+    auto* array = static_cast<Counted*>(value);
+    ASSERT_GT(array->references, 0);
+    if (--array->references > 0) return;
+    std::free(array->memory);
+    std::free(array);
+    --live;
+  }
+
+ private:
+  struct Counted {
+    void* memory;
+    int64_t references;
+  };
+};
+
+// Applies f(byte offset in the strided view, byte offset in the dense array) to every element.
+template <typename F>
+void each_element(const BufferView& view, F f) {
+  int64_t count = 1, index[core::kMaxRank] = {};
+  for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    for (int d = 0; d < view.rank; ++d) offset += index[d] * view.strides[d];
+    f(offset, i * core::byte_size(view.dtype));
+    for (int d = view.rank - 1; d >= 0 && ++index[d] == view.shape[d]; --d) index[d] = 0;
+  }
+}
+
+inline core::Array to_array(const BufferView& view) {
+  core::Array array = core::make_array(view.dtype, {view.shape, view.shape + view.rank});
+  const auto bytes = static_cast<size_t>(core::byte_size(view.dtype));
+  each_element(view, [&](int64_t from, int64_t to) {
+    std::memcpy(array.data.data() + to, view.data + from, bytes);
+  });
+  return array;
+}
+
+// A host array with these elements. `layout` picks the strides: 0 C order, 1 reversed order of
+// axes, 2 gaps between elements, 3 negative strides.
+inline BufferView to_buffer(FakeHost& host, const core::Array& array, int layout) {
+  std::vector<int64_t> padded = array.shape;
+  if (layout == 1) padded = {array.shape.rbegin(), array.shape.rend()};
+  if (layout == 2) {
+    for (int64_t& size : padded) size = size * 2 + 1;
+  }
+  BufferView view;
+  EXPECT_TRUE(host.allocate(array.dtype, padded, view));
+  for (int d = 0; d < view.rank; ++d) view.shape[d] = array.shape[static_cast<size_t>(d)];
+  if (layout == 1) std::reverse(view.strides, view.strides + view.rank);
+  if (layout == 2) {
+    for (int d = 0; d < view.rank; ++d) view.strides[d] *= 2;
+  }
+  if (layout == 3) {
+    for (int d = 0; d < view.rank; ++d) {
+      view.data += std::max<int64_t>(view.shape[d] - 1, 0) * view.strides[d];
+      view.strides[d] = -view.strides[d];
+    }
+  }
+  const auto bytes = static_cast<size_t>(core::byte_size(view.dtype));
+  each_element(view, [&](int64_t to, int64_t from) {
+    std::memcpy(view.data + to, array.data.data() + from, bytes);
+  });
+  return view;
+}
+
+}  // namespace dvm::test

@@ -1,0 +1,160 @@
+// Every rule of the verifier, each pinned by a Plan that breaks it alone.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/error.h"
+#include "runtime/plan_generator.h"
+
+namespace dvm::runtime {
+namespace {
+
+std::string refusal(const Plan& plan) {
+  try {
+    verify(plan);
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::plan_invalid) << error.what();
+    return error.message();
+  }
+  return "accepted";
+}
+
+constexpr const char* kHead =
+    "plan v1 {\n"
+    "  input b0: f32 rank 2\n"
+    "  scalar s0: f32\n"
+    "  callee 0: \"f\"\n"
+    "  region r0 = graph v1 {\n"
+    "    %0 = input f32[s0, s1]\n"
+    "    %1 = scalar f32[]\n"
+    "    %2 = broadcast(%1) f32[s0, s1]\n"
+    "    %3 = add(%0, %2) f32[s0, s1]\n"
+    "    return %3\n"
+    "  }\n"
+    "  i0 = literal 4\n";
+
+struct Case {
+  const char *body, *rule;
+};
+
+class PlanRules : public testing::TestWithParam<Case> {};
+
+TEST_P(PlanRules, AreEnforced) {
+  std::string message = "accepted";
+  try {
+    parse_plan(kHead + std::string(GetParam().body) + "}\n");
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::plan_invalid) << error.what();
+    message = error.message();
+  }
+  EXPECT_NE(message.find(GetParam().rule), std::string::npos) << GetParam().body << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, PlanRules,
+    testing::Values(
+        Case{"ret [b0]\n", "accepted"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n",
+             "accepted"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nfree b1\nret []\n",
+             "accepted"},
+        Case{"check eq, i0, i0\n", "the last is not ret"},
+        Case{"ret []\nret []\n", "ret is not the last"},
+        Case{"i2 = literal 4\nret []\n", "registers are not defined in order"},
+        Case{"b2 = transpose b0, [1, 0]\nret []\n", "registers are not defined in order"},
+        Case{"i1 = add i0, i1\nret []\n", "an operand that is not defined here"},
+        Case{"ret [b1]\n", "an operand that is not defined here"},
+        Case{"run r1, [], [], [], []\nret []\n", "an operand that is not defined here"},
+        Case{"b1 = call 1, [], f32, 0\nret []\n", "an operand that is not defined here"},
+        Case{"b1 = call 0, [], f32, 9\nret []\n", "an operand that is not defined here"},
+        Case{"i1 = size b0, 2\nret []\n", "no such axis"},
+        Case{"b1 = alloc f32, [i0, i0, i0, i0, i0, i0, i0, i0, i0]\nret []\n",
+             "a rank beyond the limit"},
+        Case{"b1 = reshape b0, [i0, i0, i0, i0, i0, i0, i0, i0, i0]\nret []\n",
+             "a rank beyond the limit"},
+        Case{"b1 = transpose b0, [1]\nret []\n", "the axes are no permutation"},
+        Case{"b1 = transpose b0, [1, 1]\nret []\n", "the axes are no permutation"},
+        Case{"b1 = slice b0, [i0], [i0, i0], [i0, i0]\nret []\n", "differ from the rank"},
+        Case{"b1 = slice b0, [i0, i0], [i0], [i0, i0]\nret []\n", "differ from the rank"},
+        Case{"b1 = slice b0, [i0, i0], [i0, i0], [i0]\nret []\n", "differ from the rank"},
+        Case{"run r0, [], [], [i0, i0], [s0]\nret []\n", "differ from the Region's arguments"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0], [s0]\nret []\n",
+             "differ from the Region's arguments"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], []\nret []\n",
+             "differ from the Region's arguments"},
+        Case{"b1 = alloc f64, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer of another element type or rank"},
+        Case{"b1 = alloc f32, [i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer of another element type or rank"},
+        Case{"b1 = reshape b0, [i0]\nb2 = alloc f32, [i0, i0]\n"
+             "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
+             "a buffer of another element type or rank"},
+        Case{"run r0, [b0], [b0], [i0, i0], [s0]\nret []\n", "writes a buffer that is not new"},
+        Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
+             "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
+             "writes a buffer that is not new"},
+        Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
+             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "writes a buffer that is not new"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
+             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "writes a buffer that is not new"},
+        Case{"b1 = alloc f32, [i0, i0]\nb2 = alloc f32, [i0, i0]\n"
+             "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
+             "read before it is written"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nret [b1]\n", "read before it is written"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nb2 = call 0, [b1], f32, 0\nret []\n",
+             "read before it is written"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n",
+             "a temporary leaves the Plan"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
+             "b2 = transpose b1, [1, 0]\nb3 = call 0, [b2], f32, 0\nret []\n",
+             "a temporary leaves the Plan"},
+        Case{"free b0\nret []\n", "only buffers the Plan allocated"},
+        Case{"b1 = call 0, [], f32, 1\nb2 = transpose b1, [0]\nfree b2\nret []\n",
+             "only buffers the Plan allocated"},
+        Case{"b1 = call 0, [], f32, 1\nfree b1\nret [b1]\n", "used after it was freed"},
+        Case{"b1 = call 0, [], f32, 1\nfree b1\nfree b1\nret []\n", "used after it was freed"},
+        Case{"b1 = call 0, [], f32, 1\nb2 = transpose b1, [0]\nfree b1\nret [b2]\n",
+             "used after it was freed"}));
+
+Plan valid() {
+  return parse_plan(kHead + std::string("b1 = host_alloc f32, [i0, i0]\n"
+                                        "run r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n}\n"));
+}
+
+// What no text can say.
+TEST(PlanRules, OfTheRepresentation) {
+  auto broken = [](auto breaks) {
+    Plan plan = valid();
+    breaks(plan);
+    return refusal(plan);
+  };
+  auto expect = [](const std::string& message, const char* rule) {
+    EXPECT_NE(message.find(rule), std::string::npos) << message;
+  };
+  EXPECT_EQ(refusal(valid()), "accepted");
+  expect(broken([](Plan& p) { p.code.clear(), p.notes.clear(); }), "the last is not ret");
+  expect(broken([](Plan& p) { p.notes.pop_back(); }), "notes and instructions");
+  expect(broken([](Plan& p) { p.notes[0] = "a\nb"; }), "one trimmed line");
+  expect(broken([](Plan& p) { p.notes[0] = " a"; }), "one trimmed line");
+  expect(broken([](Plan& p) { p.pool.push_back(0); }), "left over");
+  expect(broken([](Plan& p) { p.pool.pop_back(); }), "past the operand pool");
+  expect(broken([](Plan& p) { p.code[1].operands = 1; }), "packed in order");
+  expect(broken([](Plan& p) { p.code[0].op = static_cast<PlanOp>(99); }), "no such instruction");
+  expect(broken([](Plan& p) { p.code[2].result = 0; }), "a result where there is none");
+  expect(broken([](Plan& p) { ++p.sizes; }), "register counts");
+  expect(broken([](Plan& p) { ++p.buffers; }), "register counts");
+  expect(broken([](Plan& p) { p.inputs[0].rank = 9; }), "a rank beyond the limit");
+  expect(broken([](Plan& p) { p.inputs[0].dtype = static_cast<core::DType>(77); }),
+         "no such element type");
+  expect(broken([](Plan& p) { p.scalars[0] = static_cast<core::DType>(77); }),
+         "no such element type");
+  expect(broken([](Plan& p) { p.scalars[0] = core::DType::f64; }),
+         "a scalar of another element type");
+  expect(broken([](Plan& p) { p.regions[0].region.name = "x"; }), "named by its index");
+  expect(broken([](Plan& p) { ++p.regions[0].kernel.input_count; }), "differs from its Region");
+}
+
+}  // namespace
+}  // namespace dvm::runtime
