@@ -118,6 +118,11 @@ std::unique_ptr<Path> to_path(const py::object& spec) {
     path->value_guards.push_back({to_source(guard[0].cast<py::tuple>()), to_ref(guard[1])});
   }
   for (py::handle item : spec.attr("mocks")) path->mocks.push_back(to_mock(item.cast<py::tuple>()));
+  using capture::kMaxArguments;
+  if (path->tensors.size() > kMaxArguments || path->scalars.size() > kMaxArguments ||
+      path->result_count > kMaxArguments || path->mocks.size() > capture::kMaxMocks) {
+    path->reason = "more than " + std::to_string(kMaxArguments) + " arrays, numbers or results";
+  }
   return path;
 }
 

@@ -1,13 +1,11 @@
 #include "capture/path.h"
 
 #include "capture/numpy_host.h"
+#include "capture/scratch.h"
 
 namespace dvm::capture {
 
 namespace {
-
-constexpr int kMaxArguments = 64;  // tensors or scalars of one path, checked when it is made
-constexpr int kMaxMockDepth = 64;
 
 uint64_t version_of(PyObject* dict) {
   return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
@@ -41,7 +39,7 @@ bool read_scalar(PyObject* object, core::Scalar& scalar) {
 // Runs the mock program; results are consumed. Null: a Python error is set.
 PyObject* build_value(const Path& path, PyObject* const* arguments,
                       std::span<runtime::BufferView> results) {
-  PyObject* stack[kMaxMockDepth];
+  PyObject* stack[kMaxMocks];
   int depth = 0;
   for (const Mock& mock : path.mocks) {
     const auto index = static_cast<size_t>(mock.index);
@@ -154,9 +152,8 @@ bool GuardSet::check(const Path& path, PyObject* const* arguments, std::string* 
 
 Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
               runtime::CallTimes* times) {
-  runtime::BufferView inputs[kMaxArguments];
-  core::Scalar scalars[kMaxArguments];
-  runtime::BufferView results[kMaxArguments];
+  Scratch<runtime::BufferView, kMaxArguments> inputs, results;
+  Scratch<core::Scalar, kMaxArguments> scalars;
   const runtime::Plan& plan = path.compilation.plan;
   for (size_t i = 0; i < path.tensors.size(); ++i) {
     auto* array = reinterpret_cast<PyArrayObject*>(path.tensors[i].fetch(arguments));
@@ -171,14 +168,14 @@ Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
   context.times = times;
   const size_t result_count = path.result_count;
   const runtime::Outcome outcome =
-      runtime::execute(plan, *path.target, host, {inputs, path.tensors.size()},
-                       {scalars, path.scalars.size()}, {results, result_count}, context);
+      runtime::execute(plan, *path.target, host, inputs.first(path.tensors.size()),
+                       scalars.first(path.scalars.size()), results.first(result_count), context);
   context.times = nullptr;
   runtime::ExecutionContext::release(context);
   if (outcome == runtime::Outcome::check_failed) return Replay::dropped;
   if (outcome == runtime::Outcome::host_error) return Replay::raised;
 
-  *value = build_value(path, arguments, {results, result_count});
+  *value = build_value(path, arguments, results.first(result_count));
   for (size_t i = 0; i < result_count; ++i) host.release(results[i].owner);
   return *value ? Replay::done : Replay::raised;
 }

@@ -55,6 +55,10 @@ struct Mock {
   int32_t index;
 };
 
+// Room of a call: tensors, scalars, results and steps of the mock program, each.
+inline constexpr size_t kMaxArguments = 64;
+inline constexpr size_t kMaxMocks = 64;
+
 struct Path {
   std::string reason;  // why this path is not compiled and the original runs; empty: it is compiled
   core::Loc reason_at;
