@@ -7,6 +7,7 @@ here, once, when dvm is imported.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Any
 
 from dvm import _dvm
@@ -80,5 +81,6 @@ for _name, _member in {
     "fallback_reasons": property(_fallback_reasons),
     "inspect": _inspect,
     "__repr__": _repr,
+    "__class_getitem__": classmethod(GenericAlias),  # annotations: dvm.Compiled[[int], float]
 }.items():
     setattr(_dvm.Compiled, _name, _member)

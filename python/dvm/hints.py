@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+LIST = "docs/ops.md lists the operations and dtypes that compile"
+STRAIGHT = "compile the straight part of the computation as a function of its own"
+
 #: beginning of a reason (dvm.magpy_capture, cpp/capture) -> advice; the first match counts
 HINTS = {
     "a branch on": "an outcome that depends on array values or numbers cannot steer a compiled "
     "path: use np.where, or branch outside of the compiled function",
-    "a call of": "move the call out of the compiled function, or replace it by operations listed "
-    "in docs/ops.md",
-    "opcode": "loops, containers and assignments to elements or attributes are not compiled: "
-    "compile the straight part as a function of its own",
+    "a call of": f"call it outside of the compiled function; {LIST}",
+    "a loop": STRAIGHT,
+    "a with statement": "put the with statement around the call",
+    "a list": "return a tuple",
+    "a dict": "return a tuple, and make the dict of it outside",
+    "a function defined inside": "define the inner function at module level",
+    "a raise statement": STRAIGHT,
+    "an exception was raised": "the function raises and catches within itself; " + STRAIGHT,
+    "an assignment to an element": "build the new array by np.where or arithmetic",
+    "an assignment to": "return the new value instead",
+    "an import": "import at module level",
+    "an unsupported instruction": STRAIGHT,
+    "string formatting": "format outside of the compiled function",
     "in-place operator": "write x = x + y instead of x += y",
-    "ufunc": "docs/ops.md lists the operations that compile",
+    "ufunc": LIST,
+    "operand": LIST,
+    "array attribute": LIST,
     "dtype": "docs/ops.md lists the dtypes; convert with x.astype(...) before the call",
-    "returning a view": "return a computed array, or a copy made outside of the function",
+    "returning a view": "return a computed array, or make the view outside of the function",
     "indexing": "basic slices with step 1, None and Ellipsis compile",
-    "a slice with a step": "basic slices with step 1, None and Ellipsis compile",
+    "a slice": "basic slices with step 1, None and Ellipsis compile",
     "an argument of type": "pass arrays, Python numbers, bools, strings or None",
     "attribute": "read the attribute outside and pass its value as an argument",
-    "a result that is not in C order": "make the arguments C-contiguous: np.ascontiguousarray(x)",
-    "an exception was raised": "the function raises and catches within itself: move that out",
+    "a result that is not in C order": "pass C-contiguous arguments: np.ascontiguousarray(x)",
     "*args or **kwargs": "give the compiled function a fixed list of parameters",
     "it is a generator": "compile the function that computes one step",
-    "capture needs CPython": "use CPython 3.11 for compiled execution; results are the same",
-    "Python arithmetic": "only + - * on sizes is compiled: compute the number outside and pass it",
+    "capture needs CPython": "use CPython 3.11 to compile; the results are the same",
+    "Python arithmetic": "only + - * on sizes compile: compute the number outside and pass it",
 }
 
 
 def hint_for(reason: str) -> str:
-    """Return the advice for a reason, or an empty string."""
-    return next((hint for start, hint in HINTS.items() if reason.startswith(start)), "")
+    """Return the advice for a reason."""
+    return next((hint for start, hint in HINTS.items() if reason.startswith(start)), STRAIGHT)

@@ -30,3 +30,20 @@ def run_python() -> Callable[[str], str]:
         ).stdout
 
     return run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update", action="store_true", help="rewrite what the files of tests/ir expect"
+    )
+
+
+@pytest.fixture
+def run_module() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs `python -m dvm ARGUMENTS` and returns the finished process."""
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-m", "dvm", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    return run

@@ -1,0 +1,127 @@
+"""dvm.explain: every question about a call has its answer in the report."""
+
+import json
+from typing import Any
+
+import dvm
+import numpy as np
+import pytest
+
+Array = np.ndarray[Any, Any]
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+
+def normalise(x: Array) -> Array:
+    y = x - np.mean(x, axis=1, keepdims=True)
+    return y / np.sqrt(np.mean(y * y, axis=1, keepdims=True) + 1e-5)
+
+
+def layer(x: Array, w: Array) -> Array:
+    return np.tanh(x @ w)
+
+
+def branches(x: Array) -> Array:
+    if x.max() > 0:
+        return x
+    return x + 1
+
+
+def test_a_capture_and_a_hit() -> None:
+    f = dvm.compile(normalise, name="norm")
+    first = dvm.explain(f)(X)
+    assert first.function == "norm"
+    assert first.outcome == "captured"
+    assert first.missed == ["it is the first call"]
+    second = dvm.explain(f)(X[:2].copy())
+    assert (second.outcome, second.missed, second.path) == ("hit", [], 0)
+    assert second.call is not None
+    assert second.call.keys() == {"bind", "tile", "encode", "run", "regions"}
+    assert second.call["regions"] == len(second.paths[0]["regions"]) > 0
+    assert all(value >= 0 for value in second.call.values())
+    path = second.paths[0]
+    assert path["decisions"]
+    assert {"what", "verdict", "rule", "reason", "cost", "location"} == set(path["decisions"][0])
+    assert path["passes"]
+    assert path["hits"] == 1
+    text = str(second)
+    assert text.startswith("norm: hit (target cpu, default)")
+    for piece in ("passes in us", "bind", "encode", "hits 1", *path["regions"]):
+        assert piece in text
+
+
+def test_the_user_line_is_in_the_decisions() -> None:
+    report = dvm.explain(normalise)(X)
+    lines = [d["location"] for d in report.paths[0]["decisions"] if d["location"]]
+    assert lines
+    assert all(line.startswith(__file__) for line in lines)
+
+
+def test_why_a_call_missed() -> None:
+    f = dvm.compile(normalise)
+    f(X)
+    report = dvm.explain(f)(X.astype(np.float64))
+    assert report.outcome == "captured"
+    assert any("float64 array of rank 2" in reason for reason in report.missed)
+    assert len(report.paths) == 2
+
+
+def test_opaque_calls_are_counted() -> None:
+    report = dvm.explain(layer)(X, np.ones((4, 5), np.float32))
+    assert report.paths[0]["opaque_calls"] == 1
+    assert "opaque calls: 1" in str(report)
+
+
+def test_a_fallback_has_line_and_hint() -> None:
+    report = dvm.explain(branches)(X)
+    assert report.outcome == "fallback"
+    path = report.paths[0]
+    assert path["reason"].startswith("a branch on")
+    assert path["location"].endswith(f":{branches.__code__.co_firstlineno + 1}")
+    assert "np.where" in path["hint"]
+    assert path["hint"] in str(report)
+    assert report.call is None
+
+
+def test_a_refusal_is_explained() -> None:
+    def f(*args: Array) -> Array:
+        return args[0] + 1
+
+    report = dvm.explain(f)(X)
+    assert report.outcome == "refused"
+    assert report.missed == ["*args or **kwargs in its signature"]
+
+
+def test_a_drop_is_explained() -> None:
+    f = dvm.compile(lambda x, y: x + y)
+    f(X, X)
+    explain = dvm.explain(f)
+    with pytest.raises(ValueError, match="broadcast"):
+        explain(X, X[:2])
+    assert f.stats.drops == 1
+
+
+def test_keyword_arguments_and_defaults() -> None:
+    def f(x: Array, *, a: float = 2.0, b: float = 1.0) -> Array:
+        return x * a + b
+
+    assert dvm.explain(f)(x=X, b=3.0).outcome == "captured"
+
+
+def test_the_dict_is_json_and_the_html_is_escaped() -> None:
+    f = dvm.compile(normalise, name="<b>")
+    dvm.explain(f)(X)
+    report = dvm.explain(f)(X)
+    assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
+    html = report._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<details open>" in html
+    assert html.count("<table>") == html.count("</table>") > 2
+    assert "runs uncompiled" in dvm.explain(branches)(X)._repr_html_()
+
+
+def test_exceptions_of_the_program_pass_through() -> None:
+    def f(_: Array) -> Array:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        dvm.explain(f)(X)
