@@ -129,7 +129,8 @@ TEST(Passes, WidenHalfLeavesMovedDataAlone) {
       "  %1 = transpose(%0) f16[4, s0] {axes = [1, 0]}\n"
       "  %2 = constant f16[] {value = 0x1p+0}\n"
       "  %3 = broadcast(%2) f16[s0]\n"
-      "  return %1, %3\n";
+      "  %4 = cast(%0) f16[s0, 4]\n"
+      "  return %1, %3, %4\n";
   EXPECT_EQ(after(pass_widen_half, text), body(text));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/graph_generator.h"
@@ -69,6 +70,25 @@ TEST(Reference, ReducesNeighbouringAxes) {
                           f32({2, 1, 2}, {3, 4, 7, 8})));
   EXPECT_TRUE(same_values(run(head + "%1 = sum(%0) f32[1, s1, s2] {axes = [0]} return %1", {x}),
                           f32({1, 2, 2}, {6, 8, 10, 12})));
+}
+
+// 2**24 swallows every single 1 added to it, so the total tells in which order it was reached.
+TEST(Reference, SumsAlongTheLastAxisUseLanes) {
+  const auto total = [](std::vector<int64_t> shape, const std::string& rest) {
+    Array x = make_array(DType::f32, std::move(shape));
+    std::ranges::fill(elements<float>(x), 1.0f);
+    elements<float>(x)[0] = 0x1p24f;
+    return elements<float>(run("%0 = input f32[s0, s1] %1 = sum(%0) " + rest, {x}))[0];
+  };
+  const std::string rows = "f32[s0, 1] {axes = [1]} return %1";
+  const std::string columns = "f32[1, s1] {axes = [0]} return %1";
+  const std::string all = "f32[1, 1] {axes = [0, 1]} return %1";
+  const float in_lanes = 0x1p24f + 126;  // the other 63 lanes hold 2 each
+  EXPECT_EQ(total({1, 128}, rows), in_lanes);
+  EXPECT_EQ(total({128, 1}, columns), in_lanes);
+  EXPECT_EQ(total({2, 64}, all), in_lanes);
+  EXPECT_EQ(total({128, 2}, columns), 0x1p24f);
+  EXPECT_EQ(total({1, 63}, rows), 0x1p24f);  // too short for lanes
 }
 
 TEST(Reference, NaNWinsAMaximum) {
