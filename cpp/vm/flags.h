@@ -25,7 +25,7 @@ struct SlotUse {
   };
   Pipe pipe = Pipe::simd;
   uint8_t reads = 0;
-  Range read[3], written;  // `written` is empty for stores
+  Range read[3] = {}, written = {};  // `written` is empty for stores
 };
 
 // Syncs of one instruction in the order of Instruction::sync_list(): waits, then sets; each in the

@@ -55,7 +55,8 @@ struct Kernel {
   std::string name;
   int rank = 0;
   int input_count = 0, output_count = 0, scalar_count = 0;  // of the Region
-  std::vector<core::Dim> dims;                              // what a call must evaluate, in order
+  // What a call must evaluate, in this order; Dims of the Region's context, which must outlive it.
+  std::vector<core::Dim> dims;
   std::vector<KernelShape> shapes;
   std::vector<KernelValue> values;
   std::vector<KernelStep> steps;  // SSA order

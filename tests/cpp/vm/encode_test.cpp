@@ -1,8 +1,12 @@
-// prepare + encode: the worked example of DESIGN section 3 (paper Fig. 6).
+// prepare + encode: the worked example of DESIGN section 3 (paper Fig. 6), and random Regions run
+// on the plainest core against the reference evaluator.
 #include "vm/encode.h"
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "plain_core.h"
 #include "region_util.h"
 
 namespace dvm::vm {
@@ -37,6 +41,223 @@ TEST(Encode, WorkedExampleOfThePaper) {
   }
 }
 )");
+}
+
+// A random Region over one space: inputs with dims of constant or symbolic size 1, elementwise
+// work, broadcasts of tensors and scalars, reductions over neighbouring axes at the end.
+struct RandomRegion {
+  core::Region region{"r0", core::Graph()};
+  std::vector<int64_t> symbols;
+  std::mt19937_64& random;
+
+  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+
+  explicit RandomRegion(std::mt19937_64& engine) : random(engine) {
+    core::Graph& g = region.body;
+    const int rank = static_cast<int>(1 + below(4));
+    core::Shape space;
+    int64_t room = 1 + below(20000);
+    for (int d = 0; d < rank; ++d) {
+      constexpr int64_t kSizes[] = {0, 1, 1, 2, 3, 5, 16, 33, 64, 100, 512, 600, 1024, 1537, 3000};
+      int64_t size = kSizes[below(std::size(kSizes))];
+      if (size == 0 && below(4) != 0) size = 7;
+      size = std::min(size, std::max<int64_t>(1, room));
+      room /= std::max<int64_t>(1, size);
+      space.push_back(symbol("s", size));
+    }
+    std::shuffle(space.begin(), space.end(), random);
+    const DType dtypes[] = {DType::f32, DType::f32, DType::f16, DType::i32, DType::f64};
+    const DType dtype = dtypes[below(5)];
+    std::vector<core::Value> full, other, conditions;
+    g.input({DType::boolean, space});  // unused: the reference reads the sizes off it
+    for (int64_t i = 1 + below(3); i > 0; --i) {
+      core::Shape shape = space;
+      for (core::Dim& dim : shape) {
+        const int64_t size = core::evaluate(dim, symbols).value();
+        if (below(4) == 0) dim = g.dims().constant(1);
+        // A size that happens to be 1, or happens to be that of the space.
+        if (below(6) == 0) dim = symbol("b", below(2) == 0 || size == 0 ? 1 : size);
+      }
+      if (below(4) == 0) shape.erase(shape.begin(), shape.begin() + below(std::ssize(shape)));
+      core::Value v = g.input({dtype, shape});
+      if (below(2) == 0) v = g.elementwise(core::Op::abs, std::vector{v});
+      if (below(3) == 0) other.push_back(v);
+      full.push_back(g.broadcast(v, space));
+    }
+    const core::Value half =
+        g.constant(dtype, core::is_floating(dtype) ? Scalar::of_float(0.5) : Scalar::of_int(3));
+    if (below(2) == 0) full.push_back(g.broadcast(half, space));
+    if (below(4) == 0) full.push_back(g.broadcast(g.dim_value(dtype, space[0]), space));
+    for (int64_t i = below(7); i > 0; --i) {
+      const core::Value a = full[static_cast<size_t>(below(std::ssize(full)))];
+      const core::Value b = full[static_cast<size_t>(below(std::ssize(full)))];
+      switch (below(5)) {
+        case 0:
+          conditions.push_back(g.elementwise(core::Op::lt, std::vector{a, b}));
+          break;
+        case 1:
+          if (!conditions.empty()) {
+            full.push_back(g.elementwise(core::Op::select, std::vector{conditions.back(), a, b}));
+          }
+          break;
+        case 2:
+          full.push_back(g.elementwise(core::Op::neg, std::vector{a}));
+          break;
+        case 3:
+          full.push_back(g.elementwise(core::Op::maximum, std::vector{a, b}));
+          break;
+        default:
+          full.push_back(g.elementwise(core::Op::add, std::vector{a, b}));
+      }
+    }
+    for (int64_t i = below(3); i > 0; --i) {
+      std::vector<int> axes;
+      const int first = static_cast<int>(below(rank));
+      const int last = first + static_cast<int>(below(rank - first));
+      for (int axis = first; axis <= last; ++axis) axes.push_back(axis);
+      const core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
+      bool empty = false;
+      for (core::Dim dim : space) empty |= core::evaluate(dim, symbols) == 0;
+      const core::Op op = below(2) == 0 && !empty ? core::Op::max : core::Op::sum;
+      g.outputs.push_back(g.reduce(op, v, axes));
+    }
+    if (below(3) == 0 && !other.empty()) g.outputs.push_back(other[0]);
+    if (below(4) == 0 && !conditions.empty()) g.outputs.push_back(conditions[0]);
+    if (below(2) == 0 || g.outputs.empty()) g.outputs.push_back(full.back());
+    if (below(8) == 0) g.outputs.push_back(g.outputs[0]);
+  }
+
+ private:
+  core::Dim symbol(std::string name, int64_t value) {
+    symbols.push_back(value);
+    return region.body.dims().symbol(name + std::to_string(symbols.size()));
+  }
+};
+
+void fill(core::Array& array, std::mt19937_64& random) {
+  core::dispatch(array.dtype, [&]<DType D>() {
+    using T = core::Storage<D>;
+    for (T& element : core::elements<T>(array)) {
+      // Values whose sums round, so that the order of summation shows.
+      const double value = static_cast<double>(random() % 20001) / 10000 - 1;
+      element = core::scalar::cast<T>(core::is_floating(D) ? value : value * 100);
+    }
+  });
+}
+
+// What the random cases reached.
+struct Coverage {
+  int empty = 0, staged = 0, several = 0, insns[kInsnCount] = {};
+  void add(const Compiled& compiled) {
+    empty += compiled.stage_count == 0;
+    staged += compiled.workspace_bytes[1] != 0;
+    several += compiled.stage_count > 1 && compiled.workspace_bytes[0] == 0;
+    for (int s = 0; s < compiled.stage_count; ++s) {
+      for (auto code = compiled.stages[s].code(); !code.empty();) {
+        const auto& insn = *reinterpret_cast<const Instruction*>(code.data());
+        ++insns[static_cast<int>(insn.insn)];
+        code = code.subspan(insn.words);
+      }
+    }
+  }
+};
+
+std::vector<core::Array> run_call(const Kernel& kernel, Call& call, const TargetTraits& target,
+                                  Arena& arena, const std::vector<core::Array>& inputs,
+                                  Coverage& coverage) {
+  std::vector<std::byte*> globals;
+  std::vector<std::vector<std::byte>> before;
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    Tensor& tensor = call.operands[k];
+    const auto bytes = static_cast<size_t>(core::byte_size(tensor.dtype));
+    for (size_t i = 0; i < tensor.buffer.size(); ++i) tensor.buffer[i] = std::byte(i * 7 + 1);
+    if (k < inputs.size()) {
+      tensor.for_each([&](int64_t i, std::byte* p) {
+        std::memcpy(p, inputs[k].data.data() + static_cast<size_t>(i) * bytes, bytes);
+      });
+    }
+    globals.push_back(tensor.buffer.data() + tensor.base);
+    before.push_back(tensor.buffer);
+  }
+  arena.reset();
+  const Compiled compiled = encode(kernel, call.binding(), target, arena);
+  coverage.add(compiled);
+  // A Program names its target by id, so only those of unmodified targets can be verified.
+  const bool check = target.cores == find_target(target.id)->cores;
+  std::vector<std::byte> workspaces[2];
+  for (int w = 0; w < 2; ++w) {
+    workspaces[w].resize(static_cast<size_t>(compiled.workspace_bytes[w]));
+    globals.push_back(workspaces[w].data());
+  }
+  for (int s = 0; s < compiled.stage_count; ++s) {
+    if (check) verify(compiled.stages[s].words());
+    PlainCore core(compiled.stages[s]);
+    run_tiles(compiled.stages[s], globals, 0, compiled.stages[s].header().tile_count, core);
+  }
+  std::vector<core::Array> results;
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    Tensor& tensor = call.operands[k];
+    if (k >= inputs.size()) {
+      core::Array result = core::make_array(tensor.dtype, tensor.shape);
+      const auto bytes = static_cast<size_t>(core::byte_size(tensor.dtype));
+      tensor.for_each([&](int64_t i, std::byte* p) {
+        const size_t at = static_cast<size_t>(i) * bytes;
+        std::memcpy(result.data.data() + at, p, bytes);
+        // What is left must be as before: elements are put back to compare the rest.
+        std::memcpy(p, before[k].data() + (p - tensor.buffer.data()), bytes);
+      });
+      results.push_back(result);
+    }
+    EXPECT_EQ(tensor.buffer, before[k]) << "operand " << k << " was written outside its elements";
+  }
+  return results;
+}
+
+// Memory for a few elements and three cores: every dim gets split somewhere.
+TargetTraits tiny(std::string_view name, int64_t local_bytes) {
+  TargetTraits traits = target_named(name);
+  traits.local_bytes = traits.reserve_bytes + local_bytes;
+  traits.cores = 3;
+  return traits;
+}
+
+TEST(Encode, RandomRegionsGiveTheReferencesBits) {
+  const TargetTraits targets[] = {target_named("cpu"), target_named("ascend910b3"),
+                                  tiny("cpu", 4096), tiny("ascend910b3", 6000)};
+  Arena arena;
+  Coverage coverage;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    RandomRegion made(random);
+    const core::Region& region = made.region;
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + core::print(region.body));
+    const Kernel kernel = prepare(region);
+    Call call(region, kernel, made.symbols);
+    for (Tensor& tensor : call.operands) {
+      if (made.below(3) == 0) tensor.shuffle_layout(random);
+    }
+    std::vector<core::Array> inputs;
+    for (size_t k = 0; k < static_cast<size_t>(kernel.input_count); ++k) {
+      inputs.push_back(core::make_array(call.operands[k].dtype, call.operands[k].shape));
+      fill(inputs.back(), random);
+    }
+    const std::vector<core::Array> expected = core::evaluate(region.body, inputs);
+    for (const TargetTraits& target : targets) {
+      const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+      ASSERT_EQ(results.size(), expected.size());
+      for (size_t k = 0; k < results.size(); ++k) {
+        EXPECT_EQ(results[k].data, expected[k].data) << target.name << " output " << k;
+      }
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(coverage.empty, 20);
+  EXPECT_GT(coverage.staged, 50);
+  EXPECT_GT(coverage.several, 200);
+  for (Insn insn : {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy,
+                    Insn::broadcast, Insn::cast, Insn::select, Insn::sum, Insn::max}) {
+    EXPECT_GT(coverage.insns[static_cast<int>(insn)], 20) << info(insn).name;
+  }
 }
 
 }  // namespace

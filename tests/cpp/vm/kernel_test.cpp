@@ -1,0 +1,124 @@
+// prepare(): what becomes of each kind of node.
+#include "vm/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "region_util.h"
+
+namespace dvm::vm {
+namespace {
+
+// "add:f32 2 <- 0 1" per step.
+std::vector<std::string> steps_of(const Kernel& kernel) {
+  std::vector<std::string> lines;
+  for (const KernelStep& step : kernel.steps) {
+    std::string line = std::string(info(step.insn).name) + ":" +
+                       std::string(core::to_string(step.dtype)) + " " + std::to_string(step.dst) +
+                       " <-";
+    for (int k = 0; k < step.arity; ++k) line += " " + std::to_string(step.src[k]);
+    lines.push_back(line);
+  }
+  return lines;
+}
+using Lines = std::vector<std::string>;
+
+TEST(Kernel, ScalarsAndTheirBroadcastsBecomeOperands) {
+  const Kernel kernel = prepare(region_of(R"(
+    %0 = input f32[s0]
+    %1 = scalar f32[]
+    %2 = broadcast(%1) f32[s0]
+    %3 = mul(%0, %2) f32[s0]
+    %4 = constant f32[] {value = 0x1p-1}
+    %5 = broadcast(%4) f32[s0]
+    %6 = add(%5, %3) f32[s0]
+    return %6)"));
+  EXPECT_EQ(steps_of(kernel), (Lines{"mul:f32 2 <- 0 1", "add:f32 4 <- 3 2"}));
+  ASSERT_EQ(kernel.scalars.size(), 2u);
+  EXPECT_EQ(kernel.scalars[0].kind, KernelScalar::Kind::argument);
+  EXPECT_EQ(kernel.scalars[1].value, Scalar::of_float(0.5));
+  EXPECT_EQ(kernel.scalar_count, 1);
+}
+
+TEST(Kernel, EveryStepHasATensorOperand) {
+  const Kernel kernel = prepare(region_of(R"(
+    %0 = scalar f32[]
+    %1 = scalar f32[]
+    %2 = add(%0, %1) f32[]
+    %3 = broadcast(%2) f32[s0]
+    %4 = broadcast(%0) f32[s0]
+    return %3, %4)"));
+  EXPECT_EQ(steps_of(kernel), (Lines{"copy:f32 2 <- 0", "add:f32 3 <- 2 1", "broadcast:f32 4 <- 3",
+                                     "copy:f32 5 <- 0"}));
+  EXPECT_EQ(kernel.outputs, (std::vector<int16_t>{4, 5}));
+}
+
+TEST(Kernel, CarriesOrderingsDtypesAndAxes) {
+  const core::Region region = region_of(R"(
+    %0 = input f16[s1]
+    %1 = input f16[s0, s1]
+    %2 = broadcast(%0) f16[s0, s1]
+    %3 = ge(%1, %2) bool[s0, s1]
+    %4 = select(%3, %1, %2) f16[s0, s1]
+    %5 = cast(%4) f32[s0, s1]
+    %6 = sum(%5) f32[s0, 1] {axes = [1]}
+    return %6)");
+  const Kernel kernel = prepare(region);
+  EXPECT_EQ(steps_of(kernel),
+            (Lines{"broadcast:f16 2 <- 0", "cmp:f16 3 <- 1 2", "select:f16 4 <- 3 1 2",
+                   "cast:f32 5 <- 4", "sum:f32 6 <- 5"}));
+  EXPECT_EQ(kernel.steps[1].aux, static_cast<uint8_t>(Compare::ge));
+  EXPECT_EQ(kernel.steps[3].aux, static_cast<uint8_t>(DType::f16));
+  EXPECT_EQ(kernel.steps[4].axes, 0b10);
+  const KernelShape& lead = kernel.shapes[kernel.values[0].shape];
+  EXPECT_EQ(lead[0], kUnit) << "aligned to the Region's rank";
+  EXPECT_EQ(core::to_string(kernel.dims[lead[1]]), "s1");
+}
+
+TEST(Kernel, LeavesOutWhatNoOutputNeedsButKeepsOperandNumbers) {
+  const Kernel kernel = prepare(region_of(R"(
+    %0 = input f32[s0, s0]
+    %1 = scalar f32[]
+    %2 = scalar f32[]
+    %3 = input f32[s0]
+    %4 = exp(%0) f32[s0, s0]
+    %5 = broadcast(%2) f32[s0]
+    %6 = add(%3, %5) f32[s0]
+    return %6)"));
+  EXPECT_EQ(steps_of(kernel), (Lines{"add:f32 2 <- 1 0"}));
+  EXPECT_EQ(kernel.input_count, 2);
+  EXPECT_EQ(kernel.scalar_count, 2);
+  EXPECT_EQ(kernel.values[1].index, 1);
+  EXPECT_EQ(kernel.scalars[0].index, 1);
+  EXPECT_EQ(kernel.rank, 2) << "strides of unused operands are aligned to it too";
+}
+
+TEST(Kernel, RefusesWhatHasNoInstruction) {
+  const auto refuses = [](std::string_view text) {
+    try {
+      prepare(region_of(text));
+    } catch (const core::Error& error) {
+      return error.code() == core::ErrorCode::unsupported;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses(R"(%0 = input f32[s0, s1]
+    %1 = transpose(%0) f32[s1, s0] {axes = [1, 0]}
+    return %1)"));
+  EXPECT_TRUE(refuses(R"(%0 = input f32[s0]
+    %1 = sum(%0) f32[1] {axes = [0]}
+    %2 = neg(%1) f32[1]
+    return %2)"))
+      << "a reduction's result feeds nothing";
+  core::Region many = region_of("%0 = input f32[s0]\n%1 = neg(%0) f32[s0]\nreturn %1");
+  for (int i = 0; i < kMaxSteps; ++i) {
+    many.body.outputs[0] = many.body.elementwise(core::Op::neg, many.body.outputs);
+  }
+  EXPECT_THROW(prepare(many), core::Error);
+  core::Region wide = region_of("%0 = input f32[s0]\nreturn %0");
+  wide.body.outputs.resize(kMaxGlobals, 0);
+  EXPECT_THROW(prepare(wide), core::Error);
+}
+
+}  // namespace
+}  // namespace dvm::vm
