@@ -15,11 +15,14 @@ Node make_node(Op op, std::span<const Value> inputs, Loc loc) {
   return node;
 }
 
+// The node enters the graph only after its rules hold: a refused node leaves no trace.
 Value append_inferred(Graph& graph, Node node) {
   node.type = infer(graph, node);
   return graph.append(std::move(node));
 }
 
+// Within one context interning decides; across contexts the printed form is the identity of a Dim,
+// since it depends on structure and names alone.
 bool equal(Dim a, Dim b) {
   if (!a || !b) return !a && !b;
   return &a.context() == &b.context() ? a == b : to_string(a) == to_string(b);
@@ -62,6 +65,7 @@ Value Graph::append(Node node) {
   return size() - 1;
 }
 
+// The builders below only fill in what the user chooses; infer() does the rest.
 Value Graph::input(Type type, Loc loc) {
   Node node = make_node(Op::input, {}, loc);
   node.type = std::move(type);
@@ -77,6 +81,7 @@ Value Graph::scalar(DType dtype, Loc loc) {
 Value Graph::constant(DType dtype, Scalar value, Loc loc) {
   Node node = make_node(Op::constant, {}, loc);
   node.type.dtype = dtype;
+  // Python floats are f64: rounding is what NumPy does with them, wrapping an integer is not.
   node.attrs.value = is_floating(dtype) ? round_to(dtype, value) : value;
   return append_inferred(*this, std::move(node));
 }

@@ -61,6 +61,7 @@ class Inference {
     if (a.size) check_dim(a.size, "size");
   }
 
+  // In this order, for printing a Dim that is missing or of another context is not safe.
   void check_dim(Dim dim, const char* what) const {
     if (!dim) invalid(std::string(what) + " is missing");
     if (&dim.context() != &graph_.dims())
@@ -75,6 +76,8 @@ class Inference {
     for (const Dim dim : dims) check_dim(dim, what);
   }
 
+  // Only constants can be checked here; the sizes of a call are checked when they are known. An
+  // empty tensor may have any other extents.
   void check_size(const Shape& shape) const {
     Wide elements = 1;
     for (const Dim dim : shape) {
@@ -117,6 +120,8 @@ class Inference {
     return type;
   }
 
+  // The same Dim, not merely an equal size: what is equal only by facts was normalised by the
+  // capture, and what may be 1 went through a broadcast.
   Type elementwise() const {
     for (int i = 1; i < static_cast<int>(node_.inputs.size()); ++i) {
       if (operand(i).shape != operand(0).shape)
@@ -205,6 +210,8 @@ class Inference {
     return product;
   }
 
+  // A difference that is a constant other than 0 is wrong for all sizes; anything else is decided
+  // at run time.
   Type reshape() const {
     const Shape &from = operand(0).shape, &to = node_.type.shape;
     const Dim difference = elements(from) - elements(to);
@@ -241,6 +248,7 @@ class Inference {
       if (steps[i] == 0) invalid("step 0 of axis " + std::to_string(i));
       const auto extent = from.shape[i].as_constant(), start = starts[i].as_constant();
       const auto count = to[i].as_constant();
+      // An empty result reads nothing, so its start may lie anywhere, as in NumPy.
       if (!extent || !start || !count || *count == 0) continue;
       const Wide last = *start + Wide{*count - 1} * steps[i];
       if (*start >= *extent || last < 0 || last >= *extent)

@@ -36,6 +36,7 @@ class GraphParser {
     }
     lexer_.expect("}");
     if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
+    // Operands may have been given in any number: the grammar cannot tell, the verifier does.
     verify(graph_);
     return std::move(graph_);
   }
@@ -61,6 +62,7 @@ class GraphParser {
 
   Node node() {
     Node node;
+    // Numbers are redundant; insisting on them keeps edited text honest about what refers to what.
     if (value() != graph_.size())
       lexer_.error("expected value %" + std::to_string(graph_.size()) + " next");
     lexer_.expect("=");
@@ -106,6 +108,7 @@ class GraphParser {
   }
 
   void attributes(Node& node) {
+    // dtype and shape were read as the node's type.
     uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape);
     if (missing == 0) return;
     lexer_.list("{", "}", [&] {

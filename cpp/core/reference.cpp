@@ -73,6 +73,7 @@ class Evaluator {
             std::span<const int64_t> symbols)
       : graph_(graph), inputs_(inputs), host_(host), binder_(graph.dims(), symbols) {}
 
+  // All inputs are bound before the first node runs, because a size may need several of them.
   std::vector<Array> run() {
     bind_inputs();
     for (Value v = 0; v < graph_.size(); ++v) values_.push_back(compute(graph_.node(v)));
@@ -86,6 +87,7 @@ class Evaluator {
     return values_[static_cast<size_t>(node.inputs[i])];
   }
 
+  // Arrays come from outside: nothing is read before dtype, bytes and sizes agree with the node.
   void check(const Node& node, const Array& array, const std::string& what) {
     if (array.dtype != node.type.dtype)
       fail(ErrorCode::dtype_mismatch, node.loc,
@@ -196,6 +198,7 @@ class Evaluator {
     }
   }
 
+  // The graph only says that a size may be 1; here is where it must be, or equal the target.
   Array broadcast(const Node& node) {
     const Array& a = operand(node, 0);
     Sizes shape = binder_.values(node.type.shape, node.loc);
@@ -222,6 +225,7 @@ class Evaluator {
       (i < first ? m : i <= last ? count : n) *= a.shape[i];
       if (first <= i && i <= last) shape[i] = 1;
     }
+    // NumPy complains only if the result has an element that would need the identity.
     if (node.op == Op::max && count == 0 && m * n != 0)
       fail(ErrorCode::shape_mismatch, node.loc,
            "zero-size array to reduction operation maximum which has no identity");
@@ -287,6 +291,7 @@ class Evaluator {
     return gather(a, std::move(shape), offset, strides);
   }
 
+  // A result may bind symbols that no input knows (the size of a boolean selection, say).
   Array call(const Node& node) {
     if (!host_) fail(ErrorCode::host_call, node.loc, "no host to call '" + node.attrs.callee + "'");
     std::vector<Array> arguments;

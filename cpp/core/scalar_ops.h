@@ -59,10 +59,11 @@ Storage lower_to(Lifted x) {
   }
 }
 
+// Not a < 0 ? -a : a for floats, which would keep the sign of -0.0 and NaN.
 template <typename T>
 T magnitude(T x) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::fabs(x);  // clears the sign of -0.0 and NaN
+    return std::fabs(x);
   } else {
     return x.v < 0 ? -x : x;
   }
@@ -148,7 +149,9 @@ To cast(From x) {
 template <typename T>
 using SumType = std::conditional_t<std::is_same_v<T, Half>, float, T>;
 
-// count >= 1 elements, in the order of sum_order.h.
+// The two reductions. Partials of f16 sums that are stored as f16 change the result;
+// pass_widen_sums exists for targets that store them. A maximum may be cut anywhere. count >= 1
+// elements, in the order of sum_order.h.
 template <typename T, typename Load>
 T sum(int64_t count, bool adjacent, Load load) {
   using S = SumType<T>;
