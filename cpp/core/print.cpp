@@ -50,6 +50,7 @@ std::string values(const std::vector<Value>& list) {
 
 std::string print(const Graph& graph) {
   std::string text = "graph v1 {\n";
+  // A Region shares the context of its program: symbols it does not use are none of its business.
   for (const int index : used_symbols(graph)) {
     const Symbol& symbol = graph.dims().symbol_info(index);
     if (symbol.lo == Symbol().lo && symbol.hi == Symbol().hi) continue;

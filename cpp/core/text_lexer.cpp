@@ -126,6 +126,7 @@ double TextLexer::real() {
   skip();
   const bool hexadecimal = rest().starts_with("0x");
   const std::string_view digits = rest().substr(hexadecimal ? 2 : 0);
+  // from_chars would take a sign, inf or nan of its own here.
   const bool numeric =
       !digits.empty() && (is_digit(digits[0]) || (hexadecimal && is_letter(digits[0])));
   if (!numeric) unexpected("a number");
@@ -166,6 +167,8 @@ std::string TextLexer::quoted() {
   }
 }
 
+// Dims have a parser of their own, which wants the whole expression: this finds its end. The column
+// of its message counts from there, the line is added here.
 Dim TextLexer::dim(DimContext& dims) {
   skip();
   int depth = 0;
@@ -212,6 +215,7 @@ std::string quote(std::string_view text) {
   return out + '"';
 }
 
+// Hexadecimal is exact and short; NaNs other than the usual one carry their bits.
 std::string real_text(double value) {
   const std::string sign = std::signbit(value) ? "-" : "";
   const double magnitude = std::fabs(value);

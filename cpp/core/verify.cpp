@@ -19,6 +19,8 @@ void verify_node(const Graph& graph, Value v) {
     if (operand < 0 || operand >= v)
       broken(graph, v, "operand %" + std::to_string(operand) + " is not defined before");
   }
+  // infer() speaks of dtype and shape errors of a user's program; in text or after a pass the same
+  // rule broken is an invalid graph.
   Type type;
   try {
     type = infer(graph, node);
