@@ -52,6 +52,7 @@ class Preparer {
  public:
   explicit Preparer(const core::Region& region) : graph_(region.body) {
     kernel_.name = region.name;
+    kernel_.context = graph_.shared_dims();
     find_live();
   }
 

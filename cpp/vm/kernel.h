@@ -1,11 +1,12 @@
-// A Kernel: a Region made ready for encoding. Flat arrays without pointers, built once per path;
-// sizes stay symbolic (they arrive with every call as the values of `dims`). Every value is aligned
+// A Kernel: a Region made ready for encoding. Flat arrays, built once per path; sizes stay
+// symbolic (they arrive with every call as the values of `dims`). Every value is aligned
 // to the Region's rank by leading dims of size 1, and shapes are stored once: a bind looks at the
 // few distinct shapes of a Region, not at each value.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,8 @@ struct Kernel {
   std::string name;
   int rank = 0;
   int input_count = 0, output_count = 0, scalar_count = 0;  // of the Region
-  // What a call must evaluate, in this order; Dims of the Region's context, which must outlive it.
-  std::vector<core::Dim> dims;
+  std::shared_ptr<core::DimContext> context;                // of dims
+  std::vector<core::Dim> dims;  // what a call must evaluate, in this order
   std::vector<KernelShape> shapes;
   std::vector<KernelValue> values;
   std::vector<KernelStep> steps;  // SSA order
