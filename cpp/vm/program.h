@@ -179,6 +179,7 @@ inline constexpr LoopFlagInfo kLoopFlags[] = {
 
 inline constexpr int64_t kMaxTiles = INT32_MAX;
 inline constexpr int64_t kMaxTileElements = INT32_MAX;
+inline constexpr int64_t kMaxViewBytes = int64_t{1} << 46;
 
 struct Header {
   uint32_t magic;

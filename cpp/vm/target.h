@@ -33,8 +33,8 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual const TargetTraits& traits() const = 0;
-  // Runs every tile. globals[k] is the base address of global operand k. The Program must have
-  // passed verify() or come straight from the encoder. Thread-safe.
+  // Runs every tile. globals[k] is the base address of global operand k, aligned to its dtype. The
+  // Program must have passed verify() or come straight from the encoder. Thread-safe.
   virtual void run(const Program& program, std::span<std::byte* const> globals) = 0;
 };
 

@@ -124,21 +124,34 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
       written_streams_[static_cast<size_t>(index)] < operand_bytes(insn, operand)) {
     fail("reads bytes of written global g" + number(g) + " that this tile has not written");
   }
+  check_stream_alignment(insn, operand);
   check_stream_bounds(insn, operand);
+}
+
+// Bases are aligned to their dtype; with this every element is.
+void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) const {
+  const Stream& stream = program_.stream(insn.operands()[operand].index);
+  const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  bool aligned = stream.offset % element == 0;
+  for (int64_t stride : program_.strides(stream)) aligned = aligned && stride % element == 0;
+  for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
+  if (!aligned) {
+    fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
+         number(element) + " bytes");
+  }
 }
 
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, bool tail) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
   if (!insn.is_view()) return {0, operand_elements(insn, operand, tail) * element};
-  Checked low, high{element};
-  size_t d = 0;
-  for (const ViewDim& dim : insn.view_dims()) {
-    const bool shortened = tail && ++d == insn.split;
-    const int64_t last = (shortened ? int64_t{insn.tail} : dim.extent) - 1;
-    (dim.stride < 0 ? low : high).add_product(last, dim.stride);
+  Range range = {0, element};
+  const auto dims = insn.view_dims();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const bool shortened = tail && d + 1 == insn.split;
+    const int64_t last = (shortened ? int64_t{insn.tail} : dims[d].extent) - 1;
+    (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
-  if (!low.ok || !high.ok) fail("strides of the view overflow 64 bits");
-  return {low.value, high.value};
+  return range;
 }
 
 TileVerifier::Range TileVerifier::over_grid(const Stream& stream, Range touched, int64_t first,

@@ -93,7 +93,15 @@ void TileVerifier::check_extents(const Instruction& insn) const {
     if (elements > kMaxTileElements) fail("more than " + number(kMaxTileElements) + " elements");
   };
   if (kind == ExtentKind::view) {
-    for (const ViewDim& dim : insn.view_dims()) multiply(dim.extent);
+    for (const ViewDim& dim : insn.view_dims()) {
+      multiply(dim.extent);
+      // Beyond any real memory, and small enough that stepping past a row cannot overflow.
+      const int64_t limit = kMaxViewBytes / dim.extent;
+      if (dim.stride < -limit || dim.stride > limit) {
+        fail("view dim of " + number(dim.extent) + " steps of " + number(dim.stride) +
+             " bytes exceeds " + number(kMaxViewBytes));
+      }
+    }
     if (elements != insn.size) {
       fail("view has " + number(elements) + " elements, size is " + number(insn.size));
     }

@@ -39,6 +39,7 @@ class TileVerifier {
   void check_scalar(const Instruction& insn, int operand);
   void check_slot(const Instruction& insn, int operand) const;
   void check_stream(const Instruction& insn, int operand);
+  void check_stream_alignment(const Instruction& insn, int operand) const;
   void check_stream_bounds(const Instruction& insn, int operand) const;
   void check_overlap(const Instruction& insn) const;
   void check_sources_written(const Instruction& insn) const;

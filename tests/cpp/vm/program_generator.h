@@ -125,7 +125,7 @@ class ProgramGenerator {
   Ref make_stream(const Line& line, DType dtype, bool is_short, bool written) {
     Ref ref;
     ref.mode = Mode::stream;
-    ref.offset = static_cast<int64_t>(below(64)) - (chance(30) ? 32 : 0);
+    ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);
     for (size_t d = 0; d < grid_.size(); ++d) {
       ref.strides.push_back((static_cast<int64_t>(below(4096)) - 1024) * core::byte_size(dtype));
     }
@@ -170,7 +170,8 @@ class ProgramGenerator {
     line.fixed.size = 1;
     for (size_t rank = 1 + below(4); line.view_dims.size() < rank;) {
       const int64_t extent = one_to(5);
-      line.view_dims.push_back({extent, static_cast<int64_t>(below(512)) - 128});
+      const int64_t stride = static_cast<int64_t>(below(100)) - 30;
+      line.view_dims.push_back({extent, stride * core::byte_size(line.fixed.dtype)});
       line.fixed.size *= static_cast<uint32_t>(extent);
     }
   }

@@ -271,7 +271,13 @@ const std::vector<Rule> kRules = {
        e.insn(5).tail = 24;
      },
      kInvalid, "instruction 5 (cmp): reads bytes of written global g1"},
-    // Bounds of streams over the grid.
+    // Alignment and bounds of streams over the grid.
+    {"OffsetAlignment", kFlags, [](E& e) { e.stream(0, 1) = 1; }, kInvalid,
+     "instruction 0 (load): stream of operand 1 is not aligned to its elements of 2 bytes"},
+    {"StrideAlignment", kFlags, [](E& e) { e.stream(0, 2) = 1663; }, kInvalid,
+     "stream of operand 1 is not aligned to its elements of 2 bytes"},
+    {"ViewAlignment", kCpu, [](E& e) { e.view(8, 1).stride = 6; }, kInvalid,
+     "instruction 8 (view_load): stream of operand 1 is not aligned to its elements of 4 bytes"},
     {"StreamEnd", kFlags, [](E& e) { e.global(0).high = 65535; }, kInvalid,
      "operand 1 touches bytes [64896, 65536) of global g0, which has [0, 65535)"},
     {"StreamEndOfBody", kFlags, [](E& e) { e.global(0).high = 64895; }, kInvalid,
@@ -282,12 +288,12 @@ const std::vector<Rule> kRules = {
      "touches bytes [-63232, 1664) of global g0"},
     {"ViewStart", kCpu, [](E& e) { e.global(2).low = -13; }, kInvalid,
      "instruction 9 (view_store): operand 0 touches bytes [-14, "},
-    {"StrideOverflow", kFlags, [](E& e) { e.stream(0, 2) = INT64_MAX; }, kInvalid,
+    {"StrideOverflow", kFlags, [](E& e) { e.stream(0, 2) = INT64_MAX - 1; }, kInvalid,
      "addresses of the stream overflow 64 bits"},
-    {"OffsetOverflow", kFlags, [](E& e) { e.stream(0, 1) = INT64_MAX; }, kInvalid,
+    {"OffsetOverflow", kFlags, [](E& e) { e.stream(0, 1) = INT64_MAX - 1; }, kInvalid,
      "addresses of the stream overflow 64 bits"},
-    {"ViewOverflow", kCpu, [](E& e) { e.view(8, 0).stride = INT64_MIN; }, kInvalid,
-     "strides of the view overflow 64 bits"},
+    {"ViewSpan", kCpu, [](E& e) { e.view(8, 0).stride = INT64_MIN; }, kInvalid,
+     "view dim of 4 steps of -9223372036854775808 bytes exceeds 70368744177664"},
     // What instructions do to each other.
     {"PartialOverlap", kFlags, [](E& e) { e.operand(2, 0).offset = 0x220; }, kInvalid,
      "instruction 2 (add): destination overlaps operand 1"},
