@@ -17,7 +17,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo test bench lint size wheel clean
+.PHONY: help demo test bench docs lint size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
@@ -34,6 +34,9 @@ bench: .venv/installed | apt-bench ## run the C++ benchmarks, optimised
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
 	cmake --build --preset release
 	for bench in build/release/benchmarks/cpp/bench_*; do "$$bench"; done
+
+docs: .venv/installed ## write the pages of docs/ that come from tables
+	$(venv)/python tools/docs.py
 
 lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-lint ## check format, style and types
 	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh

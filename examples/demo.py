@@ -15,11 +15,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import dvm
 import numpy as np
 
+import dvm
+
 ROOT = Path(__file__).resolve().parent.parent
-TOLERANCE = 1e-5  # float32 results of order 1; sums in another order and exp differ in the last bits
+TOLERANCE = (
+    1e-5  # float32 results of order 1; sums in another order and exp differ in the last bits
+)
 FEATURES, HIDDEN = 8, 32
 
 Array = np.ndarray[Any, Any]
@@ -133,9 +136,10 @@ def main() -> int:
     print(f"\n{table(rows)}")
     print("times: median per call; compile: bind + tile + encode on the first call of a shape")
 
-    print("\nThe first kernel of softmax as bytecode of a simulated NPU, for one of the lines:\n")
+    print("\nThe first kernel of softmax as bytecode of a simulated NPU, for the longest line:\n")
     simulated = dvm.compile(softmax, target="ascend910b3")
-    print(simulated.inspect("bytecode", np.ascontiguousarray(inputs[0].T)).partition("\n}\n")[0])
+    longest = max(inputs, key=len)
+    print(simulated.inspect("bytecode", np.ascontiguousarray(longest.T)).partition("\n}\n")[0])
     print("}\n\nGo on with: README.md, docs/architecture.md, and")
     print("  python -m dvm explain examples/demo.py:softmax --arg f32[8,100]")
     failed = [row.name for row in rows if not row.ok()]

@@ -5,9 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import dvm
 import numpy as np
 import pytest
+
+import dvm
 from dvm import _dvm
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -6,9 +6,10 @@ import os
 import weakref
 from typing import Any
 
-import dvm
 import numpy as np
 import pytest
+
+import dvm
 from dvm import _dvm
 
 Array = np.ndarray[Any, Any]
@@ -143,7 +144,7 @@ def test_inspect_shows_the_path_the_arguments_take() -> None:
 
 def test_inspect_of_something_unknown_or_uncompiled_says_so() -> None:
     f = dvm.compile(axpy)
-    with pytest.raises(dvm.UnsupportedError, match="'byte'.*graph, fused, tiles, bytecode"):
+    with pytest.raises(dvm.UnsupportedError, match=r"'byte'.*graph, fused, tiles, bytecode"):
         f.inspect("byte")
     with pytest.raises(dvm.CaptureError, match="axpy has no compiled path: it was not called yet"):
         f.inspect("graph")

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-import dvm
 import numpy as np
 import pytest
+
+import dvm
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)

@@ -5,9 +5,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import dvm
 import numpy as np
 import pytest
+
+import dvm
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from dvm import _dvm
 
 FOLDER = Path(__file__).parents[1] / "ir"
@@ -51,7 +52,7 @@ def parse(text: str) -> list[Case]:
     for part in text.split(CASE_END):
         assert part.count(INPUT_END) == 1, f"a case has one line ---- : {part[:200]!r}"
         before, expected = part.split(INPUT_END)
-        head, given = re.fullmatch(r"((?:#.*\n|\n)*)(.*)", before, re.DOTALL).groups()
+        head, given = re.fullmatch(r"((?:#[^\n]*\n|\n)*)(.*)", before, re.DOTALL).groups()
         case = Case(head, given, expected)
         keys = re.findall(r"^# (\w+): ", head, re.MULTILINE)
         assert set(keys) <= {"pass", "options"}, f"unknown header among {keys}"
