@@ -124,12 +124,20 @@ class Lowering {
           sizes_.check_broadcast(from[d], node.type.shape[lead + d], node.loc);
         }
       }
-      if (node.op == Op::max) {
-        for (int axis : node.attrs.axes) {
-          sizes_.check_positive(from[static_cast<size_t>(axis)], node.loc);
-        }
-      }
+      if (node.op == Op::max) check_maximum(from, node);
     }
+  }
+
+  // No elements have no maximum, which only matters where there is a result to hold one.
+  void check_maximum(const core::Shape& from, const core::Node& node) {
+    const core::Dim one = graph_.dims().constant(1);
+    core::Dim reduced = one, results = one;
+    for (size_t d = 0; d < from.size(); ++d) {
+      const bool is_reduced = std::find(node.attrs.axes.begin(), node.attrs.axes.end(),
+                                        static_cast<int>(d)) != node.attrs.axes.end();
+      (is_reduced ? reduced : results) = (is_reduced ? reduced : results) * from[d];
+    }
+    sizes_.check_at_least(reduced, core::min(results, one), node.loc);
   }
 
   void allocate(Value v) {

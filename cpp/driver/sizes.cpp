@@ -119,9 +119,9 @@ void SizeCode::check_equal(Dim a, Dim b, core::Loc loc) {
   check(DimCmp::eq, value(a, loc), value(b, loc), core::to_string(a) + " == " + core::to_string(b));
 }
 
-void SizeCode::check_positive(Dim a, core::Loc loc) {
-  if (a.as_constant().value_or(0) > 0) return;
-  check(DimCmp::gt, value(a, loc), literal(0), core::to_string(a) + " > 0");
+void SizeCode::check_at_least(Dim a, Dim b, core::Loc loc) {
+  if (a.as_constant() && b.as_constant() && *a.as_constant() >= *b.as_constant()) return;
+  check(DimCmp::ge, value(a, loc), value(b, loc), core::to_string(a) + " >= " + core::to_string(b));
 }
 
 void SizeCode::bind_symbol(int symbol, int32_t size, bool solved) {

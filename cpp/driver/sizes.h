@@ -26,7 +26,7 @@ class SizeCode {
   // NumPy broadcasting of `from` to `to`: equal, or `from` is 1.
   void check_broadcast(core::Dim from, core::Dim to, core::Loc loc);
   void check_equal(core::Dim a, core::Dim b, core::Loc loc);
-  void check_positive(core::Dim a, core::Loc loc);
+  void check_at_least(core::Dim a, core::Dim b, core::Loc loc);
 
  private:
   struct Equation {

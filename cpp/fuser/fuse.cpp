@@ -199,7 +199,11 @@ void Fuser::record_edges() {
   for (Value consumer = 0; consumer < graph_.size(); ++consumer) {
     if (groups_.group_of(consumer) < 0) continue;
     const NodeFlow& flow = flow_[consumer];
-    for (Value producer : flow.computed ? flow.sources : graph_.node(consumer).inputs) {
+    std::vector<Value> producers = flow.computed ? flow.sources : graph_.node(consumer).inputs;
+    // A call may be given the same array twice.
+    std::sort(producers.begin(), producers.end());
+    producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
+    for (Value producer : producers) {
       if (groups_.group_of(producer) < 0) continue;
       result_.decisions.push_back(edge_decision(producer, consumer));
     }

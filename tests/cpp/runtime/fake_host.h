@@ -20,12 +20,13 @@ class FakeHost : public runtime::HostCalls {
   // What a call does; returning false is a host error.
   using Function = std::function<bool(int callee, std::span<const BufferView>, BufferView&)>;
   Function function;
-  int64_t live = 0;              // arrays with references
-  int64_t fail_allocation = -1;  // the allocation that fails, counted from 0
-  int64_t allocations = 0;
+  int64_t live = 0;                // arrays with references
+  int64_t allocations = 0;         // so far
+  int64_t fail_at = -1;            // the allocation that fails, counted from 0
+  int64_t fail_after_inputs = -1;  // the same, for runners that first allocate arguments
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override {
-    if (allocations++ == fail_allocation) return false;
+    if (allocations++ == fail_at) return false;
     out = {.dtype = dtype, .rank = static_cast<int32_t>(shape.size())};
     int64_t stride = core::byte_size(dtype);
     for (size_t d = shape.size(); d-- > 0;) {

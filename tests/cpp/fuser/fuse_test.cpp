@@ -1,0 +1,110 @@
+// The decisions themselves, on Graphs small enough to know the right answer.
+#include "fuser/fuse.h"
+
+#include <gtest/gtest.h>
+
+namespace dvm::fuser {
+namespace {
+
+Fusion fuse_text(const std::string& body) {
+  return fuse(core::parse_graph("graph v1 {\n" + body + "\n}\n"), Limits{});
+}
+
+std::string rule_of(const Fusion& fusion, const std::string& what) {
+  for (const core::Decision& decision : fusion.decisions) {
+    if (decision.what == what) return decision.verdict + " " + decision.rule;
+  }
+  return "undecided";
+}
+
+TEST(Fuse, ChainIsOneRegionAndSavesItsTraffic) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0, 64]\n%1 = exp(%0) f32[s0, 64]\n%2 = neg(%1) f32[s0, 64]\nreturn %2");
+  ASSERT_EQ(fusion.regions.size(), 1u);
+  ASSERT_EQ(fusion.decisions.size(), 1u);
+  EXPECT_EQ(fusion.decisions[0].rule, "same-space");
+  EXPECT_EQ(fusion.decisions[0].cost, 2.0 * 4 * 64 * 1024);
+  EXPECT_NE(fusion.decisions[0].reason.find("512*s0 bytes"), std::string::npos)
+      << fusion.decisions[0].reason;
+}
+
+TEST(Fuse, ScalarsAndBroadcastsNeverMeetMemory) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0, s1]\n%1 = input f32[s1]\n%2 = broadcast(%1) f32[s0, s1]\n"
+      "%3 = add(%0, %2) f32[s0, s1]\n%4 = sum(%3) f32[1, s1] {axes = [0]}\n"
+      "%5 = transpose(%0) f32[s1, s0] {axes = [1, 0]}\n%6 = broadcast(%1) f32[s1, s1]\n"
+      "%7 = exp(%6) f32[s1, s1]\nreturn %4, %5, %7");
+  EXPECT_EQ(fusion.regions.size(), 2u);
+  for (const FusedRegion& fused : fusion.regions) EXPECT_EQ(fused.outputs.size(), 1u);
+  EXPECT_EQ(rule_of(fusion, "fuse %3 -> %4"), "yes trailing-reduction");
+}
+
+TEST(Fuse, ConsumerOfAReductionStartsARegion) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[s0, 1] {axes = [1]}\n"
+      "%2 = broadcast(%1) f32[s0, s1]\n%3 = sub(%0, %2) f32[s0, s1]\nreturn %3");
+  EXPECT_EQ(fusion.regions.size(), 2u);
+  EXPECT_EQ(rule_of(fusion, "fuse %1 -> %3"), "no reduction-ends-region");
+}
+
+TEST(Fuse, ReductionsOverOneSpaceShareTheirInput) {
+  const std::string sums = "%0 = input f32[s0, s1]\n%1 = sum(%0) f32[s0, 1] {axes = [1]}\n";
+  const Fusion same = fuse_text(sums + "%2 = max(%0) f32[s0, 1] {axes = [1]}\nreturn %1, %2");
+  EXPECT_EQ(same.regions.size(), 1u);
+  const Fusion other = fuse_text(sums + "%2 = max(%0) f32[1, s1] {axes = [0]}\nreturn %1, %2");
+  EXPECT_EQ(other.regions.size(), 2u);
+}
+
+TEST(Fuse, EqualityIsProvedNeverGuessed) {
+  const std::string sides =
+      "%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n%3 = exp(%1) f32[s1]\n";
+  const Fusion apart = fuse_text(sides +
+                                 "%4 = broadcast(%2) f32[bcast(s0, s1)]\n"
+                                 "%5 = broadcast(%3) f32[bcast(s0, s1)]\n"
+                                 "%6 = add(%4, %5) f32[bcast(s0, s1)]\nreturn %6, %2");
+  EXPECT_EQ(rule_of(apart, "fuse %3 -> %6"), "yes broadcast-into-space");
+  // As an output it would have to be written over another space.
+  EXPECT_EQ(rule_of(apart, "fuse %2 -> %6"), "no narrow-output");
+}
+
+// What a reshape says of sizes known from the start is checked first, and then known.
+TEST(Fuse, ReshapesOfKnownSizesAreAssumed) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0, 4]\n%1 = input f32[s1]\n%2 = reshape(%0) f32[s1]\n"
+      "%3 = add(%2, %1) f32[s1]\nreturn %3");
+  ASSERT_EQ(fusion.assumed.size(), 1u);
+  EXPECT_EQ(core::to_string(fusion.assumed[0].first), "4*s0");
+}
+
+TEST(Fuse, NothingIsFusedAroundACall) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n%2 = call(%1) f32[s0] {callee = \"f\"}\n"
+      "%3 = add(%1, %2) f32[s0]\nreturn %3");
+  EXPECT_EQ(fusion.regions.size(), 2u);
+  EXPECT_EQ(rule_of(fusion, "fuse %1 -> %3"), "no cycle");
+  EXPECT_EQ(rule_of(fusion, "fuse %1 -> %2"), "no opaque-call");
+}
+
+// The call may write what it is given: who read it before must have run before.
+TEST(Fuse, ReadersStayOnTheirSideOfACall) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n%2 = call(%0) f32[s0] {callee = \"f\"}\n"
+      "%3 = neg(%0) f32[s0]\n%4 = add(%1, %3) f32[s0]\nreturn %4, %2");
+  ASSERT_EQ(fusion.order.size(), 3u);
+  EXPECT_GE(fusion.order[0].region, 0);
+  EXPECT_EQ(fusion.order[1].node, 2);
+  EXPECT_EQ(fusion.regions[static_cast<size_t>(fusion.order[0].region)].outputs,
+            std::vector<core::Value>{1});
+}
+
+TEST(Fuse, DenseReshapesCopyWhatATransposeScattered) {
+  const core::Graph graph = pass_dense_reshapes(core::parse_graph(
+      "graph v1 {\n%0 = input f32[s0, s1]\n%1 = transpose(%0) f32[s1, s0] {axes = [1, 0]}\n"
+      "%2 = reshape(%1) f32[s0*s1]\n%3 = reshape(%2) f32[s0, s1]\nreturn %3\n}\n"));
+  ASSERT_EQ(graph.size(), 5);
+  EXPECT_EQ(graph.node(2).op, core::Op::broadcast);
+  EXPECT_EQ(graph.node(3).inputs[0], 2);
+}
+
+}  // namespace
+}  // namespace dvm::fuser
