@@ -1,0 +1,304 @@
+// Instructions one by one, and what happens when a call does not go well.
+#include "runtime/executor.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "cpu/cpu_target.h"
+#include "runtime/fake_host.h"
+#include "runtime/temporaries.h"
+
+namespace dvm::runtime {
+namespace {
+
+using test::FakeHost;
+
+vm::Target& cpu() {
+  static const std::unique_ptr<vm::Target> target = cpu::make_cpu_target();
+  return *target;
+}
+
+core::Array range(std::vector<int64_t> shape) {
+  core::Array array = core::make_array(core::DType::f32, std::move(shape));
+  auto* x = reinterpret_cast<float*>(array.data.data());
+  for (int64_t i = 0; i < array.size(); ++i) x[i] = static_cast<float>(i);
+  return array;
+}
+
+std::vector<float> floats(const BufferView& view) {
+  const core::Array array = test::to_array(view);
+  std::vector<float> values(static_cast<size_t>(array.size()));
+  std::memcpy(values.data(), array.data.data(), array.data.size());
+  return values;
+}
+
+Outcome run(const Plan& plan, FakeHost& host, std::span<const BufferView> inputs,
+            std::span<BufferView> results, vm::Target& target = cpu()) {
+  ExecutionContext& context = ExecutionContext::acquire();
+  struct Release {
+    ExecutionContext& context;
+    ~Release() { ExecutionContext::release(context); }
+  } release{context};
+  return execute(plan, target, host, inputs, {}, results, context);
+}
+
+// `body` on one f32 argument of that shape; the argument is released again.
+Outcome run_body(const std::string& body, std::vector<int64_t> shape) {
+  const Plan plan = parse_plan("plan v1 {\n  input b0: f32 rank " + std::to_string(shape.size()) +
+                               "\n" + body + "\n  ret []\n}\n");
+  FakeHost host;
+  host.function = [](int, std::span<const BufferView>, BufferView&) { return false; };
+  BufferView input = test::to_buffer(host, range(std::move(shape)), 0);
+  const Outcome outcome = run(plan, host, {&input, 1}, {});
+  EXPECT_EQ(host.live, 1);
+  host.release(input.owner);
+  return outcome;
+}
+
+struct SizeCase {
+  const char *op, *a, *b, *result;  // result "fails" for a failed check
+};
+class Sizes : public testing::TestWithParam<SizeCase> {};
+
+TEST_P(Sizes, AreCheckedArithmetic) {
+  const auto& [op, a, b, result] = GetParam();
+  const std::string head =
+      std::string("i0 = literal ") + a + "\ni1 = literal " + b + "\ni2 = " + op + " i0, i1\n";
+  if (std::string(result) == "fails") {
+    EXPECT_EQ(run_body(head, {}), Outcome::check_failed);
+    return;
+  }
+  const std::string tail = std::string("i3 = literal ") + result + "\n";
+  EXPECT_EQ(run_body(head + tail + "check eq, i2, i3", {}), Outcome::done);
+  EXPECT_EQ(run_body(head + tail + "check ne, i2, i3", {}), Outcome::check_failed);
+}
+
+constexpr const char *kMax = "9223372036854775807", *kMin = "-9223372036854775808";
+INSTANTIATE_TEST_SUITE_P(
+    Operations, Sizes,
+    testing::Values(SizeCase{"add", "2", "3", "5"}, SizeCase{"add", kMax, "1", "fails"},
+                    SizeCase{"sub", "2", "3", "-1"}, SizeCase{"sub", kMin, "1", "fails"},
+                    SizeCase{"mul", "-4", "3", "-12"}, SizeCase{"mul", kMax, "2", "fails"},
+                    SizeCase{"floordiv", "7", "2", "3"}, SizeCase{"floordiv", "-7", "2", "-4"},
+                    SizeCase{"floordiv", "7", "-2", "-4"}, SizeCase{"floordiv", "7", "0", "fails"},
+                    SizeCase{"floordiv", kMin, "-1", "fails"}, SizeCase{"mod", "-7", "2", "1"},
+                    SizeCase{"mod", "7", "-2", "-1"}, SizeCase{"mod", "7", "0", "fails"},
+                    SizeCase{"mod", kMin, "-1", "fails"}, SizeCase{"max", "-2", "3", "3"},
+                    SizeCase{"min", "-2", "3", "-2"}, SizeCase{"bcast", "1", "7", "7"},
+                    SizeCase{"bcast", "7", "1", "7"}, SizeCase{"bcast", "7", "7", "7"},
+                    SizeCase{"bcast", "0", "1", "0"}, SizeCase{"bcast", "2", "3", "fails"},
+                    SizeCase{"bcast", "0", "2", "fails"}));
+
+struct ViewCase {
+  const char* body;
+  std::vector<float> expected;  // {-1}: a failed check
+};
+class Views : public testing::TestWithParam<ViewCase> {};
+
+// The argument is [[0, 1, 2], [3, 4, 5]].
+TEST_P(Views, AreMetadata) {
+  const auto& [body, expected] = GetParam();
+  const Plan plan = parse_plan(
+      "plan v1 {\ninput b0: f32 rank 2\n"
+      "i0 = literal 0\ni1 = literal 1\ni2 = literal 2\ni3 = literal 3\ni4 = literal 6\n"
+      "i5 = literal -1\ni6 = literal -2\ni7 = literal 9223372036854775807\n" +
+      std::string(body) + "\n}\n");
+  FakeHost host;
+  const BufferView input = test::to_buffer(host, range({2, 3}), 0);
+  BufferView result;
+  const Outcome outcome = run(plan, host, {&input, 1}, {&result, 1});
+  if (expected == std::vector<float>{-1}) {
+    EXPECT_EQ(outcome, Outcome::check_failed);
+  } else {
+    ASSERT_EQ(outcome, Outcome::done);
+    EXPECT_EQ(floats(result), expected);
+    EXPECT_EQ(result.owner, input.owner);
+    host.release(result.owner);
+  }
+  host.release(input.owner);
+  EXPECT_EQ(host.live, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Instructions, Views,
+    testing::Values(
+        ViewCase{"ret [b0]", {0, 1, 2, 3, 4, 5}},
+        ViewCase{"b1 = transpose b0, [1, 0]\nret [b1]", {0, 3, 1, 4, 2, 5}},
+        ViewCase{"b1 = reshape b0, [i4]\nret [b1]", {0, 1, 2, 3, 4, 5}},
+        ViewCase{"b1 = reshape b0, [i3]\nret [b1]", {-1}},
+        ViewCase{"b1 = reshape b0, [i6, i5, i3]\nret [b1]", {-1}},
+        ViewCase{"b1 = reshape b0, [i7, i7]\nret [b1]", {-1}},
+        ViewCase{"b1 = transpose b0, [1, 0]\nb2 = reshape b1, [i4]\nret [b2]", {-1}},
+        ViewCase{"b1 = slice b0, [i0, i1], [i1, i1], [i2, i2]\nret [b1]", {1, 2, 4, 5}},
+        ViewCase{"b1 = slice b0, [i1, i2], [i5, i6], [i2, i2]\nret [b1]", {5, 3, 2, 0}},
+        ViewCase{"b1 = slice b0, [i0, i1], [i1, i1], [i2, i3]\nret [b1]", {-1}},
+        ViewCase{"b1 = slice b0, [i0, i5], [i1, i1], [i2, i1]\nret [b1]", {-1}},
+        ViewCase{"b1 = slice b0, [i0, i1], [i1, i7], [i2, i3]\nret [b1]", {-1}},
+        ViewCase{"b1 = slice b0, [i0, i3], [i1, i1], [i2, i0]\nret [b1]", {}},
+        ViewCase{"b1 = slice b0, [i0, i0], [i1, i1], [i2, i5]\nret [b1]", {-1}},
+        // A slice of whole rows is contiguous, one of columns is not.
+        ViewCase{"b1 = slice b0, [i1, i0], [i1, i1], [i1, i3]\nb2 = reshape b1, [i3]\nret [b2]",
+                 {3, 4, 5}},
+        ViewCase{"b1 = slice b0, [i0, i1], [i1, i1], [i2, i1]\nb2 = reshape b1, [i2]\nret [b2]",
+                 {-1}}));
+
+TEST(Executor, AllocationsAreBounded) {
+  const std::string sizes = "i0 = literal 4611686018427387904\ni1 = literal -1\ni2 = literal 0\n";
+  for (const char* alloc : {"alloc", "host_alloc"}) {
+    const std::string b1 = "b1 = " + std::string(alloc) + " f32, ";
+    EXPECT_EQ(run_body(sizes + b1 + "[i0]", {}), Outcome::check_failed);
+    EXPECT_EQ(run_body(sizes + b1 + "[i0, i0]", {}), Outcome::check_failed);
+    EXPECT_EQ(run_body(sizes + b1 + "[i1]", {}), Outcome::check_failed);
+    EXPECT_EQ(run_body(sizes + b1 + "[i1, i2]", {}), Outcome::check_failed);
+    EXPECT_EQ(run_body(sizes + b1 + "[i2]", {}), Outcome::done);
+  }
+  // More memory than there is.
+  EXPECT_EQ(run_body("i0 = literal 1099511627776000\nb1 = alloc f32, [i0]", {}),
+            Outcome::check_failed);
+}
+
+constexpr const char* kPlanWithCall =
+    "plan v1 {\ninput b0: f32 rank 1\ncallee 0: \"f\"\n"
+    "region r0 = graph v1 {\n%0 = input f32[s0]\n%1 = neg(%0) f32[s0]\nreturn %1\n}\n"
+    "i0 = size b0, 0\nb1 = host_alloc f32, [i0]\nrun r0, [b0], [b1], [i0], []\n"
+    "b2 = call 0, [b1], f32, 1\nfree b1\ni1 = size b2, 0\ncheck eq, i1, i0\n"
+    "b3 = host_alloc f32, [i0]\nrun r0, [b2], [b3], [i0], []\nret [b3, b2, b3]\n}\n";
+
+TEST(Executor, EveryResultCarriesAReference) {
+  const Plan plan = parse_plan(kPlanWithCall);
+  FakeHost host;
+  host.function = [&](int callee, std::span<const BufferView> args, BufferView& result) {
+    EXPECT_EQ(callee, 0);
+    result = test::to_buffer(host, test::to_array(args[0]), 0);
+    return true;
+  };
+  const BufferView input = test::to_buffer(host, range({3}), 0);
+  BufferView results[3];
+  ASSERT_EQ(run(plan, host, {&input, 1}, results), Outcome::done);
+  EXPECT_EQ(host.live, 3);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(floats(results[1]), (std::vector<float>{-0.0f, -1, -2}));
+  for (const BufferView& result : results) host.release(result.owner);
+  host.release(input.owner);
+  EXPECT_EQ(host.live, 0);
+}
+
+TEST(Executor, ResultsOfAnotherTypeAreGivenUp) {
+  const Plan plan = parse_plan(kPlanWithCall);
+  for (int wrong = 0; wrong < 3; ++wrong) {
+    FakeHost host;
+    host.function = [&](int, std::span<const BufferView>, BufferView& result) {
+      core::Array array =
+          range(wrong == 0 ? std::vector<int64_t>{3, 1} : std::vector<int64_t>{wrong == 1 ? 4 : 3});
+      if (wrong == 2) array = core::make_array(core::DType::i32, {3});
+      result = test::to_buffer(host, array, 0);
+      return true;
+    };
+    const BufferView input = test::to_buffer(host, range({3}), 0);
+    BufferView results[3];
+    EXPECT_EQ(run(plan, host, {&input, 1}, results), Outcome::check_failed);
+    for (const BufferView& result : results) EXPECT_EQ(result.owner, nullptr);
+    EXPECT_EQ(host.live, 1);
+    host.release(input.owner);
+  }
+}
+
+// The host runs the same Plan again from within its call, to some depth.
+TEST(Executor, HostCallsMayEnterPlans) {
+  const Plan plan = parse_plan(kPlanWithCall);
+  FakeHost host;
+  int depth = 0;
+  host.function = [&](int, std::span<const BufferView> args, BufferView& result) {
+    if (++depth == 5) {
+      result = test::to_buffer(host, test::to_array(args[0]), 0);
+      return true;
+    }
+    BufferView inner[3];
+    const BufferView argument = test::to_buffer(host, test::to_array(args[0]), 0);
+    EXPECT_EQ(run(plan, host, {&argument, 1}, inner), Outcome::done);
+    host.release(argument.owner);
+    host.release(inner[1].owner);
+    host.release(inner[2].owner);
+    result = inner[0];
+    return true;
+  };
+  const BufferView input = test::to_buffer(host, range({3}), 0);
+  BufferView results[3];
+  ASSERT_EQ(run(plan, host, {&input, 1}, results), Outcome::done);
+  EXPECT_EQ(depth, 5);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{0, 1, 2}));
+  for (const BufferView& result : results) host.release(result.owner);
+  host.release(input.owner);
+  EXPECT_EQ(host.live, 0);
+}
+
+class ThrowingTarget final : public vm::Target {
+ public:
+  const vm::TargetTraits& traits() const override { return cpu().traits(); }
+  void run(const vm::Program&, std::span<std::byte* const>) override {
+    core::fail(core::ErrorCode::sim_fault, "on purpose");
+  }
+};
+
+TEST(Executor, ExceptionsReleaseEverything) {
+  const Plan plan = parse_plan(kPlanWithCall);
+  FakeHost host;
+  ThrowingTarget target;
+  const BufferView input = test::to_buffer(host, range({3}), 0);
+  BufferView results[3];
+  EXPECT_THROW(run(plan, host, {&input, 1}, results, target), core::Error);
+  EXPECT_EQ(host.live, 1);
+  host.release(input.owner);
+}
+
+TEST(Executor, TimesAddUp) {
+  const Plan plan = parse_plan(kPlanWithCall);
+  FakeHost host;
+  host.function = [&](int, std::span<const BufferView> args, BufferView& result) {
+    result = test::to_buffer(host, test::to_array(args[0]), 0);
+    return true;
+  };
+  const BufferView input = test::to_buffer(host, range({3}), 0);
+  BufferView results[3];
+  CallTimes times;
+  ExecutionContext& context = ExecutionContext::acquire();
+  context.times = &times;
+  ASSERT_EQ(execute(plan, cpu(), host, {&input, 1}, {}, results, context), Outcome::done);
+  ExecutionContext::release(context);
+  EXPECT_EQ(context.times, nullptr) << "timing must not stay on for the next call";
+  EXPECT_EQ(times.regions, 2);
+  for (int64_t phase : {times.bind, times.tile, times.encode, times.run}) EXPECT_GT(phase, 0);
+  for (const BufferView& result : results) host.release(result.owner);
+  host.release(input.owner);
+}
+
+TEST(ExecutionContext, IsReleasedInReverse) {
+  ExecutionContext& outer = ExecutionContext::acquire();
+  ExecutionContext& inner = ExecutionContext::acquire();
+  EXPECT_NE(&outer, &inner);
+  EXPECT_THROW(ExecutionContext::release(outer), core::Error);
+  ExecutionContext::release(inner);
+  ExecutionContext::release(outer);
+  EXPECT_EQ(&ExecutionContext::acquire(), &outer);
+  ExecutionContext::release(outer);
+}
+
+TEST(BlockCache, GivesBackWhatItTook) {
+  BlockCache cache;
+  std::byte* first = cache.take(1000);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
+  cache.give(first, 1000);
+  EXPECT_EQ(cache.cached_bytes(), 1024);
+  EXPECT_EQ(cache.take(600), first) << "a block serves every size of its class";
+  EXPECT_EQ(cache.cached_bytes(), 0);
+  cache.give(first, 600);
+  std::byte* large = cache.take(kMaxCachedBytes);
+  cache.give(large, kMaxCachedBytes);
+  EXPECT_EQ(cache.cached_bytes(), 1024) << "large blocks are not kept";
+  std::byte* empty = cache.take(0);
+  EXPECT_NE(empty, nullptr);
+  cache.give(empty, 0);
+}
+
+}  // namespace
+}  // namespace dvm::runtime
