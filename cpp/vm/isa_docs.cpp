@@ -83,7 +83,8 @@ void targets(std::ostringstream& out) {
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
       << " events per ordered pair of pipes. Event 0 of these\n"
-         "pairs may be carried from one tile to the next, set before the first and waited for after\n"
+         "pairs may be carried from one tile to the next, set before the first and waited for "
+         "after\n"
          "the last:";
   const char* separator = " ";
   for (const LoopFlagInfo& row : kLoopFlags) {

@@ -73,7 +73,7 @@ class ProgramGenerator {
   }
   const Value& random_value() { return values_[below(values_.size())]; }
 
-  // A new slot, or when none is left the slot of another value, which is then gone.
+  // False when local memory is full.
   bool take_slot(int64_t bytes, Ref& ref) {
     const int64_t begin = (local_end_ + target_->align - 1) / target_->align * target_->align;
     if (begin + bytes > target_->local_bytes) return false;
