@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <sstream>
 
 #include "core/error.h"
@@ -9,6 +10,7 @@
 #include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "vm/encode.h"
+#include "vm/tiler.h"
 
 namespace dvm::driver {
 
@@ -97,31 +99,55 @@ class DenseCall {
   int64_t strides_[vm::kMaxGlobals][core::kMaxRank] = {};
 };
 
-std::string describe_tiles(const vm::Program& program) {
-  const vm::Header& header = program.header();
-  std::ostringstream out;
-  out << "tiles " << header.tile_count << " (";
-  for (size_t d = 0; d < program.grid().size(); ++d) out << (d ? " x " : "") << program.grid()[d];
-  out << "), body " << header.body_tile << ", tail " << header.body_tile - header.tail_tile_diff
-      << ", cores " << header.block_dim << ", local " << header.local_bytes << " bytes\n";
-  return out.str();
+// Everything one Kernel becomes on dense arrays of these sizes.
+using Describe = std::string (*)(const vm::Kernel&, const vm::Binding&, const vm::TargetTraits&);
+
+std::string list_of(std::span<const int64_t> items) {
+  std::string text = "[";
+  for (const int64_t item : items) text += (text.size() > 1 ? ", " : "") + std::to_string(item);
+  return text + "]";
 }
 
-std::string each_program(const core::Graph& graph, const PassOptions& options,
-                         std::string (*describe)(const vm::Program&)) {
+std::string describe_tiles(const vm::Kernel& kernel, const vm::Binding& binding,
+                           const vm::TargetTraits& target) {
+  const auto stage = std::make_unique<vm::Stage>();
+  std::string text;
+  for (vm::OutputMask todo = vm::all_outputs(kernel); todo != 0;) {
+    todo = vm::bind(kernel, binding, todo, *stage);
+    if (stage->output_count == 0) break;
+    const vm::Tiling tiling = vm::tile(*stage, target, vm::tile_limit(*stage, target));
+    if (tiling.reduction == vm::Tiling::Reduction::apart) {
+      text += "  no chunk of the reduction fits; its operand is stored first\n";
+      continue;
+    }
+    const auto rank = static_cast<size_t>(tiling.rank);
+    const int64_t full = tiling.tile[tiling.split];
+    text += "  sizes " + list_of({tiling.sizes, rank}) + ", tile " + list_of({tiling.tile, rank}) +
+            ", tail " +
+            std::to_string(tiling.sizes[tiling.split] - (tiling.tiles(tiling.split) - 1) * full) +
+            " of dim " + std::to_string(tiling.split) + ", " + std::to_string(tiling.tile_count) +
+            " tiles of " + std::to_string(tiling.tile_elements) + " elements\n";
+  }
+  return text;
+}
+
+std::string describe_programs(const vm::Kernel& kernel, const vm::Binding& binding,
+                              const vm::TargetTraits& target) {
+  vm::Arena arena;
+  const vm::Compiled compiled = vm::encode(kernel, binding, target, arena);
+  std::string text;
+  for (int k = 0; k < compiled.stage_count; ++k) text += vm::disassemble(compiled.stages[k]);
+  return text;
+}
+
+std::string each_region(const core::Graph& graph, const PassOptions& options, Describe describe) {
   const Compilation compilation = compile(graph, options.options);
   const std::vector<int64_t> symbols = options.symbols(graph.dims());
-  const vm::TargetTraits& traits = *vm::find_target(options.options.target);
-  vm::Arena arena;
+  const vm::TargetTraits& target = *vm::find_target(options.options.target);
   std::string text;
   for (const runtime::PlanRegion& region : compilation.plan.regions) {
-    arena.reset();
     const DenseCall call(region, symbols);
-    const vm::Compiled compiled = vm::encode(region.kernel, call.binding(), traits, arena);
-    for (int stage = 0; stage < compiled.stage_count; ++stage) {
-      text += region.region.name + " stage " + std::to_string(stage) + ": ";
-      text += describe(compiled.stages[stage]);
-    }
+    text += region.region.name + ":\n" + describe(region.kernel, call.binding(), target);
   }
   return text;
 }
@@ -136,11 +162,8 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
   }
   if (pass == "fuse") return print(fuser::fuse(graph, region_limits()));
   if (pass == "plan") return runtime::print(compile(graph, options.options).plan);
-  if (pass == "tile") return each_program(graph, options, describe_tiles);
-  if (pass == "encode") {
-    return each_program(graph, options,
-                        [](const vm::Program& p) { return "\n" + vm::disassemble(p); });
-  }
+  if (pass == "tile") return each_region(graph, options, describe_tiles);
+  if (pass == "encode") return each_region(graph, options, describe_programs);
   std::string names;
   for (const std::string& name : pass_names()) names += (names.empty() ? "" : ", ") + name;
   core::fail(core::ErrorCode::unsupported,

@@ -1,0 +1,162 @@
+// The pipeline as its users see it: names, options, texts and errors.
+#include "driver/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "core/error.h"
+
+namespace dvm::driver {
+namespace {
+
+constexpr const char* kAdd =
+    "graph v1 {\n%0 = input f16[s0, s1]\n%1 = input f16[s0, s1]\n%2 = add(%0, %1) f16[s0, s1]\n"
+    "return %2\n}\n";
+
+core::ErrorCode code_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const core::Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return core::ErrorCode::internal;
+}
+
+// DESIGN, section 3: the worked example of the paper.
+TEST(RunPass, TilesTheWorkedExample) {
+  EXPECT_EQ(run_pass("tile", "target=ascend910b3 numerics=strict s0=32 s1=1024", kAdd),
+            "r0:\n  sizes [32768], tile [832], tail 320 of dim 0, 40 tiles of 832 elements\n");
+}
+
+TEST(RunPass, PlanText) {
+  EXPECT_EQ(run_pass("plan", "numerics=strict", kAdd),
+            "plan v1 {\n"
+            "  input b0: f16 rank 2\n"
+            "  input b1: f16 rank 2\n"
+            "  region r0 = graph v1 {\n"
+            "    %0 = input f16[s0, s1]\n"
+            "    %1 = input f16[s0, s1]\n"
+            "    %2 = add(%0, %1) f16[s0, s1]\n"
+            "    return %2\n"
+            "  }\n"
+            "  i0 = size b0, 0  # s0\n"
+            "  i1 = size b0, 1  # s1\n"
+            "  i2 = size b1, 0  # s0\n"
+            "  i3 = size b1, 1  # s1\n"
+            "  check eq, i2, i0  # is s0\n"
+            "  check eq, i3, i1  # is s1\n"
+            "  b2 = host_alloc f16, [i0, i1]  # %2\n"
+            "  run r0, [b0, b1], [b2], [i0, i1], []\n"
+            "  ret [b2]\n"
+            "}\n");
+}
+
+TEST(RunPass, EveryPassRunsByName) {
+  const std::vector<std::string> names = pass_names();
+  for (const char* expected : {"dead_code", "fold_casts", "widen_half", "cse", "dense_reshapes",
+                               "fuse", "plan", "tile", "encode"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), expected), 1) << expected;
+  }
+  for (const std::string& name : names) {
+    EXPECT_FALSE(run_pass(name, "s0=3 s1=5", kAdd).empty()) << name;
+  }
+}
+
+TEST(RunPass, RefusesWhatItDoesNotKnow) {
+  using core::ErrorCode;
+  auto run = [](const char* pass, const char* options) {
+    return code_of([=] { run_pass(pass, options, kAdd); });
+  };
+  EXPECT_EQ(run("nonsense", ""), ErrorCode::unsupported);
+  EXPECT_EQ(run("plan", "target=abacus"), ErrorCode::unknown_target);
+  EXPECT_EQ(run("plan", "numerics=loose"), ErrorCode::text_syntax);
+  EXPECT_EQ(run("plan", "s0"), ErrorCode::text_syntax);
+  EXPECT_EQ(run("tile", "s0=3"), ErrorCode::text_syntax);
+  EXPECT_EQ(run("tile", "s0=3 s1=-1"), ErrorCode::text_syntax);
+  EXPECT_EQ(run("tile", "s0=3 s1=99999999999999"), ErrorCode::shape_mismatch);
+}
+
+TEST(Compile, WideningIsForTheCpuUnlessStrict) {
+  const core::Graph graph = core::parse_graph(kAdd);
+  auto widens = [&](const char* target, Numerics numerics) {
+    const Compilation made = compile(graph, {.target = target, .numerics = numerics});
+    return std::any_of(made.passes.begin(), made.passes.end(),
+                       [](const PassRecord& pass) { return pass.name == "widen_half"; });
+  };
+  EXPECT_TRUE(widens("cpu", Numerics::widened));
+  EXPECT_FALSE(widens("cpu", Numerics::strict));
+  EXPECT_FALSE(widens("ascend910b1", Numerics::widened));
+}
+
+TEST(Compile, KeepsWhatItDid) {
+  const Compilation made = compile(core::parse_graph(kAdd), {});
+  EXPECT_TRUE(core::equal(made.graph, core::parse_graph(kAdd)));
+  ASSERT_FALSE(made.passes.empty());
+  EXPECT_EQ(made.passes.back().name, "plan");
+  EXPECT_EQ(made.passes.back().text, runtime::print(made.plan));
+  EXPECT_TRUE(compile(made.graph, {.record_text = false}).passes.back().text.empty());
+}
+
+std::string plan_of(const std::string& body) {
+  return run_pass("plan", "", "graph v1 {\n" + body + "\n}\n");
+}
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+TEST(Lower, SizesShareSubexpressions) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0, s1]\n%1 = reshape(%0) f32[s0*s1]\n%2 = exp(%1) f32[s0*s1]\n"
+      "%3 = reshape(%0) f32[s0*s1, 1]\n%4 = exp(%3) f32[s0*s1, 1]\nreturn %2, %4");
+  EXPECT_EQ(count(plan, " = mul "), 1) << plan;
+}
+
+TEST(Lower, SymbolsAreSolvedFromLinearSizes) {
+  const std::string plan =
+      plan_of("%0 = input f32[2*s0 + 1]\n%1 = dim i64[] {size = s0}\nreturn %1");
+  EXPECT_EQ(count(plan, "= floordiv "), 1) << plan;
+  EXPECT_EQ(count(plan, "check eq"), 1) << "the rest of the division\n" << plan;
+  EXPECT_EQ(count(plan, "check ge"), 1) << "s0 is no negative size\n" << plan;
+}
+
+TEST(Lower, RangesOfSymbolsAreChecked) {
+  const std::string plan =
+      plan_of("symbol s0 in [2, 64]\n%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\nreturn %1");
+  EXPECT_EQ(count(plan, "check ge"), 1) << plan;
+  EXPECT_EQ(count(plan, "check le"), 1) << plan;
+}
+
+TEST(Lower, UnknownSizesAreRefused) {
+  EXPECT_EQ(
+      code_of([] { plan_of("%0 = input f32[s0 + s1]\n%1 = dim i64[] {size = s0}\nreturn %1"); }),
+      core::ErrorCode::graph_invalid);
+}
+
+// Temporaries die after their last use, and what the host sees is the host's.
+TEST(Lower, MemoryLivesAsLongAsItIsUsed) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[s0, 1] {axes = [1]}\n"
+      "%2 = broadcast(%1) f32[s0, s1]\n%3 = sub(%0, %2) f32[s0, s1]\n"
+      "%4 = sum(%3) f32[s0, 1] {axes = [1]}\n"
+      "%5 = call(%4) f32[s0, 1] {callee = \"f\"}\n%6 = transpose(%5) f32[1, s0] {axes = [1, 0]}\n"
+      "return %6");
+  EXPECT_EQ(count(plan, " = alloc "), 1) << plan;
+  EXPECT_EQ(count(plan, " = host_alloc "), 1) << plan;
+  EXPECT_EQ(count(plan, "free "), 2) << plan;
+}
+
+TEST(Targets, AreOnePerName) {
+  for (const vm::TargetTraits& traits : vm::all_targets()) {
+    EXPECT_EQ(&target(traits.name), &target(traits.name));
+    EXPECT_EQ(target(traits.name).traits().id, traits.id);
+  }
+  EXPECT_EQ(code_of([] { target("abacus"); }), core::ErrorCode::unknown_target);
+}
+
+}  // namespace
+}  // namespace dvm::driver
