@@ -1,6 +1,7 @@
 #include "vm/emit.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
 #include "vm/liveness.h"
@@ -10,6 +11,11 @@
 namespace dvm::vm {
 
 namespace {
+
+uint64_t operand_word(Mode mode, uint64_t index, uint64_t offset) {
+  static_assert(std::endian::native == std::endian::little);
+  return static_cast<uint64_t>(mode) | index << 16 | offset << 32;
+}
 
 class Emitter {
  public:
@@ -73,7 +79,7 @@ class Emitter {
       first_output_[v] = -1;
       drafts_.home[v].place =
           stage_.values[v].kind == StageValue::Kind::scalar ? Place::scalar : Place::nowhere;
-      drafts_.home[v].operand = {Mode::scalar, 0, static_cast<uint16_t>(v), 0};
+      drafts_.home[v].word = operand_word(Mode::scalar, static_cast<uint64_t>(v), 0);
     }
     for (int i = 0; i < stage_.step_count; ++i) {
       const KernelStep& step = stage_.steps[i];
@@ -103,23 +109,24 @@ class Emitter {
     return true;
   }
 
-  Operand stream_operand(int access) const {
-    return {Mode::stream, 0, static_cast<uint16_t>(access), 0};
+  static uint64_t stream_word(int access) {
+    return operand_word(Mode::stream, static_cast<uint64_t>(access), 0);
   }
+  static Operand stream_operand(int access) { return std::bit_cast<Operand>(stream_word(access)); }
 
   bool take_slot(int16_t value) {
-    const auto offset = slots_.take(bytes(value));
-    if (!offset) {
+    const int64_t offset = slots_.take(bytes(value));
+    if (offset == SlotAllocator::kNone) {
       overflow_ = true;
       return false;
     }
-    drafts_.home[value] = {Place::slot, slot_operand(*offset)};
+    drafts_.home[value] = {Place::slot, operand_word(Mode::slot, 0, static_cast<uint64_t>(offset))};
     return true;
   }
 
   void release(int16_t value, int step) {
     if (drafts_.home[value].place != Place::slot || last_use_[value] > step) return;
-    slots_.release(drafts_.home[value].operand.offset);
+    slots_.release(drafts_.home[value].operand().offset);
     drafts_.home[value].place = Place::stream;  // nothing reads it any more
   }
 
@@ -138,9 +145,9 @@ class Emitter {
     const StageAccess& access = stage_.accesses[bound.index];
     const bool dense = is_dense(access);
     if (target_.streams && dense && !has_strided_output(value)) {
-      drafts_.home[value] = {Place::stream, stream_operand(bound.index)};
+      drafts_.home[value] = {Place::stream, stream_word(bound.index)};
     } else if (take_slot(value)) {
-      transfer(dense ? Insn::load : Insn::view_load, access, drafts_.home[value].operand,
+      transfer(dense ? Insn::load : Insn::view_load, access, drafts_.home[value].operand(),
                stream_operand(bound.index));
     }
     store_outputs(value, -1);
@@ -150,7 +157,7 @@ class Emitter {
     Draft& draft = add_draft(insn, access.dtype, 0, {dst, src});
     const Extent whole = extent(access.span);
     draft.fixed.size = static_cast<uint32_t>(whole.full);
-    if (!draft.fixed.is_view()) {
+    if (insn == Insn::load || insn == Insn::store) {
       set_split(draft, Split::size, whole);
     } else {
       add_view_dims(draft, access);
@@ -187,6 +194,7 @@ class Emitter {
       draft.fixed.split = static_cast<uint8_t>(count + 1 - draft.fixed.split);
     }
     draft.fixed.aux = static_cast<uint8_t>(count);
+    draft.view_dims = count;
     drafts_.view_dims += count;
   }
 
@@ -198,10 +206,10 @@ class Emitter {
       const StageAccess& access = stage_.accesses[index];
       const bool dense = is_dense(access);
       if (dense && target_.streams) {
-        linear(Insn::copy, access.dtype, 0, {stream_operand(index), home.operand}, access.span);
+        linear(Insn::copy, access.dtype, 0, {stream_operand(index), home.operand()}, access.span);
       } else {
         transfer(dense ? Insn::store : Insn::view_store, access, stream_operand(index),
-                 home.operand);
+                 home.operand());
       }
     }
   }
@@ -211,7 +219,7 @@ class Emitter {
   int place_result(int16_t value) {
     const int output = first_output_[value];
     if (target_.streams && output >= 0 && !has_strided_output(value)) {
-      drafts_.home[value] = {Place::stream, stream_operand(stage_.outputs[output].access)};
+      drafts_.home[value] = {Place::stream, stream_word(stage_.outputs[output].access)};
       return output;
     }
     take_slot(value);
@@ -223,8 +231,8 @@ class Emitter {
     for (int k = 0; k < step.arity; ++k) load(root_[step.src[k]]);
     const int written = place_result(step.dst);
     if (overflow_) return;
-    const Operand dst = drafts_.home[step.dst].operand;
-    auto source = [&](int k) { return drafts_.home[root_[step.src[k]]].operand; };
+    const Operand dst = drafts_.home[step.dst].operand();
+    auto source = [&](int k) { return drafts_.home[root_[step.src[k]]].operand(); };
     if (step.insn == Insn::broadcast) {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
@@ -248,7 +256,7 @@ class Emitter {
     const DimMask goal = stage_.values[step.dst].span & wide_;
     const int16_t source = root_[step.src[0]];
     DimMask done = stage_.values[source].span & wide_;
-    Operand from = drafts_.home[source].operand;
+    Operand from = drafts_.home[source].operand();
     bool temporary = false;
     for (int end = tiling_.rank; done != goal && !overflow_;) {
       while ((goal & ~done & dim_bit(end - 1)) == 0) --end;
@@ -258,9 +266,10 @@ class Emitter {
       for (int d = begin; d < end; ++d) done |= goal & dim_bit(d);
       Operand to = dst;
       if (done != goal) {
-        const auto offset = slots_.take(extent(done).full * core::byte_size(step.dtype));
-        overflow_ |= !offset;
-        to = slot_operand(offset.value_or(0));
+        const int64_t offset = slots_.take(extent(done).full * core::byte_size(step.dtype));
+        overflow_ |= offset == SlotAllocator::kNone;
+        if (overflow_) return;
+        to = slot_operand(static_cast<uint32_t>(offset));
       }
       triple(Insn::broadcast, step.dtype, 0, {to, from}, done, begin, end);
       if (temporary) slots_.release(from.offset);
@@ -276,6 +285,8 @@ class Emitter {
     DVM_CHECK(drafts_.count < kMaxDrafts, "too many instructions in a Stage");
     Draft& draft = drafts_.at[drafts_.count++];
     draft.fixed = Instruction{.insn = insn, .dtype = dtype, .aux = aux};
+    draft.arity = static_cast<int>(operands.size());
+    draft.view_dims = 0;
     std::copy(operands.begin(), operands.end(), draft.operands);
     return draft;
   }
@@ -321,7 +332,7 @@ class Emitter {
     use.pipe = info(draft.fixed.insn).pipe;
     use.reads = 0;
     use.written = {};
-    for (int k = 0; k < draft.fixed.operand_count(); ++k) {
+    for (int k = 0; k < draft.arity; ++k) {
       const Operand& operand = draft.operands[k];
       if (operand.mode != Mode::slot) continue;
       const int64_t size =
@@ -366,6 +377,8 @@ class Emitter {
       const StageValue& value = stage_.values[operand.index];
       return builder.scalar(value.dtype, stage_.scalars[value.index]);
     }
+    Operand& entered = entered_[operand.index];
+    if (entered.mode == Mode::stream) return entered;
     const StageAccess& access = stage_.accesses[operand.index];
     int64_t strides[kMaxRank];
     for (int g = 0; g < grid_rank_; ++g) {
@@ -386,14 +399,14 @@ class Emitter {
     add_globals(builder);
     for (size_t i = 0; i < count; ++i) {
       const Draft& draft = drafts_.at[i];
-      const auto arity = static_cast<size_t>(draft.fixed.operand_count());
+      const auto arity = static_cast<size_t>(draft.arity);
       Operand operands[4];
       for (size_t k = 0; k < arity; ++k) operands[k] = enter(builder, draft.operands[k]);
       std::span<const Sync> syncs;
       if (target_.flags) syncs = {drafts_.syncs[i].at, drafts_.syncs[i].count};
       std::span<const ViewDim> view_dims;
-      if (draft.fixed.is_view()) {
-        view_dims = {drafts_.view_dim + draft.first_view_dim, draft.fixed.aux};
+      if (draft.view_dims != 0) {
+        view_dims = {drafts_.view_dim + draft.first_view_dim, static_cast<size_t>(draft.view_dims)};
       }
       builder.append(draft.fixed, {operands, arity}, syncs, view_dims);
     }
@@ -411,7 +424,8 @@ class Emitter {
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;
   LastUse last_use_;
-  int16_t root_[kMaxStageValues];  // the value that stands for each
+  int16_t root_[kMaxStageValues];       // the value that stands for each
+  Operand entered_[kMaxStageAccesses];  // streams, once they are in the table
   int16_t first_output_[kMaxStageValues], next_output_[kMaxGlobals];  // lists per value
 };
 

@@ -3,6 +3,7 @@
 // stores and flags.
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <span>
 
@@ -17,18 +18,20 @@ namespace dvm::vm {
 struct Draft {
   Instruction fixed;
   Operand operands[4];
-  int first_view_dim;
+  int arity, first_view_dim, view_dims;
 };
 
 // Steps, their expansions by several broadcasts, and a load or store per access.
 inline constexpr int kMaxDrafts = 512;
 // Scratch of emit(): large, and reused from call to call.
 struct Drafts {
-  // Where a value lives; it goes through the places from left to right.
+  // Where a value lives; it goes through the places from left to right. The operand is kept as the
+  // one word it is: stored by fields and soon read as a whole, it would stall the processor.
   enum class Place : uint8_t { nowhere, slot, stream, scalar };
   struct Home {
     Place place = Place::nowhere;
-    Operand operand;
+    uint64_t word = 0;
+    Operand operand() const { return std::bit_cast<Operand>(word); }
   };
 
   int count = 0, view_dims = 0;

@@ -6,20 +6,20 @@
 
 namespace dvm::vm {
 
-std::optional<uint32_t> SlotAllocator::take(int64_t bytes) {
+int64_t SlotAllocator::take(int64_t bytes) {
   // A slot of no bytes still needs an address of its own: release() goes by offset.
-  const int64_t size = (std::max<int64_t>(bytes, 1) + align_ - 1) / align_ * align_;
-  int64_t begin = (reserve_ + align_ - 1) / align_ * align_;
+  const int64_t size = align_up(std::max<int64_t>(bytes, 1));
+  int64_t begin = align_up(reserve_);
   int position = 0;
   while (position < live_ && ranges_[position].begin - begin < size) {
     begin = ranges_[position++].end;
   }
-  if (begin + size > limit_ || live_ == kMaxLive) return std::nullopt;
+  if (begin + size > limit_ || live_ == kMaxLive) return kNone;
   std::copy_backward(ranges_ + position, ranges_ + live_, ranges_ + live_ + 1);
   ranges_[position] = {begin, begin + size};
   ++live_;
   peak_ = std::max(peak_, begin + size);
-  return static_cast<uint32_t>(begin);
+  return begin;
 }
 
 void SlotAllocator::release(uint32_t offset) {

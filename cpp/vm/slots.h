@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "vm/target.h"
 
@@ -17,8 +16,10 @@ class SlotAllocator {
   explicit SlotAllocator(const TargetTraits& target)
       : align_(target.align), reserve_(target.reserve_bytes), limit_(target.local_bytes) {}
 
-  // The offset of `bytes` free bytes, aligned for the target; none when no gap is large enough.
-  std::optional<uint32_t> take(int64_t bytes);
+  // The offset of `bytes` free bytes, aligned for the target; kNone when no gap is large enough.
+  // (Not an optional: its halves are written apart and read as one, which stalls.)
+  static constexpr int64_t kNone = -1;
+  int64_t take(int64_t bytes);
   void release(uint32_t offset);  // of a slot taken before
 
   int64_t peak() const { return peak_; }  // highest end of any slot so far, reserve included
@@ -28,6 +29,9 @@ class SlotAllocator {
   struct Range {
     int64_t begin, end;
   };
+
+  // The alignment of a target is a power of two.
+  int64_t align_up(int64_t bytes) const { return (bytes + align_ - 1) & -align_; }
 
   const int64_t align_, reserve_, limit_;
   int64_t peak_ = 0;

@@ -11,13 +11,13 @@ namespace {
 
 TEST(Slots, AscendFromTheReserveAndReuseTheLowestGap) {
   SlotAllocator slots(*find_target("ascend910b3"));
-  EXPECT_EQ(slots.take(1664), 0x200u);
-  EXPECT_EQ(slots.take(1664), 0x880u);
-  EXPECT_EQ(slots.take(1664), 0xf00u);
+  EXPECT_EQ(slots.take(1664), 0x200);
+  EXPECT_EQ(slots.take(1664), 0x880);
+  EXPECT_EQ(slots.take(1664), 0xf00);
   slots.release(0x200);
-  EXPECT_EQ(slots.take(1665), 0x1580u) << "one byte too many for the gap";
-  EXPECT_EQ(slots.take(1), 0x200u);
-  EXPECT_EQ(slots.take(32), 0x220u);
+  EXPECT_EQ(slots.take(1665), 0x1580) << "one byte too many for the gap";
+  EXPECT_EQ(slots.take(1), 0x200);
+  EXPECT_EQ(slots.take(32), 0x220);
   EXPECT_EQ(slots.live(), 5);
   EXPECT_EQ(slots.peak(), 0x1580 + 1696);
 }
@@ -38,18 +38,19 @@ TEST(Slots, NeverOverlapNorExceedTheLocalMemory) {
       }
       const auto bytes = static_cast<int64_t>(1 + random() % 1000);
       // The first gap that is long enough, found by trying every aligned offset.
-      std::optional<uint32_t> expected;
-      for (int64_t at = target.reserve_bytes; at + bytes <= target.local_bytes && !expected;
+      int64_t expected = SlotAllocator::kNone;
+      for (int64_t at = target.reserve_bytes;
+           at + bytes <= target.local_bytes && expected == SlotAllocator::kNone;
            at += target.align) {
         const int64_t end = (at + bytes + target.align - 1) / target.align * target.align;
         bool free = end <= target.local_bytes;
         for (const auto& [b, e] : live) free = free && (end <= b || e <= at);
-        if (free) expected = static_cast<uint32_t>(at);
+        if (free) expected = at;
       }
       ASSERT_EQ(slots.take(bytes), expected) << "seed " << seed << " step " << step;
-      if (!expected) continue;
-      live[*expected] = (*expected + bytes + target.align - 1) / target.align * target.align;
-      ASSERT_LE(live[*expected], slots.peak());
+      if (expected == SlotAllocator::kNone) continue;
+      live[expected] = (expected + bytes + target.align - 1) / target.align * target.align;
+      ASSERT_LE(live[expected], slots.peak());
     }
   }
 }
