@@ -136,11 +136,10 @@ def main() -> int:
     print(f"\n{table(rows)}")
     print("times: median per call; compile: bind + tile + encode on the first call of a shape")
 
-    print("\nThe first kernel of softmax as bytecode of a simulated NPU, for the longest line:\n")
-    simulated = dvm.compile(softmax, target="ascend910b3")
-    longest = max(inputs, key=len)
-    print(simulated.inspect("bytecode", np.ascontiguousarray(longest.T)).partition("\n}\n")[0])
-    print("}\n\nGo on with: README.md, docs/architecture.md, and")
+    print("\nThe kernel after the matrix product, for the longest line, on a simulated NPU:\n")
+    simulated = dvm.compile(gelu_layer, target="ascend910b3")
+    print(simulated.inspect("bytecode", max(inputs, key=len), weight, bias))
+    print("Go on with: README.md, docs/architecture.md, and")
     print("  python -m dvm explain examples/demo.py:softmax --arg f32[8,100]")
     failed = [row.name for row in rows if not row.ok()]
     if failed:

@@ -134,6 +134,12 @@ std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
     return to_path(lower_hook()(py::handle(compiled), to_python(trace.graph), bound));
   } catch (py::error_already_set& error) {
     error.restore();
+  } catch (const core::Error& error) {
+    // A limit of dvm is no failure of the program, which has its result already: it falls back.
+    auto path = std::make_unique<Path>();
+    path->reason = error.what();
+    path->reason_at = error.loc();
+    return path;
   } catch (const std::exception& error) {
     raise(error);
   }

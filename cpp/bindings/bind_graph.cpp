@@ -153,6 +153,14 @@ void bind_graph(py::module_& module) {
           },
           py::arg("value"), py::arg("axes"), at)
       .def(
+          "slice",
+          [](Graph& g, Value a, const py::sequence& starts, std::vector<int64_t> steps,
+             const py::sequence& shape, const At& where) {
+            return g.slice(a, to_shape(g, starts), std::move(steps), to_shape(g, shape),
+                           to_loc(where));
+          },
+          py::arg("value"), py::arg("starts"), py::arg("steps"), py::arg("shape"), at)
+      .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,
              const std::string& dtype, const py::sequence& shape, const At& where) {

@@ -8,6 +8,7 @@ is only imported then.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
@@ -87,13 +88,26 @@ def compile(
 
 
 def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, arguments: tuple[Any, ...]) -> Any:
-    """Lower one recording, and keep what `inspect` needs to size the path later."""
+    """Lower one recording, and keep what `inspect` needs to size the path later.
+
+    The call has run already and its result is the caller's, so nothing may be raised here: a limit
+    of dvm becomes the reason of a fallback, and so does a bug, with a warning.
+    """
     from dvm import inspection, magpy_capture
 
-    spec = magpy_capture.lower(compiled, recording, arguments)
-    if not spec.reason:
-        inspection.record(compiled, spec, arguments)
-    return spec
+    try:
+        spec = magpy_capture.lower(compiled, recording, arguments)
+        if not spec.reason:
+            inspection.record(compiled, spec, arguments)
+        return spec
+    except _dvm.Error as error:
+        file, _, line = error.location.rpartition(":")
+        at = (file, int(line)) if file else ("", 0)
+        return magpy_capture.PathSpec(reason=str(error), reason_at=at)
+    except Exception as error:
+        bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
+        warnings.warn(str(bug), RuntimeWarning, stacklevel=2)
+        return magpy_capture.PathSpec(reason=str(bug))
 
 
 _dvm.set_lower(_lower)

@@ -108,6 +108,19 @@ def softmax(x: Array, y: Array) -> Array:
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
+def slices(x: Array, y: Array) -> tuple[Array, Array]:
+    return x[..., 1:] - x[..., :-1], y + x[..., -2:].max()
+
+
+def reshapes(x: Array, y: Array) -> tuple[Array, Array]:
+    z = x + y
+    return z.reshape(-1) * 2, np.expand_dims(z, 0) - z
+
+
+def sizes(x: Array, y: Array) -> Array:
+    return x * len(x) + y * x.size - (y.shape[0] + 1)
+
+
 @dataclass
 class Function:
     """A function of the matrix, and how far from NumPy it may be."""
@@ -122,6 +135,7 @@ class Function:
 FUNCTIONS = [
     *(Function(f) for f in (chain, polynomial, hypotenuse, relu_mask, compare_all, casts)),
     *(Function(f) for f in (minus_abs, divide, integer_scalars, max_last, max_first)),
+    *(Function(f) for f in (slices, reshapes, sizes)),
     *(Function(f, ulp=4) for f in (exp_log, gelu)),
     *(Function(f, ulp=8, sums=True) for f in (sum_last, sum_first, sum_all, mean_last)),
     Function(softmax, ulp=16, specials=False),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dvm
+from dvm import magpy_capture
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -288,6 +289,28 @@ def test_unsupported_arguments_run_as_they_are(argument: Any) -> None:
     compiled = dvm.compile(f)
     for _ in range(2):
         same(compiled(argument), f(argument))
+
+
+def test_a_limit_of_dvm_is_a_named_fallback_not_an_error() -> None:
+    f = dvm.compile(lambda x: x + 1)
+    for _ in range(2):
+        same(f(np.ones((1,) * 9)), np.full((1,) * 9, 2.0))
+    assert f.stats.fallbacks == 2
+    assert "DVM-G001" in f.fallback_reasons[0]
+    assert "rank 9 exceeds 8" in f.fallback_reasons[0]
+    assert f.fallback_reasons[0].startswith(f"{__file__}:")
+
+
+def test_a_bug_in_lowering_does_not_cost_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise IndexError("a bug")
+
+    monkeypatch.setattr(magpy_capture, "lower", broken)
+    f = dvm.compile(lambda x: x + 1, name="victim")
+    with pytest.warns(RuntimeWarning, match="DVM-X001 lowering victim: IndexError: a bug"):
+        same(f(X), X + 1)
+    same(f(X), X + 1)
+    assert "DVM-X001" in f.fallback_reasons[0]
 
 
 def test_the_path_limit_is_loud() -> None:

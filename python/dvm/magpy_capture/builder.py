@@ -175,8 +175,15 @@ class Builder:
 
     # ---- reductions and views
 
+    def copy(self, a: Tensor) -> Tensor:
+        """A new array of the same elements, where the result must not be `a` itself."""
+        value = self.graph.broadcast(a.value, a.shape, at=self.at)
+        return Tensor(value, a.dtype, a.shape)
+
     def reduce(self, op: str, a: Tensor, axes: list[int], keepdims: bool) -> Tensor:
         """Reduces `axes` (normalised, ascending); adjacent axes go together."""
+        if not axes:
+            return self.copy(a)
         value = a.value
         shape = list(a.shape)
         for run in reversed(adjacent_runs(axes)):
@@ -184,14 +191,14 @@ class Builder:
             for axis in run:
                 shape[axis] = self.graph.size(1)
         result = Tensor(value, a.dtype, shape)
-        if keepdims or not axes:
+        if keepdims:
             return result
         kept = [dim for axis, dim in enumerate(shape) if axis not in axes]
         return self.reshaped(result, kept)
 
     def reshaped(self, a: Tensor, shape: list[_dvm.Dim], is_view: bool = False) -> Tensor:
-        if same_shape(a.shape, shape):
-            return a
+        if same_shape(a.shape, shape):  # to NumPy still another array, though of the same memory
+            return Tensor(a.value, a.dtype, shape, is_view=True) if is_view else a
         value = self.graph.reshape(a.value, shape, at=self.at)
         return Tensor(value, a.dtype, shape, is_view=is_view)
 

@@ -123,7 +123,8 @@ class Functions(Builder):
 
     def astype(self, a: Abstract, dtype: Abstract) -> Tensor:
         x = self.tensor(a)
-        return self.cast(x, supported(np.dtype(self.plain(dtype)), self.at))
+        wanted = supported(np.dtype(self.plain(dtype)), self.at)
+        return self.copy(x) if wanted == x.dtype else self.cast(x, wanted)
 
     # ---- shapes and views
 
