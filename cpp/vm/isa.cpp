@@ -19,22 +19,18 @@ constexpr int count_operands(Format format) {
   return kFormats[static_cast<size_t>(format)].operands;
 }
 
-// Column values of isa.def, read as names of these namespaces.
-namespace operands_column {
-constexpr bool none = false, scalar = true;
-}
-namespace result_column {
-constexpr bool same = false, boolean = true;
-}
+// Column values of isa.def that are no enum of the interface.
+enum class OperandsColumn : uint8_t { none, scalar };
+enum class ResultColumn : uint8_t { same, boolean };
 
 constexpr std::array kInsns = {
 #define DVM_INSN(name, format, pipe, operands, dtypes, result, slope, head, synopsis) \
   InsnInfo{#name,                                                                     \
            Format::format,                                                            \
            Pipe::pipe,                                                                \
-           operands_column::operands,                                                 \
+           OperandsColumn::operands == OperandsColumn::scalar,                        \
            DTypeSet::dtypes,                                                          \
-           result_column::result,                                                     \
+           ResultColumn::result == ResultColumn::boolean,                             \
            count_operands(Format::format),                                            \
            slope,                                                                     \
            head,                                                                      \

@@ -66,7 +66,7 @@ Operand ProgramBuilder::scalar_bits(uint64_t bits) {
 
 Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64_t> strides) {
   DVM_CHECK(static_cast<int>(strides.size()) == grid_rank_, "one stride per grid dimension");
-  const int width = 2 + grid_rank_;
+  const ptrdiff_t width = 2 + grid_rank_;
   int index = 0;
   for (; index < streams_; ++index) {
     const int64_t* entry = stream_table_ + index * width;

@@ -14,7 +14,7 @@ namespace {
 
 using core::ErrorCode;
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string number(auto value) { return std::to_string(value); }
 
 void require(bool holds, ErrorCode code, const std::string& message) {
   if (!holds) core::fail(code, message);
@@ -43,8 +43,8 @@ const TargetTraits& check_header(std::span<const uint64_t> words, const Header& 
           number(h.scalars) + " scalars exceed the limit of " + number(kMaxScalars));
   require(h.streams <= kMaxStreams, kHeader,
           number(h.streams) + " streams exceed the limit of " + number(kMaxStreams));
-  const int64_t parts = sizeof(Header) / 8 + h.grid_rank + sizeof(Global) / 8 * h.globals +
-                        h.scalars + int64_t{h.streams} * (2 + h.grid_rank) + h.code_words;
+  const uint64_t parts = sizeof(Header) / 8 + h.grid_rank + sizeof(Global) / 8 * h.globals +
+                         h.scalars + uint64_t{h.streams} * (2 + h.grid_rank) + h.code_words;
   require(parts == h.words, kHeader,
           "tables and code take " + number(parts) + " words, the header says " + number(h.words));
   return *target;
@@ -99,7 +99,7 @@ void check_tables(const Program& program) {
   for (size_t i = 0; i < scalars.size(); ++i) {
     const auto before = scalars.first(i);
     require(std::ranges::find(before, scalars[i]) == before.end(), kInvalid,
-            "scalar " + number(static_cast<int64_t>(i)) + " repeats an earlier one");
+            "scalar " + number(i) + " repeats an earlier one");
   }
   for (int i = 0; i < program.header().streams; ++i) {
     const Stream& stream = program.stream(i);

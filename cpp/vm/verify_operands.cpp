@@ -8,7 +8,7 @@ namespace dvm::vm {
 
 namespace {
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string number(auto value) { return std::to_string(value); }
 
 // Sums and products of untrusted 64-bit numbers; `ok` turns false for good when one overflows.
 struct Checked {

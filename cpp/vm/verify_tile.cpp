@@ -7,7 +7,7 @@ namespace dvm::vm {
 
 namespace {
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string number(auto value) { return std::to_string(value); }
 
 constexpr std::string_view kDTypeSets[] = {"any", "numeric", "floating"};
 
@@ -32,7 +32,7 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   insn_name_.clear();
   constexpr size_t kFixedWords = sizeof(Instruction) / 8;
   if (rest.size() < kFixedWords) {
-    fail("only " + number(static_cast<int64_t>(rest.size())) + " words are left of the code");
+    fail("only " + number(rest.size()) + " words are left of the code");
   }
   const auto& insn = *reinterpret_cast<const Instruction*>(rest.data());
   if (static_cast<int>(insn.insn) >= kInsnCount) {
@@ -43,9 +43,8 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   const size_t length = kFixedWords + static_cast<size_t>(row.operands) +
                         (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.syncs;
   if (insn.words != length || length > rest.size()) {
-    fail("length is " + number(insn.words) + " words, its parts take " +
-         number(static_cast<int64_t>(length)) + ", the code has " +
-         number(static_cast<int64_t>(rest.size())));
+    fail("length is " + number(insn.words) + " words, its parts take " + number(length) +
+         ", the code has " + number(rest.size()));
   }
   check_fixed_part(insn);
   check_extents(insn);

@@ -14,6 +14,7 @@
 #include "core/error.h"
 
 // Present when a sanitizer is: tells it what to call before it ends the process.
+// NOLINTNEXTLINE: the name is the sanitizers' own.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace dvm::fuzz {

@@ -1,6 +1,7 @@
 // Runs damaged Programs that verify() accepts, each global in a buffer of exactly the bytes it
 // declares. Under the asan preset this is the proof of what verify() promises: no access outside of
 // the globals and of local memory, whatever the words were.
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -43,7 +44,8 @@ void run(const vm::Program& program, fuzz::Random& random) {
     buffers.push_back(std::make_unique<std::byte[]>(size));
     for (size_t i = 0; i < size; ++i) buffers.back()[i] = static_cast<std::byte>(random());
     const auto first = reinterpret_cast<uintptr_t>(buffers.back().get()) + slack;
-    bases.push_back(reinterpret_cast<std::byte*>(first - static_cast<uintptr_t>(global.low)));
+    // Integer arithmetic: the base itself may lie outside of the buffer.
+    bases.push_back(std::bit_cast<std::byte*>(first - static_cast<uintptr_t>(global.low)));
   }
   const vm::TargetTraits& traits = *vm::find_target(program.header().target);
   const auto target =

@@ -11,7 +11,8 @@ int main() {
       "planted-bug", [](fuzz::Random&) { return std::string("tile 832 of 40, tail 320"); },
       [](std::string_view text) {
         if (!text.starts_with("tile")) core::fail(core::ErrorCode::text_syntax, "no tile");
-        if (text.find("40") == text.npos && text.find("320") == text.npos) {
+        if (text.find("40") == std::string_view::npos &&
+            text.find("320") == std::string_view::npos) {
           throw std::logic_error("planted");
         }
       }};

@@ -18,7 +18,7 @@ struct Typo {
   core::ErrorCode code = core::ErrorCode::text_syntax;
 };
 
-void PrintTo(const Typo& typo, std::ostream* out) { *out << typo.name; }
+std::ostream& operator<<(std::ostream& out, const Typo& typo) { return out << typo.name; }
 
 constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample;
 

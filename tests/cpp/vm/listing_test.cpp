@@ -57,7 +57,7 @@ TEST(Listing, StreamsViewsAndScalarsReadBack) {
 
 TEST(Listing, IgnoresBlanksAndComments) {
   std::string text = "# a comment\n" + std::string(kWorkedExample) + "# the end";
-  for (size_t at = 0; (at = text.find("0: load", at)) != text.npos; at += 20) {
+  for (size_t at = 0; (at = text.find("0: load", at)) != std::string_view::npos; at += 20) {
     text.replace(at, 3, "0 :\t# first\r\n ");
   }
   EXPECT_EQ(assemble(text), worked_example());

@@ -64,7 +64,7 @@ struct Rule {
   const char* message;
 };
 
-void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
+std::ostream& operator<<(std::ostream& out, const Rule& rule) { return out << rule.name; }
 
 constexpr auto kHeader = core::ErrorCode::bytecode_header;
 constexpr auto kTruncated = core::ErrorCode::bytecode_truncated;
