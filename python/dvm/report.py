@@ -21,7 +21,8 @@ class Report:
 
     outcome: "hit", "captured", "fallback", "drop" or "refused" (the function is never compiled).
     path: index into `paths` of the path taken; -1 if none was.
-    missed: why the call matched none of the paths there were before it; empty for a hit.
+    missed: why the call matched none of the paths there were before it, or why the path that it
+        matched could not serve it (a drop); empty for a hit.
     call: bind, tile, encode and run time of the path's regions on this call, and their number;
         None if nothing compiled ran.
     paths: per path hits, reason and hint (of one that is not compiled), or graph, plan, regions,
@@ -70,6 +71,8 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
             (name for name, key in outcomes.items() if getattr(after, key) > getattr(before, key)),
             "fallback",
         )
+    if outcome == "drop":
+        missed = ["sizes, memory layout or a number of the call failed a check of the path's plan"]
     timed = None
     if outcome in ("hit", "captured"):
         timed = _dvm.timed_call(compiled, *arguments)

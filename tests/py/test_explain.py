@@ -99,6 +99,11 @@ def test_a_drop_is_explained() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         explain(X, X[:2])
     assert f.stats.drops == 1
+    wide = dvm.compile(lambda x, n: x * n)
+    wide(X, 2)
+    report = dvm.explain(wide)(X, 2**70)  # NumPy takes it, a 64-bit plan does not
+    assert report.outcome == "drop"
+    assert "failed a check" in str(report)
 
 
 def test_keyword_arguments_and_defaults() -> None:
