@@ -14,15 +14,15 @@ using vm::Insn;
 using vm::TileArgs;
 
 template <DType To, DType From>
-core::Storage<To> convert(typename Element<From>::Compute x) {
-  using T = core::Storage<To>;
+DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::Compute x) {
+  using T = typename Element<To>::Storage;
   using F = decltype(x);
   if constexpr (To == DType::boolean) {
     return x != F{0};
   } else if constexpr (To == DType::f16) {
     // Through float only what float holds exactly: the rest would round twice.
     if constexpr (std::is_same_v<F, float>) return float_to_half(x);
-    return core::half_from_double(static_cast<double>(x));
+    return core::half_from_double(static_cast<double>(x)).bits;
   } else if constexpr (std::is_floating_point_v<F> && std::is_integral_v<T>) {
     // Selects instead of branches. Clamped first, so that the conversion itself is defined.
     constexpr F kLow = static_cast<F>(std::numeric_limits<T>::min());
@@ -38,7 +38,7 @@ core::Storage<To> convert(typename Element<From>::Compute x) {
 template <DType To, DType From, bool kScalar>
 void cast_loop(const TileArgs& args) {
   const Source<From, kScalar> a(args.src[0]);
-  auto* dst = reinterpret_cast<core::Storage<To>*>(args.dst);
+  auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
   const int64_t size = args.size;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) dst[i] = convert<To, From>(a[i]);

@@ -40,13 +40,13 @@ struct CostTable {
 inline constexpr CostTable kCost = {
     .element_ns =
         {
-            {0.02f, 0.05f, 0.10f, 0.03f, 0.05f, 0.10f},  // move
+            {0.02f, 0.05f, 0.07f, 0.03f, 0.05f, 0.07f},  // move
             {0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
-            {0.03f, 0.10f, 0.25f, 0.90f, 0.10f, 0.20f},  // arithmetic
-            {0.03f, 0.10f, 0.25f, 1.50f, 0.45f, 1.50f},  // division
-            {0.03f, 0.10f, 0.25f, 5.00f, 4.00f, 8.00f},  // transcendental
-            {0.10f, 0.20f, 0.40f, 1.00f, 0.30f, 0.40f},  // cast
-            {0.05f, 0.10f, 0.20f, 0.50f, 0.10f, 0.20f},  // reduce
+            {0.05f, 0.10f, 0.20f, 3.00f, 0.10f, 0.20f},  // arithmetic
+            {0.00f, 0.00f, 0.00f, 3.00f, 0.20f, 0.70f},  // division
+            {0.00f, 0.00f, 0.00f, 4.50f, 2.20f, 3.10f},  // transcendental
+            {0.10f, 0.30f, 1.30f, 1.00f, 0.20f, 0.25f},  // cast
+            {0.05f, 0.08f, 0.15f, 0.90f, 0.08f, 0.15f},  // reduce
         },
     .instruction_ns = 3,
     .tile_ns = 5,

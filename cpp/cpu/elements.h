@@ -9,16 +9,22 @@
 
 #include "core/dtype.h"
 
+// Per-element code has to be inlined to become SIMD, however long it is and however often used.
+#define DVM_ALWAYS_INLINE [[gnu::always_inline]] inline
+
+// Iterations of the loop that follows touch different elements: dst may equal a source exactly, but
+// never overlaps one otherwise (vm/tile_kernel.h).
+#define DVM_INDEPENDENT _Pragma("GCC ivdep")
+
 namespace dvm::cpu {
 
 using core::DType;
-using core::Half;
 
 // fp16 conversions without branches or tables, so that a loop of them vectorises with nothing
 // beyond SSE2. Same results as core::to_float and core::to_half for all bits.
-inline float half_to_float(Half half) {
-  const uint32_t magnitude = half.bits & 0x7fffu;
-  const uint32_t sign = static_cast<uint32_t>(half.bits ^ magnitude) << 16;
+DVM_ALWAYS_INLINE float half_to_float(uint16_t half) {
+  const uint32_t magnitude = half & 0x7fffu;
+  const uint32_t sign = (half & 0x8000u) << 16;
   const uint32_t rebased = (magnitude << 13) + ((127u - 15u) << 23);
   const uint32_t special = (magnitude << 13) | 0x7f800000u | (magnitude > 0x7c00u ? 0x400000u : 0);
   // A subnormal is an integer multiple of 2**-24; the product is exact and normal.
@@ -28,7 +34,7 @@ inline float half_to_float(Half half) {
   return std::bit_cast<float>((magnitude >= 0x7c00u ? special : finite) | sign);
 }
 
-inline Half float_to_half(float value) {
+DVM_ALWAYS_INLINE uint16_t float_to_half(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t sign = bits >> 16 & 0x8000u;
@@ -44,7 +50,7 @@ inline Half float_to_half(float value) {
   uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
   result = magnitude >= 0x47800000u ? 0x7c00u : result;  // 65536 and more
   result = magnitude > 0x7f800000u ? nan : result;
-  return Half{static_cast<uint16_t>(result | sign)};
+  return static_cast<uint16_t>(result | sign);
 }
 
 // Compute: what arithmetic is done in. load(store(x)) == x except for rounding to Half.
@@ -52,23 +58,23 @@ template <DType D>
 struct Element {
   using Storage = core::Storage<D>;
   using Compute = Storage;
-  static Compute load(Storage x) { return x; }
-  static Storage store(Compute x) { return x; }
+  DVM_ALWAYS_INLINE static Compute load(Storage x) { return x; }
+  DVM_ALWAYS_INLINE static Storage store(Compute x) { return x; }
 };
 template <>
 struct Element<DType::f16> {
-  using Storage = Half;
+  using Storage = uint16_t;  // the bits: structs do not vectorise
   using Compute = float;
-  static float load(Half x) { return half_to_float(x); }
-  static Half store(float x) { return float_to_half(x); }
+  DVM_ALWAYS_INLINE static float load(uint16_t x) { return half_to_float(x); }
+  DVM_ALWAYS_INLINE static uint16_t store(float x) { return float_to_half(x); }
 };
 // Any byte but 0 counts as true.
 template <>
 struct Element<DType::boolean> {
   using Storage = uint8_t;
   using Compute = uint8_t;
-  static uint8_t load(uint8_t x) { return x != 0; }
-  static uint8_t store(uint8_t x) { return x; }
+  DVM_ALWAYS_INLINE static uint8_t load(uint8_t x) { return x != 0; }
+  DVM_ALWAYS_INLINE static uint8_t store(uint8_t x) { return x; }
 };
 
 // An operand of a loop over i: an array, or one element that stands for all. The choice is a
@@ -80,7 +86,7 @@ class Source {
   explicit Source(const std::byte* data) : data_(reinterpret_cast<const Storage*>(data)) {
     if constexpr (kScalar) value_ = Element<D>::load(*data_);
   }
-  Compute operator[](int64_t i) const {
+  DVM_ALWAYS_INLINE Compute operator[](int64_t i) const {
     if constexpr (kScalar) {
       return value_;
     } else {
@@ -89,7 +95,7 @@ class Source {
   }
 
  private:
-  using Storage = core::Storage<D>;
+  using Storage = typename Element<D>::Storage;
   const Storage* data_;
   Compute value_{};
 };
@@ -111,7 +117,3 @@ void dispatch_bytes(int bytes, F&& f) {
 }
 
 }  // namespace dvm::cpu
-
-// Iterations of the loop that follows touch different elements: dst may equal a source exactly, but
-// never overlaps one otherwise (vm/tile_kernel.h).
-#define DVM_INDEPENDENT _Pragma("GCC ivdep")

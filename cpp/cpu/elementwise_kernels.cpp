@@ -19,7 +19,7 @@ template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
 void loop(const TileArgs& args, Apply apply) {
   const Source<D, kScalarA> a(args.src[0]);
   const Source<D, kScalarB> b(args.src[1]);
-  auto* dst = reinterpret_cast<core::Storage<Result>*>(args.dst);
+  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
   const int64_t size = args.size;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
@@ -47,7 +47,7 @@ void binary_kernel(const TileArgs& args) noexcept {
 template <typename Op, DType D, bool kScalar>
 void unary_loop(const TileArgs& args) {
   const Source<D, kScalar> a(args.src[0]);
-  auto* dst = reinterpret_cast<core::Storage<D>*>(args.dst);
+  auto* dst = reinterpret_cast<typename Element<D>::Storage*>(args.dst);
   const int64_t size = args.size;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) dst[i] = Element<D>::store(Op::apply(a[i], a[i]));

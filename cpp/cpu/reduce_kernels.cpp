@@ -2,6 +2,7 @@
 // leaves room for it: the 64 lanes of adjacent elements, the columns of N > 1, and several rows at
 // a time. Halves accumulate as float and round once; to keep that true of a sum which is split over
 // tiles, its partials are f32 and the encoder casts before the first and after the last of them.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -47,51 +48,54 @@ struct Max {
   }
 };
 
-// kVectors SIMD vectors of accumulators that go through the additions in step. A vector type of the
-// compiler, because an array of scalars would live in memory instead of registers.
+// Four SIMD vectors of accumulators that go through the additions in step. Vector types of the
+// compiler in members of their own, because arrays would live in memory instead of registers.
 template <typename A>
 struct Block {
-  static constexpr int kVectors = 4, kVectorBytes = 16;
-  static constexpr int kWidth = kVectors * kVectorBytes / static_cast<int>(sizeof(A));
+  static constexpr int kVectorBytes = 16;
+  static constexpr int kWidth = 4 * kVectorBytes / static_cast<int>(sizeof(A));
   typedef A Vector __attribute__((vector_size(kVectorBytes)));
-  Vector v[kVectors];
+  Vector a, b, c, d;
 
-  // Element i of the block is at(i).
+  // Element i of the block is at(i). By way of memory: that beats inserting into registers.
   template <typename At>
-  static Block load(At at) {
-    alignas(Vector) A values[kWidth];
+  DVM_ALWAYS_INLINE static Block load(At at) {
+    alignas(kVectorBytes) A values[kWidth];
     for (int i = 0; i < kWidth; ++i) values[i] = at(i);
-    return from(values);
+    return load_packed(values);
   }
-  static Block from(const A* values) {
-    Block block;
-    std::memcpy(&block, values, sizeof(block));
-    return block;
+  // The same of elements in memory, without alignment.
+  DVM_ALWAYS_INLINE static Block load_packed(const void* p) {
+    typedef A Packed __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+    const auto* v = static_cast<const Packed*>(p);
+    return {v[0], v[1], v[2], v[3]};
+  }
+  void store(A* out) const {
+    const Vector all[] = {a, b, c, d};
+    std::memcpy(out, all, sizeof(all));
   }
   template <typename Op>
-  static Block combine(const Block& x, const Block& y) {
-    Block result;
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) result.v[k] = Op::combine(x.v[k], y.v[k]);
-    return result;
+  DVM_ALWAYS_INLINE void combine(const Block& y) {
+    a = Op::combine(a, y.a);
+    b = Op::combine(b, y.b);
+    c = Op::combine(c, y.c);
+    d = Op::combine(d, y.d);
   }
 };
 
 template <typename Op, DType D>
 struct Reduce {
-  using Storage = core::Storage<D>;
+  using Storage = typename Element<D>::Storage;
   using A = typename Accumulator<D, Op::kWraps>::Type;
   using B = Block<A>;
 
-  static A load(Storage x) { return static_cast<A>(Element<D>::load(x)); }
+  DVM_ALWAYS_INLINE static A load(Storage x) { return static_cast<A>(Element<D>::load(x)); }
   static Storage store(A x) {
     return Element<D>::store(static_cast<typename Element<D>::Compute>(x));
   }
-  static B load_block(const Storage* p) {
-    if constexpr (std::is_same_v<A, Storage> || (sizeof(A) == sizeof(Storage) && sizeof(A) > 1)) {
-      B block;
-      std::memcpy(&block, p, sizeof(block));
-      return block;
+  DVM_ALWAYS_INLINE static B load_block(const Storage* p) {
+    if constexpr (sizeof(A) == sizeof(Storage) && D != DType::boolean) {
+      return B::load_packed(p);
     } else {
       return B::load([p](int i) { return load(p[i]); });
     }
@@ -106,9 +110,9 @@ struct Reduce {
     for (int64_t lane = 0; lane < kSumLanes; lane += B::kWidth) {
       B block = load_block(p + lane);
       for (int64_t i = lane + kSumLanes; i < whole; i += kSumLanes) {
-        block = B::template combine<Op>(block, load_block(p + i));
+        block.template combine<Op>(load_block(p + i));
       }
-      std::memcpy(lanes + lane, &block, sizeof(block));
+      block.store(lanes + lane);
     }
     for (int64_t i = whole; i < count; ++i) {
       lanes[i - whole] = combine(lanes[i - whole], load(p[i]));
@@ -130,57 +134,52 @@ struct Reduce {
     }
   }
 
-  // Up to kWidth outputs whose elements start at `starts` and are `step` apart, one after the
-  // other.
-  static void sequential_block(const Storage* const* starts, int outputs, int64_t size,
-                               int64_t step, Storage* dst) {
-    const auto at = [&](int64_t i) {
-      return B::load([&](int k) { return load(starts[k][i * step]); });
+  // The outputs of a block in sequential order, where at(i) is the block of their elements i.
+  template <typename At>
+  DVM_ALWAYS_INLINE static void sequential_block(int64_t size, At at, A* results) {
+    const auto chunk = [&at](int64_t begin, int64_t count) {
+      B total = at(begin);
+      for (int64_t i = begin + 1; i < begin + count; ++i) total.template combine<Op>(at(i));
+      return total;
     };
-    write(core::reduce_canonical<B>(size, false, at, B::template combine<Op>), outputs, dst);
-  }
-  static void write(const B& block, int outputs, Storage* dst) {
-    A values[B::kWidth];
-    std::memcpy(values, &block, sizeof(block));
-    for (int k = 0; k < outputs; ++k) dst[k] = store(values[k]);
+    const auto combine_blocks = [](B x, const B& y) {
+      x.template combine<Op>(y);
+      return x;
+    };
+    core::combine_chunks<B>(size, chunk, combine_blocks).store(results);
   }
 
   // Sequential order: outputs are independent, so that a block of them shares every step. Blocks of
-  // adjacent columns load whole vectors, all others gather.
+  // adjacent columns load whole vectors; the columns that remain, from all rows, gather.
   static void sequential(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
-    int64_t gathered = 0;  // columns at the end of each row, fewer than a block
-    if (n >= B::kWidth) {
-      gathered = n % B::kWidth;
-      for (int64_t row = 0; row < m; ++row) {
-        for (int64_t column = 0; column < n - gathered; column += B::kWidth) {
-          const Storage* start = src + row * size * n + column;
-          const auto at = [&](int64_t i) { return load_block(start + i * n); };
-          write(core::reduce_canonical<B>(size, false, at, B::template combine<Op>), B::kWidth,
-                dst + row * n + column);
-        }
-      }
-      if (gathered == 0) return;
-    } else {
-      gathered = n;
-    }
-    const Storage* starts[B::kWidth];
-    Storage results[B::kWidth];
-    Storage* targets[B::kWidth];
-    int filled = 0;
-    const auto flush = [&] {
-      for (int k = filled; k < B::kWidth; ++k) starts[k] = starts[0];
-      sequential_block(starts, filled, size, n, results);
-      for (int k = 0; k < filled; ++k) *targets[k] = results[k];
-      filled = 0;
-    };
+    A results[B::kWidth];
+    const int64_t packed = n / B::kWidth * B::kWidth;
     for (int64_t row = 0; row < m; ++row) {
-      for (int64_t column = n - gathered; column < n; ++column) {
-        starts[filled] = src + row * size * n + column;
-        targets[filled++] = dst + row * n + column;
-        if (filled == B::kWidth) flush();
+      for (int64_t column = 0; column < packed; column += B::kWidth) {
+        const Storage* start = src + row * size * n + column;
+        sequential_block(
+            size, [&](int64_t i) { return load_block(start + i * n); }, results);
+        Storage* out = dst + row * n + column;
+        for (int k = 0; k < B::kWidth; ++k) out[k] = store(results[k]);
       }
     }
-    if (filled > 0) flush();
+    const int64_t rest = n - packed;
+    for (int64_t begin = 0; begin < m * rest; begin += B::kWidth) {
+      const int64_t outputs = std::min<int64_t>(B::kWidth, m * rest - begin);
+      const Storage* starts[B::kWidth];
+      for (int64_t k = 0; k < B::kWidth; ++k) {
+        const int64_t o = begin + std::min(k, outputs - 1);
+        starts[k] = src + o / rest * size * n + packed + o % rest;
+      }
+      const auto gather = [&](int64_t i) {
+        return B::load([&](int k) { return load(starts[k][i * n]); });
+      };
+      sequential_block(size, gather, results);
+      for (int64_t k = 0; k < outputs; ++k) {
+        const int64_t o = begin + k;
+        dst[o / rest * n + packed + o % rest] = store(results[k]);
+      }
+    }
   }
 
   static void kernel(const TileArgs& args) noexcept {

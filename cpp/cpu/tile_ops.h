@@ -10,29 +10,31 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cpu/elements.h"
+
 namespace dvm::cpu::tile_ops {
 
 inline constexpr int never = 0;
 
 template <typename T>
-T magnitude(T x) {
+DVM_ALWAYS_INLINE T magnitude(T x) {
   return x < T{0} ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
 }
 
-#define DVM_TILE_OP(name, floating, integer, boolean)                             \
-  struct name {                                                                   \
-    template <typename T>                                                         \
-    static T apply([[maybe_unused]] T a, [[maybe_unused]] T b) {                  \
-      if constexpr (std::is_floating_point_v<T>) {                                \
-        return floating;                                                          \
-      } else if constexpr (sizeof(T) == 1) {                                      \
-        return static_cast<T>(boolean);                                           \
-      } else {                                                                    \
-        [[maybe_unused]] const auto ua = static_cast<std::make_unsigned_t<T>>(a); \
-        [[maybe_unused]] const auto ub = static_cast<std::make_unsigned_t<T>>(b); \
-        return static_cast<T>(integer);                                           \
-      }                                                                           \
-    }                                                                             \
+#define DVM_TILE_OP(name, floating, integer, boolean)                              \
+  struct name {                                                                    \
+    template <typename T>                                                          \
+    DVM_ALWAYS_INLINE static T apply([[maybe_unused]] T a, [[maybe_unused]] T b) { \
+      if constexpr (std::is_floating_point_v<T>) {                                 \
+        return floating;                                                           \
+      } else if constexpr (sizeof(T) == 1) {                                       \
+        return static_cast<T>(boolean);                                            \
+      } else {                                                                     \
+        [[maybe_unused]] const auto ua = static_cast<std::make_unsigned_t<T>>(a);  \
+        [[maybe_unused]] const auto ub = static_cast<std::make_unsigned_t<T>>(b);  \
+        return static_cast<T>(integer);                                            \
+      }                                                                            \
+    }                                                                              \
   };
 
 // `a != a` keeps the first of two NaNs, and `>=` the first of two zeros, as NumPy does.
