@@ -18,8 +18,12 @@ enum class Numerics : uint8_t { widened, strict };  // fp16 computed in f32, or 
 struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
-  bool verify = true;                     // run the verifiers between passes
-  bool record_text = true;                // keep what each pass produced
+#ifdef NDEBUG
+  bool verify = false;  // run the verifiers between passes
+#else
+  bool verify = true;
+#endif
+  bool record_text = true;  // keep what each pass produced
 };
 
 struct PassRecord {

@@ -38,11 +38,6 @@ Value Flow::root(Value v) const {
   return v;
 }
 
-bool Flow::is_scalar_source(Value v) const {
-  const Op op = graph_.node(v).op;
-  return core::op_class(op) == OpClass::source && op != Op::input;
-}
-
 void Flow::mark_live() {
   for (Value v : graph_.outputs) at(v).live = true;
   for (Value v = graph_.size() - 1; v >= 0; --v) {
@@ -64,6 +59,7 @@ void Flow::mark_in_memory() {
 void Flow::trace(Value v) {
   const core::Node& node = graph_.node(v);
   NodeFlow& flow = at(v);
+  flow.scalar = core::op_class(node.op) == OpClass::source && node.op != Op::input;
   switch (core::op_class(node.op)) {
     case OpClass::elementwise:
     case OpClass::reduce:
@@ -73,7 +69,7 @@ void Flow::trace(Value v) {
       flow.computed = flow.in_memory;
       break;
     case OpClass::source:
-      flow.computed = flow.in_memory && node.op != Op::input;
+      flow.computed = flow.in_memory && flow.scalar;
       break;
     default:
       break;
@@ -92,11 +88,13 @@ void Flow::look_through(Value v, Value operand) {
     insert(at(v).broadcasts, operand);
     operand = graph_.node(operand).inputs[0];
   }
-  if (!is_scalar_source(operand)) insert(at(v).sources, operand);
+  if (!at(operand).scalar) insert(at(v).sources, operand);
 }
 
 // A size first known from the result of a call is known only after it.
 void Flow::order_sizes() {
+  const auto& nodes = graph_.nodes();
+  if (std::none_of(nodes.begin(), nodes.end(), [](auto& n) { return n.op == Op::call; })) return;
   std::vector<Value> bound_by(static_cast<size_t>(graph_.dims().symbol_count()), -1);
   auto each_symbol = [&](Value v, auto&& f) {
     for (core::Dim dim : dims_of(graph_.node(v))) {

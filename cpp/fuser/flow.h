@@ -10,6 +10,7 @@ namespace dvm::fuser {
 
 struct NodeFlow {
   bool live = false;
+  bool scalar = false;                  // a constant, a Python number or a size
   bool computed = false;                // belongs to some Region
   bool in_memory = false;               // an output, or an operand of a view or call
   std::vector<core::Value> sources;     // tensors it reads, looking through inlined broadcasts
@@ -25,7 +26,7 @@ class Flow {
   const NodeFlow& operator[](core::Value v) const { return nodes_[static_cast<size_t>(v)]; }
   // The node whose memory v is: v itself unless it is a view.
   core::Value root(core::Value v) const;
-  bool is_scalar_source(core::Value v) const;
+  bool is_scalar_source(core::Value v) const { return (*this)[v].scalar; }
 
  private:
   NodeFlow& at(core::Value v) { return nodes_[static_cast<size_t>(v)]; }

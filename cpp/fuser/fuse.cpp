@@ -55,14 +55,14 @@ class Fuser {
       : graph_(graph),
         flow_(graph),
         facts_(graph.shared_dims()),
+        nominal_sizes_(nominal_sizes(graph.dims())),
         assumed_(entry_equalities(graph, flow_)),
         groups_(graph, flow_, with_assumptions(), limits) {}
 
   Fusion run() {
     join_edges();
-    join_siblings();
     // Siblings may have brought all readers of a value together.
-    join_edges();
+    if (join_siblings()) join_edges();
     for (int group : groups_.order()) emit(group);
     record_edges();
     result_.assumed = std::move(assumed_);
@@ -87,27 +87,30 @@ class Fuser {
   }
 
   // Two Regions over one space that read the same tensor read it once when they are one.
-  void join_siblings() {
+  bool join_siblings() {
     // A popular tensor has many readers, and every pair would be a question.
     constexpr size_t kNeighbours = 4;
+    bool joined = false;
     for (Value tensor = 0; tensor < graph_.size(); ++tensor) {
       const std::vector<Value>& readers = flow_[tensor].readers;
       for (size_t i = 1; i < readers.size(); ++i) {
         const size_t first = i > kNeighbours ? i - kNeighbours : 0;
-        for (size_t k = i; k-- > first;) join_sibling(tensor, readers[k], readers[i]);
+        for (size_t k = i; k-- > first;) joined |= join_sibling(tensor, readers[k], readers[i]);
       }
     }
+    return joined;
   }
 
-  void join_sibling(Value tensor, Value a, Value b) {
-    if (groups_.group_of(a) == groups_.group_of(b)) return;
-    if (graph_.type(a).rank() != graph_.type(b).rank()) return;
-    if (groups_.merge(a, b, false)) return;
+  bool join_sibling(Value tensor, Value a, Value b) {
+    if (groups_.group_of(a) == groups_.group_of(b)) return false;
+    if (graph_.type(a).rank() != graph_.type(b).rank()) return false;
+    if (groups_.merge(a, b, false)) return false;
     result_.decisions.push_back({"fuse " + name_of(a) + " with " + name_of(b), "yes",
                                  "shared-input",
                                  name_of(tensor) + " is read once, which saves " +
                                      core::to_string(bytes(tensor)) + " bytes",
                                  nominal(bytes(tensor)), graph_.node(b).loc});
+    return true;
   }
 
   core::Dim bytes(Value v) const {
@@ -118,13 +121,16 @@ class Fuser {
 
   // A number to rank decisions by where sizes are symbolic: every symbol counts as 1024, or as the
   // nearest size it may have.
-  double nominal(core::Dim dim) const {
+  static std::vector<int64_t> nominal_sizes(const core::DimContext& dims) {
     std::vector<int64_t> sizes;
-    for (int i = 0; i < graph_.dims().symbol_count(); ++i) {
-      const core::Symbol& symbol = graph_.dims().symbol_info(i);
+    for (int i = 0; i < dims.symbol_count(); ++i) {
+      const core::Symbol& symbol = dims.symbol_info(i);
       sizes.push_back(std::clamp<int64_t>(1024, symbol.lo, symbol.hi));
     }
-    return static_cast<double>(core::evaluate(dim, sizes).value_or(0));
+    return sizes;
+  }
+  double nominal(core::Dim dim) const {
+    return static_cast<double>(core::evaluate(dim, nominal_sizes_).value_or(0));
   }
 
   void emit(int group);
@@ -135,6 +141,7 @@ class Fuser {
   const core::Graph& graph_;
   const Flow flow_;
   core::Facts facts_;
+  const std::vector<int64_t> nominal_sizes_;
   std::vector<Equality> assumed_;
   Grouping groups_;
   std::map<std::pair<Value, Value>, Refusal> refusals_;

@@ -156,7 +156,13 @@ std::optional<Refusal> Grouping::check_limits(const Members& members) const {
     if (std::find(set.begin(), set.end(), item) == set.end()) set.push_back(item);
   };
   std::vector<Value> inputs, scalars, broadcasts;
-  std::vector<Shape> shapes;
+  std::vector<const Shape*> shapes;
+  auto add_shape = [&](Value v) {
+    const Shape& shape = graph_.type(v).shape;
+    if (std::none_of(shapes.begin(), shapes.end(), [&](auto* known) { return *known == shape; })) {
+      shapes.push_back(&shape);
+    }
+  };
   int outputs = 0, copies = 0;
   auto add_operands = [&](Value v) {
     bool tensors = false;
@@ -169,7 +175,7 @@ std::optional<Refusal> Grouping::check_limits(const Members& members) const {
   };
   for (Value v : members) {
     const NodeFlow& flow = flow_[v];
-    add(shapes, graph_.type(v).shape);
+    add_shape(v);
     add_operands(v);
     for (Value source : flow.sources) {
       if (!is_inside(source)) add(inputs, source);
@@ -181,10 +187,10 @@ std::optional<Refusal> Grouping::check_limits(const Members& members) const {
                                              [&](Value r) { return !is_inside(r); });
   }
   for (Value v : broadcasts) {
-    add(shapes, graph_.type(v).shape);
+    add_shape(v);
     add_operands(v);
   }
-  for (Value v : inputs) add(shapes, graph_.type(v).shape);
+  for (Value v : inputs) add_shape(v);
   const int steps = static_cast<int>(members.size() + broadcasts.size()) + copies;
   const int tensors = static_cast<int>(inputs.size()) + outputs;
   const int values = steps + static_cast<int>(inputs.size() + scalars.size());

@@ -195,32 +195,31 @@ class Execution {
     return outcome;
   }
 
-  // The workspaces of the partials between the stages of a long reduction.
+  // Memory of the partials between the stages of a long reduction.
   class Workspace {
    public:
     Workspace(BlockCache& blocks, int64_t bytes)
-        : blocks_(blocks), bytes_(bytes), data(bytes > 0 ? blocks.take(bytes) : nullptr) {}
+        : blocks_(blocks), bytes_(bytes), data_(bytes > 0 ? blocks.take(bytes) : nullptr) {}
     ~Workspace() {
-      if (data) blocks_.give(data, bytes_);
+      if (data_) blocks_.give(data_, bytes_);
     }
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
-    bool missing() const { return bytes_ > 0 && !data; }
+    std::byte* data() const { return data_; }
+    bool missing() const { return bytes_ > 0 && !data_; }
 
    private:
     BlockCache& blocks_;
     int64_t bytes_;
-
-   public:
-    std::byte* const data;
+    std::byte* data_;
   };
 
   Outcome run_stages(const vm::Compiled& compiled, int globals) {
     Workspace first(state_.blocks, compiled.workspace_bytes[0]);
     Workspace second(state_.blocks, compiled.workspace_bytes[1]);
     if (first.missing() || second.missing()) return Outcome::check_failed;
-    state_.globals[globals] = first.data;
-    state_.globals[globals + 1] = second.data;
+    state_.globals[globals] = first.data();
+    state_.globals[globals + 1] = second.data();
     for (int stage = 0; stage < compiled.stage_count; ++stage) {
       target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
     }

@@ -156,7 +156,7 @@ void check_case(const GraphCase& test_case, std::span<const int64_t> sizes, cons
 class EveryTarget : public testing::TestWithParam<std::string> {
  protected:
   Options options(Numerics numerics) const {
-    return {.target = GetParam(), .numerics = numerics, .record_text = false};
+    return {.target = GetParam(), .numerics = numerics, .verify = true, .record_text = false};
   }
   static GraphCase generate(uint64_t seed, int64_t max_elements) {
     test::GeneratorOptions generator;

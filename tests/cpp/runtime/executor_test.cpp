@@ -27,9 +27,8 @@ core::Array range(std::vector<int64_t> shape) {
 
 std::vector<float> floats(const BufferView& view) {
   const core::Array array = test::to_array(view);
-  std::vector<float> values(static_cast<size_t>(array.size()));
-  std::memcpy(values.data(), array.data.data(), array.data.size());
-  return values;
+  const auto* x = reinterpret_cast<const float*>(array.data.data());
+  return {x, x + array.size()};
 }
 
 Outcome run(const Plan& plan, FakeHost& host, std::span<const BufferView> inputs,
@@ -152,9 +151,11 @@ TEST(Executor, AllocationsAreBounded) {
     EXPECT_EQ(run_body(sizes + b1 + "[i1, i2]", {}), Outcome::check_failed);
     EXPECT_EQ(run_body(sizes + b1 + "[i2]", {}), Outcome::done);
   }
+#if !defined(__SANITIZE_ADDRESS__)  // whose allocator ends the process instead
   // More memory than there is.
   EXPECT_EQ(run_body("i0 = literal 1099511627776000\nb1 = alloc f32, [i0]", {}),
             Outcome::check_failed);
+#endif
 }
 
 constexpr const char* kPlanWithCall =
