@@ -146,17 +146,13 @@ class Binder {
   }
 
   Scalar scalar_value(const KernelScalar& scalar) const {
-    switch (scalar.kind) {
-      case KernelScalar::Kind::literal:
-        return scalar.value;
-      case KernelScalar::Kind::argument:
-        return binding_.scalars[scalar.index];
-      case KernelScalar::Kind::dim:
-        break;
+    Scalar value = scalar.value;
+    if (scalar.kind == KernelScalar::Kind::argument) {
+      value = binding_.scalars[scalar.index];
+    } else if (scalar.kind == KernelScalar::Kind::dim) {
+      value = cast_scalar(Scalar::of_int(binding_.dims[scalar.index]), DType::i64, scalar.source);
     }
-    const int64_t size = binding_.dims[scalar.index];
-    return core::is_floating(scalar.dtype) ? Scalar::of_float(static_cast<double>(size))
-                                           : Scalar::of_int(size);
+    return scalar.dtype == scalar.source ? value : cast_scalar(value, scalar.source, scalar.dtype);
   }
 
   void fill_values() {

@@ -1,11 +1,13 @@
-// Region -> Kernel, node by node. Rank-0 sources and their broadcasts become scalar operands; an
-// instruction wants at least one tensor operand, so where there is none a copy makes one.
+// Region -> Kernel, node by node. Rank-0 sources, their casts and broadcasts become scalar
+// operands; an instruction wants at least one tensor operand, so where there is none a copy makes
+// one.
 #include "vm/kernel.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "core/error.h"
+#include "core/scalar_ops.h"
 
 namespace dvm::vm {
 
@@ -137,6 +139,11 @@ class Preparer {
     return kernel_.values[static_cast<size_t>(value)].kind == KernelValue::Kind::scalar;
   }
 
+  const KernelScalar& scalar_of(int16_t value) const {
+    const KernelValue& scalar = kernel_.values[static_cast<size_t>(value)];
+    return kernel_.scalars[static_cast<size_t>(scalar.index)];
+  }
+
   int16_t add_step(KernelStep step, const core::Type& type) {
     step.dst = add_value({.dtype = type.dtype,
                           .shape = shape_index(type.shape),
@@ -161,13 +168,16 @@ class Preparer {
                           .shape = shape_index(node.type.shape),
                           .index = static_cast<int16_t>(kernel_.input_count++)});
       case Op::constant:
-        return add_scalar({.dtype = node.type.dtype, .value = node.attrs.value});
+        return add_scalar(
+            {.source = node.type.dtype, .dtype = node.type.dtype, .value = node.attrs.value});
       case Op::scalar:
         return add_scalar({.kind = KernelScalar::Kind::argument,
+                           .source = node.type.dtype,
                            .dtype = node.type.dtype,
                            .index = static_cast<int16_t>(kernel_.scalar_count++)});
       case Op::dim:
         return add_scalar({.kind = KernelScalar::Kind::dim,
+                           .source = node.type.dtype,
                            .dtype = node.type.dtype,
                            .index = dim_index(node.attrs.size)});
       default:
@@ -194,6 +204,13 @@ class Preparer {
       all_scalars = all_scalars && is_scalar(step.src[i]);
     }
     if (node.op == Op::broadcast && all_scalars) return step.src[0];
+    if (node.op == Op::cast && all_scalars) {
+      KernelScalar scalar = scalar_of(step.src[0]);
+      if (scalar.dtype == scalar.source) {  // two casts in a row round twice
+        scalar.dtype = node.type.dtype;
+        return add_scalar(scalar);
+      }
+    }
     const Node& first = graph_.node(node.inputs[0]);
     if (all_scalars) step.src[0] = as_tensor(step.src[0], first);
     if (step.insn == Insn::cast) step.aux = static_cast<uint8_t>(first.type.dtype);
@@ -210,6 +227,27 @@ class Preparer {
 };
 
 }  // namespace
+
+Scalar cast_scalar(Scalar value, DType from, DType to) {
+  return core::dispatch(from, [&]<DType From>() {
+    return core::dispatch(to, [&]<DType To>() {
+      using F = core::Storage<From>;
+      using T = core::Storage<To>;
+      F source;
+      if constexpr (core::is_floating(From)) {
+        source = core::scalar::cast<F>(value.as_float());
+      } else {
+        source = static_cast<F>(value.as_int());
+      }
+      const T result = core::scalar::cast<T>(source);
+      if constexpr (core::is_floating(To)) {
+        return Scalar::of_float(core::scalar::cast<double>(result));
+      } else {
+        return Scalar::of_int(result);
+      }
+    });
+  });
+}
 
 Kernel prepare(const core::Region& region) { return Preparer(region).run(); }
 

@@ -47,10 +47,14 @@ struct KernelStep {
 struct KernelScalar {
   enum class Kind : uint8_t { literal, argument, dim };
   Kind kind = Kind::literal;
-  DType dtype = DType::f32;
+  DType source = DType::f32;  // of the value as it comes
+  DType dtype = DType::f32;   // what it is cast to
   int16_t index = 0;  // argument: position in Binding::scalars; dim: index into Kernel::dims
   Scalar value = {};  // literal
 };
+
+// The cast of the Graph, on one element.
+Scalar cast_scalar(Scalar value, DType from, DType to);
 
 struct Kernel {
   std::string name;

@@ -1,5 +1,7 @@
 #include "vm/partials.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/sum_order.h"
 
@@ -8,6 +10,33 @@ namespace dvm::vm {
 namespace {
 
 constexpr int64_t kWorkspaceAlign = 64;
+
+// A reduction, and the value that is stored: its result, or the rounding of a sum kept in a wider
+// dtype, which is the one step that may follow a reduction.
+struct Reduction {
+  KernelStep step;
+  int16_t result;
+};
+
+// Takes the reductions out of the steps of `stage`; returns how many there are.
+int take_reductions(Stage& stage, Reduction* reductions) {
+  int count = 0, kept = 0;
+  for (int i = 0; i < stage.step_count; ++i) {
+    const KernelStep& step = stage.steps[i];
+    Reduction* const end = reductions + count;
+    Reduction* const rounded =
+        std::find_if(reductions, end, [&](const Reduction& r) { return r.result == step.src[0]; });
+    if (step.axes != 0) {
+      reductions[count++] = {step, step.dst};
+    } else if (rounded != end) {
+      rounded->result = step.dst;
+    } else {
+      stage.steps[kept++] = step;
+    }
+  }
+  stage.step_count = kept;
+  return count;
+}
 
 // Builds `next` while it takes the reductions out of `stage`.
 class Splitter {
@@ -58,9 +87,10 @@ class Splitter {
     return static_cast<DimMask>((span & before) | ((span & after) >> merged()));
   }
 
-  // In `next`: loads `partial`, reduces it like `step` and gives all outputs of step's result.
-  void reduce_in_next(const KernelStep& step, const StageAccess& partial, ReduceOrder order) {
-    const StageValue& result = stage_.values[step.dst];
+  // In `next`: loads `partial`, reduces it likewise and gives all outputs of the result.
+  void reduce_in_next(const Reduction& reduction, const StageAccess& partial, ReduceOrder order) {
+    const KernelStep& step = reduction.step;
+    const StageValue& result = stage_.values[reduction.result];
     const DimMask span = next_span(result.span);
     const int16_t source = next_.add_value({.kind = StageValue::Kind::global,
                                             .dtype = partial.dtype,
@@ -75,7 +105,7 @@ class Splitter {
     if (partial.dtype != result.dtype) value = add_cast(next_, value, result.dtype);
     for (int k = 0; k < stage_.output_count; ++k) {
       const StageOutput output = stage_.outputs[k];
-      if (output.value != step.dst) continue;
+      if (output.value != reduction.result) continue;
       StageAccess access = stage_.accesses[output.access];
       int64_t strides[kMaxRank] = {};
       for (int d = 0; d < stage_.rank; ++d) {
@@ -135,48 +165,37 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
   const int reduced = stage.reduce_begin;
   const int64_t chunks = (stage.sizes[reduced] + core::kSumChunk - 1) / core::kSumChunk;
   Splitter split(stage, next, workspace, chunks);
-  // Reductions feed nothing, so they may move behind the other steps, past the casts they need.
-  KernelStep reductions[kMaxSteps];
-  int count = 0, kept = 0;
-  for (int i = 0; i < stage.step_count; ++i) {
-    if (stage.steps[i].axes != 0) {
-      reductions[count++] = stage.steps[i];
-    } else {
-      stage.steps[kept++] = stage.steps[i];
-    }
-  }
-  stage.step_count = kept;
+  // They feed nothing, so they may move behind the other steps, past the casts they need.
+  Reduction reductions[kMaxSteps];
+  const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
-    KernelStep step = reductions[i];
-    const int16_t result = step.dst;
+    KernelStep step = reductions[i].step;
     const DType dtype = partial_dtype(step.insn, step.dtype);
     const StageAccess partial = split.allocate(dtype);
-    split.reduce_in_next(step, partial, ReduceOrder::sequential);
+    split.reduce_in_next(reductions[i], partial, ReduceOrder::sequential);
     if (dtype != step.dtype) {
+      const DimMask span = stage.values[step.dst].span;
       step.src[0] = Splitter::add_cast(stage, step.src[0], dtype);
-      step.dst = stage.add_value({.dtype = dtype, .span = stage.values[result].span});
+      step.dst = stage.add_value({.dtype = dtype, .span = span});
       step.dtype = dtype;
     }
     stage.steps[stage.step_count++] = step;
     StageAccess stored = partial;
     stored.per_tile = dim_bit(reduced);
     stored.span = static_cast<DimMask>(partial.span & ~stored.per_tile);
-    split.store_instead(result, step.dst, stored);
+    split.store_instead(reductions[i].result, step.dst, stored);
   }
   merge_dims(next);
 }
 
 void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   Splitter split(stage, next, workspace, reduced_elements(stage));
-  int kept = 0;
-  for (int i = 0; i < stage.step_count; ++i) {
-    const KernelStep step = stage.steps[i];
-    if (step.axes == 0) {
-      stage.steps[kept++] = step;
-      continue;
-    }
+  Reduction reductions[kMaxSteps];
+  const int count = take_reductions(stage, reductions);
+  for (int i = 0; i < count; ++i) {
+    const KernelStep& step = reductions[i].step;
     const StageAccess whole = split.allocate(step.dtype);
-    split.reduce_in_next(step, whole, static_cast<ReduceOrder>(step.aux));
+    split.reduce_in_next(reductions[i], whole, static_cast<ReduceOrder>(step.aux));
     // The same elements along the dims of `stage`.
     StageAccess stored = whole;
     int64_t stride = core::byte_size(step.dtype);
@@ -185,10 +204,10 @@ void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
       stored.strides[d] = stride;
       stride *= stage.sizes[d];
     }
-    split.store_instead(step.dst, step.src[0], stored);
-    stage.values[step.dst].span = 0;  // unused now; keeps no dims apart
+    split.store_instead(reductions[i].result, step.src[0], stored);
+    // Unused now, they keep no dims apart.
+    stage.values[step.dst].span = stage.values[reductions[i].result].span = 0;
   }
-  stage.step_count = kept;
   stage.reduce_begin = stage.reduce_end = 0;
   merge_dims(stage);
   merge_dims(next);

@@ -260,5 +260,29 @@ TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   }
 }
 
+// One number out of so many that partial sums of partial sums are needed: three Programs.
+TEST(Encode, SumsOfPartialSumsKeepTheCanonicalOrder) {
+  for (const char* dtype : {"f32", "f16"}) {
+    const std::string text = "%0 = input " + std::string(dtype) + "[s0, s1]\n%1 = sum(%0) " +
+                             dtype + "[1, s1] {axes = [0]}\nreturn %1";
+    const core::Region region = region_of(text);
+    const Kernel kernel = prepare(region);
+    for (int64_t columns : {1, 2}) {
+      Call call(region, kernel, {1200001, columns});
+      std::mt19937_64 random(1);
+      std::vector<core::Array> inputs = {
+          core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+      fill(inputs[0], random);
+      const auto expected = core::evaluate(region.body, inputs);
+      Arena arena;
+      Coverage coverage;
+      const TargetTraits target = tiny("cpu", 4096);
+      EXPECT_EQ(encode(kernel, call.binding(), target, arena).stage_count, 3);
+      const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+      EXPECT_EQ(results[0].data, expected[0].data) << dtype << " " << columns;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dvm::vm

@@ -40,6 +40,27 @@ TEST(Kernel, ScalarsAndTheirBroadcastsBecomeOperands) {
   EXPECT_EQ(kernel.scalar_count, 1);
 }
 
+TEST(Kernel, FoldsOneCastOfAScalar) {
+  const Kernel kernel = prepare(region_of(R"(
+    %0 = input f32[s0]
+    %1 = scalar f64[]
+    %2 = cast(%1) f32[]
+    %3 = broadcast(%2) f32[s0]
+    %4 = mul(%0, %3) f32[s0]
+    %5 = cast(%1) f16[]
+    %6 = cast(%5) f32[]
+    %7 = broadcast(%6) f32[s0]
+    %8 = mul(%4, %7) f32[s0]
+    return %8)"));
+  EXPECT_EQ(steps_of(kernel), (Lines{"mul:f32 3 <- 0 2", "copy:f16 5 <- 4", "cast:f32 6 <- 5",
+                                     "broadcast:f32 7 <- 6", "mul:f32 8 <- 3 7"}));
+  EXPECT_EQ(kernel.scalars[1].source, DType::f64);
+  EXPECT_EQ(kernel.scalars[1].dtype, DType::f32);
+  EXPECT_EQ(cast_scalar(Scalar::of_float(0.1), DType::f64, DType::f32), Scalar::of_float(0.1f));
+  EXPECT_EQ(cast_scalar(Scalar::of_float(-2.7), DType::f64, DType::i32), Scalar::of_int(-2));
+  EXPECT_EQ(cast_scalar(Scalar::of_int(7), DType::i64, DType::boolean), Scalar::of_int(1));
+}
+
 TEST(Kernel, EveryStepHasATensorOperand) {
   const Kernel kernel = prepare(region_of(R"(
     %0 = scalar f32[]
