@@ -64,6 +64,7 @@ Source to_source(const py::tuple& spec) {
   const auto kind = spec[0].cast<std::string>();
   if (kind == "argument") return {Source::Kind::argument, spec[1].cast<int32_t>(), {}, {}};
   if (kind == "cell") return {Source::Kind::cell, 0, to_ref(spec[1]), {}};
+  if (kind == "code") return {Source::Kind::code, 0, to_ref(spec[1]), {}};
   DVM_CHECK(kind == "variable", "unknown kind of source: " + kind);
   return {Source::Kind::variable, 0, to_ref(spec[1]), to_ref(spec[2])};
 }
@@ -135,6 +136,10 @@ std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const core::Error& error) {
+    if (error.code() == core::ErrorCode::internal) {
+      raise(error);
+      return nullptr;
+    }
     // A limit of dvm is no failure of the program, which has its result already: it falls back.
     auto path = std::make_unique<Path>();
     path->reason = error.what();

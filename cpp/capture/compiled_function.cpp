@@ -29,8 +29,15 @@ std::string refusal_of(const PyCodeObject* code) {
 
 CompiledFunction::CompiledFunction(PyFunctionObject* function, Lower lower)
     : function_(Ref::borrow(reinterpret_cast<PyObject*>(function))), lower_(lower) {
+  adopt_code();
+}
+
+void CompiledFunction::adopt_code() {
+  code_ = Ref::borrow(PyFunction_GET_CODE(function_.get()));
   refusal_ = refusal_of(code_of(function_));
-  parameters_ = parameter_count(function);
+  parameters_ = parameter_count(reinterpret_cast<PyFunctionObject*>(function_.get()));
+  retired_.push_back(std::exchange(tree_, {}));
+  path_count_ = 0;
 }
 
 bool CompiledFunction::bind(PyObject* const* args, Py_ssize_t count, PyObject* keywords,
@@ -77,6 +84,7 @@ CompiledFunction::Leaf* CompiledFunction::find(PyObject* const* bound, std::stri
 PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t nargsf,
                                  PyObject* keywords) {
   ++stats_.calls;
+  if (PyFunction_GET_CODE(function_.get()) != code_.get()) adopt_code();
   PyObject* storage[kMaxParameters];
   PyObject* const* bound = args;
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
@@ -178,10 +186,13 @@ std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, P
 
 int CompiledFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.get());
+  Py_VISIT(code_.get());
   int status = 0;
-  tree_.visit([&](const Leaf& leaf) {
+  const auto visit_leaf = [&](const Leaf& leaf) {
     if (status == 0) status = leaf.path->traverse(visit, arg);
-  });
+  };
+  tree_.visit(visit_leaf);
+  for (const GuardTree<Leaf>& tree : retired_) tree.visit(visit_leaf);
   return status;
 }
 

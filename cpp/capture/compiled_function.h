@@ -54,6 +54,8 @@ class CompiledFunction {
   int traverse(visitproc visit, void* arg) const;
 
  private:
+  // Reads what depends on the function's code; paths of other code are retired.
+  void adopt_code();
   Leaf* find(PyObject* const* bound, std::string* failed = nullptr);
   PyObject* capture(PyObject* self, PyObject* const* bound);
   // Positional, keyword and default arguments into parameter order; false: the original must sort
@@ -61,10 +63,12 @@ class CompiledFunction {
   bool bind(PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject** bound) const;
 
   Ref function_;
+  Ref code_;  // the function's code when its paths were made
   Lower lower_;
   std::string refusal_;
   int parameters_ = 0;
   GuardTree<Leaf> tree_;
+  std::vector<GuardTree<Leaf>> retired_;  // kept: a replay further up the stack may be using them
   int path_count_ = 0;
   Stats stats_;
 };

@@ -14,6 +14,7 @@ uint64_t version_of(PyObject* dict) {
 const char* name_of(const Source& source) {
   if (source.kind == Source::Kind::argument) return "an argument";
   if (source.kind == Source::Kind::cell) return "a closure variable";
+  if (source.kind == Source::Kind::code) return "the code of a called function";
   const char* name = PyUnicode_AsUTF8(source.name.get());
   if (name == nullptr) PyErr_Clear();
   return name ? name : "a global";
@@ -84,6 +85,8 @@ PyObject* Source::fetch(PyObject* const* arguments) const {
       return PyDict_GetItemWithError(scope.get(), name.get());
     case Kind::cell:
       return PyCell_GET(scope.get());
+    case Kind::code:
+      return PyFunction_GET_CODE(scope.get());
   }
   return nullptr;
 }
@@ -113,8 +116,10 @@ int Path::traverse(visitproc visit, void* arg) const {
 
 GuardSet::GuardSet(const Path& path) {
   for (const IdentityGuard& guard : path.identity_guards) {
-    if (guard.source.kind == Source::Kind::cell) has_cells_ = true;
-    if (guard.source.kind != Source::Kind::variable) continue;
+    if (guard.source.kind != Source::Kind::variable) {
+      unversioned_ = true;
+      continue;
+    }
     bool known = false;
     for (const Version& version : versions_) known |= version.dict == guard.source.scope.get();
     if (!known) versions_.push_back({guard.source.scope.get(), 0});
@@ -130,7 +135,7 @@ bool GuardSet::check_names(const Path& path, std::string* failed) const {
 }
 
 bool GuardSet::check(const Path& path, PyObject* const* arguments, std::string* failed) {
-  bool unchanged = !has_cells_;
+  bool unchanged = !unversioned_;
   for (const Version& version : versions_) unchanged &= version.tag == version_of(version.dict);
   if (!unchanged) {
     if (!check_names(path, failed)) return false;

@@ -14,10 +14,10 @@ namespace dvm::capture {
 
 // Where a later call finds an object the recording saw.
 struct Source {
-  enum class Kind : uint8_t { argument, variable, cell };
+  enum class Kind : uint8_t { argument, variable, cell, code };
   Kind kind = Kind::argument;
   int32_t index = 0;  // argument: position
-  Ref scope;          // variable: its dict; cell: the cell
+  Ref scope;          // variable: its dict; cell: the cell; code: the function
   Ref name;           // variable: its key
 
   PyObject* fetch(PyObject* const* arguments) const;  // borrowed; null: gone
@@ -94,7 +94,7 @@ class GuardSet {
     uint64_t tag;
   };
   std::vector<Version> versions_;
-  bool has_cells_ = false;
+  bool unversioned_ = false;  // a guard on a cell or on code, which have no version tag
 };
 
 // What a replay came to, besides its value.

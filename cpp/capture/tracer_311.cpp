@@ -55,7 +55,7 @@ class Tracer {
         if (recording_.aborted()) dvm_frame_trace(frame, 0, previous_ != nullptr);
         return;
       case PyTrace_EXCEPTION:
-        if (is_top(frame)) recording_.abort("an exception was raised", {});
+        if (is_top(frame)) recording_.abort("an exception was raised", location(frame));
         return;
       case PyTrace_RETURN:
         if (is_top(frame)) on_return(argument);
@@ -63,6 +63,13 @@ class Tracer {
       default:
         return;
     }
+  }
+
+  static core::Loc location(PyFrameObject* frame) {
+    Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
+    if (file == nullptr) PyErr_Clear();
+    return core::make_loc(file ? file : "?", PyFrame_GetLineNumber(frame));
   }
 
   bool is_top(PyFrameObject* frame) const {

@@ -99,6 +99,29 @@ def test_a_closure_variable_is_seen() -> None:
     check(f, X)
 
 
+def _tripled(x: Any) -> Any:
+    return x * 3
+
+
+def _inner(x: Any) -> Any:
+    return x + 1
+
+
+def _outer(x: Any) -> Any:
+    return _inner(x) * 2
+
+
+def test_replaced_code_of_the_function_or_of_one_it_calls_is_seen() -> None:
+    x = np.arange(4, dtype=np.float32)
+    compiled = dvm.compile(_outer)
+    for expected in ((x + 1) * 2, x * 6, x * 3):
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(x), expected)
+        replaced = _inner if _inner.__code__ is not _tripled.__code__ else _outer
+        replaced.__code__ = _tripled.__code__
+    assert compiled.stats.captures == 3
+
+
 def test_defaults_keywords_and_keyword_only_parameters() -> None:
     @dvm.compile
     def f(x: Array, y: Any = 2.0, *, z: Any = 1.0) -> Array:

@@ -135,7 +135,10 @@ class Lowering(Functions):
     # ---- events
 
     def followed(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
-        self.value(operands[0])  # the identity of the function is guarded, its body is recorded
+        # The body is recorded; the function, and that its code stays this code, are guarded.
+        self.value(operands[0])
+        function = self.object_of(operands[0])
+        self.guard_identity(("code", function), function.__code__)
 
     def branch(self, name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
         value = self.value(operands[0])

@@ -7,7 +7,8 @@ from typing import Any
 
 from dvm import _dvm
 
-# ("argument", position) | ("variable", dict, name) | ("cell", cell): where a call finds an object.
+# Where a call finds an object:
+# ("argument", position) | ("variable", dict, name) | ("cell", cell) | ("code", function)
 Source = tuple[Any, ...]
 Location = tuple[str, int]
 NOWHERE: Location = ("", 0)
