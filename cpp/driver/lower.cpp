@@ -140,9 +140,32 @@ class Lowering {
     sizes_.check_at_least(reduced, core::min(results, one), node.loc);
   }
 
+  // The result of the Graph that is nothing but another shape of `v`, or -1.
+  Value reshaped_result(Value v) const {
+    const auto is = [&](Value output) {
+      const core::Node& node = graph_.node(output);
+      return node.op == Op::reshape && node.inputs[0] == v;
+    };
+    const auto& outputs = graph_.outputs;
+    const auto found = std::find_if(outputs.begin(), outputs.end(), is);
+    const bool is_output = std::find(outputs.begin(), outputs.end(), v) != outputs.end();
+    return found == outputs.end() || is_output ? -1 : *found;
+  }
+
   void allocate(Value v) {
     const core::Node& node = graph_.node(v);
     const Registers sizes = sizes_.values(node.type.shape, node.loc);
+    if (const Value result = reshaped_result(v); result >= 0) {
+      // What the program returns owns its memory, so that is allocated and the Region writes it
+      // through the view (a sum over an axis, say, whose size 1 the program dropped).
+      const core::Type& type = graph_.type(result);
+      at(result).buffer =
+          builder_.emit(PlanOp::host_alloc, {type.dtype, sizes_.values(type.shape, node.loc)},
+                        "%" + std::to_string(result));
+      at(v).buffer =
+          builder_.emit(PlanOp::reshape, {at(result).buffer, sizes}, "%" + std::to_string(v));
+      return;
+    }
     const PlanOp op = at(v).to_host ? PlanOp::host_alloc : PlanOp::alloc;
     at(v).buffer = builder_.emit(op, {node.type.dtype, sizes}, "%" + std::to_string(v));
     at(v).owned = true;
@@ -158,6 +181,7 @@ class Lowering {
             builder_.emit(PlanOp::transpose, {operand(0), Registers(node.attrs.axes)}, note);
         return;
       case Op::reshape:
+        if (at(v).buffer >= 0) return;  // a result that its Region has written already
         at(v).buffer = builder_.emit(PlanOp::reshape,
                                      {operand(0), sizes_.values(node.type.shape, node.loc)}, note);
         return;

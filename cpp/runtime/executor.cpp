@@ -145,8 +145,7 @@ class Execution {
     if (instruction.op == PlanOp::reshape) {
       to.rank = p[1];
       for (int32_t d = 0; d < to.rank; ++d) to.shape[d] = size(p[2 + d]);
-      int64_t bytes = 0;
-      return outcome_of(make_dense(to, bytes) && is_dense(from, bytes));
+      return outcome_of(lay_over(from, to));
     }
     const int32_t rank = from.rank;
     const int32_t *starts = p + 2, *steps = starts + rank + 1, *sizes = steps + rank + 1;

@@ -4,7 +4,8 @@
 //   shape of the list   packed operands, one note per instruction, a single ret at the end
 //   registers           defined once, in order, before use; numbers within their tables
 //   buffers             ranks agree; read after they are written, written once, by the Region they
-//                       were allocated for; not used once freed, nor are their views
+//                       were allocated for, under their own shape or a reshape of all of it;
+//                       not used once freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
 //   lifetime            temporaries neither leave the Plan nor reach the host
 #include <algorithm>
@@ -25,7 +26,8 @@ struct Buffer {
   bool written = true;  // holds values
   bool freed = false;   // roots only
   int32_t root = -1;    // the buffer whose memory it is; itself unless a view
-  bool viewed = false;  // roots only: some view shares its memory
+  bool whole = true;    // new memory, or a reshape of all of it: a Region may write it
+  bool viewed = false;  // roots only: some other view shares its memory
 };
 
 class PlanVerifier {
@@ -233,11 +235,11 @@ class PlanVerifier {
       }
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
-      Buffer& output = buffers_[static_cast<size_t>(outputs[k])];
+      Buffer& memory = root(outputs[k]);
       require_type(outputs[k], region.body.type(region.body.outputs[k]));
-      require(!output.written && output.origin != Buffer::Origin::view && !output.viewed,
+      require(!memory.written && !memory.viewed && buffer(outputs[k]).whole,
               "a Region writes a buffer that is not new");
-      output.written = true;
+      memory.written = true;
     }
   }
 
@@ -269,11 +271,13 @@ class PlanVerifier {
               .owned = true,
               .written = false});
     } else {
-      root(word(0)).viewed = true;
+      const bool whole = instruction.op == PlanOp::reshape && buffer(word(0)).whole;
+      if (!whole) root(word(0)).viewed = true;
       define({.dtype = buffer(word(0)).dtype,
               .rank = static_cast<int>(count(1)),
               .origin = Origin::view,
-              .root = buffer(word(0)).root});
+              .root = buffer(word(0)).root,
+              .whole = whole});
     }
   }
 

@@ -76,14 +76,28 @@ inline bool make_dense(BufferView& view, int64_t& bytes) {
   return stride <= core::kDimMax;
 }
 
-// Whether `view` is `bytes` of memory in C order, so that any shape of that size may be laid on it.
-inline bool is_dense(const BufferView& view, int64_t bytes) {
-  BufferView dense = view;
-  int64_t size = 0;
-  if (!make_dense(dense, size) || size != bytes) return false;
+// Lays to.shape over the elements of `from`, both in C order, where strides allow it without a
+// copy: wherever axes of one side together cover axes of the other, those of `from` must be
+// contiguous among themselves. Sets to.strides.
+inline bool lay_over(const BufferView& from, BufferView& to) {
+  BufferView dense = from;
+  int64_t bytes = 0, needed = 0;
+  if (!make_dense(to, needed) || !make_dense(dense, bytes) || bytes != needed) return false;
   if (bytes == 0) return true;
-  for (int32_t d = 0; d < view.rank; ++d) {
-    if (view.shape[d] != 1 && view.strides[d] != dense.strides[d]) return false;
+  int32_t f = from.rank - 1, t = to.rank - 1;
+  while (f >= 0) {
+    int64_t from_run = from.shape[f], to_run = 1;
+    const int64_t stride = from.strides[f--];
+    if (from_run == 1) continue;  // its stride means nothing
+    while (from_run != to_run) {
+      if (to_run < from_run) {
+        to.strides[t] = stride * to_run;
+        to_run *= to.shape[t--];
+        continue;
+      }
+      if (from.shape[f] != 1 && from.strides[f] != stride * from_run) return false;
+      from_run *= from.shape[f--];
+    }
   }
   return true;
 }

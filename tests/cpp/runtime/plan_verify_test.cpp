@@ -96,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
              "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
              "writes a buffer that is not new"},
+        Case{"b1 = alloc f32, [i0, i0]\nb2 = reshape b1, [i0, i0]\n"
+             "run r0, [b0], [b2], [i0, i0], [s0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "writes a buffer that is not new"},
         Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
              "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
              "writes a buffer that is not new"},
