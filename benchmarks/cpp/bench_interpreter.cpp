@@ -76,7 +76,7 @@ BENCHMARK(tiles)->ArgName("count")->Arg(1)->Arg(2)->Arg(102);
 
 // ns per element with everything in L1.
 void element(benchmark::State& state, Insn insn, DType dtype) {
-  constexpr uint32_t kElements = 1024;
+  constexpr int64_t kElements = 1024;
   Built built;
   build_chain(built, insn, dtype, kElements, 1, 1);
   // Ones in every dtype's eyes: small positive numbers.
@@ -84,11 +84,12 @@ void element(benchmark::State& state, Insn insn, DType dtype) {
   core::dispatch(dtype, [&]<DType D>() {
     using T = core::Storage<D>;
     auto* data = reinterpret_cast<T*>(in.data());
-    for (uint32_t i = 0; i < kElements; ++i) {
+    for (int64_t i = 0; i < kElements; ++i) {
       if constexpr (D == DType::f16) {
         data[i] = core::to_half(0.5F + static_cast<float>(i) * 1e-3F);
       } else {
-        data[i] = static_cast<T>(D == DType::boolean ? i & 1 : 0.5 + i * 1e-3);
+        data[i] = static_cast<T>(D == DType::boolean ? static_cast<double>(i & 1)
+                                                     : 0.5 + static_cast<double>(i) * 1e-3);
       }
     }
   });
@@ -101,7 +102,7 @@ void element(benchmark::State& state, Insn insn, DType dtype) {
 // Every pair of numeric dtypes.
 void cast(benchmark::State& state) {
   const auto from = static_cast<DType>(state.range(0)), to = static_cast<DType>(state.range(1));
-  constexpr uint32_t kElements = 1024;
+  constexpr int64_t kElements = 1024;
   Built built;
   const vm::TargetTraits& cpu = *vm::find_target("cpu");
   vm::ProgramBuilder builder(cpu, built.words, {});
@@ -149,7 +150,7 @@ BENCHMARK(sum)
     ->Args({128, 32, 1, 4})
     ->Args({1, 4096, 1, 4});
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Insn insn : {Insn::copy, Insn::add, Insn::mul, Insn::div, Insn::maximum, Insn::neg,
                           Insn::sqrt, Insn::exp, Insn::log, Insn::tanh}) {
     for (int d = 0; d < core::kDTypeCount; ++d) {

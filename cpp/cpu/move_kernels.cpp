@@ -30,7 +30,7 @@ template <typename Word>
 void broadcast_kernel(const TileArgs& args) noexcept {
   auto* dst = reinterpret_cast<Word*>(args.dst);
   const auto* src = reinterpret_cast<const Word*>(args.src[0]);
-  const auto [m, size, n] = std::tuple(args.m, args.size, args.n);
+  const int64_t m = args.m, size = args.size, n = args.n;
   if (args.scalar_mask) {
     std::fill_n(dst, m * size * n, *src);
     return;
@@ -69,7 +69,7 @@ void for_each_row(const ViewDim* dims, int rank, int64_t dense_step, Row row) {
 
 template <typename Word>
 void view_load_kernel(const TileArgs& args) noexcept {
-  const auto [extent, stride] = args.dims[args.aux - 1];
+  const int64_t extent = args.dims[args.aux - 1].extent, stride = args.dims[args.aux - 1].stride;
   const auto row_bytes = extent * static_cast<int64_t>(sizeof(Word));
   for_each_row(args.dims, args.aux, row_bytes, [&](int64_t dense, int64_t strided) {
     auto* dst = reinterpret_cast<Word*>(args.dst + dense);
@@ -88,7 +88,7 @@ void view_load_kernel(const TileArgs& args) noexcept {
 
 template <typename Word>
 void view_store_kernel(const TileArgs& args) noexcept {
-  const auto [extent, stride] = args.dims[args.aux - 1];
+  const int64_t extent = args.dims[args.aux - 1].extent, stride = args.dims[args.aux - 1].stride;
   const auto row_bytes = extent * static_cast<int64_t>(sizeof(Word));
   for_each_row(args.dims, args.aux, row_bytes, [&](int64_t dense, int64_t strided) {
     const auto* src = reinterpret_cast<const Word*>(args.src[0] + dense);

@@ -44,7 +44,7 @@ struct Max {
   static constexpr bool kWraps = false;
   template <typename T>
   static T combine(T x, T y) {
-    return (x >= y) | (x != x) ? x : y;
+    return ((x >= y) | (x != x)) ? x : y;
   }
 };
 

@@ -1,7 +1,7 @@
 // The cpu's body of every elementwise instruction: one line per row of core/elementwise.def.
 //   floating   over float and double; halves arrive as float and are rounded afterwards
 //   integer    over a, b (signed) or ua, ub (unsigned, where overflow wraps)
-//   boolean    over bytes that are 0 or 1; `never` where the row allows no bool
+//   boolean    over bytes that are 0 or 1; `kNever` where the row allows no bool
 // The expressions are what a compiler can vectorise: selects, not calls, wherever possible. Their
 // meaning is that of core/scalar_ops.h, against which the tests compare them.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace dvm::cpu::tile_ops {
 
-inline constexpr int never = 0;
+inline constexpr int kNever = 0;
 
 template <typename T>
 DVM_ALWAYS_INLINE T magnitude(T x) {
@@ -39,17 +39,17 @@ DVM_ALWAYS_INLINE T magnitude(T x) {
 
 // `a != a` keeps the first of two NaNs, and `>=` the first of two zeros, as NumPy does.
 DVM_TILE_OP(add, a + b, ua + ub, a | b)
-DVM_TILE_OP(sub, a - b, ua - ub, never)
+DVM_TILE_OP(sub, a - b, ua - ub, kNever)
 DVM_TILE_OP(mul, a* b, ua* ub, a& b)
-DVM_TILE_OP(div, a / b, never, never)
+DVM_TILE_OP(div, a / b, kNever, kNever)
 DVM_TILE_OP(maximum, (a >= b || a != a) ? a : b, a > b ? a : b, a | b)
 DVM_TILE_OP(minimum, (a <= b || a != a) ? a : b, a < b ? a : b, a& b)
-DVM_TILE_OP(neg, -a, 0 - ua, never)
+DVM_TILE_OP(neg, -a, 0 - ua, kNever)
 DVM_TILE_OP(abs, std::fabs(a), magnitude(a), a)
-DVM_TILE_OP(sqrt, std::sqrt(a), never, never)
-DVM_TILE_OP(exp, std::exp(a), never, never)
-DVM_TILE_OP(log, std::log(a), never, never)
-DVM_TILE_OP(tanh, std::tanh(a), never, never)
+DVM_TILE_OP(sqrt, std::sqrt(a), kNever, kNever)
+DVM_TILE_OP(exp, std::exp(a), kNever, kNever)
+DVM_TILE_OP(log, std::log(a), kNever, kNever)
+DVM_TILE_OP(tanh, std::tanh(a), kNever, kNever)
 
 #undef DVM_TILE_OP
 

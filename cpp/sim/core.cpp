@@ -131,7 +131,7 @@ void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& 
   Wide low = offset, high = Wide{offset} + element;
   bool aligned = offset % element == 0;
   if (args.dims == nullptr) {
-    high = Wide{offset} + operand_elements(insn, operand, tile.tail) * element;
+    high = offset + Wide{operand_elements(insn, operand, tile.tail)} * element;
   } else {
     for (int d = 0; d < insn.aux; ++d) {
       const auto [extent, stride] = args.dims[d];

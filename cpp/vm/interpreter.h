@@ -71,6 +71,7 @@ class TileCursor {
   }
 
   bool is_tail() const { return rank_ != 0 && coord_[rank_ - 1] == grid_[rank_ - 1] - 1; }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the integer was made from a pointer, see above
   std::byte* address(int stream) const { return reinterpret_cast<std::byte*>(addresses_[stream]); }
 
   // To the next tile in row-major order: the innermost dimensions that are at their end start over.

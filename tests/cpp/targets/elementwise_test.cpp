@@ -29,7 +29,8 @@ W oracle(Insn insn, W a, W b) {
     case Insn::mul:
       if constexpr (!kFloat) {
         // The product of two 64-bit integers needs 128 bits, and only its low half matters.
-        return static_cast<W>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+        const uint64_t low = static_cast<uint64_t>(a) * static_cast<uint64_t>(b);
+        return W{low};
       }
       return a * b;
     case Insn::maximum:
@@ -80,13 +81,6 @@ bool close(Insn insn, T got, T expected) {
     const double tiny = std::is_same_v<T, Half> ? 0x1p-24 : double{L::denorm_min()};
     return std::fabs(g - e) <= 2 * ulp * std::fabs(e) + tiny;
   }
-}
-
-template <typename T>
-uint64_t bits_of(T x) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &x, sizeof(x));
-  return bits;
 }
 
 // Runs a case with `count` elements per source, of which those in `mask` are literals, on all
@@ -152,7 +146,8 @@ template <DType D>
 void test_elementwise(Insn insn, int arity) {
   using T = Storage<D>;
   for (const int64_t count : kCounts) {
-    const auto [a, b] = all_pairs<T>(count);
+    const auto pairs = all_pairs<T>(count);
+    const std::vector<T>&a = pairs.first, &b = pairs.second;
     std::vector<std::vector<std::byte>> sources{to_bytes(a)};
     std::vector<uint64_t> literals{bits_of(a.back())};
     if (arity == 2) {
@@ -209,7 +204,8 @@ TEST(Elementwise, CmpOrdersEveryDType) {
       using T = Storage<D>;
       for (int c = 0; c < vm::kCompareCount; ++c) {
         for (const int64_t count : kCounts) {
-          const auto [a, b] = all_pairs<T>(count);
+          const auto pairs = all_pairs<T>(count);
+          const std::vector<T>&a = pairs.first, &b = pairs.second;
           for (int mask = 0; mask < 4; ++mask) {
             const auto check = [&](const std::vector<uint8_t>& result) {
               for (size_t i = 0; i < result.size(); ++i) {
@@ -232,7 +228,8 @@ TEST(Elementwise, SelectAndCopyMoveBitsUntouched) {
     core::dispatch(static_cast<DType>(d), [&]<DType D>() {
       using T = Storage<D>;
       for (const int64_t count : kCounts) {
-        const auto [a, b] = all_pairs<T>(count);
+        const auto pairs = all_pairs<T>(count);
+        const std::vector<T>&a = pairs.first, &b = pairs.second;
         std::vector<uint8_t> c;
         for (int64_t i = 0; i < count; ++i) c.push_back(i % 3 == 0 || i % 7 == 1);
         for (int mask = 0; mask < 8; ++mask) {

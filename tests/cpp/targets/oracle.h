@@ -69,11 +69,18 @@ bool is_nan(T x) {
   }
 }
 
+template <typename T>
+uint64_t bits_of(T x) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof(x));
+  return bits;
+}
+
 // Equal bits, except that one NaN is as good as another: NumPy promises no payload either.
 template <typename T>
 bool same(T x, T y) {
   if (is_nan(x) || is_nan(y)) return is_nan(x) && is_nan(y);
-  return std::memcmp(&x, &y, sizeof(T)) == 0;
+  return bits_of(x) == bits_of(y);
 }
 
 // Every value an implementation could trip over, then random ones.

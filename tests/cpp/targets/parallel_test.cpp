@@ -36,6 +36,7 @@ TEST(Parallel, AnyThreadCountGivesTheSameBits) {
     EXPECT_EQ(run_tanh(*cpu, input), expected) << threads << " threads";
   }
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int t = 0; t < 3; ++t) {
     callers.emplace_back([&] { EXPECT_EQ(run_tanh(*cpu, input), expected); });
   }

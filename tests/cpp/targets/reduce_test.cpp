@@ -160,7 +160,7 @@ void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
   test.fixed.n = s.n;
   test.grid = {2};
   const auto bytes = static_cast<int64_t>(sizeof(T));
-  test.sources = {{.strides = {s.m * s.n * bytes}}};
+  test.sources = {{.strides = {int64_t{s.m} * s.n * bytes}}};
   test.dst_strides = {int64_t{s.m} * s.size * s.n * bytes};
   test.streams = target.traits().streams;
   const size_t outputs = size_t{2} * s.m * s.size * s.n;
@@ -176,7 +176,7 @@ void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
   for (size_t i = 0; i < outputs; ++i) {
     const size_t row = i / (size_t{s.size} * s.n), column = i % s.n;
     const T expected = literal ? values[0] : values[row * s.n + column];
-    ASSERT_EQ(std::memcmp(&result[i], &expected, sizeof(T)), 0) << "element " << i;
+    ASSERT_EQ(bits_of(result[i]), bits_of(expected)) << "element " << i;
   }
 }
 

@@ -79,6 +79,7 @@ TEST(ThreadTeam, CallersAndNestedJobsDoNotWaitForEachOther) {
   ThreadTeam team(2);
   Counters counters(100);
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int t = 0; t < 4; ++t) {
     callers.emplace_back([&] {
       for (int i = 0; i < 500; ++i) team.run(100, 3, Counters::work, &counters);
