@@ -147,7 +147,7 @@ uint64_t scalar_pool_bits(DType dtype, Scalar value) {
     using T = core::Storage<D>;
     T element;
     if constexpr (std::is_same_v<T, core::Half>) {
-      element = core::to_half(static_cast<float>(value.as_float()));
+      element = core::half_from_double(value.as_float());
     } else if constexpr (core::is_floating(D)) {
       element = static_cast<T>(value.as_float());
     } else {
