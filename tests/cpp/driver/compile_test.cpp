@@ -137,6 +137,23 @@ TEST(Lower, UnknownSizesAreRefused) {
       core::ErrorCode::graph_invalid);
 }
 
+// What proofs took for granted is checked before anything rests on it.
+TEST(Lower, AssumedEqualitiesAreCheckedFirst) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0, 4]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0, 4]\n"
+      "%3 = reshape(%2) f32[s1]\n%4 = add(%3, %1) f32[s1]\nreturn %4");
+  EXPECT_LT(plan.find("# 4*s0 == s1"), plan.find(" = alloc ")) << plan;
+}
+
+// The size of a result, as of a boolean index, is a symbol like any other once the call is made.
+TEST(Lower, SizesOfResultsAreBoundAfterTheCall) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0]\n%1 = call(%0) f32[u0] {callee = \"f\"}\n%2 = exp(%1) f32[u0]\n"
+      "return %2");
+  EXPECT_LT(plan.find(" = call "), plan.find("# u0")) << plan;
+  EXPECT_LT(plan.find("# u0"), plan.find(" = host_alloc ")) << plan;
+}
+
 // Temporaries die after their last use, and what the host sees is the host's.
 TEST(Lower, MemoryLivesAsLongAsItIsUsed) {
   const std::string plan = plan_of(

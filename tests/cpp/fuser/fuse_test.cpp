@@ -97,6 +97,18 @@ TEST(Fuse, ReadersStayOnTheirSideOfACall) {
             std::vector<core::Value>{1});
 }
 
+// The first node of the Region could run before the call, but the size of another is its result's.
+TEST(Fuse, SizesOfResultsAreKnownAfterTheCall) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n"
+      "%3 = call(%1) f32[u0] {callee = \"f\"}\n%4 = dim f32[] {size = u0}\n"
+      "%5 = broadcast(%4) f32[s0]\n%6 = mul(%2, %5) f32[s0]\nreturn %6");
+  EXPECT_EQ(rule_of(fusion, "fuse %2 -> %6"), "yes same-space");
+  ASSERT_EQ(fusion.order.size(), 2u);
+  EXPECT_EQ(fusion.order[0].node, 3);
+  EXPECT_EQ(fusion.order[1].region, 0);
+}
+
 TEST(Fuse, DenseReshapesCopyWhatATransposeScattered) {
   const core::Graph graph = pass_dense_reshapes(core::parse_graph(
       "graph v1 {\n%0 = input f32[s0, s1]\n%1 = transpose(%0) f32[s1, s0] {axes = [1, 0]}\n"
