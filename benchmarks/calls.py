@@ -78,6 +78,7 @@ def unseen_shapes(count: int) -> dict[str, Any]:
     shapes = random.Random(0).sample(range(1, 200_000), count)
     compiled = dvm.compile(ten_ops)
     split: dict[str, list[float]] = {"bind": [], "tile": [], "encode": []}
+    plan: list[float] = []
     compiled(np.ones(7, np.float32), np.ones(7, np.float32))
     for n in shapes:
         x, y = np.ones(n, np.float32), np.full(n, 2, np.float32)
@@ -85,11 +86,13 @@ def unseen_shapes(count: int) -> dict[str, Any]:
         compiled(x, y)
         for phase, values in split.items():
             values.append(times[phase] / times["regions"])
+        plan.append(times["plan"])
     medians = {phase: statistics.median(values) for phase, values in split.items()}
     totals = [sum(phases) for phases in zip(*split.values(), strict=True)]
     stats = compiled.stats
     return medians | {
         "total": statistics.median(totals),
+        "plan": statistics.median(plan),
         "captures": stats.captures,
         "recaptures": stats.recaptures,
         "drops": stats.drops,
@@ -134,7 +137,8 @@ def main() -> None:
     print(
         f"1000 unseen shapes: captures {row['captures']}, recaptures {row['recaptures']}, "
         f"drops {row['drops']}; per region bind {row['bind']:.0f} + tile {row['tile']:.0f} + "
-        f"encode {row['encode']:.0f} ns, median total {row['total']:.0f} ns"
+        f"encode {row['encode']:.0f} ns, median total {row['total']:.0f} ns; "
+        f"sizes, checks and outputs {row['plan']:.0f} ns"
     )
     print(f"memory: {report['bytes per call']:.3f} bytes per call over {options.calls} calls")
     if options.json:

@@ -213,6 +213,7 @@ py::object timed_call(py::handle object, const py::args& args) {
     return py::none();
   }
   py::dict split;
+  split["plan"] = times.plan;
   split["bind"] = times.bind;
   split["tile"] = times.tile;
   split["encode"] = times.encode;

@@ -186,6 +186,7 @@ class Execution {
     const int64_t begin = times_ ? now() : 0;
     const Outcome outcome = run_stages(compiled, global);
     if (times_) {
+      times_->bind += phases.bind;
       times_->tile += phases.tile;
       times_->encode += phases.emit;
       times_->run += now() - begin;
@@ -255,12 +256,11 @@ Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
             "the arguments differ from the Plan's in number");
   DVM_CHECK(static_cast<int>(results.size()) == plan.result_count(),
             "the results differ from the Plan's in number");
-  // What is none of the other phases is binding: of sizes here, of strides in the encoder.
   CallTimes* times = context.times;
-  const int64_t begin = times ? now() - times->tile - times->encode - times->run : 0;
+  const int64_t begin = times ? now() - times->regions_total() : 0;
   Execution execution(plan, target, host, scalars, context);
   const Outcome outcome = execution.run(inputs, results);
-  if (times) times->bind += now() - times->tile - times->encode - times->run - begin;
+  if (times) times->plan += now() - times->regions_total() - begin;
   return outcome;
 }
 

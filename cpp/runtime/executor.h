@@ -17,9 +17,11 @@ enum class Outcome : uint8_t {
   host_error,    // a host call failed; its error is pending in the host
 };
 
-// Nanoseconds of one call, accumulated when timing is on (dvm.explain, benchmarks).
+// Nanoseconds of one call, accumulated when timing is on (dvm.explain, benchmarks). `plan` is what
+// is none of the other phases: sizes, checks, outputs, the bookkeeping of buffers.
 struct CallTimes {
-  int64_t bind = 0, tile = 0, encode = 0, run = 0, regions = 0;
+  int64_t plan = 0, bind = 0, tile = 0, encode = 0, run = 0, regions = 0;
+  int64_t regions_total() const { return bind + tile + encode + run; }
 };
 
 // Registers, temporaries and the Program arena of one call in flight. Contexts are pooled per

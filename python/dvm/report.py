@@ -14,6 +14,9 @@ from typing import Any
 from dvm import _dvm, inspection
 from dvm.hints import hint_for
 
+#: What the time of a replay goes to: sizes, checks and outputs, then the Regions' phases.
+PHASES = ("plan", "bind", "tile", "encode", "run")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -23,7 +26,7 @@ class Report:
     path: index into `paths` of the path taken; -1 if none was.
     missed: why the call matched none of the paths there were before it, or why the path that it
         matched could not serve it (a drop); empty for a hit.
-    call: bind, tile, encode and run time of the path's regions on this call, and their number;
+    call: nanoseconds of each of PHASES on this call, and the number of regions;
         None if nothing compiled ran.
     paths: per path hits, reason and hint (of one that is not compiled), or graph, plan, regions,
         decisions, passes with times, and the number of opaque calls.
@@ -128,7 +131,7 @@ def _lines(report: Report) -> list[str]:
     lines = [f"{report.function}: {report.outcome} (target {report.target}, {report.numerics})"]
     lines += [f"  missed because {reason}" for reason in report.missed]
     if report.call:
-        split = ", ".join(f"{k} {report.call[k]} ns" for k in ("bind", "tile", "encode", "run"))
+        split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
         lines.append(f"  this call: {report.call['regions']} region(s): {split}")
     lines.append("  " + ", ".join(f"{name} {count}" for name, count in report.stats.items()))
     for index, path in enumerate(report.paths):

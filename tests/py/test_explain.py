@@ -36,7 +36,7 @@ def test_a_capture_and_a_hit() -> None:
     second = dvm.explain(f)(X[:2].copy())
     assert (second.outcome, second.missed, second.path) == ("hit", [], 0)
     assert second.call is not None
-    assert second.call.keys() == {"bind", "tile", "encode", "run", "regions"}
+    assert second.call.keys() == {"plan", "bind", "tile", "encode", "run", "regions"}
     assert second.call["regions"] == len(second.paths[0]["regions"]) > 0
     assert all(value >= 0 for value in second.call.values())
     path = second.paths[0]

@@ -273,7 +273,8 @@ TEST(Executor, TimesAddUp) {
   ExecutionContext::release(context);
   EXPECT_EQ(context.times, nullptr) << "timing must not stay on for the next call";
   EXPECT_EQ(times.regions, 2);
-  for (int64_t phase : {times.bind, times.tile, times.encode, times.run}) EXPECT_GT(phase, 0);
+  for (int64_t phase : {times.plan, times.bind, times.tile, times.encode, times.run})
+    EXPECT_GT(phase, 0);
   for (const BufferView& result : results) host.release(result.owner);
   host.release(input.owner);
 }
