@@ -98,6 +98,7 @@ DVM_SCALAR_1(abs, magnitude(a));
 DVM_SCALAR_1(sqrt, std::sqrt(a));
 DVM_SCALAR_1(exp, std::exp(a));
 DVM_SCALAR_1(log, std::log(a));
+DVM_SCALAR_1(log1p, std::log1p(a));
 DVM_SCALAR_1(tanh, std::tanh(a));
 
 #undef DVM_SCALAR_1

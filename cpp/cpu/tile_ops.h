@@ -49,6 +49,7 @@ DVM_TILE_OP(abs, std::fabs(a), magnitude(a), a)
 DVM_TILE_OP(sqrt, std::sqrt(a), kNever, kNever)
 DVM_TILE_OP(exp, std::exp(a), kNever, kNever)
 DVM_TILE_OP(log, std::log(a), kNever, kNever)
+DVM_TILE_OP(log1p, std::log1p(a), kNever, kNever)
 DVM_TILE_OP(tanh, std::tanh(a), kNever, kNever)
 
 #undef DVM_TILE_OP

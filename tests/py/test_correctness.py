@@ -71,7 +71,7 @@ def integer_scalars(x: Array, y: Array) -> Array:
 
 
 def exp_log(x: Array, y: Array) -> Array:
-    return np.log(np.abs(x) + 1) - np.exp(np.minimum(y, 5))
+    return np.log1p(np.abs(x)) - np.log(np.abs(y) + 1) + np.exp(np.minimum(y, 5))
 
 
 def gelu(x: Array, y: Array) -> Array:

@@ -136,7 +136,8 @@ class Oracle {
     if (node.op == Op::cast) return {converted(dtype, x[0])};
     if (node.op == Op::select) return {x[0].i ? x[1] : x[2]};
     const Number exact = x[0].exact ? integer(node.op, dtype, x) : real(node.op, x);
-    const bool library = node.op == Op::exp || node.op == Op::log || node.op == Op::tanh;
+    const bool library =
+        node.op == Op::exp || node.op == Op::log || node.op == Op::log1p || node.op == Op::tanh;
     const double slack = library ? 2 * epsilon(dtype) * std::fabs(exact.d) + 0x1p-149 : 0;
     const Number result = exact.exact ? exact : rounded(dtype, exact);
     return {result, dtype == DType::f16 && library ? slack + 0x1p-24 : slack};
@@ -216,6 +217,8 @@ class Oracle {
         return {false, 0, std::exp(a)};
       case Op::log:
         return {false, 0, std::log(a)};
+      case Op::log1p:
+        return {false, 0, std::log1p(a)};
       case Op::tanh:
         return {false, 0, std::tanh(a)};
       default:

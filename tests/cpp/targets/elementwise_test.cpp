@@ -57,6 +57,8 @@ W oracle(Insn insn, W a, W b) {
         return static_cast<W>(std::exp(static_cast<long double>(a)));
       case Insn::log:
         return static_cast<W>(std::log(static_cast<long double>(a)));
+      case Insn::log1p:
+        return static_cast<W>(std::log1p(static_cast<long double>(a)));
       case Insn::tanh:
         return static_cast<W>(std::tanh(static_cast<long double>(a)));
       default:
@@ -74,7 +76,9 @@ bool close(Insn insn, T got, T expected) {
   if constexpr (std::is_integral_v<T>) {
     return false;
   } else {
-    if (insn != Insn::exp && insn != Insn::log && insn != Insn::tanh) return false;
+    const bool library =
+        insn == Insn::exp || insn == Insn::log || insn == Insn::log1p || insn == Insn::tanh;
+    if (!library) return false;
     const double g = widen(got), e = widen(expected);
     using L = std::numeric_limits<std::conditional_t<std::is_same_v<T, Half>, float, T>>;
     const double ulp = std::is_same_v<T, Half> ? 0x1p-10 : double{L::epsilon()};
