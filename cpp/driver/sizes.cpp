@@ -43,7 +43,7 @@ int32_t SizeCode::atom(const core::DimAtom& atom) {
     default:
       break;
   }
-  DVM_CHECK(false, "a Dim of an unknown kind: " + core::to_string(atom.self));
+  core::fail(core::ErrorCode::internal, "a Dim of an unknown kind: " + core::to_string(atom.self));
 }
 
 // The magnitude of the term; the caller adds or subtracts it.

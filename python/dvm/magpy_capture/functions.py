@@ -64,9 +64,7 @@ class Functions(Builder):
         return self.reduce("max", x, self.axes(axis, len(x.shape)), bool(self.plain(keepdims)))
 
     def mean(self, a: Abstract, axis: Abstract = NONE, keepdims: Abstract = FALSE) -> Tensor:
-        x = self.tensor(a)
-        result = x.dtype if x.dtype.startswith("float") else "float64"
-        wide = self.cast(x, "float32" if result == "float16" else result)
+        x, wide, result = self._averaged(a)
         axes = self.axes(axis, len(x.shape))
         total = self.reduce("sum", wide, axes, bool(self.plain(keepdims)))
         return self.cast(self._divide_by_count(total, x, axes, 0), result)
@@ -78,9 +76,7 @@ class Functions(Builder):
         ddof: Abstract = ZERO,
         keepdims: Abstract = FALSE,
     ) -> Tensor:
-        x = self.tensor(a)
-        result = x.dtype if x.dtype.startswith("float") else "float64"
-        wide = self.cast(x, "float32" if result == "float16" else result)
+        x, wide, result = self._averaged(a)
         axes = self.axes(axis, len(x.shape))
         total = self.reduce("sum", wide, axes, keepdims=True)
         mean = self._divide_by_count(total, x, axes, 0)
@@ -98,6 +94,12 @@ class Functions(Builder):
     ) -> Tensor:
         variance = self.var(a, axis, ddof, keepdims)
         return self.elementwise("sqrt", [variance], variance.dtype)
+
+    def _averaged(self, a: Abstract) -> tuple[Tensor, Tensor, str]:
+        """The array, the array in the dtype NumPy averages in, and the dtype of the result."""
+        x = self.tensor(a)
+        result = x.dtype if x.dtype.startswith("float") else "float64"
+        return x, self.cast(x, "float32" if result == "float16" else result), result
 
     def _divide_by_count(self, total: Tensor, x: Tensor, axes: list[int], ddof: int) -> Tensor:
         count = self.graph.size(1)
