@@ -111,8 +111,12 @@ std::unique_ptr<Path> to_path(const py::object& spec) {
   }
   for (py::handle item : spec.attr("signature_guards")) {
     const auto guard = item.cast<py::tuple>();
-    path->signature_guards.push_back(
-        {to_source(guard[0].cast<py::tuple>()), capture::signature_of(py::object(guard[1]).ptr())});
+    const py::object seen = guard[1];
+    const capture::Signature signature = capture::signature_of(seen.ptr());
+    if (capture::argument_of(signature) == capture::Argument::unsupported) {
+      path->reason = "a variable dvm does not take (" + capture::describe(seen.ptr()) + ")";
+    }
+    path->signature_guards.push_back({to_source(guard[0].cast<py::tuple>()), signature});
   }
   for (py::handle item : spec.attr("value_guards")) {
     const auto guard = item.cast<py::tuple>();
@@ -244,6 +248,11 @@ void bind_compiled(py::module_& module) {
     return unwrap(object).explain_miss(items, static_cast<Py_ssize_t>(args.size()));
   });
   module.def("timed_call", timed_call);
+  module.def("in_c_order", [](py::handle array) {
+    return PyArray_Check(array.ptr()) &&
+           capture::layout_of(reinterpret_cast<PyArrayObject*>(array.ptr())) !=
+               capture::Layout::other;
+  });
   module.def("describe", [](py::handle object) { return capture::describe(object.ptr()); });
 }
 

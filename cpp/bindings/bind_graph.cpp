@@ -54,6 +54,20 @@ core::Scalar to_scalar(core::DType dtype, py::handle value) {
 
 PyDim wrap(const Graph& graph, Dim dim) { return {graph.shared_dims(), dim}; }
 
+std::vector<std::string> unused(const Graph& g) {
+  std::vector<char> used(static_cast<size_t>(g.size()), 0);
+  for (const Value v : g.outputs) used[static_cast<size_t>(v)] = 1;
+  std::vector<std::string> names;
+  for (Value v = g.size() - 1; v >= 0; --v) {
+    if (!used[static_cast<size_t>(v)]) {
+      names.emplace_back(core::info(g.node(v).op).name);
+      continue;
+    }
+    for (const Value input : g.node(v).inputs) used[static_cast<size_t>(input)] = 1;
+  }
+  return {names.rbegin(), names.rend()};
+}
+
 using At = std::pair<std::string, int>;
 
 void bind_dim(py::module_& module) {
@@ -176,6 +190,7 @@ void bind_graph(py::module_& module) {
            })
       .def("dtype",
            [](const Graph& g, Value v) { return std::string(core::to_string(g.type(v).dtype)); })
+      .def("unused", unused, "Names of the ops whose results reach no output, in node order.")
       .def_readwrite("outputs", &Graph::outputs)
       .def("__str__", [](const Graph& g) { return core::print(g); });
 }

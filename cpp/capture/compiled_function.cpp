@@ -36,6 +36,7 @@ void CompiledFunction::adopt_code() {
   code_ = Ref::borrow(PyFunction_GET_CODE(function_.get()));
   refusal_ = refusal_of(code_of(function_));
   parameters_ = parameter_count(reinterpret_cast<PyFunctionObject*>(function_.get()));
+  positional_ = code_of(function_)->co_argcount;
   retired_.push_back(std::exchange(tree_, {}));
   path_count_ = 0;
 }
@@ -95,7 +96,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     ++stats_.fallbacks;
     return original();
   }
-  if (count != parameters_ || keywords != nullptr) {
+  if (count != parameters_ || count > positional_ || keywords != nullptr) {
     if (!bind(args, count, keywords, storage)) return original();
     bound = storage;
   }
@@ -149,18 +150,29 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     ++stats_.fallbacks;
     return call_bound(function, bound);
   }
-  Trace trace = trace_call(function, bound);
+  Signature signatures[kMaxParameters];
+  std::unique_ptr<Path> path;
+  for (int i = 0; i < parameters_; ++i) {
+    signatures[i] = signature_of(bound[i]);
+    if (argument_of(signatures[i]) != Argument::unsupported || path) continue;
+    path = std::make_unique<Path>();
+    path->reason = "an argument dvm does not take (" + describe(bound[i]) + ")";
+  }
+  Trace trace;
+  if (path) {
+    trace.result = Ref::steal(call_bound(function, bound));
+  } else {
+    trace = trace_call(function, bound);
+  }
   if (!trace.result) return nullptr;  // the user's own exception: no path to keep
-  std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_);
+  if (!path) path = lower_(self, trace, bound, parameters_);
   if (path == nullptr) return nullptr;
   if (path->reason.empty()) {
     if (stats_.captures++ > 0) ++stats_.recaptures;
   } else {
     ++stats_.fallbacks;
   }
-  Signature signatures[kMaxParameters];
   for (int i = 0; i < parameters_; ++i) {
-    signatures[i] = signature_of(bound[i]);
     if (argument_of(signatures[i]) == Argument::object) path->kept.push_back(Ref::borrow(bound[i]));
   }
   tree_.insert({signatures, static_cast<size_t>(parameters_)},

@@ -66,7 +66,7 @@ class CompiledFunction {
   Ref code_;  // the function's code when its paths were made
   Lower lower_;
   std::string refusal_;
-  int parameters_ = 0;
+  int parameters_ = 0, positional_ = 0;  // positional_: those that may be passed by position
   GuardTree<Leaf> tree_;
   std::vector<GuardTree<Leaf>> retired_;  // kept: a replay further up the stack may be using them
   int path_count_ = 0;

@@ -37,21 +37,52 @@ bool read_scalar(PyObject* object, core::Scalar& scalar) {
   return overflow == 0;
 }
 
+// Arrays reached by name: a host call may let another thread run, which may rebind the name. The
+// caller holds the arguments itself.
+class HeldObjects {
+ public:
+  HeldObjects() = default;
+  HeldObjects(const HeldObjects&) = delete;
+  HeldObjects& operator=(const HeldObjects&) = delete;
+  ~HeldObjects() {
+    while (count_ > 0) Py_DECREF(objects_[--count_]);
+  }
+  void hold(PyObject* object) { objects_[count_++] = Py_NewRef(object); }
+
+ private:
+  Scratch<PyObject*, kMaxArguments> objects_;
+  size_t count_ = 0;
+};
+
+// Host calls of a Plan are pure, so running the original repeats nothing that can be seen.
+Replay drop_exception() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return Replay::raised;
+  PyErr_Clear();
+  return Replay::dropped;
+}
+
 // Runs the mock program; results are consumed. Null: a Python error is set.
 PyObject* build_value(const Path& path, PyObject* const* arguments,
                       std::span<runtime::BufferView> results) {
-  PyObject* stack[kMaxMocks];
-  int depth = 0;
+  Scratch<PyObject*, kMaxMocks> stack;
+  size_t depth = 0;
+  PyObject* made = nullptr;  // by the last step in the end, which is the value
+  // A NumPy scalar returned twice is one object; borrowed, since the stack holds it.
+  Scratch<PyObject*, kMaxArguments> scalars;
+  std::fill_n(scalars.first(results.size()).begin(), results.size(), nullptr);
   for (const Mock& mock : path.mocks) {
     const auto index = static_cast<size_t>(mock.index);
-    PyObject* made = nullptr;
+    made = nullptr;
     switch (mock.kind) {
       case Mock::Kind::result:
         made = array_of(results[index]);
         break;
       case Mock::Kind::scalar:
         // PyArray_Return steals its argument.
-        made = PyArray_Return(reinterpret_cast<PyArrayObject*>(array_of(results[index])));
+        made = scalars[index]
+                   ? Py_NewRef(scalars[index])
+                   : PyArray_Return(reinterpret_cast<PyArrayObject*>(array_of(results[index])));
+        scalars[index] = made;
         break;
       case Mock::Kind::fetch:
         made = Py_XNewRef(path.returned[index].fetch(arguments));
@@ -62,8 +93,10 @@ PyObject* build_value(const Path& path, PyObject* const* arguments,
       case Mock::Kind::tuple:
         made = PyTuple_New(mock.index);
         if (made == nullptr) break;
-        depth -= mock.index;
-        for (int i = 0; i < mock.index; ++i) PyTuple_SET_ITEM(made, i, stack[depth + i]);
+        depth -= index;
+        for (size_t i = 0; i < index; ++i) {
+          PyTuple_SET_ITEM(made, static_cast<Py_ssize_t>(i), stack[depth + i]);
+        }
         break;
     }
     if (made == nullptr) {
@@ -72,7 +105,7 @@ PyObject* build_value(const Path& path, PyObject* const* arguments,
     }
     stack[depth++] = made;
   }
-  return stack[0];
+  return made;
 }
 
 }  // namespace
@@ -160,9 +193,11 @@ Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
   Scratch<runtime::BufferView, kMaxArguments> inputs, results;
   Scratch<core::Scalar, kMaxArguments> scalars;
   const runtime::Plan& plan = path.compilation.plan;
+  HeldObjects held;
   for (size_t i = 0; i < path.tensors.size(); ++i) {
-    auto* array = reinterpret_cast<PyArrayObject*>(path.tensors[i].fetch(arguments));
-    inputs[i] = view_of(array, plan.inputs[i].dtype);
+    PyObject* array = path.tensors[i].fetch(arguments);
+    if (path.tensors[i].kind != Source::Kind::argument) held.hold(array);
+    inputs[i] = view_of(reinterpret_cast<PyArrayObject*>(array), plan.inputs[i].dtype);
   }
   for (size_t i = 0; i < path.scalars.size(); ++i) {
     if (!read_scalar(path.scalars[i].fetch(arguments), scalars[i])) return Replay::dropped;
@@ -178,11 +213,11 @@ Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
   context.times = nullptr;
   runtime::ExecutionContext::release(context);
   if (outcome == runtime::Outcome::check_failed) return Replay::dropped;
-  if (outcome == runtime::Outcome::host_error) return Replay::raised;
+  if (outcome == runtime::Outcome::host_error) return drop_exception();
 
   *value = build_value(path, arguments, results.first(result_count));
   for (size_t i = 0; i < result_count; ++i) host.release(results[i].owner);
-  return *value ? Replay::done : Replay::raised;
+  return *value ? Replay::done : drop_exception();
 }
 
 }  // namespace dvm::capture

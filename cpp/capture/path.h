@@ -98,10 +98,12 @@ class GuardSet {
 };
 
 // What a replay came to, besides its value.
+//   dropped  a check or a host call failed, nothing is visible: the original must run, so that the
+//            exception is raised where the program raises it, and caught where it catches it
+//   raised   the interpreter is being interrupted (KeyboardInterrupt and the like)
 enum class Replay : uint8_t { done, dropped, raised };
 
-// Runs the Plan on the fetched inputs; `value` receives a new reference when done. Dropped: a size
-// check failed before anything was visible; the original must run.
+// Runs the Plan on the fetched inputs; `value` receives a new reference when done.
 Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
               runtime::CallTimes* times = nullptr);
 

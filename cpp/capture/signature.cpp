@@ -12,6 +12,13 @@ Signature tagged(Argument argument, uint64_t rest) {
   return static_cast<uint64_t>(argument) | rest << 8;
 }
 
+bool is_identity_object(PyObject* object) {
+  return object == Py_None || PyBool_Check(object) || object == Py_Ellipsis ||
+         PyUnicode_CheckExact(object) || PyType_Check(object);
+}
+
+}  // namespace
+
 Layout layout_of(PyArrayObject* array) {
   if (PyArray_IS_C_CONTIGUOUS(array)) return Layout::c_contiguous;
   for (int i = 1; i < PyArray_NDIM(array); ++i) {
@@ -21,13 +28,6 @@ Layout layout_of(PyArrayObject* array) {
   }
   return Layout::ordered;
 }
-
-bool is_identity_object(PyObject* object) {
-  return object == Py_None || PyBool_Check(object) || object == Py_Ellipsis ||
-         PyUnicode_CheckExact(object) || PyType_Check(object);
-}
-
-}  // namespace
 
 Signature signature_of(PyObject* object) {
   if (PyArray_CheckExact(object)) {
@@ -53,8 +53,8 @@ std::string describe(PyObject* object) {
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   const auto dtype = dtype_of(array);
   if (!dtype) {
-    return std::string("array of dtype number ") + std::to_string(PyArray_TYPE(array)) +
-           " (or byte-swapped, or misaligned)";
+    return std::string("array of ") + PyArray_DESCR(array)->typeobj->tp_name +
+           ", or byte-swapped, or misaligned";
   }
   return std::string(core::info(*dtype).numpy) + " array of rank " +
          std::to_string(PyArray_NDIM(array)) + ", " +

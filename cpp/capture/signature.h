@@ -22,6 +22,7 @@ enum class Argument : uint8_t { unsupported, array, floating, integer, object };
 // same class; ordered ones have strides that do not grow inwards; others may be transposed.
 enum class Layout : uint8_t { c_contiguous, ordered, other };
 
+Layout layout_of(PyArrayObject* array);
 Signature signature_of(PyObject* object);
 inline Argument argument_of(Signature s) { return static_cast<Argument>(s & 0xff); }
 inline core::DType dtype_of(Signature s) { return static_cast<core::DType>(s >> 8 & 0xff); }

@@ -33,13 +33,29 @@ struct Same {
 
 bool may_merge(Op op) { return op != Op::input && op != Op::scalar && op != Op::call; }
 
+// Which nodes are results, or the memory that results are views of. The program made those one by
+// one and may write to each, so that equal ones stay apart.
+std::vector<char> memory_of_outputs(const Graph& graph) {
+  std::vector<char> leaves(static_cast<size_t>(graph.size()), 0);
+  for (Value v : graph.outputs) {
+    leaves[static_cast<size_t>(v)] = 1;
+    while (op_class(graph.node(v).op) == OpClass::view) {
+      v = graph.node(v).inputs[0];
+      leaves[static_cast<size_t>(v)] = 1;
+    }
+  }
+  return leaves;
+}
+
 }  // namespace
 
 Graph pass_cse(const Graph& graph) {
   Rewriter rewriter(graph);
+  const std::vector<char> leaves = memory_of_outputs(graph);
   std::unordered_map<Node, Value, Hash, Same> seen;
-  for (const Node& node : graph.nodes()) {
-    if (!may_merge(node.op)) {
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Node& node = graph.node(v);
+    if (!may_merge(node.op) || leaves[static_cast<size_t>(v)]) {
       rewriter.copy_next(node);
       continue;
     }

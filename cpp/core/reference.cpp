@@ -225,8 +225,8 @@ class Evaluator {
       (i < first ? m : i <= last ? count : n) *= a.shape[i];
       if (first <= i && i <= last) shape[i] = 1;
     }
-    // NumPy complains only if the result has an element that would need the identity.
-    if (node.op == Op::max && count == 0 && m * n != 0)
+    // As NumPy: an empty extent is an error even where the result is empty too.
+    if (node.op == Op::max && count == 0)
       fail(ErrorCode::shape_mismatch, node.loc,
            "zero-size array to reduction operation maximum which has no identity");
     Array out = make_array(a.dtype, std::move(shape));

@@ -128,16 +128,11 @@ class Lowering {
     }
   }
 
-  // No elements have no maximum, which only matters where there is a result to hold one.
+  // No elements have no maximum; NumPy says so even where there is no result to hold one.
   void check_maximum(const core::Shape& from, const core::Node& node) {
-    const core::Dim one = graph_.dims().constant(1);
-    core::Dim reduced = one, results = one;
-    for (size_t d = 0; d < from.size(); ++d) {
-      const bool is_reduced = std::find(node.attrs.axes.begin(), node.attrs.axes.end(),
-                                        static_cast<int>(d)) != node.attrs.axes.end();
-      (is_reduced ? reduced : results) = (is_reduced ? reduced : results) * from[d];
-    }
-    sizes_.check_at_least(reduced, core::min(results, one), node.loc);
+    core::Dim reduced = graph_.dims().constant(1);
+    for (const int axis : node.attrs.axes) reduced = reduced * from[static_cast<size_t>(axis)];
+    sizes_.check_at_least(reduced, graph_.dims().constant(1), node.loc);
   }
 
   // The result of the Graph that is nothing but another shape of `v`, or -1.

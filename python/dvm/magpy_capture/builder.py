@@ -29,6 +29,14 @@ def supported(dtype: np.dtype[Any], at: Location) -> str:
     return dtype.name
 
 
+def fits(value: int, dtype: str) -> bool:
+    """Whether NumPy takes the Python int as it is in arithmetic of `dtype`."""
+    kind = np.dtype(dtype)
+    if kind.kind == "i":
+        return bool(np.iinfo(kind).min <= value <= np.iinfo(kind).max)
+    return abs(value) < 2**63
+
+
 def same_dim(a: _dvm.Dim, b: _dvm.Dim) -> bool:
     return str(a) == str(b)
 
@@ -59,10 +67,14 @@ class Builder:
         shape = [self.symbol() for _ in range(array.ndim)]
         value = self.graph.input(DTYPES[dtype], shape, at=self.at)
         self.spec.tensors.append(source)
-        return Tensor(value, dtype, shape, source=source)
+        return Tensor(value, dtype, shape, source=source, permuted=not _dvm.in_c_order(array))
 
     def size(self, n: int | _dvm.Dim) -> _dvm.Dim:
-        return self.graph.size(n) if isinstance(n, int) else n
+        if not isinstance(n, int):
+            return n
+        if not -(2**62) < n < 2**62:
+            raise NotCapturable(f"the size {n}", self.at)
+        return self.graph.size(n)
 
     # ---- scalars: every Python number becomes a rank-0 value of the dtype it is used in
 
@@ -87,6 +99,8 @@ class Builder:
         return Tensor(number.value, dtype, [])
 
     def _constant(self, value: Any, dtype: str) -> int:
+        if type(value) is int and not fits(value, dtype):
+            raise NotCapturable(f"the number {value} with {dtype}", self.at)
         typed = np.asarray(value).astype(dtype)
         key = (dtype, typed.tobytes())
         if key not in self._constants:
@@ -96,6 +110,11 @@ class Builder:
 
     # ---- elementwise
 
+    def require_c_order(self, operand: Tensor, result_rank: int) -> None:
+        """NumPy lays a result of more than one axis out like its operands; the graph in C order."""
+        if operand.permuted and result_rank > 1:
+            raise NotCapturable("arithmetic on an array that is not in C order", self.at)
+
     def cast(self, a: Tensor, dtype: str) -> Tensor:
         if a.dtype == dtype:
             return a
@@ -103,6 +122,7 @@ class Builder:
         if a.dtype == "int64" and dtype in ("float16", "float32") and not a.shape:
             # A Python int reaches a small float through double, as NumPy converts it.
             value = self.graph.cast(value, DTYPES["float64"], at=self.at)
+        self.require_c_order(a, len(a.shape))
         return Tensor(self.graph.cast(value, DTYPES[dtype], at=self.at), dtype, a.shape)
 
     def broadcast(self, a: Tensor, shape: list[_dvm.Dim]) -> int:
@@ -127,6 +147,8 @@ class Builder:
 
     def elementwise(self, op: str, operands: list[Tensor], dtype: str) -> Tensor:
         shape = self.common_shape(operands)
+        for a in operands:
+            self.require_c_order(a, len(shape))
         values = [self.broadcast(a, shape) for a in operands]
         return Tensor(self.graph.elementwise(op, values, at=self.at), dtype, shape)
 
@@ -177,6 +199,7 @@ class Builder:
 
     def copy(self, a: Tensor) -> Tensor:
         """A new array of the same elements, where the result must not be `a` itself."""
+        self.require_c_order(a, len(a.shape))
         value = self.graph.broadcast(a.value, a.shape, at=self.at)
         return Tensor(value, a.dtype, a.shape)
 
@@ -190,6 +213,7 @@ class Builder:
             value = self.graph.reduce(op, value, run, at=self.at)
             for axis in run:
                 shape[axis] = self.graph.size(1)
+        self.require_c_order(a, len(a.shape) - len(axes))
         result = Tensor(value, a.dtype, shape)
         if keepdims:
             return result
@@ -198,13 +222,14 @@ class Builder:
 
     def reshaped(self, a: Tensor, shape: list[_dvm.Dim], is_view: bool = False) -> Tensor:
         if same_shape(a.shape, shape):  # to NumPy still another array, though of the same memory
-            return Tensor(a.value, a.dtype, shape, is_view=True) if is_view else a
+            return Tensor(a.value, a.dtype, shape, a.permuted, is_view=True) if is_view else a
         value = self.graph.reshape(a.value, shape, at=self.at)
-        return Tensor(value, a.dtype, shape, is_view=is_view)
+        return Tensor(value, a.dtype, shape, a.permuted, is_view=is_view)
 
     def transposed(self, a: Tensor, axes: list[int]) -> Tensor:
         value = self.graph.transpose(a.value, axes, at=self.at)
-        return Tensor(value, a.dtype, [a.shape[axis] for axis in axes], is_view=True)
+        permuted = a.permuted or axes != sorted(axes)
+        return Tensor(value, a.dtype, [a.shape[axis] for axis in axes], permuted, is_view=True)
 
 
 def adjacent_runs(axes: list[int]) -> list[list[int]]:

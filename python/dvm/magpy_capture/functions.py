@@ -40,30 +40,40 @@ class Functions(Builder):
         given = self.plain(axis)
         if given is None:
             return list(range(rank))
-        return sorted(a % rank for a in (given if isinstance(given, tuple) else (given,)))
+        return sorted(self.axis(a, rank) for a in (given if isinstance(given, tuple) else (given,)))
+
+    def axis(self, axis: Any, rank: int) -> int:
+        if type(axis) is not int or not -rank <= axis < rank:
+            raise NotCapturable(f"axis {axis!r} of an array of rank {rank}", self.at)
+        return axis % rank
+
+    def integer(self, value: Abstract) -> int:
+        number = self.plain(value)
+        if type(number) is not int:
+            raise NotCapturable(f"{number!r} where an int is needed", self.at)
+        return number
 
     def dims(self, shape: Abstract) -> list[_dvm.Dim]:
         parts = shape.elements if isinstance(shape, Sequence) else [shape]
         if isinstance(shape, Literal) and isinstance(shape.object, tuple):
             parts = [Literal(part) for part in shape.object]
         return [
-            part.dim if isinstance(part, Size) else self.size(int(self.plain(part)))
-            for part in parts
+            part.dim if isinstance(part, Size) else self.size(self.integer(part)) for part in parts
         ]
 
     # ---- reductions (NumPy: _methods.py; numpy.add.reduce and friends)
 
-    def sum(self, a: Abstract, axis: Abstract = NONE, keepdims: Abstract = FALSE) -> Tensor:
+    def sum(self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE) -> Tensor:
         x = self.tensor(a)
         if x.dtype in ("bool", "int32"):  # the accumulator NumPy chooses
             x = self.cast(x, "int64")
         return self.reduce("sum", x, self.axes(axis, len(x.shape)), bool(self.plain(keepdims)))
 
-    def max(self, a: Abstract, axis: Abstract = NONE, keepdims: Abstract = FALSE) -> Tensor:
+    def max(self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE) -> Tensor:
         x = self.tensor(a)
         return self.reduce("max", x, self.axes(axis, len(x.shape)), bool(self.plain(keepdims)))
 
-    def mean(self, a: Abstract, axis: Abstract = NONE, keepdims: Abstract = FALSE) -> Tensor:
+    def mean(self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE) -> Tensor:
         x, wide, result = self._averaged(a)
         axes = self.axes(axis, len(x.shape))
         total = self.reduce("sum", wide, axes, bool(self.plain(keepdims)))
@@ -73,6 +83,7 @@ class Functions(Builder):
         self,
         a: Abstract,
         axis: Abstract = NONE,
+        *,
         ddof: Abstract = ZERO,
         keepdims: Abstract = FALSE,
     ) -> Tensor:
@@ -83,16 +94,17 @@ class Functions(Builder):
         centered = self.elementwise("sub", [wide, mean], wide.dtype)
         squares = self.elementwise("mul", [centered, centered], wide.dtype)
         spread = self.reduce("sum", squares, axes, bool(self.plain(keepdims)))
-        return self.cast(self._divide_by_count(spread, x, axes, int(self.plain(ddof))), result)
+        return self.cast(self._divide_by_count(spread, x, axes, self.integer(ddof)), result)
 
     def std(
         self,
         a: Abstract,
         axis: Abstract = NONE,
+        *,
         ddof: Abstract = ZERO,
         keepdims: Abstract = FALSE,
     ) -> Tensor:
-        variance = self.var(a, axis, ddof, keepdims)
+        variance = self.var(a, axis, ddof=ddof, keepdims=keepdims)
         return self.elementwise("sqrt", [variance], variance.dtype)
 
     def _averaged(self, a: Abstract) -> tuple[Tensor, Tensor, str]:
@@ -157,7 +169,9 @@ class Functions(Builder):
         rank = len(x.shape)
         if order is None:
             order = range(rank - 1, -1, -1)
-        return self.transposed(x, [axis % rank for axis in order])
+        if isinstance(order, int):
+            order = (order,)
+        return self.transposed(x, [self.axis(axis, rank) for axis in order])
 
     def transpose_method(self, a: Abstract, *axes: Abstract) -> Tensor:
         if len(axes) > 1:
@@ -168,7 +182,7 @@ class Functions(Builder):
         x = self.tensor(a)
         rank = len(x.shape) + 1
         shape = list(x.shape)
-        shape.insert(self.plain(axis) % rank, self.graph.size(1))
+        shape.insert(self.axis(self.plain(axis), rank), self.graph.size(1))
         return self.reshaped(x, shape, is_view=True)
 
     def index(self, a: Tensor, key: Abstract) -> Tensor:
@@ -215,8 +229,9 @@ class Functions(Builder):
                 return default
             if isinstance(bound, Size):
                 raise NotCapturable("a slice bounded by a size", self.at)
-            offset = int(self.plain(bound))
-            return (size + offset).max(0) if offset < 0 else self.graph.size(offset).min(size)
+            offset = self.integer(bound)
+            edge = self.size(offset)
+            return (size + edge).max(0) if offset < 0 else edge.min(size)
 
         return position(part.start, zero), position(part.stop, size)
 

@@ -8,6 +8,7 @@ ends in a named fallback, not in a wrong result.
 from __future__ import annotations
 
 import builtins
+import inspect
 import types
 from typing import Any
 
@@ -73,6 +74,12 @@ class Lowering(Functions):
                 self.check(value, self.object_of(result))
                 self.values[result] = value
         self.emit(self.value(self.recording["result"]), self.object_of(self.recording["result"]))
+        # Dead code would take its checks along, but NumPy raises for unfit sizes all the same.
+        can_fail = {"broadcast", "reshape", "slice", "max", "call"}.intersection(
+            self.graph.unused()
+        )
+        if can_fail:
+            raise NotCapturable(f"a result that nothing uses ({', '.join(sorted(can_fail))})")
 
     # ---- nodes
 
@@ -177,16 +184,17 @@ class Lowering(Functions):
         if handler is None:
             raise NotCapturable(f"a call of {name}", self.at)
         method = getattr(self, handler)
-        parameters = method.__code__.co_varnames[1 : method.__code__.co_argcount]
-        unknown = [key for key in named if key not in parameters]
-        takes_any = bool(method.__code__.co_flags & 0x04)
-        if unknown or (len(positional) > len(parameters) and not takes_any):
-            raise NotCapturable(f"{name} with {', '.join(unknown) or 'more arguments'}", self.at)
+        try:
+            inspect.signature(method).bind(*positional, **named)
+        except TypeError as mismatch:
+            raise NotCapturable(f"{name}: {mismatch}", self.at) from None
         result: Abstract = method(*positional, **named)
         return result
 
     def opaque(self, function: Any, tensors: list[Tensor], seen: Any) -> Tensor:
         """One host call; a matrix product keeps the sizes it shares with its operands."""
+        if len(tensors) != 2:
+            raise NotCapturable(f"{function.__name__} with {len(tensors)} arguments", self.at)
         array = np.asarray(seen)
         if function in (np.matmul, np.dot) and all(len(t.shape) == 2 for t in tensors):
             shape = [tensors[0].shape[0], tensors[1].shape[1]]
@@ -239,11 +247,19 @@ class Lowering(Functions):
 
     def compare(self, name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
         a, b = (self.value(node) for node in operands)
-        if name in ("is", "is not") and not isinstance(a, (Number, Size)):
-            return Literal(seen)
+        if name in ("is", "is not"):
+            return self.identity(a, b, seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc(COMPARE_OPERATORS[name], [a, b])
         return self.python_number(name, [a, b], seen)
+
+    def identity(self, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        """`a is b`, where every call of the path gives the recorded answer."""
+        literals = [value for value in (a, b) if isinstance(value, Literal)]
+        # A fetched array or number may be any object, but never one of the singletons.
+        if len(literals) == 2 or any(_is_singleton(value.object) for value in literals):
+            return Literal(seen)
+        raise NotCapturable(f"the identity of {describe(a)} and {describe(b)}", self.at)
 
     def subscript(self, _name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
         base, key = (self.value(node) for node in operands)
@@ -333,6 +349,10 @@ class Lowering(Functions):
 
 def _is_pure(value: Any) -> bool:
     return isinstance(value, PURE_LITERALS)
+
+
+def _is_singleton(value: Any) -> bool:
+    return value is None or value is Ellipsis or isinstance(value, (bool, type))
 
 
 def _is_two(value: Abstract) -> bool:

@@ -11,11 +11,16 @@ from dvm.magpy_capture.spec import Source
 
 @dataclass(eq=False)
 class Tensor:
-    """An array: a value of the graph. Rank 0 may be a NumPy scalar (`is_scalar`) to Python."""
+    """An array: a value of the graph. Rank 0 may be a NumPy scalar (`is_scalar`) to Python.
+
+    permuted: its axes may not lie in C order. NumPy gives such an order on to the results of
+        arithmetic, which the graph cannot say; and with a size of 1 it does not show in strides.
+    """
 
     value: int
     dtype: str  # NumPy name
     shape: list[_dvm.Dim]
+    permuted: bool = False
     is_scalar: bool = False
     source: Source | None = None  # set for an input handed in as it is
     is_view: bool = False  # shares memory with another array
