@@ -157,6 +157,10 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     if (argument_of(signatures[i]) != Argument::unsupported || path) continue;
     path = std::make_unique<Path>();
     path->reason = "an argument dvm does not take (" + describe(bound[i]) + ")";
+    const PyCodeObject* code = code_of(function_);
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    if (file == nullptr) PyErr_Clear();
+    path->reason_at = core::make_loc(file ? file : "?", code->co_firstlineno);
   }
   Trace trace;
   if (path) {
