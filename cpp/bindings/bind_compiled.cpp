@@ -210,7 +210,7 @@ py::dict path_of(const CompiledFunction::Leaf& leaf) {
 
 py::object timed_call(py::handle object, const py::args& args) {
   runtime::CallTimes times;
-  PyObject* const* items = args.size() ? &PyTuple_GET_ITEM(args.ptr(), 0) : nullptr;
+  PyObject* const* items = args.empty() ? nullptr : &PyTuple_GET_ITEM(args.ptr(), 0);
   PyObject* value = unwrap(object).timed_call(items, static_cast<Py_ssize_t>(args.size()), times);
   if (value == nullptr) {
     if (PyErr_Occurred()) throw py::error_already_set();
@@ -244,7 +244,7 @@ void bind_compiled(py::module_& module) {
     return paths;
   });
   module.def("explain_miss", [](py::handle object, const py::args& args) {
-    PyObject* const* items = args.size() ? &PyTuple_GET_ITEM(args.ptr(), 0) : nullptr;
+    PyObject* const* items = args.empty() ? nullptr : &PyTuple_GET_ITEM(args.ptr(), 0);
     return unwrap(object).explain_miss(items, static_cast<Py_ssize_t>(args.size()));
   });
   module.def("timed_call", timed_call);

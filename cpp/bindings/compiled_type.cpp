@@ -56,35 +56,35 @@ void destroy(PyObject* self) {
 
 PyObject* wrapped(PyObject* self, void*) { return Py_NewRef(cast(self)->function->function()); }
 
-PyMemberDef kMembers[] = {
+PyMemberDef g_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Compiled, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Compiled, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Compiled, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyGetSetDef kGetSet[] = {
+PyGetSetDef g_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__wrapped__", wrapped, nullptr, "The function as the user wrote it.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot kSlots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                        {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
-                        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                        {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                        {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
-                        {Py_tp_members, kMembers},
-                        {Py_tp_getset, kGetSet},
-                        {0, nullptr}};
+PyType_Slot g_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+                         {Py_tp_members, g_members},
+                         {Py_tp_getset, g_getset},
+                         {0, nullptr}};
 
-PyType_Spec kSpec = {"dvm.Compiled", sizeof(Compiled), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                     kSlots};
+PyType_Spec g_spec = {"dvm.Compiled", sizeof(Compiled), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      g_slots};
 
 }  // namespace
 
 PyObject* make_compiled_type() {
-  PyObject* type = PyType_FromSpec(&kSpec);
+  PyObject* type = PyType_FromSpec(&g_spec);
   g_type = reinterpret_cast<PyTypeObject*>(type);
   return type;
 }

@@ -11,7 +11,7 @@ PYBIND11_MODULE(_dvm, module) {
   using namespace dvm;
   module.doc() = "Native core of dvm; use the package dvm, not this module.";
   module.attr("__version__") = DVM_VERSION;
-  module.attr("can_capture") = static_cast<bool>(DVM_CAPTURE);
+  module.attr("can_capture") = DVM_CAPTURE == 1;
   if (!capture::import_numpy()) throw py::error_already_set();
   PyObject* compiled = bindings::make_compiled_type();
   if (compiled == nullptr) throw py::error_already_set();

@@ -27,10 +27,12 @@ bool SymbolBinder::is_known(Dim dim) const {
 
 // Checks the equation or solves it for its one unknown; false when it has to wait.
 bool SymbolBinder::apply(const Equation& equation) {
-  const auto& [dim, size, what, loc] = equation;
+  const Dim dim = equation.dim;
+  const int64_t size = equation.size;
   const auto mismatch = [&](const std::string& why) {
-    fail(ErrorCode::shape_mismatch, loc,
-         what + " has size " + std::to_string(size) + " where " + to_string(dim) + " is " + why);
+    fail(ErrorCode::shape_mismatch, equation.loc,
+         equation.what + " has size " + std::to_string(size) + " where " + to_string(dim) + " is " +
+             why);
   };
   if (is_known(dim)) {
     const std::optional<int64_t> value = core::evaluate(dim, values_);
@@ -57,8 +59,8 @@ bool SymbolBinder::apply(const Equation& equation) {
   const Symbol& symbol = dims_.symbol_info(unknown);
   const Wide value = rest / *slope;
   if (value < symbol.lo || value > symbol.hi)
-    fail(ErrorCode::shape_mismatch, loc,
-         what + " has size " + std::to_string(size) + ", which puts " + symbol.name +
+    fail(ErrorCode::shape_mismatch, equation.loc,
+         equation.what + " has size " + std::to_string(size) + ", which puts " + symbol.name +
              " outside of [" + std::to_string(symbol.lo) + ", " + std::to_string(symbol.hi) + "]");
   values_[static_cast<size_t>(unknown)] = static_cast<int64_t>(value);
   known_[static_cast<size_t>(unknown)] = true;

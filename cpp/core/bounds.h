@@ -30,7 +30,7 @@ class Bounds {
   Interval by_elimination(Dim dim, int depth);
   Interval by_grouping(Dim dim, int depth);
   Interval by_cases(Dim dim, int depth);
-  Interval through(Dim dim, Dim fact, Interval interval, int depth);
+  Interval through(Dim dim, Dim fact, Interval known, int depth);
   Residue residue_of(const DimAtom& atom, int depth);
 
   const Facts& facts_;

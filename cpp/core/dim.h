@@ -151,7 +151,7 @@ class DimContext : public std::enable_shared_from_this<DimContext> {
  private:
   struct Tables;
   DimContext();
-  Dim intern(std::vector<DimTerm> terms, bool overflow);
+  Dim intern(std::vector<DimTerm> terms, bool poisoned);
 
   std::unique_ptr<Tables> tables_;
   std::deque<Symbol> symbols_;

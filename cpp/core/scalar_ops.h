@@ -115,7 +115,7 @@ DVM_SCALAR_1(tanh, std::tanh(a));
 #include "core/compare.def"
 #undef DVM_COMPARE
 
-struct select {
+struct select {  // NOLINT(readability-identifier-naming): named like its op, as all here
   template <typename T>
   T operator()(uint8_t c, T a, T b) const {
     return c != 0 ? a : b;

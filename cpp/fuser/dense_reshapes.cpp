@@ -30,7 +30,7 @@ core::Graph pass_dense_reshapes(const core::Graph& graph) {
     const bool from_dense = node.inputs.empty() || dense[static_cast<size_t>(node.inputs[0])];
     if (node.op == Op::transpose) dense[static_cast<size_t>(v)] = 0;
     if (node.op == Op::slice) {
-      dense[static_cast<size_t>(v)] = from_dense && keeps_rows(graph, node);
+      dense[static_cast<size_t>(v)] = from_dense && keeps_rows(graph, node) ? 1 : 0;
     }
     core::Node mapped = rewriter.mapped(node);
     if (node.op == Op::reshape && !from_dense) {

@@ -5,7 +5,6 @@
 
 namespace dvm::fuser {
 
-using core::Op;
 using core::OpClass;
 using core::Shape;
 using core::Value;

@@ -156,7 +156,7 @@ class PlanParser {
     }
     if (!op) lexer_.error("unknown instruction '" + std::string(name) + "'");
     const PlanOpInfo& row = info(*op);
-    const char wanted = row.result == File::i ? 'i' : row.result == File::b ? 'b' : 0;
+    const char wanted = row.result == File::i ? 'i' : row.result == File::b ? 'b' : '\0';
     if (file != wanted) {
       lexer_.error(std::string(name) + (wanted ? std::string(" defines a register ") + wanted
                                                : std::string(" defines no register")));

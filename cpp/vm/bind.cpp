@@ -285,8 +285,6 @@ void merge_dims(Stage& stage) {
     if (d + 1 == stage.rank || (apart & dim_bit(d)) != 0) last[rank++] = d;
   }
   if (rank == stage.rank && rank != 0) return;
-  DimMask kept = 0;
-  for (int d = 0; d < rank; ++d) kept |= dim_bit(last[d]);
   auto gather = [&](DimMask span) {
     DimMask result = 0;
     for (int d = 0; d < rank; ++d) {

@@ -131,7 +131,8 @@ int64_t tile_limit(const Stage& stage, const TargetTraits& target) {
     load(stage.outputs[k].value);
     release(stage.outputs[k].value, stage.step_count);
   }
-  const int64_t room = target.local_bytes - target.reserve_bytes - peak_slots * target.align;
+  const int64_t room =
+      target.local_bytes - target.reserve_bytes - int64_t{peak_slots} * target.align;
   auto fitting = [&](int64_t weights) { return room * reduced / std::max<int64_t>(1, weights); };
   int64_t limit = fitting(streamed + peak);
   // row_cap is tuned for whole rows; columns need every byte to keep their runs long.

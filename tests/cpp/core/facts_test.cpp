@@ -46,14 +46,15 @@ TEST_F(FactsTest, ReshapingAbcToAbTimesCFlattensToTheSameSize) {
 TEST_F(FactsTest, TransposedHeadsFlattenOnTheBatchAloneNotOnLengthAndHeads) {
   // [B, L, H*D] -> [B, L, H, D] -> [B, H, L, D]: merging L with the axis before it would need the
   // stride of that axis (D) to be L times the stride of L (H*D).
-  const Dim L = context->symbol("L"), H = context->symbol("H"), D = context->symbol("D");
-  EXPECT_EQ(equal(D, L * H * D), kUnknown);
-  facts.add_range(D, 1, kDimMax);
-  facts.add_range(H, 2, kDimMax);
-  facts.add_range(L, 1, kDimMax);
-  EXPECT_EQ(equal(D, L * H * D), kNo);
+  const Dim length = context->symbol("L"), heads = context->symbol("H"),
+            depth = context->symbol("D");
+  EXPECT_EQ(equal(depth, length * heads * depth), kUnknown);
+  facts.add_range(depth, 1, kDimMax);
+  facts.add_range(heads, 2, kDimMax);
+  facts.add_range(length, 1, kDimMax);
+  EXPECT_EQ(equal(depth, length * heads * depth), kNo);
   // Batch: its stride is the product of all the rest in either layout.
-  EXPECT_EQ(equal(L * (H * D), H * (L * D)), kYes);
+  EXPECT_EQ(equal(length * (heads * depth), heads * (length * depth)), kYes);
 }
 
 TEST_F(FactsTest, PatchCountsOfAnImageAreOneExpressionHoweverTheyAreComputed) {

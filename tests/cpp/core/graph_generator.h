@@ -156,8 +156,8 @@ class GraphGenerator {
 
   Loc loc() {
     if (random_.chance(50)) return {};
-    static const std::string kFiles[] = {"model.py", "/a b/\"q\"\\.py", "naïve.py", ""};
-    return make_loc(kFiles[random_.below(4)], static_cast<int>(random_.below(500)));
+    static const std::string files[] = {"model.py", "/a b/\"q\"\\.py", "naïve.py", ""};
+    return make_loc(files[random_.below(4)], static_cast<int>(random_.below(500)));
   }
 
   // The first input has every symbol as a size of its own, so that shapes determine the symbols.
@@ -165,8 +165,8 @@ class GraphGenerator {
     const int64_t n = 1 + random_.below(3);
     Shape anchor;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t kSizes[] = {0, 1, 1, 2, 3, 4, 5, 8, 11};
-      const int64_t size = random_.chance(85) ? kSizes[2 + random_.below(7)] : random_.pick(kSizes);
+      const int64_t sizes[] = {0, 1, 1, 2, 3, 4, 5, 8, 11};
+      const int64_t size = random_.chance(85) ? sizes[2 + random_.below(7)] : random_.pick(sizes);
       const std::string name = (random_.chance(80) ? "s" : "batch") + std::to_string(i);
       const bool ranged = random_.chance(20);
       anchor.push_back(ranged ? dims().symbol(name, size / 2, size * 2 + 1) : dims().symbol(name));

@@ -86,21 +86,21 @@ TEST(GraphText, RoundTripsGeneratedGraphs) {
 
 TEST(GraphText, EqualSeesEveryDifference) {
   const Graph graph = parse_graph(kRich);
-  const std::pair<const char*, const char*> kEdits[] = {{"[1, 64]", "[1, 65]"},
-                                                        {"a \\\"b", "a \\\"c"},
-                                                        {":12", ":13"},
-                                                        {"-0x1.8p+1", "0x1.8p+1"},
-                                                        {"n*s1 + 3", "n*s1 + 4"},
-                                                        {"lt(", "le("},
-                                                        {"mul(%2, %4)", "mul(%4, %2)"},
-                                                        {"steps = [2", "steps = [3"},
-                                                        {"starts = [0", "starts = [1"},
-                                                        {"unique", "sort"},
-                                                        {"f16[u0", "f64[u0"},
-                                                        {"f16[u0", "f16[u1"},
-                                                        {"return %12", "return %11"},
-                                                        {"%13, %0\n", "%13\n"}};
-  for (const auto& [from, to] : kEdits) {
+  const std::pair<const char*, const char*> edits[] = {{"[1, 64]", "[1, 65]"},
+                                                       {"a \\\"b", "a \\\"c"},
+                                                       {":12", ":13"},
+                                                       {"-0x1.8p+1", "0x1.8p+1"},
+                                                       {"n*s1 + 3", "n*s1 + 4"},
+                                                       {"lt(", "le("},
+                                                       {"mul(%2, %4)", "mul(%4, %2)"},
+                                                       {"steps = [2", "steps = [3"},
+                                                       {"starts = [0", "starts = [1"},
+                                                       {"unique", "sort"},
+                                                       {"f16[u0", "f64[u0"},
+                                                       {"f16[u0", "f16[u1"},
+                                                       {"return %12", "return %11"},
+                                                       {"%13, %0\n", "%13\n"}};
+  for (const auto& [from, to] : edits) {
     EXPECT_FALSE(equal(graph, parse_graph(replaced(kRich, from, to)))) << from;
   }
 }

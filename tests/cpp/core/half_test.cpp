@@ -89,10 +89,12 @@ TEST(Half, AgreesWithTheCompilerOnRandomBits) {
     ASSERT_EQ(is_nan(half_from_double(d).bits), std::isnan(d));
     if (std::isnan(d)) continue;
     ASSERT_EQ(half_from_double(d).bits, nearest(d)) << d;
+#ifndef __clang__  // clang 14, which reads this file for clang-tidy, has no _Float16 here
     __extension__ using Native = _Float16;
     ASSERT_EQ(half_from_double(d).bits, std::bit_cast<uint16_t>(static_cast<Native>(d))) << d;
     const auto f = static_cast<float>(d);
     ASSERT_EQ(to_half(f).bits, std::bit_cast<uint16_t>(static_cast<Native>(f))) << f;
+#endif
   }
 }
 
