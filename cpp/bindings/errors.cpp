@@ -59,8 +59,8 @@ void bind_errors(py::module_& module) {
                                 std::string(info.hint)));
   }
   module.attr("error_table") = table;
-  py::register_exception_translator([](std::exception_ptr pointer) {  // NOLINT(performance-unnecessary-value-param):
-                                                                      // pybind11's type
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is pybind11's
+  py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const core::Error& error) {

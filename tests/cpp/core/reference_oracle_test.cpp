@@ -270,7 +270,7 @@ class Oracle {
             slack + (dtype == DType::f16 ? epsilon(dtype) * std::fabs(total.d) + 0x1p-24 : 0)};
   }
 
-  const Graph& graph_;
+  [[maybe_unused]] const Graph& graph_;
   const std::vector<Array>& all_;
   const std::vector<int64_t>& symbols_;
 };

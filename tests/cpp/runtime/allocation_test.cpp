@@ -15,6 +15,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }
 
+// NOLINTBEGIN: the names are the C library's.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -38,6 +39,7 @@ void* aligned_alloc(size_t alignment, size_t size) {
   return __libc_memalign(alignment, size);
 }
 }
+// NOLINTEND
 
 namespace dvm::runtime {
 namespace {
