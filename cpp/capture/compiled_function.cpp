@@ -33,6 +33,7 @@ CompiledFunction::CompiledFunction(PyFunctionObject* function, Lower lower)
 }
 
 void CompiledFunction::adopt_code() {
+  if (PyFunction_GET_CODE(function_.get()) == code_.get()) return;
   code_ = Ref::borrow(PyFunction_GET_CODE(function_.get()));
   refusal_ = refusal_of(code_of(function_));
   parameters_ = parameter_count(reinterpret_cast<PyFunctionObject*>(function_.get()));
@@ -85,7 +86,7 @@ CompiledFunction::Leaf* CompiledFunction::find(PyObject* const* bound, std::stri
 PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t nargsf,
                                  PyObject* keywords) {
   ++stats_.calls;
-  if (PyFunction_GET_CODE(function_.get()) != code_.get()) adopt_code();
+  adopt_code();
   PyObject* storage[kMaxParameters];
   PyObject* const* bound = args;
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
@@ -126,6 +127,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
 
 PyObject* CompiledFunction::timed_call(PyObject* const* args, Py_ssize_t count,
                                        runtime::CallTimes& times) {
+  adopt_code();
   PyObject* storage[kMaxParameters];
   if (!refusal_.empty() || !bind(args, count, nullptr, storage)) return nullptr;
   Leaf* leaf = find(storage);
@@ -158,9 +160,7 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     path = std::make_unique<Path>();
     path->reason = "an argument dvm does not take (" + describe(bound[i]) + ")";
     const PyCodeObject* code = code_of(function_);
-    const char* file = PyUnicode_AsUTF8(code->co_filename);
-    if (file == nullptr) PyErr_Clear();
-    path->reason_at = core::make_loc(file ? file : "?", code->co_firstlineno);
+    path->reason_at = core::make_loc(printable(code->co_filename), code->co_firstlineno);
   }
   Trace trace;
   if (path) {
@@ -186,6 +186,7 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
 }
 
 std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, Py_ssize_t count) {
+  adopt_code();
   std::vector<std::string> reasons;
   PyObject* bound[kMaxParameters];
   if (!refusal_.empty()) return {refusal_};

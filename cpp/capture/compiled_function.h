@@ -54,7 +54,8 @@ class CompiledFunction {
   int traverse(visitproc visit, void* arg) const;
 
  private:
-  // Reads what depends on the function's code; paths of other code are retired.
+  // Where the function's code was replaced: reads what depends on it, retires the old code's paths.
+  // Every entry point begins with it, for `bind` relies on the parameters of the present code.
   void adopt_code();
   Leaf* find(PyObject* const* bound, std::string* failed = nullptr);
   PyObject* capture(PyObject* self, PyObject* const* bound);

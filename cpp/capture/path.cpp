@@ -15,9 +15,7 @@ const char* name_of(const Source& source) {
   if (source.kind == Source::Kind::argument) return "an argument";
   if (source.kind == Source::Kind::cell) return "a closure variable";
   if (source.kind == Source::Kind::code) return "the code of a called function";
-  const char* name = PyUnicode_AsUTF8(source.name.get());
-  if (name == nullptr) PyErr_Clear();
-  return name ? name : "a global";
+  return printable(source.name.get());
 }
 
 bool differs(std::string* failed, const Source& source, const char* how) {

@@ -34,4 +34,11 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// Text that is only ever printed: names and file names, "?" for a lone surrogate.
+inline const char* printable(PyObject* unicode) {
+  const char* utf8 = PyUnicode_AsUTF8(unicode);
+  if (utf8 == nullptr) PyErr_Clear();
+  return utf8 ? utf8 : "?";
+}
+
 }  // namespace dvm::capture

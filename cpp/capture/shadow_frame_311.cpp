@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "capture/shadow_frame.h"
 #include "opcode.h"
 
@@ -17,12 +15,6 @@ constexpr const char* kBinaryOperators[] = {"+", "&",  "//", "<<", "@", "*", "%"
                                             "|", "**", ">>", "-",  "/", "^"};
 constexpr int kInplaceBase = 13;
 constexpr const char* kCompareOperators[] = {"<", "<=", "==", "!=", ">", ">="};
-
-std::string text(PyObject* unicode) {
-  const char* utf8 = PyUnicode_AsUTF8(unicode);
-  if (utf8 == nullptr) PyErr_Clear();  // a lone surrogate in a name: only ever printed
-  return utf8 ? utf8 : "?";
-}
 
 }  // namespace
 
@@ -57,7 +49,7 @@ void ShadowFrame::bind_arguments(const std::vector<NodeId>& arguments) {
 
 core::Loc ShadowFrame::loc(const DvmFrameView& f) const {
   const int line = PyCode_Addr2Line(f.code, f.index * static_cast<int>(sizeof(_Py_CODEUNIT)));
-  return core::make_loc(text(f.code->co_filename), line);
+  return core::make_loc(printable(f.code->co_filename), line);
 }
 
 void ShadowFrame::abort(const DvmFrameView& f, std::string reason) {
@@ -136,12 +128,12 @@ NodeId ShadowFrame::load_global(const DvmFrameView& f, PyFrameObject* frame) {
   for (size_t i = 0; i < recording_.graph.nodes.size(); ++i) {
     const ShadowNode& node = recording_.graph.nodes[i];
     if (node.origin == ShadowNode::Origin::global && node.scope == globals.get() &&
-        node.name == text(name)) {
+        node.name == printable(name)) {
       return static_cast<NodeId>(i);
     }
   }
-  const NodeId node =
-      recording_.graph.add({ShadowNode::Origin::global, 0, text(name), globals.get(), nullptr});
+  const NodeId node = recording_.graph.add(
+      {ShadowNode::Origin::global, 0, printable(name), globals.get(), nullptr});
   recording_.kept.push_back(std::move(globals));
   return node;
 }
@@ -158,7 +150,7 @@ void ShadowFrame::call(const DvmFrameView& f) {
   }
   if (keyword_names_) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keyword_names_); ++i) {
-      event.keywords.push_back(text(PyTuple_GET_ITEM(keyword_names_, i)));
+      event.keywords.push_back(printable(PyTuple_GET_ITEM(keyword_names_, i)));
     }
   }
   keyword_names_ = nullptr;
@@ -198,7 +190,7 @@ void ShadowFrame::unpack(const DvmFrameView& f) {
 void ShadowFrame::apply(const DvmFrameView& f, PyFrameObject* frame) {
   const auto top = [&](int i) -> NodeId& { return stack_[stack_.size() - static_cast<size_t>(i)]; };
   const auto local = [&]() -> NodeId& { return locals_[static_cast<size_t>(f.oparg)]; };
-  const auto name = [&] { return text(PyTuple_GET_ITEM(f.code->co_names, f.oparg)); };
+  const auto name = [&] { return printable(PyTuple_GET_ITEM(f.code->co_names, f.oparg)); };
   const auto event = [&](Event::Kind kind, std::string what, int operands) {
     std::vector<NodeId> nodes = pop(operands);
     push_result({kind, std::move(what), std::move(nodes), {}, kNoNode, loc(f)});

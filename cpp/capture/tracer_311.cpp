@@ -67,9 +67,8 @@ class Tracer {
 
   static core::Loc location(PyFrameObject* frame) {
     Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
-    if (file == nullptr) PyErr_Clear();
-    return core::make_loc(file ? file : "?", PyFrame_GetLineNumber(frame));
+    PyObject* file = reinterpret_cast<PyCodeObject*>(code.get())->co_filename;
+    return core::make_loc(printable(file), PyFrame_GetLineNumber(frame));
   }
 
   bool is_top(PyFrameObject* frame) const {

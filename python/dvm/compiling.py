@@ -96,7 +96,7 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, arguments: tuple[A
     from dvm import inspection, magpy_capture
 
     try:
-        spec = magpy_capture.lower(compiled, recording, arguments)
+        spec = magpy_capture.lower(compiled, recording)
         if not spec.reason:
             inspection.record(compiled, spec, arguments)
         return spec

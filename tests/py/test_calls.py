@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dvm
+from dvm import _dvm
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
@@ -120,6 +121,22 @@ def test_replaced_code_of_the_function_or_of_one_it_calls_is_seen() -> None:
         replaced = _inner if _inner.__code__ is not _tripled.__code__ else _outer
         replaced.__code__ = _tripled.__code__
     assert compiled.stats.captures == 3
+
+
+def _added(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def test_a_report_follows_replaced_code_of_another_signature() -> None:
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    x = np.arange(4, dtype=np.float32)
+    compiled: Any = dvm.compile(doubled)
+    compiled(x)
+    doubled.__code__ = _added.__code__
+    assert _dvm.timed_call(compiled, x, x) is None
+    assert "argument 1" in _dvm.explain_miss(compiled, x, x)[1]
 
 
 def test_defaults_keywords_and_keyword_only_parameters() -> None:

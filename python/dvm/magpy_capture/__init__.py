@@ -15,14 +15,14 @@ from dvm.magpy_capture.spec import NotCapturable, PathSpec
 __all__ = ["NotCapturable", "PathSpec", "lower"]
 
 
-def lower(compiled: Any, recording: dict[str, Any], arguments: tuple[Any, ...]) -> PathSpec:
-    """Turn a recording of `compiled` called with `arguments` into a path."""
+def lower(compiled: Any, recording: dict[str, Any]) -> PathSpec:
+    """Turn a recording of a call of `compiled` into a path."""
     options = compiled.options
     spec = PathSpec(target=options.target, numerics=options.numerics)
     try:
         if recording["aborted"]:
             raise NotCapturable(_readable(recording["aborted"]), recording["aborted_at"])
-        Lowering(spec, recording, arguments).run()
+        Lowering(spec, recording).run()
     except NotCapturable as refusal:
         spec.reason = refusal.reason
         spec.reason_at = refusal.at

@@ -6,6 +6,7 @@ compared with the array the recorded execution really produced.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -75,6 +76,12 @@ class Builder:
         if not -(2**62) < n < 2**62:
             raise NotCapturable(f"the size {n}", self.at)
         return self.graph.size(n)
+
+    def product(self, dims: Iterable[_dvm.Dim]) -> _dvm.Dim:
+        total = self.graph.size(1)
+        for dim in dims:
+            total = total * dim
+        return total
 
     # ---- scalars: every Python number becomes a rank-0 value of the dtype it is used in
 

@@ -114,9 +114,7 @@ class Functions(Builder):
         return x, self.cast(x, "float32" if result == "float16" else result), result
 
     def _divide_by_count(self, total: Tensor, x: Tensor, axes: list[int], ddof: int) -> Tensor:
-        count = self.graph.size(1)
-        for axis in axes:
-            count = count * x.shape[axis]
+        count = self.product(x.shape[axis] for axis in axes)
         if ddof:
             count = (count - ddof).max(0)
         divisor = self.operand(Size(count), total.dtype)
@@ -151,12 +149,8 @@ class Functions(Builder):
         sizes = self.dims(shape)
         unknown = [i for i, dim in enumerate(sizes) if dim.constant == -1]
         if unknown:
-            total, known = self.graph.size(1), self.graph.size(1)
-            for dim in x.shape:
-                total = total * dim
-            for i, dim in enumerate(sizes):
-                known = known if i in unknown else known * dim
-            sizes[unknown[0]] = total // known
+            known = self.product(dim for i, dim in enumerate(sizes) if i not in unknown)
+            sizes[unknown[0]] = self.product(x.shape) // known
         return self.reshaped(x, sizes, is_view=True)
 
     def reshape_method(self, a: Abstract, *shape: Abstract) -> Tensor:

@@ -44,13 +44,10 @@ PURE_LITERALS = (int, float, bool, complex, str, bytes, tuple, type(None), np.ge
 class Lowering(Functions):
     """Lowers one recording into the path it describes."""
 
-    def __init__(
-        self, spec: PathSpec, recording: dict[str, Any], arguments: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, spec: PathSpec, recording: dict[str, Any]) -> None:
         super().__init__(spec)
         self.recording = recording
         self.nodes = recording["nodes"]
-        self.arguments = arguments
         self.values: dict[int, Abstract] = {}
         self.guarded: set[tuple[Any, ...]] = set()
 
@@ -92,7 +89,7 @@ class Lowering(Functions):
                 raise NotCapturable("a value of unknown origin", self.at)
             origin, index, name, scope, seen = self.nodes[node]
             if origin == "argument":
-                self.values[node] = self.reached(seen, ("argument", index), is_argument=True)
+                self.values[node] = self.reached(seen, ("argument", index))
             elif origin == "global":
                 self.values[node] = self.global_variable(scope, name, seen)
             elif origin == "closure":
@@ -108,13 +105,14 @@ class Lowering(Functions):
         self.guard_absent(scope, name)
         return self.reached(seen, ("variable", vars(builtins), name))
 
-    def reached(self, seen: Any, source: Source, is_argument: bool = False) -> Abstract:
+    def reached(self, seen: Any, source: Source) -> Abstract:
         """An object found at `source`: arrays and numbers stay variable, the rest is guarded."""
-        if type(seen) is np.ndarray:
-            self.guard_signature(source, seen, is_argument)
-            return self.input(seen, source)
-        if type(seen) in (float, int):
-            self.guard_signature(source, seen, is_argument)
+        is_argument = source[0] == "argument"  # its signature is compared by the guard tree
+        if type(seen) in (np.ndarray, float, int):
+            if not is_argument:
+                self.spec.signature_guards.append((source, seen))
+            if isinstance(seen, np.ndarray):
+                return self.input(seen, source)
             return Number(type(seen), source, seen)
         if is_argument:
             if seen is None or isinstance(seen, (bool, str, type)) or seen is Ellipsis:
@@ -122,10 +120,6 @@ class Lowering(Functions):
             raise NotCapturable(f"an argument of type {type(seen).__name__}", self.at)
         self.guard_identity(source, seen)
         return Literal(seen)
-
-    def guard_signature(self, source: Source, seen: Any, is_argument: bool) -> None:
-        if not is_argument:
-            self.spec.signature_guards.append((source, seen))
 
     def guard_identity(self, source: Source, seen: Any) -> None:
         key = (source[0], id(source[1]), source[2:])
@@ -287,10 +281,7 @@ class Lowering(Functions):
         if name == "ndim" or name == "dtype":
             return Literal(seen)
         if name == "size":
-            total = self.graph.size(1)
-            for dim in base.shape:
-                total = total * dim
-            return Size(total)
+            return Size(self.product(base.shape))
         if name == "T":
             return self.transpose(base)
         if name in METHODS:
