@@ -1,0 +1,1 @@
+"""Sixty NumPy programs as people write them, each compared with itself compiled."""

@@ -1,0 +1,66 @@
+"""The programs: what is compiled, the calls made of it, and what is expected of the compiler."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+MODULES = ("statistics", "signals")
+CALLS = 30
+
+
+class Keywords(dict[str, Any]):
+    """The keyword arguments of a call: the last element of a case that has some."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function and what dvm must make of it.
+
+    cases: 30 tuples of arguments, of many shapes.
+    captures: how many paths all of them need: one for each outcome of the branches and loops, for
+        each dtype and for each class of memory order (C, other strides in C order, any other).
+    opaque: the NumPy functions that may be called from a path instead of being compiled.
+    exact: results have equal bits: no sums in other orders, no transcendental functions.
+    scale: the magnitude of what the results are differences of, where it exceeds theirs.
+    variables: the names of the module's globals which calls change.
+    """
+
+    function: Callable[..., Any]
+    cases: Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
+    captures: int
+    opaque: frozenset[str] = frozenset()
+    exact: bool = False
+    scale: float = 0.0
+    variables: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+    def module_globals(self) -> dict[str, Any]:
+        """Return the globals that calls change, by name."""
+        scope = vars(sys.modules[self.function.__module__])
+        return {name: scope[name] for name in self.variables}
+
+    def calls(self) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Return the same calls every time, with fresh arguments."""
+        for case in self.cases(np.random.default_rng(zlib.crc32(self.name.encode()))):
+            if case and isinstance(case[-1], Keywords):
+                yield case[:-1], dict(case[-1])
+            else:
+                yield case, {}
+
+
+@cache
+def programs() -> list[Program]:
+    """Return all programs, in the order of the modules."""
+    modules = [importlib.import_module(f"programs.{name}") for name in MODULES]
+    return [program for module in modules for program in module.PROGRAMS]

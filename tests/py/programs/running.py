@@ -1,0 +1,80 @@
+"""Runs programs compiled and plain, side by side, and reads the compiler's counters."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import dvm
+from dvm import _dvm
+from programs.clone import Cloner
+from programs.observe import Outcome, differences, observe
+from programs.registry import Program
+
+
+@dataclass(frozen=True)
+class Run:
+    """All calls of one program: how compiled differed from plain, and what dvm counted."""
+
+    differences: list[str]
+    stats: dvm.Stats
+    opaque: frozenset[str]
+    reasons: list[str]
+
+
+@cache
+def run(program: Program) -> Run:
+    """Make every call of the program, plain and compiled, each on its own arguments."""
+    compiled = dvm.compile(program.function)
+    found = []
+    for index, (args, kwargs) in enumerate(program.calls()):
+        plain = run_plain(program, args, kwargs)
+        # Globals stay the module's own objects here, as they do for a user.
+        copies = Cloner(keep=program.module_globals().values()).clone([args, kwargs])
+        actual = observe(compiled, *copies, program.module_globals)
+        shapes = [each.shape for each in args if isinstance(each, np.ndarray)]
+        found += [
+            f"call {index} {shapes}: {each}"
+            for each in differences(plain, actual, exact=program.exact, scale=program.scale)
+        ]
+    return Run(found, compiled.stats, opaque_names(compiled), compiled.fallback_reasons)
+
+
+def run_plain(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+    """Make one call without dvm, on copies of its arguments and of the globals it changes."""
+    cloner = Cloner()
+    copies = cloner.clone([args, kwargs])
+    scope = program.function.__globals__
+    own = program.module_globals()
+    scope.update(cloner.clone(own))
+    try:
+        return observe(program.function, *copies, program.module_globals)
+    finally:
+        scope.update(own)
+
+
+def opaque_names(compiled: _dvm.Compiled[..., Any]) -> frozenset[str]:
+    """Return what a compiled function's paths call instead of compiling it."""
+    graphs = [path["graph"] for path in _dvm.paths(compiled) if not path["reason"]]
+    return frozenset(re.findall(r'callee = "([^"#]*)', "\n".join(graphs)))
+
+
+def shortfalls(program: Program) -> list[str]:
+    """Return in what the compiler does less than the program expects of it."""
+    seen = run(program)
+    found = []
+    if seen.stats.captures != program.captures:
+        found.append(f"{seen.stats.captures} captures instead of {program.captures}")
+    if seen.stats.recaptures != max(seen.stats.captures - 1, 0):
+        found.append(f"{seen.stats.recaptures} recaptures of {seen.stats.captures} captures")
+    if seen.stats.fallbacks:
+        found.append(f"{seen.stats.fallbacks} fallbacks: {seen.reasons}")
+    for name in sorted(seen.opaque):
+        if not any(fnmatch.fnmatch(name, allowed) for allowed in program.opaque):
+            found.append(f"{name} is called, not compiled")
+    return found
