@@ -1,8 +1,11 @@
 // fp16 conversions and the text of element types. Conversions work on bits, so that they do not
-// depend on F16C, the rounding mode or the compiler's idea of _Float16.
+// depend on F16C, the rounding mode or the compiler's idea of _Float16; the status flags that the
+// hardware would raise are raised by hand.
 #include "core/dtype.h"
 
 #include <bit>
+
+#include "core/fp_flags.h"
 
 namespace dvm::core {
 
@@ -30,8 +33,14 @@ Half half_from_double(double d) {
     return Half{static_cast<uint16_t>(sign | magnitude)};
   };
   if (exponent == 1024) return with_sign(0x7c00 | (fraction ? 0x200 | fraction >> kDropped : 0));
-  if (exponent > 15) return with_sign(0x7c00);
-  if (exponent < -25) return with_sign(0);  // below half of the smallest subnormal
+  if (exponent > 15) {
+    raise(kOverflow);
+    return with_sign(0x7c00);
+  }
+  if (exponent < -25) {  // below half of the smallest subnormal
+    if (d != 0) raise(kUnderflow);
+    return with_sign(0);
+  }
 
   // Below 2**-14 the implicit bit becomes explicit and the value shifts down further. A carry out
   // of the fraction moves to the next exponent, up to infinity, which is what rounding asks for.
@@ -43,6 +52,8 @@ Half half_from_double(double d) {
   const uint64_t tie = uint64_t{1} << (shift - 1);
   uint64_t kept = base + (significand >> shift);
   if (rest > tie || (rest == tie && (kept & 1))) ++kept;
+  if (kept >= 0x7c00) raise(kOverflow);
+  if (!normal && rest != 0) raise(kUnderflow);
   return with_sign(kept);
 }
 

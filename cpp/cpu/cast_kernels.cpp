@@ -1,5 +1,6 @@
 // Casts between every pair of dtypes. Float to integer truncates, saturates, and takes NaN to 0;
-// integers wrap; to bool is != 0.
+// integers wrap; to bool is != 0. What does not fit an integer raises `invalid`, which the
+// conversion itself never sees.
 #include <limits>
 #include <type_traits>
 
@@ -10,6 +11,7 @@ namespace dvm::cpu {
 
 namespace {
 
+using core::FpFlags;
 using vm::Insn;
 using vm::TileArgs;
 
@@ -35,19 +37,56 @@ DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::
   }
 }
 
+template <DType To, DType From>
+inline constexpr bool kTruncates = core::is_floating(From) &&
+                                   !core::is_floating(To) && To != DType::boolean;
+
+template <DType To, DType From>
+DVM_ALWAYS_INLINE bool fits(typename Element<From>::Compute x) {
+  if constexpr (kTruncates<To, From>) {
+    using F = decltype(x);
+    constexpr F kLow = static_cast<F>(std::numeric_limits<typename Element<To>::Storage>::min());
+    return x >= kLow && x < -kLow;
+  } else {
+    return true;
+  }
+}
+
 template <DType To, DType From, bool kScalar>
-void cast_loop(const TileArgs& args) {
+[[gnu::noinline]] core::FpFlags cast_loop(const TileArgs& args) {
   const Source<From, kScalar> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
   const int64_t size = args.size;
+  // Rounding anything but float to half is one out-of-line step, which raises by itself.
+  constexpr bool kNotes = To == DType::f16 && From == DType::f32;
+  RoundingFlags<To> rounding;
+  uint32_t outside = 0;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < size; ++i) dst[i] = convert<To, From>(a[i]);
+  for (int64_t i = 0; i < size; ++i) {
+    const auto x = a[i];
+    outside |= !fits<To, From>(x);
+    if constexpr (kNotes) rounding.note(x);
+    dst[i] = convert<To, From>(x);
+  }
+  return static_cast<core::FpFlags>(rounding.flags() | (outside ? core::kInvalid : 0));
 }
 
 template <DType To>
 void cast_kernel(const TileArgs& args) noexcept {
   core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
-    args.scalar_mask ? cast_loop<To, From, true>(args) : cast_loop<To, From, false>(args);
+    const auto run = [&] {
+      return args.scalar_mask ? cast_loop<To, From, true>(args) : cast_loop<To, From, false>(args);
+    };
+    if constexpr (kTruncates<To, From>) {
+      FpFlags flags = 0;
+      {
+        const core::KeepFpFlags keep;  // comparisons with NaN raise flags too
+        flags = run();
+      }
+      core::raise(flags);
+    } else {
+      core::raise(run());
+    }
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cpu/cpu_target.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "cpu/cost.h"
@@ -50,13 +51,19 @@ struct CpuCore {
 struct Job {
   const Program& program;
   std::span<std::byte* const> globals;
+  std::atomic<core::FpFlags> flags{0};  // of the chunks that are done
 };
 
 void run_range(void* context, int64_t begin, int64_t end) noexcept {
-  const Job& job = *static_cast<Job*>(context);
+  Job& job = *static_cast<Job*>(context);
+  const core::WatchFpFlags watch;
   thread_local const LocalMemory memory(cpu_traits().local_bytes);
   CpuCore core{kernel_table(), memory.data()};
   vm::run_tiles(job.program, job.globals, begin, end, core);
+  // The team publishes what its threads wrote before the job counts as done.
+  if (const core::FpFlags raised = watch.raised()) {
+    job.flags.fetch_or(raised, std::memory_order_relaxed);
+  }
 }
 
 // Tiles per chunk, or all of them where a single thread is as fast.
@@ -74,12 +81,16 @@ class CpuTarget final : public vm::Target {
  public:
   const vm::TargetTraits& traits() const override { return cpu_traits(); }
 
-  void run(const Program& program, std::span<std::byte* const> globals) override {
+  core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
     Job job{program, globals};
     const int64_t tiles = program.header().tile_count;
-    if (tiles == 1) return run_range(&job, 0, 1);
-    ThreadTeam& team = thread_team();
-    team.run(tiles, chunk_tiles(program, team), run_range, &job);
+    if (tiles == 1) {
+      run_range(&job, 0, 1);
+    } else {
+      ThreadTeam& team = thread_team();
+      team.run(tiles, chunk_tiles(program, team), run_range, &job);
+    }
+    return job.flags.load(std::memory_order_relaxed);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/dtype.h"
+#include "core/fp_flags.h"
 
 // Per-element code has to be inlined to become SIMD, however long it is and however often used.
 #define DVM_ALWAYS_INLINE [[gnu::always_inline]] inline
@@ -79,6 +80,32 @@ struct Element<DType::boolean> {
   using Compute = uint8_t;
   DVM_ALWAYS_INLINE static uint8_t load(uint8_t x) { return x != 0; }
   DVM_ALWAYS_INLINE static uint8_t store(uint8_t x) { return x; }
+};
+
+// What rounding to D raises beyond what the hardware has seen: nothing, except for halves. Gathered
+// in the loop, without a branch, and raised after it.
+template <DType D>
+class RoundingFlags {
+ public:
+  DVM_ALWAYS_INLINE void note(typename Element<D>::Compute) {}
+  core::FpFlags flags() const { return 0; }
+};
+template <>
+class RoundingFlags<DType::f16> {
+ public:
+  DVM_ALWAYS_INLINE void note(float x) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(x) & 0x7fffffffu;
+    overflow_ |= magnitude - 0x477ff000u < 0x7f800000u - 0x477ff000u;  // 65520 and more, finite
+    const float small = std::bit_cast<float>(magnitude < 0x38800000u ? magnitude : 0u);
+    underflow_ |= small + 0.5f - 0.5f != small;  // between multiples of 2**-24
+  }
+  core::FpFlags flags() const {
+    return static_cast<core::FpFlags>((overflow_ ? core::kOverflow : 0) |
+                                      (underflow_ ? core::kUnderflow : 0));
+  }
+
+ private:
+  uint32_t overflow_ = 0, underflow_ = 0;
 };
 
 // An operand of a loop over i: an array, or one element that stands for all. The choice is a

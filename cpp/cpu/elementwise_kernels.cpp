@@ -10,23 +10,44 @@ namespace dvm::cpu {
 
 namespace {
 
+using core::FpFlags;
 using vm::Insn;
 using vm::KernelTable;
 using vm::TileArgs;
 
+// Raises what `run` returns, and nothing that it raised itself where it is quiet.
+template <bool kQuiet, typename Run>
+void finish(Run run) {
+  if constexpr (kQuiet) {
+    const core::KeepFpFlags keep;
+    run();
+  } else {
+    core::raise(run());
+  }
+}
+
+// Loops return the flags that the hardware has not seen. They are not inlined, so that the flags
+// which are cleared after a quiet one are its own.
+//
 // The result's dtype may differ from the operands' (comparisons), hence two element types.
 template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
-void loop(const TileArgs& args, Apply apply) {
+[[gnu::noinline]] FpFlags loop(const TileArgs& args, Apply apply) {
   const Source<D, kScalarA> a(args.src[0]);
   const Source<D, kScalarB> b(args.src[1]);
   auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
   const int64_t size = args.size;
+  RoundingFlags<Result> rounding;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
+  for (int64_t i = 0; i < size; ++i) {
+    const auto x = apply(a[i], b[i]);
+    rounding.note(x);
+    dst[i] = Element<Result>::store(x);
+  }
+  return rounding.flags();
 }
 
 template <DType D, DType Result, typename Apply>
-void binary(const TileArgs& args, Apply apply) {
+FpFlags binary(const TileArgs& args, Apply apply) {
   switch (args.scalar_mask) {
     case 0:
       return loop<D, Result, false, false>(args, apply);
@@ -41,32 +62,46 @@ void binary(const TileArgs& args, Apply apply) {
 
 template <typename Op, DType D>
 void binary_kernel(const TileArgs& args) noexcept {
-  binary<D, D>(args, [](auto a, auto b) { return Op::apply(a, b); });
+  const auto run = [&] {
+    return binary<D, D>(args, [](auto a, auto b) { return Op::apply(a, b); });
+  };
+  finish<Op::kQuiet && core::is_floating(D)>(run);
 }
 
 template <typename Op, DType D, bool kScalar>
-void unary_loop(const TileArgs& args) {
+[[gnu::noinline]] FpFlags unary_loop(const TileArgs& args) {
   const Source<D, kScalar> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<D>::Storage*>(args.dst);
   const int64_t size = args.size;
+  RoundingFlags<D> rounding;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < size; ++i) dst[i] = Element<D>::store(Op::apply(a[i], a[i]));
+  for (int64_t i = 0; i < size; ++i) {
+    const auto x = Op::apply(a[i], a[i]);
+    rounding.note(x);
+    dst[i] = Element<D>::store(x);
+  }
+  return rounding.flags();
 }
 
 template <typename Op, DType D>
 void unary_kernel(const TileArgs& args) noexcept {
-  return args.scalar_mask ? unary_loop<Op, D, true>(args) : unary_loop<Op, D, false>(args);
+  finish<Op::kQuiet && core::is_floating(D)>([&] {
+    return args.scalar_mask ? unary_loop<Op, D, true>(args) : unary_loop<Op, D, false>(args);
+  });
 }
 
 template <DType D>
 void compare_kernel(const TileArgs& args) noexcept {
-  switch (static_cast<vm::Compare>(args.aux)) {
+  finish<core::is_floating(D)>([&] {
+    switch (static_cast<vm::Compare>(args.aux)) {
 #define DVM_COMPARE(name, op, numpy) \
   case vm::Compare::name:            \
     return binary<D, DType::boolean>(args, [](auto a, auto b) -> uint8_t { return a op b; });
 #include "core/compare.def"
 #undef DVM_COMPARE
-  }
+    }
+    __builtin_unreachable();
+  });
 }
 
 template <typename Op, int kArity, core::OperandRule kOperands, DType D>

@@ -32,9 +32,10 @@ struct Accumulator<DType::i64, true> {
   using Type = uint64_t;
 };
 
-// Both take scalars and SIMD vectors alike.
+// Both take scalars and SIMD vectors alike. A quiet one raises no status flags.
 struct Sum {
   static constexpr bool kWraps = true;
+  static constexpr bool kQuiet = false;
   template <typename T>
   static T combine(T x, T y) {
     return x + y;
@@ -42,6 +43,7 @@ struct Sum {
 };
 struct Max {
   static constexpr bool kWraps = false;
+  static constexpr bool kQuiet = true;
   template <typename T>
   static T combine(T x, T y) {
     return ((x >= y) | (x != x)) ? x : y;
@@ -91,7 +93,11 @@ struct Reduce {
 
   DVM_ALWAYS_INLINE static A load(Storage x) { return static_cast<A>(Element<D>::load(x)); }
   static Storage store(A x) {
-    return Element<D>::store(static_cast<typename Element<D>::Compute>(x));
+    const auto value = static_cast<typename Element<D>::Compute>(x);
+    RoundingFlags<D> rounding;
+    rounding.note(value);
+    core::raise(rounding.flags());
+    return Element<D>::store(value);
   }
   DVM_ALWAYS_INLINE static B load_block(const Storage* p) {
     if constexpr (sizeof(A) == sizeof(Storage) && D != DType::boolean) {
@@ -183,6 +189,15 @@ struct Reduce {
   }
 
   static void kernel(const TileArgs& args) noexcept {
+    if constexpr (Op::kQuiet) {
+      const core::KeepFpFlags keep;
+      reduce(args);
+    } else {
+      reduce(args);
+    }
+  }
+
+  [[gnu::noinline]] static void reduce(const TileArgs& args) {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);

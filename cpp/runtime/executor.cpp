@@ -30,7 +30,9 @@ class Execution {
         host_(host),
         scalars_(scalars),
         state_(context.state()),
-        times_(context.times) {
+        times_(context.times),
+        fp_flags_(context.fp_flags) {
+    fp_flags_ = 0;
     state_.prepare(plan);
   }
 
@@ -74,6 +76,9 @@ class Execution {
     switch (instruction.op) {
       case PlanOp::size:
         size(result) = buffer(p[0]).shape[p[1]];
+        return Outcome::done;
+      case PlanOp::number:
+        size(result) = scalars_[static_cast<size_t>(p[0])].as_int();
         return Outcome::done;
       case PlanOp::literal:
         size(result) = literal_of({p, 2});
@@ -181,8 +186,11 @@ class Execution {
     state_.arena.reset();
     const vm::Binding binding{dims, state_.scalars, state_.strides};
     vm::PhaseTimes phases;
+    // Scalars are cast to the dtype of their instructions here, which may overflow too.
+    const core::WatchFpFlags watch;
     const vm::Compiled compiled =
         vm::encode(kernel, binding, target_.traits(), state_.arena, times_ ? &phases : nullptr);
+    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= watch.raised();
     const int64_t begin = times_ ? now() : 0;
     const Outcome outcome = run_stages(compiled, global);
     if (times_) {
@@ -221,7 +229,8 @@ class Execution {
     state_.globals[globals] = first.data();
     state_.globals[globals + 1] = second.data();
     for (int stage = 0; stage < compiled.stage_count; ++stage) {
-      target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
+      fp_flags_ |=
+          target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
     }
     return Outcome::done;
   }
@@ -244,6 +253,7 @@ class Execution {
   std::span<const core::Scalar> scalars_;
   State& state_;
   CallTimes* times_;
+  core::FpFlags& fp_flags_;
   int32_t defined_ = 0;  // registers of b below it hold something
 };
 

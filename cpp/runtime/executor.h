@@ -34,6 +34,8 @@ class ExecutionContext {
   static void release(ExecutionContext& context);
 
   CallTimes* times = nullptr;  // where to add timings; null: no clock is read
+  // Status flags that the Regions of the last execute() raised on a target that reports them.
+  core::FpFlags fp_flags = 0;
   struct State;
   State& state() { return *state_; }
 

@@ -22,8 +22,9 @@ SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
             "target " + std::string(traits.name) + " is not simulated");
 }
 
-void SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {
+core::FpFlags SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {
   run_and_report(program, globals);
+  return 0;
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.

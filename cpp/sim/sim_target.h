@@ -19,7 +19,7 @@ class SimTarget final : public vm::Target {
   // A row of targets.def of kind ascend; it outlives the target, as all rows do.
   explicit SimTarget(const vm::TargetTraits& traits);
   const vm::TargetTraits& traits() const override { return traits_; }
-  void run(const vm::Program& program, std::span<std::byte* const> globals) override;
+  core::FpFlags run(const vm::Program& program, std::span<std::byte* const> globals) override;
   // Also says what each core did.
   SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals);
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/fp_flags.h"
 #include "vm/program.h"
 
 namespace dvm::vm {
@@ -34,8 +35,9 @@ class Target {
   virtual ~Target() = default;
   virtual const TargetTraits& traits() const = 0;
   // Runs every tile. globals[k] is the base address of global operand k, aligned to its dtype. The
-  // Program must have passed verify() or come straight from the encoder. Thread-safe.
-  virtual void run(const Program& program, std::span<std::byte* const> globals) = 0;
+  // Program must have passed verify() or come straight from the encoder. Thread-safe. Returns the
+  // status flags that its operations raised, as NumPy's would; the simulated targets report none.
+  virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
 };
 
 }  // namespace dvm::vm

@@ -241,7 +241,7 @@ TEST(Executor, HostCallsMayEnterPlans) {
 class ThrowingTarget final : public vm::Target {
  public:
   const vm::TargetTraits& traits() const override { return cpu().traits(); }
-  void run(const vm::Program&, std::span<std::byte* const>) override {
+  core::FpFlags run(const vm::Program&, std::span<std::byte* const>) override {
     core::fail(core::ErrorCode::sim_fault, "on purpose");
   }
 };

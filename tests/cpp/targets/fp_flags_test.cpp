@@ -1,0 +1,279 @@
+// Status flags of the cpu's kernels. The expected ones are what NumPy 2.4 reports to
+// np.seterrcall for the same operation on float16, float32 and float64 alike; where it reports
+// nothing, a flag of ours would send a replay back to the original program for no reason.
+#include "core/fp_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <cfenv>
+
+#include "cpu/cpu_target.h"
+#include "oracle.h"
+#include "tile_program.h"
+
+namespace dvm::testing {
+namespace {
+
+using core::FpFlags;
+using core::kDivideByZero, core::kInvalid, core::kOverflow, core::kUnderflow;
+using vm::Compare;
+
+// Operands by name, since the largest and the smallest number differ from dtype to dtype.
+enum Operand : uint8_t { zero, minus_zero, one, minus_one, half, thousand, large, tiny, inf, nan };
+
+template <DType D>
+double value_of(Operand operand) {
+  switch (operand) {
+    case zero:
+      return 0;
+    case minus_zero:
+      return -0.0;
+    case one:
+      return 1;
+    case minus_one:
+      return -1;
+    case half:
+      return 0.5;
+    case thousand:
+      return 1000;
+    case large:
+      return D == DType::f16 ? 65504 : D == DType::f32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+    case tiny:  // 1.5 times the smallest normal number: half of it is exact, a third is not
+      return D == DType::f16   ? 0x1.804p-14
+             : D == DType::f32 ? 0x1.800002p-126
+                               : 0x1.8000000000001p-1022;
+    case inf:
+      return INFINITY;
+    case nan:
+      return NAN;
+  }
+  return 0;
+}
+
+struct Row {
+  Insn insn;
+  Operand a, b;
+  int flags;
+  Compare compare = Compare::eq;
+};
+
+constexpr Row kRows[] = {
+    {Insn::add, one, one, 0},
+    {Insn::add, large, large, kOverflow},
+    {Insn::add, nan, one, 0},
+    {Insn::sub, inf, inf, kInvalid},
+    {Insn::mul, tiny, half, kUnderflow},
+    {Insn::mul, zero, inf, kInvalid},
+    {Insn::mul, large, thousand, kOverflow},
+    {Insn::mul, large, zero, 0},
+    {Insn::div, one, zero, kDivideByZero},
+    {Insn::div, minus_one, minus_zero, kDivideByZero},
+    {Insn::div, zero, zero, kInvalid},
+    {Insn::div, inf, inf, kInvalid},
+    {Insn::div, inf, zero, 0},
+    {Insn::div, nan, zero, 0},
+    {Insn::div, large, half, kOverflow},
+    {Insn::div, tiny, thousand, kUnderflow},
+    {Insn::maximum, nan, one, 0},
+    {Insn::maximum, one, nan, 0},
+    {Insn::minimum, nan, one, 0},
+    {Insn::minimum, one, nan, 0},
+    {Insn::neg, nan, one, 0},
+    {Insn::abs, nan, one, 0},
+    {Insn::sqrt, minus_one, one, kInvalid},
+    {Insn::sqrt, minus_zero, one, 0},
+    {Insn::sqrt, nan, one, 0},
+    {Insn::exp, thousand, one, kOverflow},
+    {Insn::exp, inf, one, 0},
+    {Insn::exp, nan, one, 0},
+    {Insn::log, zero, one, kDivideByZero},
+    {Insn::log, minus_one, one, kInvalid},
+    {Insn::log, inf, one, 0},
+    {Insn::log, nan, one, 0},
+    {Insn::log1p, minus_one, one, kDivideByZero},
+    {Insn::log1p, inf, one, 0},
+    {Insn::tanh, thousand, one, 0},
+    {Insn::tanh, nan, one, 0},
+    {Insn::cmp, nan, one, 0, Compare::eq},
+    {Insn::cmp, nan, one, 0, Compare::ne},
+    {Insn::cmp, nan, one, 0, Compare::lt},
+    {Insn::cmp, one, nan, 0, Compare::le},
+    {Insn::cmp, nan, nan, 0, Compare::gt},
+    {Insn::cmp, one, nan, 0, Compare::ge},
+    {Insn::select, nan, inf, 0},
+};
+
+// Flags of a call on `count` elements, of which all but the last are 1.
+template <typename T>
+FpFlags flags_of(const vm::Instruction& fixed, const std::vector<T>& last, int64_t count,
+                 bool streams) {
+  static const auto cpu = cpu::make_cpu_target();
+  const std::vector<std::optional<uint64_t>> scalars(last.size());
+  TileCase test = linear_case(fixed.insn, fixed.dtype, fixed.aux, count, 64, scalars);
+  test.streams = streams;
+  Buffers buffers;
+  for (size_t k = 0; k < last.size(); ++k) {
+    if (operand_dtype(test.fixed, static_cast<int>(k) + 1) == DType::boolean) {
+      buffers.emplace_back(static_cast<size_t>(count), std::byte{1});
+      continue;
+    }
+    std::vector<T> values(static_cast<size_t>(count), narrow<T>(1.0));
+    values.back() = last[k];
+    buffers.push_back(to_bytes(values));
+  }
+  const int64_t bytes = count * core::byte_size(operand_dtype(test.fixed, 0));
+  buffers.emplace_back(static_cast<size_t>(bytes));
+  const std::vector<uint64_t> words = build(cpu->traits(), test, buffers);
+  std::vector<std::byte*> globals;
+  for (auto& buffer : buffers) globals.push_back(buffer.data());
+  return cpu->run(vm::Program(words), globals);
+}
+
+// Without underflow, which libm reports for results that NumPy's own exp and tanh round silently.
+constexpr int kLoud = kDivideByZero | kOverflow | kInvalid;
+
+TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
+  cpu::set_thread_count(4);
+  for (const Row& row : kRows) {
+    for (const DType dtype : {DType::f16, DType::f32, DType::f64}) {
+      core::dispatch(dtype, [&]<DType D>() {
+        if constexpr (core::is_floating(D)) {
+          using T = Storage<D>;
+          const T one_ = narrow<T>(1.0);
+          const T a = narrow<T>(value_of<D>(row.a)), b = narrow<T>(value_of<D>(row.b));
+          std::vector<T> last{a, b};
+          if (row.insn == Insn::select) last.insert(last.begin(), one_);
+          last.resize(static_cast<size_t>(vm::info(row.insn).operands) - 1);
+          const vm::Instruction fixed{
+              .insn = row.insn, .dtype = D, .aux = static_cast<uint8_t>(row.compare)};
+          const bool exact = row.insn < Insn::exp || row.insn > Insn::tanh;
+          for (const int64_t count : {1, 2, 3, 7, 64, 65, 100000}) {
+            for (const bool streams : {true, false}) {
+              const int flags = flags_of(fixed, last, count, streams);
+              ASSERT_EQ(exact ? flags : flags & kLoud, row.flags)
+                  << vm::info(row.insn).name << "." << core::to_string(D) << " " << double(widen(a))
+                  << ", " << double(widen(b)) << " count " << count;
+            }
+          }
+        }
+      });
+    }
+  }
+  cpu::set_thread_count(2);
+}
+
+struct CastRow {
+  double value;
+  DType to;
+  int flags;
+};
+constexpr CastRow kCasts[] = {
+    {NAN, DType::i32, kInvalid},
+    {INFINITY, DType::i64, kInvalid},
+    {-INFINITY, DType::i32, kInvalid},
+    {2147483648.0, DType::i32, kInvalid},
+    {-2147483649.0, DType::i32, kInvalid},
+    {-2147483648.0, DType::i32, 0},
+    {2147483647.0, DType::i32, 0},
+    {2147483648.0, DType::i64, 0},
+    {9223372036854775808.0, DType::i64, kInvalid},
+    {-9223372036854775808.0, DType::i64, 0},
+    {-0.5, DType::i32, 0},
+    {NAN, DType::boolean, 0},
+    {INFINITY, DType::boolean, 0},
+    {NAN, DType::f16, 0},
+    {INFINITY, DType::f16, 0},
+    {65519, DType::f16, 0},
+    {65520, DType::f16, kOverflow},
+    {1e30, DType::f16, kOverflow},
+    {0x1p-24, DType::f16, 0},
+    {0x1.8p-24, DType::f16, kUnderflow},
+    {1e-30, DType::f16, kUnderflow},
+    {1e300, DType::f32, kOverflow},
+    {1e-300, DType::f32, kUnderflow},
+    {NAN, DType::f32, 0},
+};
+
+TEST(FpFlags, OfCastsAreNumPys) {
+  for (const CastRow& row : kCasts) {
+    for (const int64_t count : {1, 3, 64, 1000}) {
+      const auto check = [&]<typename From>(From value, DType from) {
+        const vm::Instruction fixed{
+            .insn = Insn::cast, .dtype = row.to, .aux = static_cast<uint8_t>(from)};
+        ASSERT_EQ(flags_of<From>(fixed, {value}, count, true), row.flags)
+            << core::to_string(from) << " " << row.value << " -> " << core::to_string(row.to);
+      };
+      check(row.value, DType::f64);
+      if (static_cast<float>(row.value) == row.value || std::isnan(row.value)) {
+        check(static_cast<float>(row.value), DType::f32);
+      }
+    }
+  }
+}
+
+TEST(FpFlags, IntegersToHalvesOverflow) {
+  const vm::Instruction fixed{
+      .insn = Insn::cast, .dtype = DType::f16, .aux = static_cast<uint8_t>(DType::i64)};
+  EXPECT_EQ(flags_of<int64_t>(fixed, {70000}, 100, true), kOverflow);
+  EXPECT_EQ(flags_of<int64_t>(fixed, {65504}, 100, true), 0);
+}
+
+struct ReduceRow {
+  Insn insn;
+  std::vector<double> values;
+  int flags;
+};
+
+TEST(FpFlags, OfReductionsComeFromTheirElementsAlone) {
+  const ReduceRow rows[] = {
+      {Insn::sum, {1, 2, 3}, 0},
+      {Insn::sum, {INFINITY, -INFINITY, 1}, kInvalid},
+      {Insn::sum, {INFINITY, INFINITY, NAN}, 0},
+      {Insn::sum, {65504, 65504, 65504}, kOverflow},
+      {Insn::max, {1, NAN, 3}, 0},
+      {Insn::max, {NAN, NAN, INFINITY}, 0},
+  };
+  static const auto cpu = cpu::make_cpu_target();
+  for (const ReduceRow& row : rows) {
+    for (const uint32_t size : {3u, 70u, 600u}) {
+      for (const uint32_t n : {1u, 5u, 16u}) {
+        std::vector<Half> source(size_t{size} * n, narrow<Half>(1.0));
+        for (size_t i = 0; i < row.values.size(); ++i) source[i * n] = narrow<Half>(row.values[i]);
+        TileCase test{.fixed = {.insn = row.insn, .dtype = DType::f16}};
+        test.fixed.size = size;
+        test.fixed.n = n;
+        test.fixed.aux =
+            static_cast<uint8_t>(n == 1 ? vm::ReduceOrder::lanes : vm::ReduceOrder::sequential);
+        test.sources.resize(1);
+        test.streams = true;
+        Buffers buffers{to_bytes(source), std::vector<std::byte>(n * sizeof(Half))};
+        const std::vector<uint64_t> words = build(cpu->traits(), test, buffers);
+        std::byte* globals[] = {buffers[0].data(), buffers[1].data()};
+        EXPECT_EQ(cpu->run(vm::Program(words), globals), row.flags)
+            << vm::info(row.insn).name << " size " << size << " n " << n;
+      }
+    }
+  }
+}
+
+TEST(FpFlags, OfTheCallerStayAsTheyWere) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  const vm::Instruction fixed{.insn = Insn::div, .dtype = DType::f32};
+  EXPECT_EQ(flags_of<float>(fixed, {1, 0}, 100, true), kDivideByZero);
+  EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), 0);
+  std::feraiseexcept(FE_INVALID);
+  EXPECT_EQ(flags_of<float>(fixed, {1, 1}, 100, true), 0);
+  EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), FE_INVALID);
+  std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+TEST(FpFlags, ReadAsTheyAreRaised) {
+  for (int flags = 0; flags < 16; ++flags) {
+    const core::WatchFpFlags watch;
+    core::raise(static_cast<FpFlags>(flags));
+    EXPECT_EQ(watch.raised(), flags);
+  }
+}
+
+}  // namespace
+}  // namespace dvm::testing
