@@ -25,7 +25,7 @@ BLOCKS = 2
 
 def tokenize(sentence: str) -> Array:
     """[words] int64: each word's row in the table of embeddings."""
-    words = re.findall(r"\w+|[^\w\s]", sentence.lower())
+    words = re.findall(r"\w+", sentence.lower())
     # hash() would give other numbers in every process.
     return np.array([zlib.crc32(word.encode()) % VOCABULARY for word in words])
 
@@ -102,7 +102,8 @@ class TextEncoder:
     def positions(self, words: int) -> Array:
         """[words, WIDTH] float32: sines and cosines of where a word stands."""
         angles = np.arange(words, dtype=np.float32)[:, None] * self.frequencies
-        return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+        # Small, or the mean over all words would tell the length of a sentence before its meaning.
+        return 0.1 * np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
     def encode(self, tokens: Array) -> Array:
         """[words] int64 -> [WIDTH] float32."""
