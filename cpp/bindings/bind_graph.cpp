@@ -102,8 +102,13 @@ void bind_graph(py::module_& module) {
   const py::arg_v at = py::arg("at") = At{};
   py::class_<Graph>(module, "Graph", "A graph under construction; values are node numbers.")
       .def(py::init<>())
-      .def("symbol",
-           [](Graph& g, std::string name) { return wrap(g, g.dims().symbol(std::move(name))); })
+      .def(
+          "symbol",
+          [](Graph& g, std::string name, int64_t lo, int64_t hi) {
+            return wrap(g, g.dims().symbol(std::move(name), lo, hi));
+          },
+          py::arg("name"), py::arg("lo") = 0, py::arg("hi") = core::kDimMax,
+          "A size, or with a negative `lo` a number; |value| <= 2**62.")
       .def("size", [](Graph& g, int64_t n) { return wrap(g, g.dims().constant(n)); })
       .def(
           "input",
@@ -113,10 +118,12 @@ void bind_graph(py::module_& module) {
           py::arg("dtype"), py::arg("shape"), at)
       .def(
           "scalar",
-          [](Graph& g, const std::string& dtype, const At& where) {
-            return g.scalar(parse_dtype(dtype), to_loc(where));
+          [](Graph& g, const std::string& dtype, const At& where, py::handle size) {
+            return g.scalar(parse_dtype(dtype), to_loc(where),
+                            size.is_none() ? Dim{} : to_dim(g, size));
           },
-          py::arg("dtype"), at)
+          py::arg("dtype"), at, py::arg("size") = py::none(),
+          "A Python number; that of dtype i64 may define the symbol `size`.")
       .def(
           "constant",
           [](Graph& g, const std::string& dtype, py::handle value, const At& where) {
@@ -182,6 +189,18 @@ void bind_graph(py::module_& module) {
                           to_loc(where));
           },
           py::arg("callee"), py::arg("inputs"), py::arg("dtype"), py::arg("shape"), at)
+      .def(
+          "extract",
+          [](const Graph& g, const std::vector<Value>& inputs, const std::vector<Value>& outputs) {
+            core::Extraction part = core::extract(g, inputs, outputs);
+            std::vector<std::string> unbound;
+            for (const int symbol : part.unbound)
+              unbound.push_back(g.dims().symbol_info(symbol).name);
+            return py::make_tuple(std::move(part.graph), part.scalars, unbound);
+          },
+          py::arg("inputs"), py::arg("outputs"),
+          "What the outputs need, as a Graph whose first nodes are the inputs; the old values of\n"
+          "its scalars, in order; and the names of symbols that its arguments do not determine.")
       .def("shape",
            [](const Graph& g, Value v) {
              std::vector<PyDim> shape;

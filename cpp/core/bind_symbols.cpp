@@ -82,6 +82,15 @@ void SymbolBinder::bind(const Type& type, std::span<const int64_t> sizes, const 
                " is " + std::to_string(same->size));
     if (!same) pending_.push_back({type.shape[i], sizes[i], what, loc});
   }
+  solve();
+}
+
+void SymbolBinder::define(Dim dim, int64_t value, const std::string& what, Loc loc) {
+  pending_.push_back({dim, value, what, loc});
+  solve();
+}
+
+void SymbolBinder::solve() {
   // Each round binds a symbol or ends, so that the order of the sizes does not matter.
   for (size_t before = pending_.size() + 1; before != pending_.size();) {
     before = pending_.size();
@@ -101,7 +110,7 @@ const SymbolBinder::Equation* SymbolBinder::find(Dim dim) const {
   return it == pending_.end() ? nullptr : &*it;
 }
 
-int64_t SymbolBinder::value(Dim dim, Loc loc) const {
+int64_t SymbolBinder::number(Dim dim, Loc loc) const {
   std::optional<int64_t> value;
   if (is_known(dim)) {
     value = core::evaluate(dim, values_);
@@ -112,16 +121,54 @@ int64_t SymbolBinder::value(Dim dim, Loc loc) const {
     if (!same) fail(ErrorCode::shape_mismatch, loc, "no shape tells the size " + to_string(dim));
     value = same->size;
   }
-  if (*value < 0)
-    fail(ErrorCode::shape_mismatch, loc,
-         "the size " + to_string(dim) + " is negative: " + std::to_string(*value));
   return *value;
+}
+
+int64_t SymbolBinder::value(Dim dim, Loc loc) const {
+  const int64_t value = number(dim, loc);
+  if (value < 0)
+    fail(ErrorCode::shape_mismatch, loc,
+         "the size " + to_string(dim) + " is negative: " + std::to_string(value));
+  return value;
 }
 
 std::vector<int64_t> SymbolBinder::values(const Shape& shape, Loc loc) const {
   std::vector<int64_t> sizes;
   for (const Dim dim : shape) sizes.push_back(value(dim, loc));
   return sizes;
+}
+
+// As above, for values not yet there: an equation settles a symbol if it is linear in it and all
+// else in it is settled.
+std::vector<int> unbound_symbols(const Graph& graph) {
+  std::vector<bool> known(static_cast<size_t>(graph.dims().symbol_count()));
+  const auto unknown = [&](Dim dim) {
+    std::vector<int> symbols = symbols_of(dim);
+    std::erase_if(symbols, [&](int symbol) { return known[static_cast<size_t>(symbol)]; });
+    return symbols;
+  };
+  std::vector<Dim> equations;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::scalar && node.attrs.size) equations.push_back(node.attrs.size);
+    if (node.op != Op::input && node.op != Op::call) continue;
+    equations.insert(equations.end(), node.type.shape.begin(), node.type.shape.end());
+  }
+  const auto settles = [&](Dim dim) {
+    const std::vector<int> symbols = unknown(dim);
+    if (symbols.size() > 1) return false;
+    if (symbols.empty()) return true;
+    const auto [slope, offset] = divide(dim, graph.dims().symbol_at(symbols[0]));
+    if (!unknown(slope).empty() || !unknown(offset).empty()) return false;
+    known[static_cast<size_t>(symbols[0])] = true;
+    return true;
+  };
+  for (size_t before = equations.size() + 1; before != equations.size();) {
+    before = equations.size();
+    std::erase_if(equations, settles);
+  }
+  std::vector<int> symbols = used_symbols(graph);
+  std::erase_if(symbols, [&](int symbol) { return known[static_cast<size_t>(symbol)]; });
+  return symbols;
 }
 
 }  // namespace dvm::core

@@ -19,8 +19,12 @@ class SymbolBinder {
   // a symbol leaves its range.
   void bind(const Type& type, std::span<const int64_t> sizes, const std::string& what, Loc loc);
 
+  // States that a number has this value, of any sign: how an argument defines a symbol.
+  void define(Dim dim, int64_t value, const std::string& what, Loc loc);
+
   // The value of a size, from its symbols or from an array that has just this size; ShapeError when
-  // neither is known, or it is undefined or negative.
+  // neither is known, or it is undefined. That of a size may not be negative.
+  int64_t number(Dim dim, Loc loc) const;
   int64_t value(Dim dim, Loc loc) const;
   std::vector<int64_t> values(const Shape& shape, Loc loc) const;
 
@@ -32,6 +36,7 @@ class SymbolBinder {
     Loc loc;
   };
   bool is_known(Dim dim) const;
+  void solve();
   bool apply(const Equation& equation);
   const Equation* find(Dim dim) const;
 
@@ -40,5 +45,8 @@ class SymbolBinder {
   std::vector<bool> known_;
   std::vector<Equation> pending_;
 };
+
+// The symbols a graph uses which no input, scalar or result of a call determines, ascending.
+std::vector<int> unbound_symbols(const Graph& graph);
 
 }  // namespace dvm::core

@@ -72,8 +72,9 @@ Value Graph::input(Type type, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
-Value Graph::scalar(DType dtype, Loc loc) {
+Value Graph::scalar(DType dtype, Loc loc, Dim defines) {
   Node node = make_node(Op::scalar, {}, loc);
+  node.attrs.size = defines;
   node.type.dtype = dtype;
   return append_inferred(*this, std::move(node));
 }

@@ -48,6 +48,8 @@ struct OpInfo {
   uint32_t attrs;  // bits of attr::Key
 };
 const OpInfo& info(Op op);
+// Those of info(op).attrs that a node may lack.
+inline uint32_t optional_attrs(Op op) { return op == Op::scalar ? attr::size : attr::none; }
 std::span<const OpInfo> all_ops();
 std::optional<Op> op_from_text(std::string_view name);
 inline OpClass op_class(Op op) { return info(op).op_class; }
@@ -93,7 +95,7 @@ class Graph {
   // The builder: infers the type (core/infer.cpp) and throws GraphError / DtypeError / ShapeError
   // with the node's location when the op's rules are broken.
   Value input(Type type, Loc loc = {});
-  Value scalar(DType dtype, Loc loc = {});
+  Value scalar(DType dtype, Loc loc = {}, Dim defines = {});
   Value constant(DType dtype, Scalar value, Loc loc = {});  // a float is rounded to dtype
   Value dim_value(DType dtype, Dim size, Loc loc = {});
   Value elementwise(Op op, std::span<const Value> inputs, Loc loc = {});
@@ -119,8 +121,20 @@ class Graph {
   std::vector<Node> nodes_;
 };
 
-// Indices of the symbols that occur in sizes, starts or the op `dim`, ascending.
+// Indices of the symbols that occur in sizes, starts, or the ops `dim` and `scalar`, ascending.
 std::vector<int> used_symbols(const Graph& graph);
+
+// Part of a graph as a graph of its own, over the same DimContext.
+struct Extraction {
+  Graph graph;
+  std::vector<Value> scalars;  // old values of its `scalar` nodes, in order
+  std::vector<int> unbound;    // symbols it uses which neither inputs, scalars nor calls determine
+};
+// What `outputs` need of `graph`, where each of `inputs` is an op `input` of the new graph: these
+// come first, in the order given, needed or not. Throws GraphError where an `input` is needed that
+// is none of them.
+Extraction extract(const Graph& graph, std::span<const Value> inputs,
+                   std::span<const Value> outputs);
 
 // Structural equality, Dims compared by their printed form (graphs have their own contexts).
 bool equal(const Graph& a, const Graph& b);

@@ -56,18 +56,19 @@ class Inference {
     check(attr::starts, !a.starts.empty(), "starts");
     check(attr::steps, !a.steps.empty(), "steps");
     check(attr::callee, !a.callee.empty(), "callee");
-    if ((wanted & attr::size) && !a.size) invalid("needs the attribute 'size'");
+    const uint32_t needed = wanted & ~optional_attrs(node_.op);
+    if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
-    if (a.size) check_dim(a.size, "size");
+    if (a.size) check_dim(a.size, "size", true);
   }
 
   // In this order, for printing a Dim that is missing or of another context is not safe.
-  void check_dim(Dim dim, const char* what) const {
+  void check_dim(Dim dim, const char* what, bool any_sign = false) const {
     if (!dim) invalid(std::string(what) + " is missing");
     if (&dim.context() != &graph_.dims())
       invalid(std::string(what) + " " + to_string(dim) + " belongs to another context");
     if (dim.is_overflow()) error(ErrorCode::shape_overflow, std::string(what) + " is out of range");
-    if (dim.as_constant().value_or(0) < 0)
+    if (!any_sign && dim.as_constant().value_or(0) < 0)
       error(ErrorCode::shape_mismatch, std::string(what) + " " + to_string(dim) + " is negative");
   }
   void check_dims(const std::vector<Dim>& dims, const char* what) const {
@@ -114,6 +115,12 @@ class Inference {
     if (type.rank() != 0) invalid("has rank 0, not shape " + to_string(type.shape));
     if (node_.op == Op::dim && type.dtype == DType::boolean)
       error(ErrorCode::dtype_mismatch, "a size is no bool");
+    if (node_.op == Op::scalar && node_.attrs.size) {
+      if (type.dtype != DType::i64)
+        error(ErrorCode::dtype_mismatch, "only an i64 defines a symbol");
+      if (!node_.attrs.size.is_symbol())
+        invalid("defines a symbol, not " + to_string(node_.attrs.size));
+    }
     if (node_.op == Op::constant && node_.attrs.value != round_to(type.dtype, node_.attrs.value))
       error(ErrorCode::dtype_mismatch,
             "the value is not one of " + std::string(to_string(type.dtype)));

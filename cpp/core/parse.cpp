@@ -110,14 +110,15 @@ class GraphParser {
   void attributes(Node& node) {
     // dtype and shape were read as the node's type.
     uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape);
-    if (missing == 0) return;
+    const uint32_t optional = optional_attrs(node.op);
+    if (missing == 0 || (missing == optional && !lexer_.next_is("{"))) return;
     lexer_.list("{", "}", [&] {
       const std::string_view name = lexer_.word("an attribute");
       const uint32_t key = read(name, missing, node);
       if (key == 0) lexer_.error("attribute '" + std::string(name) + "' is not expected here");
       missing &= ~key;
     });
-    if (missing != 0)
+    if ((missing & ~optional) != 0)
       lexer_.error("an attribute of '" + std::string(info(node.op).name) + "' is missing");
   }
 

@@ -32,7 +32,7 @@ std::string attributes(const Node& node) {
   if (keys & attr::value)
     parts.push_back("value = " + (is_floating(node.type.dtype) ? real_text(a.value.as_float())
                                                                : std::to_string(a.value.as_int())));
-  if (keys & attr::size) parts.push_back("size = " + to_string(a.size));
+  if ((keys & attr::size) && a.size) parts.push_back("size = " + to_string(a.size));
   if (keys & attr::axes) parts.push_back("axes = " + bracketed(a.axes));
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
   if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));

@@ -96,6 +96,10 @@ class Evaluator {
     const auto bytes = static_cast<size_t>(checked_bytes(array.dtype, array.shape));
     DVM_CHECK(array.data.size() == bytes, what + " has missing bytes");
     binder_.bind(node.type, array.shape, what, node.loc);
+    if (node.attrs.size) {
+      DVM_CHECK(array.shape.empty(), what + " is no number");
+      binder_.define(node.attrs.size, elements<int64_t>(array)[0], what, node.loc);
+    }
   }
 
   void bind_inputs() {
@@ -135,7 +139,7 @@ class Evaluator {
       const Scalar value = node.attrs.value;
       T& element = elements<T>(array)[0];
       if (node.op == Op::dim) {
-        element = scalar::cast<T>(binder_.value(node.attrs.size, node.loc));
+        element = scalar::cast<T>(binder_.number(node.attrs.size, node.loc));
       } else if constexpr (is_floating(D)) {
         element = scalar::cast<T>(value.as_float());
       } else {

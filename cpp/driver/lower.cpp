@@ -92,7 +92,14 @@ class Lowering {
       }
     }
     for (Value v : graph_.inputs()) {
-      if (graph_.node(v).op == Op::input) sizes_.bind(at(v).buffer, graph_.type(v));
+      const core::Node& node = graph_.node(v);
+      const std::string note = "%" + std::to_string(v);
+      if (node.op == Op::input) {
+        sizes_.bind(at(v).buffer, node.type);
+      } else if (node.attrs.size) {
+        const int32_t number = builder_.emit(PlanOp::number, {at(v).scalar}, note);
+        sizes_.define(node.attrs.size, number);
+      }
     }
   }
 

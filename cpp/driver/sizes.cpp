@@ -124,14 +124,14 @@ void SizeCode::check_at_least(Dim a, Dim b, core::Loc loc) {
   check(DimCmp::ge, value(a, loc), value(b, loc), core::to_string(a) + " >= " + core::to_string(b));
 }
 
-void SizeCode::bind_symbol(int symbol, int32_t size, bool solved) {
+// Sizes of arrays are neither negative nor above kDimMax; other values may be.
+void SizeCode::bind_symbol(int symbol, int32_t size, bool check_low, bool check_high) {
   symbols_[static_cast<size_t>(symbol)] = size;
-  // Sizes of arrays are never negative, but solutions of equations may be.
   const core::Symbol& info = dims_.symbol_info(symbol);
-  if (info.lo > 0 || solved) {
+  if (info.lo > 0 || check_low) {
     check(DimCmp::ge, size, literal(info.lo), info.name + " >= " + std::to_string(info.lo));
   }
-  if (info.hi < core::kDimMax) {
+  if (info.hi < core::kDimMax || check_high) {
     check(DimCmp::le, size, literal(info.hi), info.name + " <= " + std::to_string(info.hi));
   }
 }
@@ -141,6 +141,15 @@ void SizeCode::bind(int32_t buffer, const core::Type& type) {
     const Dim dim = type.shape[static_cast<size_t>(axis)];
     waiting_.push_back({dim, builder_.emit(PlanOp::size, {buffer, axis}, core::to_string(dim))});
   }
+  solve();
+}
+
+void SizeCode::define(Dim symbol, int32_t number) {
+  waiting_.push_back({symbol, number, true});
+  solve();
+}
+
+void SizeCode::solve() {
   // Each round binds a symbol or ends, so that the order of the sizes does not matter.
   for (size_t before = waiting_.size() + 1; before != waiting_.size();) {
     before = waiting_.size();
@@ -150,7 +159,7 @@ void SizeCode::bind(int32_t buffer, const core::Type& type) {
 
 // Checks the equation or solves it for its one unknown; false when it has to wait.
 bool SizeCode::apply(const Equation& equation) {
-  const auto [dim, size] = equation;
+  const auto [dim, size, number] = equation;
   if (is_known(dim)) {
     check(DimCmp::eq, size, compute(dim), "is " + core::to_string(dim));
     return true;
@@ -162,7 +171,7 @@ bool SizeCode::apply(const Equation& equation) {
     unknown = symbol;
   }
   if (dim.is_symbol()) {
-    bind_symbol(unknown, size, false);
+    bind_symbol(unknown, size, number, number);
     return true;
   }
   // dim == slope * symbol + offset; a slope of 0 divides by zero, which gives the call up.
@@ -171,7 +180,7 @@ bool SizeCode::apply(const Equation& equation) {
   const int32_t rest = emit(PlanOp::sub, size, compute(offset));
   const int32_t factor = compute(slope);
   check(DimCmp::eq, emit(PlanOp::mod, rest, factor), literal(0), "is " + core::to_string(dim));
-  bind_symbol(unknown, emit(PlanOp::floordiv, rest, factor), true);
+  bind_symbol(unknown, emit(PlanOp::floordiv, rest, factor), true, false);
   return true;
 }
 

@@ -17,6 +17,8 @@ class SizeCode {
   // `buffer` has this type: binds the symbols its sizes determine and checks the others. A size
   // that determines nothing yet waits until its symbols are known, as in core/bind_symbols.h.
   void bind(int32_t buffer, const core::Type& type);
+  // A scalar argument, in a register: defines the symbol, or has its value.
+  void define(core::Dim symbol, int32_t number);
 
   // The register that holds the size; throws GraphError where no shape tells one of its symbols.
   int32_t value(core::Dim dim, core::Loc loc);
@@ -31,10 +33,12 @@ class SizeCode {
  private:
   struct Equation {
     core::Dim dim;
-    int32_t size;  // register
+    int32_t size;         // register
+    bool number = false;  // of any sign and magnitude, unlike the size of an array
   };
   using Key = std::tuple<runtime::PlanOp, int64_t, int64_t>;
 
+  void solve();
   bool apply(const Equation& equation);
   bool is_known(core::Dim dim) const;
   int32_t literal(int64_t value);
@@ -42,7 +46,7 @@ class SizeCode {
   int32_t product(const core::DimTerm& term);
   int32_t atom(const core::DimAtom& atom);
   int32_t compute(core::Dim dim);
-  void bind_symbol(int symbol, int32_t size, bool solved);
+  void bind_symbol(int symbol, int32_t size, bool check_low, bool check_high);
   bool first_check(core::DimCmp cmp, int32_t a, int32_t b);
 
   runtime::PlanBuilder& builder_;

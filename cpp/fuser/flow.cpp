@@ -108,6 +108,7 @@ void Flow::order_sizes() {
     }
   };
   bind(Op::input);
+  bind(Op::scalar);
   bind(Op::call);
   auto depend = [&](Value user, Value mentions) {
     each_symbol(mentions, [&](Value binder) {

@@ -23,6 +23,8 @@ std::string name_of(Value v) { return "%" + std::to_string(v); }
 std::vector<Equality> entry_equalities(const core::Graph& graph, const Flow& flow) {
   std::vector<char> known(static_cast<size_t>(graph.dims().symbol_count()), 0);
   for (const core::Node& node : graph.nodes()) {
+    if (node.op == Op::scalar && node.attrs.size)
+      known[static_cast<size_t>(node.attrs.size.symbol_index())] = 1;
     if (node.op != Op::input) continue;
     for (core::Dim dim : node.type.shape) {
       if (dim.is_symbol()) known[static_cast<size_t>(dim.symbol_index())] = 1;

@@ -77,6 +77,9 @@ class Execution {
       case PlanOp::size:
         size(result) = buffer(p[0]).shape[p[1]];
         return Outcome::done;
+      case PlanOp::number:
+        size(result) = scalars_[static_cast<size_t>(p[0])].as_int();
+        return Outcome::done;
       case PlanOp::literal:
         size(result) = literal_of({p, 2});
         return Outcome::done;

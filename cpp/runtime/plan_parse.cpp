@@ -175,6 +175,7 @@ class PlanParser {
     switch (kind) {
       case 'i':
       case 'b':
+      case 's':
       case 'r':
         plan_.pool.push_back(numbered(kind));
         break;

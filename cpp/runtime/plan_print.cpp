@@ -28,6 +28,9 @@ void print_operand(std::ostream& out, const Operand& operand) {
     case 'b':
       out << 'b' << operand.words[0];
       break;
+    case 's':
+      out << 's' << operand.words[0];
+      break;
     case 'r':
       out << 'r' << operand.words[0];
       break;

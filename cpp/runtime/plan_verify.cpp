@@ -112,6 +112,7 @@ class PlanVerifier {
       case 'B':
         limit = static_cast<int64_t>(buffers_.size());
         break;
+      case 's':
       case 'S':
         limit = static_cast<int64_t>(plan_.scalars.size());
         break;
@@ -161,6 +162,10 @@ class PlanVerifier {
     switch (op) {
       case PlanOp::size:
         require(word(1) < buffer(word(0)).rank, "no such axis");
+        break;
+      case PlanOp::number:
+        require(plan_.scalars[static_cast<size_t>(word(0))] == core::DType::i64,
+                "a number that is no i64");
         break;
       case PlanOp::alloc:
       case PlanOp::host_alloc:

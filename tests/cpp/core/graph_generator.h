@@ -160,7 +160,8 @@ class GraphGenerator {
     return make_loc(files[random_.below(4)], static_cast<int>(random_.below(500)));
   }
 
-  // The first input has every symbol as a size of its own, so that shapes determine the symbols.
+  // The first input has every symbol as a size of its own, so that shapes determine the symbols,
+  // but for one that a number defines: it may be negative.
   void make_symbols() {
     const int64_t n = 1 + random_.below(3);
     Shape anchor;
@@ -173,6 +174,13 @@ class GraphGenerator {
       values_.push_back(size);
     }
     add_input({random_.pick(options_.dtypes), anchor});
+    if (random_.chance(30)) {
+      const int64_t number = random_.below(12) - 4;
+      values_.push_back(number);
+      graph_.scalar(DType::i64, loc(), dims().symbol("k", -kDimMax));
+      inputs_.push_back(make_array(DType::i64, {}));
+      elements<int64_t>(inputs_.back())[0] = number;
+    }
   }
 
   Value add_input(Type type) {
@@ -290,7 +298,8 @@ class GraphGenerator {
   void size_value() {
     const DType dtype = random_.pick(options_.dtypes);
     const Dim size = random_dim();
-    if (dtype != DType::boolean && value(size) >= 0) graph_.dim_value(dtype, size, loc());
+    if (dtype != DType::boolean && core::evaluate(size, values_))
+      graph_.dim_value(dtype, size, loc());
   }
 
   void call() {

@@ -24,6 +24,7 @@ constexpr char kRich[] = R"(graph v1 {
   %11 = slice(%10) f32[floordiv(s1 + 1, 2), n] {starts = [0, n - 1], steps = [2, -1]}
   %12 = reshape(%9) f32[]
   %13 = call(%11, %3) f16[u0, bcast(n, s1)] {callee = "numpy.unique\x0a"}
+  %14 = scalar i64[] {size = k}
   return %12, %13, %0
 }
 )";
@@ -136,9 +137,9 @@ TEST(GraphText, ErrorsNameTheLineAndWhatWasExpected) {
   EXPECT_EQ(edited("\\x0a", "\\n"),
             "graph, line 16: expected one of '\"', '\\' or 'x' after '\\', found 'n'");
   EXPECT_EQ(edited("\\x0a", "\\x0g"), "graph, line 16: expected two hexadecimal digits, found '0'");
-  EXPECT_EQ(edited("  return %12, %13, %0\n", ""), "graph, line 17: expected 'return', found '}'");
+  EXPECT_EQ(edited("  return %12, %13, %0\n", ""), "graph, line 18: expected 'return', found '}'");
   EXPECT_EQ(message_of(std::string(kRich) + "x"),
-            "graph, line 19: expected the end of the text, found 'x'");
+            "graph, line 20: expected the end of the text, found 'x'");
   EXPECT_EQ(message_of("\xff"), "graph, line 1: expected 'graph', found byte 0xff");
 }
 
