@@ -123,7 +123,7 @@ def table(run: Run, lengths: list[int], stats: dvm.Stats, opaque_calls: int) -> 
         "largest difference": f"{run.difference:.1e}",
         "NumPy, a pass": f"{plain:.3f} s, {plain * per_sentence:.0f} us a sentence",
         "dvm, the first pass": f"{sum(run.compiled[0]):.3f} s, NumPy {sum(run.plain[0]):.3f} s",
-        "dvm, the first call": f"{run.compiled[0][0]:.3f} s, NumPy {run.plain[0][0]:.3f} s",
+        "dvm, the first call": f"{1e3 * run.compiled[0][0]:.1f} ms, NumPy {1e3 * run.plain[0][0]:.1f} ms",
         "dvm, a warm pass": f"{warm:.3f} s, {warm * per_sentence:.0f} us a sentence",
         "dvm / NumPy": f"{ratio:.2f}: {verdict}",
     }

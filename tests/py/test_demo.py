@@ -25,7 +25,7 @@ ROWS = {
     "largest difference": r"\d\.\de[+-]\d\d",
     "NumPy, a pass": r"\d+\.\d{3} s, \d+ us a sentence",
     "dvm, the first pass": r"\d+\.\d{3} s, NumPy \d+\.\d{3} s",
-    "dvm, the first call": r"\d+\.\d{3} s, NumPy \d+\.\d{3} s",
+    "dvm, the first call": r"\d+\.\d ms, NumPy \d+\.\d ms",
     "dvm, a warm pass": r"\d+\.\d{3} s, \d+ us a sentence",
     "dvm / NumPy": r"\d+\.\d\d: "
     r"(dvm is (faster than|slower than|as fast as) NumPy|nothing was compiled, both are NumPy)",
