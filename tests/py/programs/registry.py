@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-MODULES = ("statistics", "signals")
+MODULES = (
+    *("statistics", "signals", "images", "physics", "finance"),
+    *("optimisation", "layers", "automata", "control_flow", "objects"),
+)
 CALLS = 30
 
 
@@ -30,7 +34,7 @@ class Program:
     opaque: the NumPy functions that may be called from a path instead of being compiled.
     exact: results have equal bits: no sums in other orders, no transcendental functions.
     scale: the magnitude of what the results are differences of, where it exceeds theirs.
-    variables: the names of the module's globals which calls change.
+    variables: the module's globals which calls change, or "Class.attribute".
     """
 
     function: Callable[..., Any]
@@ -45,10 +49,19 @@ class Program:
     def name(self) -> str:
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
 
-    def module_globals(self) -> dict[str, Any]:
+    def read_variables(self) -> dict[str, Any]:
         """Return the globals that calls change, by name."""
-        scope = vars(sys.modules[self.function.__module__])
-        return {name: scope[name] for name in self.variables}
+        module = sys.modules[self.function.__module__]
+        return {name: operator.attrgetter(name)(module) for name in self.variables}
+
+    def write_variables(self, values: dict[str, Any]) -> None:
+        """Bind the globals that calls change."""
+        for name, value in values.items():
+            holder: Any = sys.modules[self.function.__module__]
+            *path, last = name.split(".")
+            for each in path:
+                holder = getattr(holder, each)
+            setattr(holder, last, value)
 
     def calls(self) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
         """Return the same calls every time, with fresh arguments."""

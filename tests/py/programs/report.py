@@ -13,13 +13,14 @@ def main(wanted: str = "") -> None:
         if wanted not in program.name:
             continue
         seen, found = run(program), shortfalls(program)
-        outcome = "DIFFERS" if seen.differences else "short" if found else "good"
+        wrong = [*seen.differences, *[f"awkward first: {d}" for d in run(program, 1).differences]]
+        outcome = "DIFFERS" if wrong else "short" if found else "good"
         outcomes[outcome] += 1
         stats = seen.stats
         counts = f"{stats.captures}/{program.captures} {stats.hits}h {stats.drops}d"
         counts += f" {stats.fallbacks}f"
         print(f"{outcome:8} {program.name:38} {counts:18} {' '.join(sorted(seen.opaque))}")
-        details = [*seen.differences[:3], *found]
+        details = [*wrong[:3], *found]
         for line in details:
             print(f"         - {line}")
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))

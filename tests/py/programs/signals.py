@@ -53,7 +53,7 @@ def smooth_channels(frames, alpha):
     for frame in frames:
         state = alpha * frame + (1 - alpha) * state
         trace.append(state)
-    energy = sum((y * y).sum() for y in trace)
+    energy = sum([(y * y).sum() for y in trace])
     return np.array(trace), state, energy / max(frames.size, 1)
 
 
