@@ -15,7 +15,7 @@ import numpy as np
 
 MODULES = (
     *("statistics", "signals", "images", "physics", "finance"),
-    *("optimisation", "layers", "automata", "control_flow", "objects"),
+    *("optimisation", "layers", "automata", "control_flow", "objects", "state"),
 )
 CALLS = 30
 

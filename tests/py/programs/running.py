@@ -19,9 +19,13 @@ from programs.registry import Program
 
 @dataclass(frozen=True)
 class Run:
-    """All calls of one program: how compiled differed from plain, and what dvm counted."""
+    """All calls of one program: how compiled differed from plain, and what dvm counted.
+
+    loud: how many calls raised or warned, which only the original function can do.
+    """
 
     differences: list[str]
+    loud: int
     stats: dvm.Stats
     opaque: frozenset[str]
     reasons: list[str]
@@ -34,10 +38,11 @@ def run(program: Program, first: int = 0) -> Run:
     first: the call to begin with; from the second on they are those of sizes 1 and 0.
     """
     compiled = dvm.compile(program.function)
-    found = []
+    found, loud = [], 0
     calls = list(enumerate(program.calls()))
     for index, (args, kwargs) in calls[first:] + calls[:first]:
         plain = run_plain(program, args, kwargs)
+        loud += bool(plain.error or plain.warnings)
         # Globals stay the module's own objects here, as they do for a user.
         copies = Cloner(keep=program.read_variables().values()).clone([args, kwargs])
         actual = observe(compiled, *copies, program.read_variables)
@@ -46,7 +51,7 @@ def run(program: Program, first: int = 0) -> Run:
             f"call {index} {shapes}: {each}"
             for each in differences(plain, actual, exact=program.exact, scale=program.scale)
         ]
-    return Run(found, compiled.stats, opaque_names(compiled), compiled.fallback_reasons)
+    return Run(found, loud, compiled.stats, opaque_names(compiled), compiled.fallback_reasons)
 
 
 def run_plain(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
@@ -75,6 +80,8 @@ def shortfalls(program: Program) -> list[str]:
         found.append(f"{seen.stats.captures} captures instead of {program.captures}")
     if seen.stats.recaptures != max(seen.stats.captures - 1, 0):
         found.append(f"{seen.stats.recaptures} recaptures of {seen.stats.captures} captures")
+    if seen.stats.drops > seen.loud:
+        found.append(f"{seen.stats.drops} drops, but {seen.loud} calls that raise or warn")
     if seen.stats.fallbacks:
         found.append(f"{seen.stats.fallbacks} fallbacks: {seen.reasons}")
     for name in sorted(seen.opaque):

@@ -64,9 +64,9 @@ NOT_YET: tuple[str, ...] = (
     "objects.reflect",
     "objects.track",
     "objects.landscape",
-    "objects.bounce",
-    "objects.remember",
     "objects.newton_fractal",
+    "state.bounce",
+    "state.remember",
 )
 
 each_program = pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
