@@ -79,7 +79,7 @@ def mines_hints(mines, seen):
     )
     hints[mines] = 9
     shown = np.where(seen, hints, 255)
-    lost = bool(np.any(mines & seen))
+    lost = bool(np.logical_or.reduce(mines & seen, axis=None))
     won = not lost and bool(np.all(mines | seen))
     state = "lost" if lost else "won" if won else "playing"
     return shown, hints, f"{state} with {int(mines.sum())} mines"

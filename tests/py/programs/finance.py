@@ -45,8 +45,10 @@ def drawdown(prices):
     fall = 1.0 - prices / peak
     bottom = int(fall.argmax())
     top = int(prices[: bottom + 1].argmax())
-    under_water = np.count_nonzero(fall > 0.05)
-    return {"fall": fall, "worst": fall.max(), "from": top, "to": bottom, "days": under_water}
+    summary = {"fall": fall, "worst": fall.max(), "from": top, "to": bottom}
+    summary["days"] = np.count_nonzero(fall > 0.05)
+    summary["total"] = np.prod(prices[1:] / prices[:-1]) - 1.0
+    return summary
 
 
 def drawdown_cases(rng):

@@ -127,6 +127,8 @@ def thumbnails(image, levels=3):
         "mirrored": smallest[:, ::-1],
         "turned": np.rot90(smallest),
         "transposed": smallest.T,
+        "upside down": np.flip(smallest, axis=0),
+        "enlarged": np.repeat(np.repeat(smallest, 2, axis=0), 2, axis=1),
     }
     return pyramid, views
 

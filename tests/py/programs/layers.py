@@ -180,7 +180,7 @@ def gru(sequence, hidden, w, u, b):
         z = sigmoid(gates[:, width : 2 * width] + recurrent[:, width : 2 * width])
         candidate = np.tanh(gates[:, 2 * width :] + r * recurrent[:, 2 * width :])
         states.append((1 - z) * candidate + z * h)
-    return np.stack(states[1:]), states[-1]
+    return np.moveaxis(np.stack(states[1:]), 0, 1), states[-1]
 
 
 def gru_cases(rng):

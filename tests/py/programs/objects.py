@@ -222,9 +222,10 @@ def newton_fractal(x, roots, rounds=5):
     with np.errstate(all="ignore"):
         for _ in range(rounds):
             z -= 0.5 * np.tanh(polynomial(z) / (np.abs(slope(z)) + 0.1)) * np.sign(slope(z))
-    distance = np.abs(z[..., np.newaxis] - np.asarray(roots))
+    distance = np.abs(np.subtract.outer(z, roots))
     nearest = distance.argmin(axis=-1)
-    return z, nearest, distance.min(axis=-1), repr(polynomial)
+    arrived = np.isclose(distance.min(axis=-1), 0.0, atol=1e-2)
+    return z, nearest, arrived, repr(polynomial)
 
 
 def newton_fractal_cases(rng):

@@ -49,7 +49,7 @@ def orbits(position, velocity, mass, dt=0.01, softening=0.05):
     """Let bodies attract each other for three steps; return the state and the energy."""
 
     def acceleration(p):
-        offset = p[np.newaxis, :, :] - p[:, np.newaxis, :]
+        offset = np.expand_dims(p, 0) - np.expand_dims(p, 1)
         squared = (offset**2).sum(axis=-1) + softening**2
         strength = mass / (squared * np.sqrt(squared))
         return np.einsum("ij,ijk->ik", strength, offset)

@@ -96,12 +96,13 @@ def correlation_matrix(samples, names):
     std = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(std, std)
     correlation = np.clip(correlation, -1.0, 1.0)
+    strongest = np.abs(np.triu(correlation, 1)).max()
     pairs = {}
     for i, first in enumerate(names):
         for j, second in enumerate(names):
             if i < j:
                 pairs[f"{first}/{second}"] = float(correlation[i, j])
-    return correlation, pairs
+    return correlation, pairs, strongest
 
 
 def correlation_matrix_cases(rng):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from programs.outcomes import outcomes
 from programs.registry import CALLS, Program, programs
 from programs.running import run, shortfalls
 
@@ -75,6 +76,11 @@ each_program = pytest.mark.parametrize("program", programs(), ids=lambda program
 def test_there_are_sixty_with_thirty_calls_each() -> None:
     assert len({program.name for program in programs()}) == 60
     assert all(sum(1 for _ in program.calls()) == CALLS for program in programs())
+
+
+@each_program
+def test_the_expected_captures_are_its_outcomes(program: Program) -> None:
+    assert outcomes(program) == program.captures
 
 
 @each_program
