@@ -196,7 +196,7 @@ PROGRAMS = [
         leading_direction,
         leading_direction_cases,
         captures=10,
-        opaque=frozenset({"matmul", "linalg.*", "dot"}),
+        opaque=frozenset({"matmul", "norm"}),
         scale=1.0,
     ),
     # b and c large enough or not, until b or the end

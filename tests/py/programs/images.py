@@ -140,7 +140,8 @@ def thumbnails_cases(rng):
 
 
 PROGRAMS = [
-    Program(to_gray, to_gray_cases, captures=3),
+    # in C order, strided, in Fortran order, and that of a single row
+    Program(to_gray, to_gray_cases, captures=4),
     Program(sobel, sobel_cases, captures=2),
     Program(adaptive_threshold, adaptive_threshold_cases, captures=1, exact=True),
     # gamma is 1 or not, inverted or not

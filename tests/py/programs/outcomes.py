@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from programs.clone import members
+from programs.clone import members, strides
 from programs.observe import HERE
 from programs.registry import Program
 
@@ -78,9 +78,11 @@ def kind_of(value: Any) -> Hashable:
     return type(value).__name__, tuple((name, kind_of(each)) for name, each in held.items())
 
 
-def memory_class(array: np.ndarray) -> str:
-    """Return "C", "ordered" when strides do not grow inwards, else "other"."""
+def memory_class(array: np.ndarray) -> Hashable:
+    """Return "C", or in which order NumPy would lay out a result, and whether there are gaps."""
     if array.flags.c_contiguous:
         return "C"
-    sizes = [abs(stride) for stride in array.strides]
-    return "ordered" if sizes == sorted(sizes, reverse=True) else "other"
+    like = np.empty_like(array)  # memory order "K"
+    order = sorted(range(array.ndim), key=lambda axis: -like.strides[axis])
+    # Gaps make no difference to results in C order.
+    return tuple(order), order == sorted(order) or strides(like) == strides(array)
