@@ -16,7 +16,7 @@ import numpy as np
 
 from . import values
 from .choices import Choices
-from .facts import Facts, RefusedError, need_exact, of, settle, summed
+from .facts import MOST_ELEMENTS, Facts, RefusedError, need_exact, of, settle, summed
 
 #: Larger examples are refused: the program would only be slow.
 MOST_EXAMPLE_ELEMENTS = 400
@@ -71,6 +71,7 @@ class Expressions:
         # Of the whole program: what a comparison of results must tolerate.
         self.rounded_bound = 0.0
         self.signed_zeros = True
+        self.bounds_matter = False  # something is exact because numbers are small
 
     # -- building
 
@@ -205,15 +206,21 @@ class Expressions:
             raise RefusedError
         return made
 
+    def summed(self, facts: Facts, value: Any, factor: float = MOST_ELEMENTS) -> Facts:
+        made = summed(facts, value, factor)
+        if np.asarray(value).dtype.kind not in "biu" and made.exact:
+            self.bounds_matter = True
+        return made
+
     def reduced(self, kind: str, facts: Facts, value: Any) -> Facts:
         match kind:
             case "sum":
-                return summed(facts, value)
+                return self.summed(facts, value)
             case "masked":
                 need_exact(facts)
-                return summed(facts, value)
+                return self.summed(facts, value)
             case "mean":
-                total = summed(facts, value)
+                total = self.summed(facts, value)
                 return replace(total, integral=False, bound=facts.bound)
             case "variance" | "deviation":
                 if kind == "deviation" and not (facts.exact and facts.integral):
@@ -223,6 +230,7 @@ class Expressions:
                 if np.asarray(value).dtype.kind == "f" and facts.bound > 1:
                     raise RefusedError
                 need_exact(facts)
+                self.bounds_matter = True
                 return facts
             case "either" | "order":
                 if kind == "order":
@@ -325,7 +333,7 @@ class Expressions:
         facts = values.multiplied(a.facts, b.facts)
         if "add.outer" in form:
             facts = values.added(a.facts, b.facts)
-        return self.built(form.format(a.atom, b.atom), lambda v: summed(facts, v, 64))
+        return self.built(form.format(a.atom, b.atom), lambda v: self.summed(facts, v, 64))
 
     def expression(self, depth: int = 1) -> Expression:
         kind = self.choices.weighted(
@@ -366,5 +374,5 @@ class Expressions:
         )  # fmt: skip
         return self.built(
             text.replace("{}", a.text),
-            lambda _: values.truth(summed(a.facts, self.evaluate(f"np.sum({a.text})"))),
+            lambda _: values.truth(self.summed(a.facts, self.evaluate(f"np.sum({a.text})"))),
         )

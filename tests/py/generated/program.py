@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import CallWriter, Parameter, parameters
+from .arguments import CallWriter, Freedom, Parameter, parameters
 from .choices import Choices
 from .facts import Facts
 from .statements import Statements, indent
@@ -22,6 +22,15 @@ class Box:
         self.count = 0
         self.bias = np.array([1.0, -2.0, 3.0, 0.0])
 
+    @property
+    def doubled(self):
+        return self.value + self.value
+
+    def put(self, value):
+        self.last, self.value = self.value, value
+        self.count += 1
+        return self.last
+
 BOX = Box()
 WEIGHT = np.array([2.0, 1.0, -1.0, 3.0])
 SCALE = 2
@@ -30,7 +39,8 @@ LOG = []
 """
 #: What may change between calls.
 CHANGES = ["SCALE = 3", "WEIGHT = np.array([1.0, 0.0, 2.0, -1.0])", "SCALE = 1.5", "BOX.count += 1",
-           "WEIGHT = WEIGHT[::-1]", "BOX.bias[0] += 1.0", "LOG = []"]  # fmt: skip
+           "WEIGHT = WEIGHT[::-1]", "BOX.bias[0] += 1.0", "LOG = []",
+           "errstate = {'all': 'raise'}", "errstate = {'all': 'ignore'}"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,22 +69,21 @@ class Program:
 
     def __str__(self) -> str:
         """Return a script that makes the calls, plain or compiled."""
-        prelude = (
-            PRELUDE
-            if any(n in self.function for n in ("BOX", "WEIGHT", "SCALE", "STATE", "LOG"))
-            else "import numpy as np\n"
-        )
+        text = self.function + "".join(self.calls)
+        needed = any(n in text for n in ("Box", "BOX", "WEIGHT", "SCALE", "STATE", "LOG"))
+        prelude = PRELUDE if needed else "import numpy as np\n"
         parts = [prelude, self.function]
         for call in self.calls:
-            parts.append(f"{call}\nlast_arguments = arguments\nprint(f(*arguments))\n")
+            parts.append(f"{call}\nlast_arguments = arguments\nlast_result = f(*arguments)")
+            parts.append("print(last_result)\n")
         return "\n".join(parts)
 
 
 def generate(choices: Choices) -> Program:
     wanted = parameters(choices)
     writer = Statements(choices)
-    arguments = CallWriter(choices, True)
-    first = arguments.first(wanted)
+    arguments = CallWriter(choices, wanted)
+    first = arguments.first()
     live: dict[str, Any] = {}
     exec(PRELUDE, live)
     exec(first, live)
@@ -88,10 +97,11 @@ def generate(choices: Choices) -> Program:
     for _ in range(choices.integer(2, 7)):
         body += writer.statement()
     body.append(f"return {writer.result()}")
-    arguments.signed_zeros = writer.signed_zeros
-    calls = [first, *arguments.rest(wanted, big=not any("for " in line for line in body))]
-    if choices.chance(30):
-        calls = [calls[-1], *calls[:-1]] if "last_arguments" not in calls[-1] else calls
+    anything = not writer.rounded_bound and not writer.bounds_matter and writer.signed_zeros
+    freedom = Freedom(writer.signed_zeros, anything)
+    calls = [first, *arguments.rest(freedom, big=not any("for " in line for line in body))]
+    if choices.chance(30) and "last_arguments" not in calls[-1]:
+        calls = [calls[-1], *calls[:-1]]
     if choices.chance(25):
         at = choices.integer(2, len(calls) - 1)
         calls[at] = f"{choices.pick(CHANGES)}\n{calls[at]}"
@@ -109,6 +119,9 @@ def _memory(
     writer: Statements, parameter: Parameter, shared: dict[tuple[str, bool], frozenset[int]]
 ) -> frozenset[int]:
     """Return the memory of a parameter; arrays that some call may alias share it."""
+    if parameter.members:
+        one, other = (_memory(writer, member, shared) for member in parameter.members)
+        return one | other
     if parameter.kind != "array":
         return writer.group(parameter.facts)
     key = (np.dtype(parameter.dtype).str, parameter.real)

@@ -271,6 +271,59 @@ class Statements(Expressions):
             self.scope.memory[name] = known
         return lines
 
+    def container_argument(self) -> list[str]:
+        """Read, write, replace or add an element of a container the caller passed."""
+        if "c" not in self.scope.memory or "c" not in self.scope.live:
+            raise RefusedError
+        c, memory = self.scope.live["c"], self.scope.memory["c"]
+        known = self.facts_of(memory)
+        places: dict[type, list[str]] = {list: ["c[0]", "c[-1]"], dict: ["c['a']", "c['b']"]}
+        place = self.choices.pick(places.get(type(c), ["c.value", "c.bias"]))
+        kind = self.choices.pick(["read", "read", "store", "inplace", "add", "other"])
+        name = self.new_name()
+        if kind in ("read", "inplace"):
+            element = Expression(place, self.evaluate(place), known, memory)
+            if kind == "read":
+                text = f"{name} = {place}"
+                self.bind(name, element)
+            else:
+                made = self.value_for(element)
+                text = f"{place} += {made.text}"
+                self.run_on_copy(text)
+                self.written(element, values.added(known, made.facts))
+            self.execute(text)
+            return [text]
+        if kind == "other":
+            forms: dict[type, list[str]] = {
+                list: ["{} = len(c)", "{} = c.pop()", "{}, *_ = c", "{} = sum(c)"],
+                dict: [
+                    "{} = len(c)",
+                    "{} = c.pop('a')",
+                    "{} = c.get('d')",
+                    "{} = [*c.values()][0]",
+                ],
+            }
+            text = self.choices.pick(forms.get(type(c), ["{} = c.doubled", "{} = c.put(c.bias)"]))
+            text = text.format(name)
+            self.run_on_copy(text)
+            facts = values.added(known, known)
+            if self.scope.loops:
+                self.keep_loop_facts(known, facts)
+            self.execute(text)
+            self.rounded_bound = max(self.rounded_bound, 0.0 if facts.exact else facts.bound)
+            self.scope.memory[name] = memory | self.group(replace(facts, bound=facts.bound + 9))
+            return [text]
+        made = self.attempt(lambda: self.expression(1))
+        adding: dict[type, str] = {list: "c.append({})", dict: "c['new'] = {}"}
+        added = adding.get(type(c), "c.put({})")
+        text = (f"{place} = {{}}" if kind == "store" else added).format(made.text)
+        self.run_on_copy(text)
+        if self.scope.loops:
+            self.keep_loop_facts(known, made.facts)
+        self.scope.memory["c"] = memory | made.memory | self.group(made.facts)
+        self.execute(text)
+        return [text]
+
     # -- control flow
 
     def block(self, most: int) -> list[str]:
@@ -447,6 +500,8 @@ class Statements(Expressions):
         }  # fmt: skip
         if self.depth < 2:
             kinds |= {self.branch: 9, self.loop: 7, self.shielded: 3, self.helper: 5}
+        if "c" in self.scope.memory:
+            kinds[self.container_argument] = 20
         for _ in range(6):
             before = self.scope.copy()
             depth = self.depth
