@@ -229,5 +229,12 @@ PROGRAMS = [
     # training or not
     Program(convolve, convolve_cases, captures=2, opaque=frozenset({"einsum"}), scale=30.0),
     Program(gru, gru_cases, captures=1, opaque=frozenset({"matmul"}), scale=10.0),
-    Program(embed, embed_cases, captures=2, opaque=frozenset({"getitem", "random"}), scale=10.0),
+    Program(
+        embed,
+        embed_cases,
+        captures=2,
+        opaque=frozenset({"getitem", "random"}),
+        single=True,
+        scale=10.0,
+    ),
 ]

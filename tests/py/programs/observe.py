@@ -60,15 +60,20 @@ def observe(
 
 
 def differences(
-    expected: Outcome, actual: Outcome, *, exact: bool = False, scale: float = 0.0
+    expected: Outcome,
+    actual: Outcome,
+    *,
+    exact: bool = False,
+    tolerance: float = 0.0,
+    scale: float = 0.0,
 ) -> list[str]:
-    """Return what differs, in words; see `Comparison` for `exact` and `scale`."""
+    """Return what differs, in words; see `Comparison` for how close numbers must be."""
     found = []
     if expected.error != actual.error:
         found.append(f"exception: {expected.error} became {actual.error}")
     if expected.warnings != actual.warnings:
         found.append(f"warnings: {expected.warnings} became {actual.warnings}")
-    comparison = Comparison(exact, scale)
+    comparison = Comparison(exact, tolerance, scale)
     comparison.walk("result", expected.value, actual.value)
     comparison.walk("arguments", expected.arguments, actual.arguments)
     comparison.walk("globals", expected.variables, actual.variables)
@@ -81,11 +86,12 @@ class Comparison:
 
     exact: floats have equal bits (but for NaN payloads) instead of being within the tolerance of
         their dtype, relative to the greatest magnitude in their array.
+    tolerance: the least tolerance, for numbers that come from others of a narrower dtype.
     scale: the least such magnitude, for results that are differences of greater numbers.
     """
 
-    def __init__(self, exact: bool, scale: float) -> None:
-        self.exact, self.scale = exact, scale
+    def __init__(self, exact: bool, tolerance: float, scale: float) -> None:
+        self.exact, self.tolerance, self.scale = exact, tolerance, scale
         self.found: list[str] = []
         self._pairs: dict[int, tuple[str, Any, Any]] = {}
         self._actual: dict[int, str] = {}
@@ -172,8 +178,9 @@ class Comparison:
         with np.errstate(all="ignore"):
             if self.exact:
                 return (a == b) & (np.signbit(a) == np.signbit(b))
-            size = np.abs(a[np.isfinite(a)])
-            bound = TOLERANCE[a.dtype] * max(self.scale, size.max() if size.size else 0.0)
+            finite = np.abs(a[np.isfinite(a)])
+            size = max(self.scale, finite.max(initial=0.0))
+            bound = size * max(self.tolerance, TOLERANCE[a.dtype])
             return (a == b) | (np.abs(a - b) <= bound)
 
     def memory(self) -> None:

@@ -169,7 +169,13 @@ PROGRAMS = [
     # one for each number of iterations that occurs
     Program(newton_roots, newton_roots_cases, captures=8),
     # one for each number of steps that occurs
-    Program(conjugate_gradient, conjugate_gradient_cases, captures=5, opaque=frozenset({"matmul"})),
+    Program(
+        conjugate_gradient,
+        conjugate_gradient_cases,
+        captures=5,
+        opaque=frozenset({"matmul"}),
+        scale=1.0,
+    ),
     # clipped or not; no samples, no accuracy
     Program(regress, regress_cases, captures=4),
     Program(

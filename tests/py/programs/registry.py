@@ -33,6 +33,7 @@ class Program:
         each dtype and for each class of memory order (C, other strides in C order, any other).
     opaque: the NumPy functions that may be called from a path instead of being compiled.
     exact: results have equal bits: no sums in other orders, no transcendental functions.
+    single: results of double precision may come from values of single precision.
     scale: the magnitude of what the results are differences of, where it exceeds theirs.
     variables: the module's globals which calls change, or "Class.attribute".
     """
@@ -42,6 +43,7 @@ class Program:
     captures: int
     opaque: frozenset[str] = frozenset()
     exact: bool = False
+    single: bool = False
     scale: float = 0.0
     variables: tuple[str, ...] = ()
 

@@ -12,7 +12,7 @@ import numpy as np
 import dvm
 from dvm import _dvm
 from programs.clone import Cloner
-from programs.observe import Outcome, differences, observe
+from programs.observe import TOLERANCE, Outcome, differences, observe
 from programs.registry import Program
 
 
@@ -28,6 +28,13 @@ class Run:
     stats: dvm.Stats
     opaque: frozenset[str]
     reasons: list[str]
+
+
+def compare(program: Program, plain: Outcome, actual: Outcome) -> list[str]:
+    """Return what differs between two outcomes of the program, as exactly as it allows."""
+    options = {"exact": program.exact, "scale": program.scale}
+    options["tolerance"] = TOLERANCE[np.dtype("f4")] if program.single else 0.0
+    return differences(plain, actual, **options)
 
 
 @cache
@@ -46,10 +53,7 @@ def run(program: Program, first: int = 0) -> Run:
         copies = Cloner(keep=program.read_variables().values()).clone([args, kwargs])
         actual = observe(compiled, *copies, program.read_variables)
         shapes = [each.shape for each in args if isinstance(each, np.ndarray)]
-        found += [
-            f"call {index} {shapes}: {each}"
-            for each in differences(plain, actual, exact=program.exact, scale=program.scale)
-        ]
+        found += [f"call {index} {shapes}: {each}" for each in compare(program, plain, actual)]
     return Run(found, loud, compiled.stats, opaque_names(compiled), compiled.fallback_reasons)
 
 

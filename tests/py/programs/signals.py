@@ -132,5 +132,5 @@ PROGRAMS = [
     Program(haar_transform, haar_transform_cases, captures=1, exact=True),
     Program(frame_features, frame_features_cases, captures=3),
     # silent, amplified, attenuated
-    Program(normalize_peak, normalize_peak_cases, captures=3),
+    Program(normalize_peak, normalize_peak_cases, captures=3, single=True),
 ]
