@@ -122,9 +122,9 @@ class Describer:
     def of(self, thing: Any) -> Any:
         if type(thing) in PLAIN:
             return (type(thing).__name__, canonical(thing))
-        if isinstance(thing, type | types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+        if issubclass(type(thing), type | types.ModuleType | types.BuiltinFunctionType | np.ufunc):
             return ("name", thing.__name__)
-        if type(thing).__module__.startswith("dvm") or isinstance(thing, types.FunctionType):
+        if type(thing).__module__.startswith("dvm") or issubclass(type(thing), types.FunctionType):
             # A compiled function stands for the plain one.
             return ("function", thing.__qualname__)
         if id(thing) in self.numbers:
@@ -134,23 +134,23 @@ class Describer:
         return (f"{type(thing).__qualname__} #{number}", *self.content(thing))
 
     def content(self, thing: Any) -> tuple[Any, ...]:
-        if isinstance(thing, np.ndarray):
+        if issubclass(type(thing), np.ndarray):
             return self.array(thing)
-        if isinstance(thing, np.generic):
+        if issubclass(type(thing), np.generic):
             return str(thing.dtype.descr), canonical(thing.tolist())
-        if isinstance(thing, dict):
+        if issubclass(type(thing), dict):
             pairs = [(self.of(key), self.of(value)) for key, value in dict.items(thing)]
             return (pairs, self.attributes(thing))
-        if isinstance(thing, list | tuple | deque):
+        if issubclass(type(thing), list | tuple | deque):
             return ([self.of(item) for item in thing], self.attributes(thing))
-        if isinstance(thing, set | frozenset):
+        if issubclass(type(thing), set | frozenset):
             return (sorted((Describer().of(item) for item in thing), key=repr),)
-        if isinstance(thing, BaseException):
+        if issubclass(type(thing), BaseException):
             context = [Describer().of(thing.__cause__), Describer().of(thing.__context__)]
             return (self.of(thing.args), self.attributes(thing), context)
-        if isinstance(thing, np.dtype | range | slice | np.random.RandomState):
-            return (repr(thing),) if not isinstance(thing, np.random.RandomState) else ()
-        if isinstance(thing, types.MethodType):
+        if issubclass(type(thing), np.dtype | range | slice | np.random.RandomState):
+            return (repr(thing),) if not issubclass(type(thing), np.random.RandomState) else ()
+        if issubclass(type(thing), types.MethodType):
             return (thing.__func__.__qualname__, self.of(thing.__self__))
         return (self.attributes(thing),)
 
@@ -278,7 +278,10 @@ def records_of(run: Case, compile: Callable[[Any], Any]) -> list[Any]:
 def compare(run: Case, compile: Callable[[Any], Any]) -> str | None:
     """Return how the compiled run differs from the plain one, or None."""
     plain = records_of(run, lambda function: function)
-    compiled = records_of(run, compile)
+    try:
+        compiled = records_of(run, compile)
+    except Exception as error:
+        return f"outside of a call: {type(error).__name__}: {error}"
     return difference(plain, compiled, getattr(run, "tolerance", 0.0), "call")
 
 
