@@ -218,10 +218,7 @@ class Comparison:
         if not np.array_equal(np.isnan(plain), np.isnan(made)):
             return False
         if self.program.rounded:
-            eps = float(np.finfo(plain.dtype).eps)
-            # Single precision may have been rounded on the way to double precision.
-            eps = max(eps, 1.2e-7 if self.single else 0.0)
-            eps = max(eps, 1e-3 if self.half else 0.0)
+            eps = max(self.program.eps, float(np.finfo(plain.dtype).eps))
             size = max(self.program.rounded, 1.0)
             wide = np.complex128 if plain.dtype.kind == "c" else np.float64
             one, other = plain.astype(wide), made.astype(wide)
@@ -232,18 +229,6 @@ class Comparison:
             known = ~np.isnan(plain)
             return np.array_equal(np.signbit(plain)[known], np.signbit(made)[known])
         return True
-
-    @property
-    def single(self) -> bool:
-        return (
-            "f4" in str(self.program.calls[0])
-            or "float32" in self.program.function
-            or ("f4" in self.program.function)
-        )
-
-    @property
-    def half(self) -> bool:
-        return "f2" in str(self.program.calls[0]) or "f2" in self.program.function
 
     def items(self, plain: dict[str, Any], made: dict[str, Any]) -> tuple[str, str] | None:
         for kind in KINDS:

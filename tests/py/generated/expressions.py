@@ -70,6 +70,7 @@ class Expressions:
         self.groups = 0
         # Of the whole program: what a comparison of results must tolerate.
         self.rounded_bound = 0.0
+        self.rounded_eps = 0.0
         self.signed_zeros = True
         self.bounds_matter = False  # something is exact because numbers are small
 
@@ -113,10 +114,17 @@ class Expressions:
         if not (is_array(value) or is_scalar(value)):
             raise RefusedError
         known = settle(facts(value) if callable(facts) else facts, value)
-        if not known.exact:
-            self.rounded_bound = max(self.rounded_bound, known.bound)
+        self.note(known, value)
         self.signed_zeros &= known.signed_zero
         return Expression(text, value, known, memory)
+
+    def note(self, facts: Facts, value: Any) -> None:
+        """Remember how coarse and how large a rounded value may be."""
+        if not facts.exact:
+            self.rounded_bound = max(self.rounded_bound, facts.bound, 1.0)
+            dtype = np.asarray(value).dtype
+            eps = float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
+            self.rounded_eps = max(self.rounded_eps, eps)
 
     def attempt(self, make: Callable[[], Expression], tries: int = 6) -> Expression:
         for _ in range(tries):

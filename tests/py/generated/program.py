@@ -48,6 +48,7 @@ class Program:
     """body: lines of `f`; helpers: lines before it; calls: source that assigns `arguments`.
 
     rounded: largest magnitude of a value whose last bits are not defined; 0 if there is none.
+    eps: the coarsest relative precision of such a value.
     signed_zeros: whether the sign of zeros is defined everywhere.
     """
 
@@ -56,6 +57,7 @@ class Program:
     body: tuple[str, ...]
     calls: tuple[str, ...]
     rounded: float
+    eps: float
     signed_zeros: bool
 
     @property
@@ -111,6 +113,7 @@ def generate(choices: Choices) -> Program:
         tuple(body),
         tuple(calls),
         writer.rounded_bound,
+        writer.rounded_eps,
         writer.signed_zeros,
     )
 

@@ -72,8 +72,7 @@ class Statements(Expressions):
     def written(self, target: Expression, facts: Facts) -> None:
         """Record that elements of `target` now are as `facts` says."""
         facts = settle(facts, target.value)
-        if not facts.exact:
-            self.rounded_bound = max(self.rounded_bound, facts.bound)
+        self.note(facts, target.value)
         for group in target.memory:
             before = self.scope.facts[group]
             joined = before.join(facts)
@@ -239,7 +238,6 @@ class Statements(Expressions):
         kind = self.choices.pick(["swap", "tuple", "list", "dict", "star", "comprehension", "zip"])
         c = self.new_name("c")
         p, q = self.new_name(), self.new_name()
-        first = replace(a, facts=both)
         lines: list[str]
         match kind:
             case "swap":
@@ -259,14 +257,15 @@ class Statements(Expressions):
             case "comprehension":
                 lines = [f"{c} = [u + u for u in ({a.text}, {b.text})]", f"{p}, {q} = {c}"]
                 both = values.added(both, both)
-                first = replace(a, facts=both)
             case _:
                 lines = [f"{c} = list(zip([{a.text}], [{b.text}]))", f"{p}, {q} = {c}[0]"]
         text = "\n".join(lines)
         self.run_on_copy(text)
         self.execute(text)
-        known = a.memory | b.memory | self.group(settle(both, first.value))
-        self.rounded_bound = max(self.rounded_bound, 0.0 if both.exact else both.bound)
+        both = settle(both, a.value).join(settle(both, b.value))
+        self.note(both, a.value)
+        self.note(both, b.value)
+        known = a.memory | b.memory | self.group(both)
         for name in (p, q):
             self.scope.memory[name] = known
         return lines
@@ -310,7 +309,7 @@ class Statements(Expressions):
             if self.scope.loops:
                 self.keep_loop_facts(known, facts)
             self.execute(text)
-            self.rounded_bound = max(self.rounded_bound, 0.0 if facts.exact else facts.bound)
+            self.note(facts, self.scope.live[name])
             self.scope.memory[name] = memory | self.group(replace(facts, bound=facts.bound + 9))
             return [text]
         made = self.attempt(lambda: self.expression(1))

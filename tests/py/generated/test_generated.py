@@ -118,7 +118,7 @@ def test_the_comparison_sees(
     faulty: Callable[[Function], Function], body: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = [f"arguments = (np.arange(6.0).reshape(3, 2) + {i},)" for i in range(2)]
-    program = Program(("x",), (), tuple(body.splitlines()), tuple(calls), 0.0, True)
+    program = Program(("x",), (), tuple(body.splitlines()), tuple(calls), 0.0, 0.0, True)
     monkeypatch.setattr("generated.compare.dvm.compile", lambda f: f)
     assert difference(program) is None
     monkeypatch.setattr("generated.compare.dvm.compile", faulty)
