@@ -2,11 +2,12 @@
 
     python -m tests.py.generated.run --examples 5000 --seed 1     many programs, with statistics
 
-choices.py   where decisions come from: Hypothesis, or a seeded random generator
-facts.py     what is known of a value: exact or rounded, how large; decides what a program may do
-values.py    the tables of operations
-program.py   statements and expressions; the generator itself
-arguments.py the calls of a program: shapes, layouts, aliases, special values
-compare.py   running the calls plain and compiled, and the first difference
-shrink.py    the smallest program that still shows a difference
+choices.py     where decisions come from: Hypothesis, or a seeded random generator
+facts.py       what is known of a value: exact or rounded, how large; limits what a program may do
+values.py      the tables of operations
+expressions.py, language.py, statements.py     the generator, from operands to control flow
+program.py     a whole program
+arguments.py   the calls of a program: shapes, layouts, aliases, special values
+compare.py     running the calls plain and compiled, and the first difference
+shrink.py      the smallest program that still shows a difference
 """

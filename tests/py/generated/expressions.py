@@ -7,6 +7,7 @@ guide: what holds in every call is in the Facts alone.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -68,6 +69,7 @@ class Expressions:
         self.choices = choices
         self.scope = Scope({}, {}, {})
         self.groups = 0
+        self.counter = 0
         # Of the whole program: what a comparison of results must tolerate.
         self.rounded_bound = 0.0
         self.rounded_eps = 0.0
@@ -133,6 +135,29 @@ class Expressions:
             except RefusedError:
                 continue
         raise RefusedError
+
+    def new_name(self, prefix: str = "v") -> str:
+        self.counter += 1
+        return f"{prefix}{self.counter}"
+
+    def execute(self, text: str) -> None:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                exec(text, self.scope.live)
+            except Exception as error:
+                raise RefusedError from error
+
+    def run_on_copy(self, text: str) -> None:
+        """Refuse `text` if it raises, before anything is recorded or written."""
+        live = self.scope.live
+        self.scope.live = dict(live)
+        try:
+            for name in self.scope.memory:
+                self.scope.live[name] = copy.deepcopy(live[name])
+            self.execute(text)
+        finally:
+            self.scope.live = live
 
     # -- operands
 

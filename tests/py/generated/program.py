@@ -13,9 +13,9 @@ from .facts import Facts
 from .statements import Statements, indent
 
 #: What every program may refer to; its state is compared after each call.
-PRELUDE = """\
-import numpy as np
-
+IMPORTS = "import functools\nimport math\nimport operator\n\nimport numpy as np\n"
+PRELUDE = f"""\
+{IMPORTS}
 class Box:
     def __init__(self):
         self.value = None
@@ -34,7 +34,7 @@ class Box:
 BOX = Box()
 WEIGHT = np.array([2.0, 1.0, -1.0, 3.0])
 SCALE = 2
-STATE = {'calls': 0, 'last': None}
+STATE = {{'calls': 0, 'last': None}}
 LOG = []
 """
 #: What may change between calls.
@@ -73,7 +73,7 @@ class Program:
         """Return a script that makes the calls, plain or compiled."""
         text = self.function + "".join(self.calls)
         needed = any(n in text for n in ("Box", "BOX", "WEIGHT", "SCALE", "STATE", "LOG"))
-        prelude = PRELUDE if needed else "import numpy as np\n"
+        prelude = PRELUDE if needed else IMPORTS
         parts = [prelude, self.function]
         for call in self.calls:
             parts.append(f"{call}\nlast_arguments = arguments\nlast_result = f(*arguments)")

@@ -6,9 +6,7 @@ example does not take is generated on a copy of the scope, and what it does to F
 
 from __future__ import annotations
 
-import copy
 import textwrap
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,8 +14,9 @@ import numpy as np
 
 from . import values
 from .choices import Choices
-from .expressions import Expression, Expressions, is_array, is_scalar
+from .expressions import Expression, is_array, is_scalar
 from .facts import Facts, RefusedError, need_exact, settle
+from .language import Language
 
 #: How much a value may grow in one round of a loop; loops run at most four.
 GROWTH = 2.0
@@ -28,27 +27,14 @@ def indent(lines: list[str]) -> list[str]:
     return [textwrap.indent(line, "    ") for line in lines]
 
 
-class Statements(Expressions):
+class Statements(Language):
     """The generator of statements over a scope."""
 
     def __init__(self, choices: Choices) -> None:
         super().__init__(choices)
-        self.counter = 0
         self.helpers: list[str] = []
         self.globals: dict[str, frozenset[int]] = {}  # arrays of the module
         self.depth = 0
-
-    def new_name(self, prefix: str = "v") -> str:
-        self.counter += 1
-        return f"{prefix}{self.counter}"
-
-    def execute(self, text: str) -> None:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                exec(text, self.scope.live)
-            except Exception as error:
-                raise RefusedError from error
 
     # -- what a statement does to the scope
 
@@ -121,17 +107,6 @@ class Statements(Expressions):
         self.written(replace(target, memory=target.memory), made.facts)
         self.execute(text)
         return [text]
-
-    def run_on_copy(self, text: str) -> None:
-        """Refuse `text` if it raises, before anything is recorded or written."""
-        live = self.scope.live
-        self.scope.live = dict(live)
-        try:
-            for name in self.scope.memory:
-                self.scope.live[name] = copy.deepcopy(live[name])
-            self.execute(text)
-        finally:
-            self.scope.live = live
 
     def inplace(self) -> list[str]:
         target = self.place()
@@ -495,7 +470,7 @@ class Statements(Expressions):
         kinds: dict[Callable[[], list[str]], int] = {
             self.assignment: 40, self.store: 12, self.inplace: 14, self.with_out: 5,
             self.method_write: 3, self.to_python: 6, self.scalar_update: 4, self.container: 6,
-            self.effect: 2, self.global_read: 4,
+            self.effect: 2, self.global_read: 4, self.language: 9,
         }  # fmt: skip
         if self.depth < 2:
             kinds |= {self.branch: 9, self.loop: 7, self.shielded: 3, self.helper: 5}
