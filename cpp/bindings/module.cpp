@@ -19,5 +19,6 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_errors(module);
   bindings::bind_graph(module);
   bindings::bind_compiled(module);
+  bindings::bind_recording(module);
   bindings::bind_tools(module);
 }

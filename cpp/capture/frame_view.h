@@ -12,16 +12,21 @@ extern "C" {
 
 typedef struct {
   PyCodeObject* code;
+  PyObject* globals; /* the dict */
   PyObject** locals; /* locals, cells and free variables: code->co_nlocalsplus slots */
   PyObject** stack;  /* bottom of the value stack */
   int depth;         /* entries on it */
   int opcode, oparg; /* the instruction about to run, EXTENDED_ARG folded in */
   int index;         /* its code unit */
+  int start;         /* the code unit jumps to it lead to: its first EXTENDED_ARG, if any */
 } DvmFrameView;
 
 DvmFrameView dvm_frame_view(PyFrameObject* frame);
-const void* dvm_frame_identity(PyFrameObject* frame); /* stable while the frame runs */
-PyObject* dvm_frame_function(PyFrameObject* frame);   /* borrowed */
+const void* dvm_frame_identity(PyFrameObject* frame);      /* stable while the frame runs */
+const void* dvm_frame_caller(PyFrameObject* frame);        /* identity of the frame below */
+PyObject* dvm_frame_function(PyFrameObject* frame);        /* borrowed */
+int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
+int dvm_frame_wants_opcodes(PyFrameObject* frame);
 void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines);
 
 #ifdef __cplusplus

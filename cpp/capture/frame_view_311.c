@@ -10,7 +10,8 @@ DvmFrameView dvm_frame_view(PyFrameObject* frame) {
   _PyInterpreterFrame* f = frame->f_frame;
   PyCodeObject* code = f->f_code;
   const _Py_CODEUNIT* units = _PyCode_CODE(code);
-  int index = _PyInterpreterFrame_LASTI(f);
+  const int start = _PyInterpreterFrame_LASTI(f);
+  int index = start;
   /* Specialised instructions are written over the code in memory; the table maps them back. An
    * instruction behind EXTENDED_ARG gets no event of its own, so the prefix stands for it. */
   int oparg = _Py_OPARG(units[index]);
@@ -21,18 +22,28 @@ DvmFrameView dvm_frame_view(PyFrameObject* frame) {
     opcode = _PyOpcode_Deopt[_Py_OPCODE(units[index])];
   }
   DvmFrameView view = {code,
+                       f->f_globals,
                        f->localsplus,
                        f->localsplus + code->co_nlocalsplus,
                        f->stacktop - code->co_nlocalsplus,
                        opcode,
                        oparg,
-                       index};
+                       index,
+                       start};
   return view;
 }
 
 const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
 
+const void* dvm_frame_caller(PyFrameObject* frame) { return frame->f_frame->previous; }
+
 PyObject* dvm_frame_function(PyFrameObject* frame) { return (PyObject*)frame->f_frame->f_func; }
+
+int dvm_frame_is_cell(const PyCodeObject* code, int slot) {
+  return (_PyLocals_GetKind(code->co_localspluskinds, slot) & CO_FAST_CELL) != 0;
+}
+
+int dvm_frame_wants_opcodes(PyFrameObject* frame) { return frame->f_trace_opcodes; }
 
 void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines) {
   frame->f_trace_opcodes = (char)opcodes;

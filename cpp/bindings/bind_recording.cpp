@@ -1,0 +1,146 @@
+// Recordings as Python data, for the lowering and the tests (what each kind of event means: see
+// core/recording.def), and the switch of what is followed.
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.h"
+#include "bindings/recording.h"
+#include "capture/leaves.h"
+#include "capture/recorder.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+using capture::Ref;
+
+constexpr const char* kOriginNames[] = {
+#define DVM_ORIGIN(name, text) text,
+#include "core/recording.def"
+};
+constexpr const char* kEventNames[] = {
+#define DVM_EVENT(name, text) text,
+#include "core/recording.def"
+};
+
+// Tuples of the raw API: a recording has thousands of nodes and events.
+template <typename... Objects>
+py::object pack(const Objects&... objects) {
+  PyObject* tuple = PyTuple_Pack(sizeof...(objects), objects.ptr()...);
+  if (tuple == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(tuple);
+}
+
+py::object or_none(core::HostHandle handle) {
+  return handle ? py::reinterpret_borrow<py::object>(static_cast<PyObject*>(handle)) : py::none();
+}
+
+py::object or_empty(core::HostHandle handle, const py::object& empty) {
+  return handle ? py::reinterpret_borrow<py::object>(static_cast<PyObject*>(handle)) : empty;
+}
+
+template <size_t kSize>
+std::vector<py::str> to_strings(const char* const (&texts)[kSize]) {
+  return {std::begin(texts), std::end(texts)};
+}
+
+class Locations {
+ public:
+  py::object of(const core::Event& event) {
+    auto& lines = lines_[event.code];
+    const auto [found, added] = lines.try_emplace(event.instruction);
+    if (added) {
+      auto* code = static_cast<PyCodeObject*>(event.code);
+      const int offset = event.instruction * static_cast<int>(sizeof(_Py_CODEUNIT));
+      found->second = pack(py::reinterpret_borrow<py::object>(code->co_filename),
+                           py::int_(PyCode_Addr2Line(code, offset)));
+    }
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<void*, std::unordered_map<int32_t, py::object>> lines_;
+};
+
+py::list nodes_of(const core::Recording& recording) {
+  const auto origins = to_strings(kOriginNames);
+  const py::object empty = py::str("");
+  py::list nodes(recording.nodes.size());
+  for (size_t i = 0; i < recording.nodes.size(); ++i) {
+    const core::SeenNode& node = recording.nodes[i];
+    nodes[i] = pack(origins[static_cast<size_t>(node.origin)], py::int_(node.index),
+                    or_empty(node.name, empty), or_none(node.scope), or_none(node.object),
+                    or_none(node.snapshot));
+  }
+  return nodes;
+}
+
+py::list events_of(const core::Recording& recording) {
+  const auto kinds = to_strings(kEventNames);
+  const py::object no_name = py::str(""), no_keywords = py::tuple();
+  Locations locations;
+  py::list events(recording.events.size());
+  for (size_t i = 0; i < recording.events.size(); ++i) {
+    const core::Event& event = recording.events[i];
+    py::list operands;
+    for (const core::NodeId node : recording.operands_of(event)) operands.append(node);
+    events[i] = pack(kinds[static_cast<size_t>(event.kind)], or_empty(event.name, no_name),
+                     operands, py::list(or_empty(event.keywords, no_keywords)),
+                     py::int_(event.result), locations.of(event), py::bool_(event.followed));
+  }
+  return events;
+}
+
+// Runs the function and returns its recording, with what it came to: "value" or "exception".
+py::dict record(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
+  if (!PyFunction_Check(function.ptr())) throw py::type_error("expected a Python function");
+  std::vector<PyObject*> all;
+  for (py::handle argument : args) all.push_back(argument.ptr());
+  py::list names;
+  for (auto [name, argument] : kwargs) {
+    names.append(name);
+    all.push_back(argument.ptr());
+  }
+  const py::tuple keywords(names);
+  capture::RecordedCall call =
+      capture::record_call(reinterpret_cast<PyFunctionObject*>(function.ptr()), all.data(),
+                           args.size(), keywords.empty() ? nullptr : keywords.ptr());
+  py::object exception = py::none();
+  if (!call.result) {
+    const py::error_already_set raised;
+    exception = raised.value();
+    if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
+  }
+  py::dict recording = to_python(call.record->data());
+  recording["value"] = or_none(call.result.get());
+  recording["exception"] = exception;
+  return recording;
+}
+
+}  // namespace
+
+py::dict to_python(const core::Recording& recording) {
+  py::dict record;
+  record["nodes"] = nodes_of(recording);
+  record["events"] = events_of(recording);
+  record["result"] = recording.result;
+  record["aborted"] = recording.aborted;
+  const core::Loc at = recording.aborted_at;
+  record["aborted_at"] = py::make_tuple(at ? *at.file : std::string(), at.line);
+  record["opcodes"] = recording.opcodes;
+  return record;
+}
+
+void bind_recording(py::module_& module) {
+  module.attr("UNSEEN") = py::reinterpret_steal<py::object>(
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  module.def("record", record);
+  module.def("set_leaves", [](const py::iterable& callables) {
+    std::vector<Ref> leaves;
+    for (py::handle callable : callables) leaves.push_back(Ref::borrow(callable.ptr()));
+    capture::set_leaves(std::move(leaves));
+  });
+}
+
+}  // namespace dvm::bindings

@@ -1,0 +1,43 @@
+// From the callee of a recorded call to the Python function that ends up running: through bound
+// methods, types, functools.partial, objects with __call__, NumPy's dispatchers and compiled
+// functions, each of which adds to or changes the arguments.
+#pragma once
+
+#include "capture/arguments.h"
+#include "capture/frame_recorder.h"
+
+namespace dvm::capture {
+
+class Callee {
+ public:
+  Callee(Record& record, const FrameRecorder& caller, PyFunctionObject* function,
+         const DvmFrameView& f)
+      : record_(record), caller_(caller), function_(reinterpret_cast<PyObject*>(function)), f_(f) {}
+
+  // Whether calling `callee` for the caller's pending event runs the function.
+  bool find(NodeId callee);
+  Arguments arguments() { return std::move(arguments_); }
+  // The instance which the function, an __init__, initialises.
+  NodeId instance() const { return instance_; }
+
+ private:
+  bool read_arguments();
+  bool read_spread_arguments();
+  NodeId element(NodeId container, PyObject* key, PyObject* object);
+  NodeId member(NodeId owner, const char* name, PyObject* object);
+  bool leads_to_function(PyObject* callee) const;
+  bool follow(NodeId node, PyObject* callee);
+  bool follow_method(NodeId node, PyObject* method);
+  bool follow_partial(NodeId node, PyObject* partial);
+  bool follow_type(NodeId node, PyTypeObject* type);
+  NodeId self_of(NodeId method, PyObject* self);
+
+  Record& record_;
+  const FrameRecorder& caller_;
+  PyObject* function_;
+  const DvmFrameView& f_;
+  Arguments arguments_;
+  NodeId instance_ = kNoNode;
+};
+
+}  // namespace dvm::capture

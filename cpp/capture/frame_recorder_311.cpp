@@ -1,0 +1,328 @@
+#include <algorithm>
+#include <array>
+
+#include "capture/frame_recorder.h"
+#include "capture/instructions_311.h"
+#include "opcode.h"
+
+namespace dvm::capture {
+
+using Kind = core::Event::Kind;
+using core::SeenNode;
+
+FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
+                             std::span<const NodeId> parameters)
+    : record_(record), identity_(dvm_frame_identity(frame)) {
+  const DvmFrameView f = dvm_frame_view(frame);
+  code_ = f.code;
+  globals_ = f.globals;
+  record_.keep(reinterpret_cast<PyObject*>(f.code));
+  locals_.assign(static_cast<size_t>(f.code->co_nlocalsplus), kNoNode);
+  stack_.reserve(static_cast<size_t>(f.code->co_stacksize));
+  std::copy(parameters.begin(), parameters.end(), locals_.begin());
+  for (int slot = 0; slot < f.code->co_nlocalsplus; ++slot) {
+    if (dvm_frame_is_cell(f.code, slot)) record_.adopt_cell(f.locals[slot], local(slot));
+  }
+}
+
+NodeId FrameRecorder::pop() {
+  const NodeId node = stack_.back();
+  stack_.pop_back();
+  return node;
+}
+
+std::span<const NodeId> FrameRecorder::tops(int count) const {
+  return std::span(stack_).last(static_cast<size_t>(count));
+}
+
+void FrameRecorder::add(Kind kind, PyObject* name, std::span<const NodeId> operands) {
+  event_ = record_.add(kind, name, operands, place());
+}
+
+void FrameRecorder::before_opcode(const DvmFrameView& f) {
+  if (pending_ != Pending::nothing) settle(f);
+  if (f.depth != static_cast<int>(stack_.size())) {
+    throw Unrecordable("the value stack has another depth than its shadow (opcode " +
+                       std::to_string(f.opcode) + ")");
+  }
+  record_.count_opcode();
+  instruction_ = f.index;
+  switch (const Instruction& row = instruction(f.opcode); row.action) {
+    case Action::nothing:
+      return;
+    case Action::special:
+      return special(f);
+    case Action::refused:
+      throw Unrecordable(row.text);
+    default:
+      return plain(f);
+  }
+}
+
+void FrameRecorder::plain(const DvmFrameView& f) {
+  const Instruction& row = instruction(f.opcode);
+  const int count = row.count == Count::fixed   ? row.operands
+                    : row.count == Count::oparg ? f.oparg
+                                                : 2 * f.oparg;
+  PyObject* name = row.name;
+  switch (row.naming) {
+    case Naming::text:
+      break;
+    case Naming::variable:
+      name = PyTuple_GET_ITEM(code_->co_names, f.oparg);
+      break;
+    case Naming::binary:
+      name = binary_operator(f.oparg);
+      break;
+    case Naming::compare:
+      name = compare_operator(f.oparg);
+      break;
+    case Naming::identity:
+      name = identity_operator(f.oparg);
+      break;
+    case Naming::contains:
+      name = contains_operator(f.oparg);
+      break;
+  }
+  if (row.action == Action::update) {
+    const int items = count - 1;
+    std::array<NodeId, 3> operands = {top(items + f.oparg)};
+    std::ranges::copy(tops(items), operands.begin() + 1);
+    add(row.kind, name, std::span(operands).first(static_cast<size_t>(count)));
+    drop(items);
+    pending_ = Pending::effect;
+    return;
+  }
+  if (row.rotated) {
+    std::rotate(stack_.end() - count, stack_.end() - count + 1, stack_.end());
+  }
+  add(row.kind, name, tops(count));
+  drop(count);
+  pending_ = Pending::effect;
+  if (row.action == Action::produce) {
+    push(kNoNode);
+    pending_ = Pending::top;
+  }
+}
+
+void FrameRecorder::special(const DvmFrameView& f) {
+  switch (f.opcode) {
+    case POP_TOP:
+      return drop(1);
+    case PUSH_NULL:
+      return push(kNoNode);
+    case COPY:
+      return push(top(f.oparg));
+    case SWAP:
+      return std::swap(top(), top(f.oparg));
+    case LOAD_CONST:
+      return push(record_.constant(PyTuple_GET_ITEM(code_->co_consts, f.oparg)));
+    case LOAD_ASSERTION_ERROR:
+      return push(record_.constant(PyExc_AssertionError));
+    case LOAD_CLOSURE:
+      return push(record_.constant(f.locals[f.oparg]));
+    case LOAD_FAST: {
+      // A debugger may have assigned to it; an unbound variable raises by itself.
+      const NodeId node = local(f.oparg);
+      PyObject* object = f.locals[f.oparg];
+      if (object != nullptr && (node == kNoNode || record_.object(node) != object)) {
+        throw Unrecordable("a local variable of unknown origin");
+      }
+      return push(node);
+    }
+    case STORE_FAST:
+      local(f.oparg) = pop();
+      return;
+    case DELETE_FAST:
+      local(f.oparg) = kNoNode;
+      return;
+    case LOAD_GLOBAL:
+      if (f.oparg & 1) push(kNoNode);
+      push(kNoNode);
+      name_ = PyTuple_GET_ITEM(code_->co_names, f.oparg >> 1);
+      pending_ = Pending::global;
+      return;
+    case STORE_GLOBAL: {
+      PyObject* name = PyTuple_GET_ITEM(code_->co_names, f.oparg);
+      const NodeId value = pop();
+      add(Kind::store_global, name, std::array{value, record_.constant(globals_)});
+      record_.set_global(globals_, name, value);
+      pending_ = Pending::effect;
+      return;
+    }
+    case LOAD_DEREF:
+      return push(record_.cell(f.locals[f.oparg]));
+    case STORE_DEREF:
+    case DELETE_DEREF:
+      return store_cell(f);
+    case LOAD_METHOD:
+      method_self_ = pop();
+      add(Kind::attribute, PyTuple_GET_ITEM(code_->co_names, f.oparg), std::array{method_self_});
+      push(kNoNode);
+      push(kNoNode);
+      pending_ = Pending::method;
+      return;
+    case KW_NAMES:
+      keyword_names_ = PyTuple_GET_ITEM(code_->co_consts, f.oparg);
+      return;
+    case CALL:
+      return call(f);
+    case CALL_FUNCTION_EX:
+      return call_ex(f);
+    case BINARY_OP:
+      add(f.oparg < kInplaceBase ? Kind::binary : Kind::inplace, binary_operator(f.oparg), tops(2));
+      drop(1);
+      pending_ = Pending::top;
+      return;
+    case BUILD_CONST_KEY_MAP: {
+      std::vector<NodeId> items;
+      PyObject* keys = f.stack[f.depth - 1];
+      for (int i = 0; i < f.oparg; ++i) {
+        items.push_back(record_.constant(PyTuple_GET_ITEM(keys, i)));
+        items.push_back(top(f.oparg + 1 - i));
+      }
+      add(Kind::dict, words().empty, items);
+      drop(f.oparg);
+      pending_ = Pending::top;
+      return;
+    }
+    case FORMAT_VALUE: {
+      constexpr const char* kConversions[] = {"", "s", "r", "a"};
+      const int count = f.oparg & 4 ? 2 : 1;
+      add(Kind::format, interned(kConversions[f.oparg & 3]), tops(count));
+      drop(count - 1);
+      pending_ = Pending::top;
+      return;
+    }
+    case MAKE_FUNCTION:
+      return make_function(f);
+    case FOR_ITER:
+      add(Kind::next, words().empty, tops(1));
+      push(kNoNode);
+      pending_ = Pending::next;
+      return;
+    case UNPACK_SEQUENCE:
+      return unpack(f.oparg, -1);
+    case UNPACK_EX:
+      return unpack(f.oparg & 0xff, f.oparg >> 8);
+    case IMPORT_FROM:
+      add(Kind::import_from, PyTuple_GET_ITEM(code_->co_names, f.oparg), tops(1));
+      push(kNoNode);
+      pending_ = Pending::top;
+      return;
+    case BEFORE_WITH:
+      record_.add(Kind::attribute, words().exit, tops(1), place());
+      add(Kind::with_enter, words().empty, tops(1));
+      push(kNoNode);
+      pending_ = Pending::with;
+      return;
+    case RETURN_VALUE:
+      returned_ = pop();
+      return;
+    default:
+      return branch(f, f.opcode == JUMP_IF_FALSE_OR_POP || f.opcode == JUMP_IF_TRUE_OR_POP);
+  }
+}
+
+void FrameRecorder::store_cell(const DvmFrameView& f) {
+  PyObject* cell = f.locals[f.oparg];
+  if (f.opcode == DELETE_DEREF) {
+    if (!record_.is_adopted(cell)) throw Unrecordable("a deleted variable of an outer function");
+    return record_.set_cell(cell, kNoNode);
+  }
+  const NodeId value = pop();
+  if (!record_.is_adopted(cell)) {
+    add(Kind::store_cell, words().empty, std::array{value, record_.constant(cell)});
+    pending_ = Pending::effect;
+  }
+  record_.set_cell(cell, value);
+}
+
+void FrameRecorder::call(const DvmFrameView& f) {
+  const NodeId self = top(f.oparg + 1), method = top(f.oparg + 2);
+  // (null, callee) or (callee, first argument); where a method was looked up, its object is no
+  // argument the user wrote.
+  const bool plain = method == kNoNode;
+  const bool looked_up = !plain && [&] {
+    const SeenNode& node = record_.data().node(method);
+    if (node.origin != SeenNode::Origin::event) return false;
+    const core::Event& event = record_.event(node.index);
+    return event.kind == Kind::attribute && record_.data().operands_of(event)[0] == self;
+  }();
+  method_self_ = looked_up ? self : kNoNode;
+  if (looked_up) top(f.oparg + 1) = method;
+  const int operands = plain || looked_up ? f.oparg + 1 : f.oparg + 2;
+  event_ = record_.add(Kind::call, words().empty, tops(operands), place(), keyword_names_);
+  keyword_names_ = nullptr;
+  drop(f.oparg + 2);
+  push(kNoNode);
+  pending_ = Pending::top;
+}
+
+void FrameRecorder::call_ex(const DvmFrameView& f) {
+  const int operands = f.oparg & 1 ? 3 : 2;
+  method_self_ = kNoNode;
+  add(Kind::call_ex, words().empty, tops(operands));
+  drop(operands + 1);
+  push(kNoNode);
+  pending_ = Pending::top;
+}
+
+void FrameRecorder::make_function(const DvmFrameView& f) {
+  constexpr const char* kParts[] = {"defaults", "kwdefaults", "annotations", "closure"};
+  std::vector<PyObject*> names;
+  for (int i = 0; i < 4; ++i) {
+    if (f.oparg >> i & 1) names.push_back(interned(kParts[i]));
+  }
+  const int parts = static_cast<int>(names.size());
+  Ref present = made(PyTuple_New(parts));
+  for (int i = 0; i < parts; ++i) {
+    PyTuple_SET_ITEM(present.get(), i, Py_NewRef(names[static_cast<size_t>(i)]));
+  }
+  record_.keep(present.get());
+  const auto* body = reinterpret_cast<PyCodeObject*>(f.stack[f.depth - 1]);
+  std::rotate(stack_.end() - parts - 1, stack_.end() - 1, stack_.end());  // the code comes first
+  event_ = record_.add(Kind::function, body->co_qualname, tops(parts + 1), place(), present.get());
+  drop(parts + 1);
+  push(kNoNode);
+  pending_ = Pending::top;
+}
+
+void FrameRecorder::unpack(int before, int after) {
+  const int results = after < 0 ? before : before + 1 + after;
+  const NodeId sequence = pop();
+  event_ = -1;
+  for (int i = 0; i < results; ++i) {
+    std::string name = std::to_string(i) + '/' + std::to_string(before);
+    if (after >= 0) name += '*' + std::to_string(after);
+    const int32_t event = record_.add(Kind::unpack, interned(name), std::array{sequence}, place());
+    if (i == 0) event_ = event;
+  }
+  stack_.insert(stack_.end(), static_cast<size_t>(results), kNoNode);
+  count_ = results;
+  pending_ = Pending::unpack;
+}
+
+void FrameRecorder::branch(const DvmFrameView& f, bool keeps) {
+  const bool none = f.opcode == POP_JUMP_FORWARD_IF_NONE || f.opcode == POP_JUMP_BACKWARD_IF_NONE;
+  const bool asks_none =
+      none || f.opcode == POP_JUMP_FORWARD_IF_NOT_NONE || f.opcode == POP_JUMP_BACKWARD_IF_NOT_NONE;
+  jumps_if_ = none || f.opcode == POP_JUMP_FORWARD_IF_TRUE ||
+              f.opcode == POP_JUMP_BACKWARD_IF_TRUE || f.opcode == JUMP_IF_TRUE_OR_POP;
+  add(Kind::branch, asks_none ? words().none : words().truth, tops(1));
+  // A branch both ways of which are the same does not show its answer.
+  if (f.oparg == 0) {
+    PyObject* condition = f.stack[f.depth - 1];
+    if (PyType_HasFeature(Py_TYPE(condition), Py_TPFLAGS_HEAPTYPE)) {
+      throw Unrecordable("a condition that decides nothing");
+    }
+    const int answer = asks_none ? Py_IsNone(condition) : PyObject_IsTrue(condition);
+    if (answer < 0) PyErr_Clear();  // the program is about to meet the same error
+    jumps_if_ = answer > 0;
+  }
+  fall_through_ = f.index + (f.oparg == 0 ? 0 : 1);
+  if (!keeps) drop(1);
+  pending_ = keeps ? Pending::jump_or_keep : Pending::branch;
+}
+
+}  // namespace dvm::capture

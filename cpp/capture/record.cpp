@@ -1,0 +1,188 @@
+#include "capture/record.h"
+
+namespace dvm::capture {
+
+using core::Event;
+using core::SeenNode;
+
+namespace {
+
+// A loop of this length is no straight path any more, and what it kept alive would add up.
+constexpr size_t kMaxEvents = size_t{1} << 18;
+
+PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
+
+}  // namespace
+
+core::Loc location(Place place) {
+  const int line =
+      PyCode_Addr2Line(place.code, place.instruction * static_cast<int>(sizeof(_Py_CODEUNIT)));
+  return core::make_loc(printable(place.code->co_filename), line);
+}
+
+PyObject* interned(std::string_view text) {
+  static auto* all = new std::unordered_map<std::string, PyObject*>;
+  const auto found = all->try_emplace(std::string(text), nullptr).first;
+  if (found->second == nullptr) {
+    found->second = made(PyUnicode_InternFromString(found->first.c_str())).release();
+  }
+  return found->second;
+}
+
+const Words& words() {
+  static const Words all = {interned(""),
+                            interned("truth"),
+                            interned("none"),
+                            interned("exhausted"),
+                            interned("__exit__"),
+                            interned("__self__"),
+                            made(PyTuple_Pack(1, interned("1"))).release(),
+                            made(PyTuple_Pack(1, interned("0"))).release()};
+  return all;
+}
+
+Ref made(PyObject* object) {
+  if (object == nullptr) {
+    PyErr_Clear();
+    throw Unrecordable("the interpreter ran out of memory");
+  }
+  return Ref::steal(object);
+}
+
+Record::~Record() {
+  for (const SeenNode& node : data_.nodes) {
+    Py_XDECREF(as_object(node.object));
+    Py_XDECREF(as_object(node.scope));
+  }
+}
+
+NodeId Record::add_node(SeenNode node) {
+  const NodeId id = data_.add(node);
+  Py_XINCREF(as_object(node.object));
+  Py_XINCREF(as_object(node.scope));
+  return id;
+}
+
+NodeId Record::argument(int slot, PyObject* object, bool collected) {
+  const NodeId id = add_node({SeenNode::Origin::argument, slot, nullptr, nullptr, object, nullptr});
+  SeenNode& node = data_.node(id);
+  if (collected && PyTuple_CheckExact(object)) {
+    node.snapshot = object;
+  } else if (collected) {
+    take_snapshot(node);
+  }
+  return id;
+}
+
+NodeId Record::preset(PyObject* function, int slot, PyObject* object) {
+  const auto [found, added] =
+      presets_.try_emplace(Key{function, reinterpret_cast<void*>(intptr_t{slot})}, kNoNode);
+  if (added || this->object(found->second) != object) {
+    found->second = add_node({SeenNode::Origin::preset, slot, nullptr, function, object, nullptr});
+  }
+  return found->second;
+}
+
+NodeId Record::constant(PyObject* object) {
+  const auto [found, added] = constants_.try_emplace(object, kNoNode);
+  if (added) {
+    found->second = add_node({SeenNode::Origin::constant, 0, nullptr, nullptr, object, nullptr});
+  }
+  return found->second;
+}
+
+NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
+  const auto [found, added] = globals_.try_emplace(Key{globals, name}, kNoNode);
+  if (added) {
+    found->second = add_node({SeenNode::Origin::global, 0, name, globals, object, nullptr});
+  } else if (this->object(found->second) != object) {
+    throw Unrecordable(std::string("the global variable ") + printable(name) +
+                       " changed out of sight");
+  }
+  return found->second;
+}
+
+void Record::set_global(PyObject* globals, PyObject* name, NodeId node) {
+  globals_.insert_or_assign(Key{globals, name}, node);
+  keep(globals);
+}
+
+void Record::adopt_cell(PyObject* cell, NodeId contents) {
+  keep(cell);
+  cells_.insert_or_assign(cell, Cell{contents, true});
+}
+
+bool Record::is_adopted(PyObject* cell) const {
+  const auto found = cells_.find(cell);
+  return found != cells_.end() && found->second.adopted;
+}
+
+NodeId Record::cell(PyObject* cell) {
+  PyObject* contents = PyCell_GET(cell);
+  if (contents == nullptr) return kNoNode;  // reading it raises
+  const auto [found, added] = cells_.try_emplace(cell, Cell{kNoNode, false});
+  Cell& known = found->second;
+  if (added) {
+    known.contents = add_node({SeenNode::Origin::closure, 0, nullptr, cell, contents, nullptr});
+  } else if (known.contents == kNoNode || object(known.contents) != contents) {
+    throw Unrecordable("a variable shared with an inner function changed out of sight");
+  }
+  return known.contents;
+}
+
+void Record::set_cell(PyObject* cell, NodeId contents) {
+  keep(cell);
+  cells_.try_emplace(cell, Cell{kNoNode, false}).first->second.contents = contents;
+}
+
+void Record::take_snapshot(SeenNode& node) {
+  PyObject* container = as_object(node.object);
+  const auto [found, added] = snapshots_.try_emplace(container);
+  if (added) {
+    found->second = made(PyList_CheckExact(container)   ? PyList_AsTuple(container)
+                         : PyDict_CheckExact(container) ? PyDict_Copy(container)
+                                                        : PyFrozenSet_New(container));
+  }
+  node.snapshot = found->second.get();
+}
+
+int32_t Record::add(Event::Kind kind, PyObject* name, std::span<const NodeId> operands, Place place,
+                    PyObject* keywords) {
+  if (data_.events.size() == kMaxEvents) {
+    throw Unrecordable("a recording of more than " + std::to_string(kMaxEvents) + " steps");
+  }
+  for (const NodeId operand : operands) {
+    if (operand == kNoNode) throw Unrecordable("a value of unknown origin");
+    SeenNode& node = data_.node(operand);
+    const PyTypeObject* type = Py_TYPE(as_object(node.object));
+    if ((type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) && !node.snapshot) {
+      take_snapshot(node);
+    }
+  }
+  Event event;
+  event.kind = kind;
+  event.name = name;
+  event.keywords = keywords;
+  event.code = place.code;
+  event.instruction = place.instruction;
+  return data_.record(event, operands);
+}
+
+NodeId Record::add_result(int32_t event, PyObject* object) {
+  const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
+  at(event).result = node;
+  return node;
+}
+
+NodeId Record::derive(Event::Kind kind, PyObject* name, std::span<const NodeId> operands,
+                      Place place, PyObject* object) {
+  return add_result(add(kind, name, operands, place), object);
+}
+
+void Record::abort(std::string reason, core::Loc loc) {
+  if (aborted()) return;
+  data_.aborted = std::move(reason);
+  data_.aborted_at = loc;
+}
+
+}  // namespace dvm::capture

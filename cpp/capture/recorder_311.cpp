@@ -1,0 +1,194 @@
+#include <deque>
+
+#include "capture/known_callers.h"
+#include "capture/recorder.h"
+
+namespace dvm::capture {
+
+namespace {
+
+using Kind = core::Event::Kind;
+
+class Recorder {
+ public:
+  Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {}
+
+  void chain(Py_tracefunc previous, PyObject* previous_object) {
+    previous_ = previous;
+    previous_object_ = previous_object;
+  }
+
+  // Called from C: whatever goes wrong here ends the recording, not the user's program.
+  int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
+    if (what == PyTrace_OPCODE) {
+      guarded(frame, [&] { on_opcode(frame); });
+      return wants_opcodes_ ? forward(frame, what, argument) : 0;
+    }
+    const int status = forward(frame, what, argument);
+    if (status == 0 && !record_.aborted() && !finished_) {
+      guarded(frame, [&] { on_frame(frame, what, argument); });
+    }
+    return status;
+  }
+
+  bool is_finished() const { return finished_; }
+
+ private:
+  struct Followed {
+    FrameRecorder frame;
+    NodeId instance;  // what a call of a type results in, instead of what __init__ returns
+  };
+
+  int forward(PyFrameObject* frame, int what, PyObject* argument) {
+    return previous_ ? previous_(previous_object_, frame, what, argument) : 0;
+  }
+
+  template <typename Body>
+  void guarded(PyFrameObject* frame, Body body) noexcept {
+    try {
+      body();
+    } catch (const Unrecordable& reason) {
+      record_.abort(reason.what(), here(frame));
+    } catch (const std::exception& error) {
+      record_.abort(std::string("the recorder failed: ") + error.what(), here(frame));
+    }
+    if (record_.aborted() && !wants_opcodes_) dvm_frame_trace(frame, 0, previous_ != nullptr);
+  }
+
+  static core::Loc here(PyFrameObject* frame) {
+    const DvmFrameView f = dvm_frame_view(frame);
+    return location({f.code, f.index});
+  }
+
+  bool is_top(PyFrameObject* frame) const {
+    return !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
+  }
+
+  void on_opcode(PyFrameObject* frame) {
+    if (!record_.aborted() && is_top(frame)) {
+      frames_.back().frame.before_opcode(dvm_frame_view(frame));
+    }
+  }
+
+  void on_frame(PyFrameObject* frame, int what, PyObject* argument) {
+    if (what == PyTrace_CALL) return on_call(frame);
+    if (!is_top(frame)) return;
+    if (what == PyTrace_RETURN) return on_return(argument);
+    if (what == PyTrace_EXCEPTION) on_exception(argument);
+  }
+
+  void on_call(PyFrameObject* frame) {
+    std::vector<NodeId> parameters;
+    NodeId instance = kNoNode;
+    if (frames_.empty()) {
+      if (dvm_frame_function(frame) != reinterpret_cast<PyObject*>(function_)) return;
+      parameters = arguments(dvm_frame_view(frame));
+    } else {
+      auto entry = enter_body(record_, frames_.back().frame, frame);
+      if (!entry) return;
+      parameters = std::move(entry->parameters);
+      instance = entry->instance;
+      add_enter(frame, parameters);
+    }
+    frames_.push_back({FrameRecorder(record_, frame, parameters), instance});
+    start_opcodes(frame);
+  }
+
+  // The previous tracer saw the frame first and may have asked for its opcodes.
+  void start_opcodes(PyFrameObject* frame) {
+    if (previous_ && dvm_frame_wants_opcodes(frame)) wants_opcodes_ = true;
+    dvm_frame_trace(frame, 1, previous_ != nullptr);
+  }
+
+  std::vector<NodeId> arguments(const DvmFrameView& f) {
+    record_.keep(reinterpret_cast<PyObject*>(function_));
+    std::vector<NodeId> nodes;
+    const int plain = f.code->co_argcount + f.code->co_kwonlyargcount;
+    for (int slot = 0; slot < parameter_slots(f.code); ++slot) {
+      nodes.push_back(record_.argument(slot, parameter(f, slot), slot >= plain));
+    }
+    return nodes;
+  }
+
+  void add_enter(PyFrameObject* frame, std::vector<NodeId> operands) {
+    const FrameRecorder& caller = frames_.back().frame;
+    record_.set_followed(caller.event());
+    PyObject* function = dvm_frame_function(frame);
+    const NodeId callee = record_.data().operands_of(record_.event(caller.event()))[0];
+    operands.push_back(record_.object(callee) == function ? callee : record_.constant(function));
+    record_.add(Kind::enter, reinterpret_cast<PyFunctionObject*>(function)->func_qualname, operands,
+                caller.place());
+  }
+
+  void on_return(PyObject* value) {
+    if (value == nullptr) throw Unrecordable("an exception left a function");
+    Followed& top = frames_.back();
+    NodeId node = top.frame.returned(value);
+    if (frames_.size() == 1) {
+      record_.set_result(node);
+      finished_ = true;
+    } else {
+      record_.add(Kind::leave, words().empty, std::span(&node, 1), top.frame.place());
+      if (top.instance != kNoNode) node = top.instance;
+    }
+    frames_.pop_back();
+    if (!finished_) frames_.back().frame.set_followed(node);
+  }
+
+  void on_exception(PyObject* argument) {
+    PyObject* type = PyTuple_GET_ITEM(argument, 0);
+    // How an iterator says that there is no further item.
+    if (frames_.back().frame.is_iterating() && type == PyExc_StopIteration) return;
+    const char* name = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "?";
+    throw Unrecordable(std::string("an exception was raised (") + name + ")");
+  }
+
+  Record& record_;
+  PyFunctionObject* function_;
+  std::deque<Followed> frames_;
+  Py_tracefunc previous_ = nullptr;
+  PyObject* previous_object_ = nullptr;
+  bool wants_opcodes_ = false;  // the previous tracer does
+  bool finished_ = false;
+};
+
+// The innermost on this thread. Not passed as the trace object, which sys.gettrace shows.
+thread_local Recorder* current = nullptr;
+
+int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
+  return current ? current->on_event(frame, what, argument) : 0;
+}
+
+}  // namespace
+
+RecordedCall record_call(PyFunctionObject* function, PyObject* const* args, size_t nargsf,
+                         PyObject* keywords) {
+  RecordedCall call{std::make_unique<Record>(), {}};
+  Recorder recorder(*call.record, function);
+  PyThreadState* thread = PyThreadState_Get();
+  const Py_tracefunc previous = thread->c_tracefunc;
+  const Ref previous_object = Ref::borrow(thread->c_traceobj);
+  recorder.chain(previous, previous_object.get());
+  Recorder* const outer = std::exchange(current, &recorder);
+
+  PyEval_SetTrace(trace_function, previous_object.get());
+  call.result = Ref::steal(
+      PyObject_Vectorcall(reinterpret_cast<PyObject*>(function), args, nargsf, keywords));
+  // SetTrace may run Python code (audit hooks) and must not meet a pending exception.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  // Where the program has set another tracer meanwhile, or ours was removed, that stands.
+  if (thread->c_tracefunc == trace_function) {
+    PyEval_SetTrace(previous, previous_object.get());
+  } else {
+    call.record->abort("the program set a trace function", {});
+  }
+  current = outer;
+  PyErr_Restore(type, value, traceback);
+  if (!recorder.is_finished()) call.record->abort("the function did not return", {});
+  return call;
+}
+
+bool is_recording() { return current != nullptr; }
+
+}  // namespace dvm::capture
