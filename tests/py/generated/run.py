@@ -12,6 +12,7 @@ import argparse
 import collections
 import faulthandler
 import json
+import re
 import subprocess
 import sys
 import time
@@ -92,7 +93,7 @@ def batches(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    """Return the statistics and the failing programs, one of each distinct first line first."""
+    """Return the statistics and the failing programs, one of each sort."""
     ran = [row for row in rows if "hits" in row]
     calls, hits = sum(r["calls"] for r in ran), sum(r["hits"] for r in ran)
     whole = sum(not r["reasons"] for r in ran)
@@ -105,10 +106,15 @@ def report(rows: list[dict[str, Any]]) -> str:
         "",
         *[f"{n:6} {reason}" for reason, n in reasons.most_common(25)],
     ]
-    failures.sort(key=lambda row: (row["kind"], len(row["program"])))
-    for row in failures:
-        lines += ["", "-" * 80, f"# program {row['index']}: {row['kind']} at call {row['call']}",
-                  *[f"# {line}" for line in row["text"].splitlines()], row["program"]]  # fmt: skip
+    alike: dict[str, list[dict[str, Any]]] = collections.defaultdict(list)
+    for row in sorted(failures, key=lambda row: len(row["program"])):
+        alike[row["kind"] + re.sub(r"[-\d.e+]+|array.*", "", row["text"], flags=re.S)].append(row)
+    # The smallest program of each sort of failure; the most frequent sorts first.
+    for rows in sorted(alike.values(), key=len, reverse=True):
+        row = rows[0]
+        title = f"# program {row['index']}: {row['kind']} at call {row['call']}; {len(rows)} alike"
+        text = [f"# {line}" for line in row["text"].splitlines()]
+        lines += ["", "-" * 80, title, *text, row["program"]]
     return "\n".join(lines)
 
 
