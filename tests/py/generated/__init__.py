@@ -9,5 +9,6 @@ expressions.py, language.py, statements.py     the generator, from operands to c
 program.py     a whole program
 arguments.py   the calls of a program: shapes, layouts, aliases, special values
 compare.py     running the calls plain and compiled, and the first difference
+recorded.py    the tracer's recordings, carried out as programs
 shrink.py      the smallest program that still shows a difference
 """

@@ -82,29 +82,44 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(program: Program, compiled: bool) -> Run:
-    """Make every call of the program in a module of its own."""
+def module_of(program: Program) -> dict[str, Any]:
+    """Return the namespace of a fresh module of the program's source."""
     linecache.cache[FILE] = (
         len(program.source), None, program.source.splitlines(keepends=True), FILE
     )  # fmt: skip
     module: dict[str, Any] = {"__name__": "generated", "last_result": None}
     exec(compile(program.source, FILE, "exec"), module)
+    return module
+
+
+def run(program: Program, compiled: bool) -> Run:
+    """Make every call of the program in a module of its own."""
+    module = module_of(program)
     function: Callable[..., Any] = module["f"]
     if compiled:
         function = dvm.compile(function)
     made = Run([], function if compiled else None)
     for call in program.calls:
-        exec(call, module)
-        module["last_arguments"] = module["arguments"]
-        seen = one_call(function, module)
-        made.calls.append(seen)
-        # Half of the results live on as a view of one of their arrays alone, so that storage comes
-        # free between the calls as it does in a real program.
-        if len(made.calls) % 2 == 0:
-            kept = next(iter(seen.arrays.values()), None)
-            seen.roots = {"result": None if kept is None else kept[...]}
-        seen.arrays = {}
+        made.calls.append(next_call(call, function, module, len(made.calls)))
     return made
+
+
+def next_call(
+    call: str, function: Callable[..., Any], module: dict[str, Any], number: int
+) -> Observed:
+    """Build the arguments, make the call, and keep what it is to be compared with later.
+
+    Half of the results live on as a view of one of their arrays alone, so that storage comes free
+    between the calls as it does in a real program.
+    """
+    exec(call, module)
+    module["last_arguments"] = module["arguments"]
+    seen = one_call(function, module)
+    if number % 2:
+        kept = next(iter(seen.arrays.values()), None)
+        seen.roots = {"result": None if kept is None else kept[...]}
+    seen.arrays = {}
+    return seen
 
 
 def one_call(function: Callable[..., Any], module: dict[str, Any]) -> Observed:
@@ -261,8 +276,15 @@ def difference(program: Program, stats: Callable[[Any], None] | None = None) -> 
         return Difference("timeout", len(program.calls) - 1, f"more than {SECONDS} s")
     if stats:
         stats(made.compiled)
+    return first_difference(program, plain.calls, made.calls)
+
+
+def first_difference(
+    program: Program, plain: list[Observed], made: list[Observed]
+) -> Difference | None:
+    """Return the first difference between the calls as they were, then as they are now."""
     compare = Comparison(program)
-    for i, (one, other) in enumerate(zip(plain.calls, made.calls, strict=True)):
+    for i, (one, other) in enumerate(zip(plain, made, strict=True)):
         if one.outcome != other.outcome:
             return Difference("exception", i, f"plain {one.outcome}\ncompiled {other.outcome}")
         if one.warned != other.warned:
@@ -270,7 +292,7 @@ def difference(program: Program, stats: Callable[[Any], None] | None = None) -> 
         found = compare.items(one.items, other.items)
         if found:
             return Difference(found[0], i, found[1])
-    for i, (one, other) in enumerate(zip(plain.calls, made.calls, strict=True)):
+    for i, (one, other) in enumerate(zip(plain, made, strict=True)):
         found = compare.items(look(one.roots)[0], look(other.roots)[0])
         if found:
             return Difference("later", i, found[1])
