@@ -5,7 +5,8 @@
 choices.py     where decisions come from: Hypothesis, or a seeded random generator
 facts.py       what is known of a value: exact or rounded, how large; limits what a program may do
 values.py      the tables of operations
-expressions.py, language.py, statements.py     the generator, from operands to control flow
+expressions.py, language.py, writes.py, containers.py, statements.py
+               the generator, from operands to control flow
 program.py     a whole program
 arguments.py   the calls of a program: shapes, layouts, aliases, special values
 compare.py     running the calls plain and compiled, and the first difference
