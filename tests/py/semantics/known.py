@@ -13,6 +13,7 @@ KNOWN: tuple[str, ...] = (
     "warnings_and_errstate:masked_where_it_would_warn",
     "warnings_and_errstate:underflow_when_asked_for",
     "warnings_and_errstate:inf_minus_inf",
+    "effects:numbers_that_do_not_fit_the_dtype",
     "special_values:integers_to_floats",
     "dtypes:half_precision_overflows_to_inf",
     # What a capture has seen lives until its path is made.
