@@ -299,3 +299,62 @@ def the_function_is_an_attribute_of_itself(w: World) -> None:
     for n in (3, 3, 2):
         w(c, floats(n))
         w.note(f.calls)
+
+
+@case
+def a_closure_that_outlives_the_call(w: World) -> None:
+    kept = w.watch([])
+
+    @w.compiled
+    def f(x):
+        n = 0
+
+        def count(k):
+            nonlocal n
+            n += k
+            return x + n
+
+        kept.append(count)
+        return count(1), count(1)
+
+    for size in (2, 2, 3):
+        w(f, floats(size))
+    w.note([g(10) for g in kept], [g(10) for g in kept])
+
+
+@case
+def a_callback_made_within(w: World) -> None:
+    @w.compiled
+    def f(x, items, run):
+        total = []
+
+        def visit(item):
+            total.append(x * item)
+            return -item
+
+        return run(visit, items), total
+
+    def later(visit, items):
+        return [visit(i) for i in items]
+
+    for run in (later, later, lambda g, s: sorted(s, key=g), lambda g, s: list(map(g, s)), later):
+        w(f, floats(2), [1, 2], run)
+        w(f, floats(3), [3, 1, 2], run)
+
+
+@case
+def a_class_made_within(w: World) -> None:
+    @w.compiled
+    def f(x, k):
+        class Scale:
+            factor = k
+
+            def go(self, y):
+                return y * self.factor + x
+
+        s = Scale()
+        return s.go(x), s
+
+    for k in (2, 2, 3):
+        one, scale = w(f, floats(2), k)
+        w.note(scale.go(one), type(scale).factor)

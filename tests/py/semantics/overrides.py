@@ -457,3 +457,168 @@ def contains_and_reversed(w: World) -> None:
 
     for b in (Box(1, 2), Box(1, 2), Box(3), [1, 2], (3,), Box(2)):
         w(f, b, floats(2))
+
+
+@case
+def special_methods_that_answer_wrongly(w: World) -> None:
+    class Odd:
+        answer = 1
+
+        def __len__(self):
+            return self.answer
+
+        def __contains__(self, x):
+            return self.answer
+
+        def __index__(self):
+            return self.answer
+
+        def __hash__(self):
+            return self.answer
+
+        def __str__(self):
+            return self.answer
+
+    @w.compiled
+    def f(o, x, how):
+        if how == "len":
+            return x + len(o)
+        if how == "in":
+            return 3 in o, x
+        if how == "index":
+            return x[o]
+        if how == "hash":
+            return {o: 1}[o], x + 1
+        if how == "str":
+            return str(o), f"{o}", x
+        return x if o else -x
+
+    for how in ("len", "in", "index", "hash", "str", "truth"):
+        for answer in (1, 1, 2, -1, 0, True, 2.5, "a", None, 10**30, 1):
+            Odd.answer = answer
+            w(f, Odd(), floats(3), how)
+
+
+@case
+def init_that_returns_something(w: World) -> None:
+    class Model:
+        result = None
+
+        def __init__(self, x):
+            self.x = x
+            return self.result
+
+    @w.compiled
+    def f(x):
+        m = Model(x + 1)
+        return m.x * 2
+
+    for result in (None, None, 5, None, floats(2)):
+        Model.result = result
+        w(f, floats(3))
+
+
+@case
+def operators_that_are_not_implemented_for_some(w: World) -> None:
+    class Amount:
+        def __init__(self, v):
+            self.v = v
+
+        def __add__(self, o):
+            return Amount(self.v + o) if o is not None else NotImplemented
+
+        def __radd__(self, o):
+            return NotImplemented if isinstance(o, str) else ("radd", o)
+
+        def __eq__(self, o):
+            return NotImplemented if o is None else self.v == o
+
+        def __lt__(self, o):
+            return NotImplemented
+
+        __hash__ = None
+
+    @w.compiled
+    def f(a, b):
+        same = a == b
+        return same, a != b, a + b
+
+    a = Amount(floats(2))
+    for x, y in ((a, 1), (a, 1), (a, None), (a, "s"), ("s", a), (1, a), (a, floats(2)), (a, 1)):
+        w(f, x, y)
+
+
+@case
+def reflected_operators_change_sides(w: World) -> None:
+    class Base:
+        def __sub__(self, o):
+            return "base sub"
+
+        def __rsub__(self, o):
+            return "base rsub"
+
+    class Derived(Base):
+        def __rsub__(self, o):
+            return "derived rsub"
+
+    @w.compiled
+    def f(a, b, x):
+        return a - b, b - a, x * 2
+
+    for a, b in ((Base(), Base()), (Base(), Base()), (Base(), Derived()), (Derived(), Base())):
+        w(f, a, b, floats(2))
+    Base.__sub__ = lambda self, o: NotImplemented  # noqa: ARG005
+    w(f, Base(), Derived(), floats(2))
+    w(f, Base(), Base(), floats(2))
+
+
+@case
+def next_and_iter_of_a_class_change(w: World) -> None:
+    class Steps:
+        def __init__(self, n):
+            self.n = n
+
+        def __iter__(self):
+            return iter(range(self.n))
+
+    @w.compiled
+    def f(s, x):
+        for i in s:
+            x = x + i
+        return x
+
+    w(f, Steps(2), floats(2))
+    w(f, Steps(2), floats(2))
+    w(f, Steps(3), floats(2))
+    Steps.__iter__ = lambda self: iter([10] * self.n)
+    w(f, Steps(2), floats(2))
+    Steps.__iter__ = lambda self: 5  # noqa: ARG005
+    w(f, Steps(2), floats(2))
+    Steps.__iter__ = None
+    w(f, Steps(2), floats(2))
+
+
+@case
+def enter_and_exit_change(w: World) -> None:
+    class Manager:
+        def __enter__(self):
+            return 2
+
+        def __exit__(self, *error):
+            return False
+
+    @w.compiled
+    def f(m, x, y):
+        with m as k:
+            x = x * k + y
+        return x
+
+    for n in (3, 3, 2):
+        w(f, Manager(), floats(3), floats(n))
+    Manager.__exit__ = lambda self, *error: True  # noqa: ARG005
+    w(f, Manager(), floats(3), floats(2))
+    w(f, Manager(), floats(3), floats(3))
+    Manager.__enter__ = lambda self: 5  # noqa: ARG005
+    w(f, Manager(), floats(3), floats(3))
+    del Manager.__exit__
+    w(f, Manager(), floats(3), floats(3))
