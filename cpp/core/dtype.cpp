@@ -67,20 +67,22 @@ std::optional<DType> dtype_from_text(std::string_view text) {
 }
 
 Scalar round_to(DType dtype, Scalar value) {
-  switch (dtype) {
-    case DType::boolean:
+  return dispatch(dtype, [&]<DType D>() {
+    if constexpr (D == DType::boolean) {
       return Scalar::of_int(value.as_int() != 0);
-    case DType::i32:
-      return Scalar::of_int(static_cast<int32_t>(value.as_int()));
-    case DType::f16:
+    } else if constexpr (D == DType::f16) {
       return Scalar::of_float(to_float(half_from_double(value.as_float())));
-    case DType::f32:
-      return Scalar::of_float(static_cast<float>(value.as_float()));
-    case DType::i64:
-    case DType::f64:
-      return value;
-  }
-  __builtin_unreachable();
+    } else if constexpr (is_floating(D)) {
+      return Scalar::of_float(static_cast<Storage<D>>(value.as_float()));
+    } else {
+      return Scalar::of_int(static_cast<int64_t>(static_cast<Storage<D>>(value.as_int())));
+    }
+  });
+}
+
+std::string integer_text(DType dtype, Scalar value) {
+  const int64_t bits = value.as_int();
+  return dtype == DType::u64 ? std::to_string(static_cast<uint64_t>(bits)) : std::to_string(bits);
 }
 
 }  // namespace dvm::core

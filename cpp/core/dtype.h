@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace dvm::core {
@@ -71,7 +72,8 @@ decltype(auto) dispatch(DType d, F&& f) {
   __builtin_unreachable();
 }
 
-// A scalar operand: a float when its dtype is floating, else an integer (bool is 0 or 1).
+// A scalar operand: a float when its dtype is floating, else an integer (bool is 0 or 1; a u64 is
+// the bits of its int64).
 // Compared by bits, so that NaN payloads and signed zeros survive every round trip.
 class Scalar {
  public:
@@ -91,5 +93,7 @@ class Scalar {
 
 // The value as that dtype holds it: floats rounded, integers wrapped, bool 0 or 1.
 Scalar round_to(DType dtype, Scalar value);
+// Decimal digits of a value that is no float.
+std::string integer_text(DType dtype, Scalar value);
 
 }  // namespace dvm::core

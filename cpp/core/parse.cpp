@@ -141,6 +141,7 @@ class GraphParser {
 
   Scalar scalar(DType dtype) {
     if (is_floating(dtype)) return Scalar::of_float(lexer_.real());
+    if (dtype == DType::u64) return Scalar::of_int(static_cast<int64_t>(lexer_.natural()));
     return Scalar::of_int(lexer_.integer(INT64_MIN, INT64_MAX));
   }
 

@@ -30,8 +30,9 @@ std::string attributes(const Node& node) {
   const Attrs& a = node.attrs;
   std::vector<std::string> parts;
   if (keys & attr::value)
-    parts.push_back("value = " + (is_floating(node.type.dtype) ? real_text(a.value.as_float())
-                                                               : std::to_string(a.value.as_int())));
+    parts.push_back("value = " + (is_floating(node.type.dtype)
+                                      ? real_text(a.value.as_float())
+                                      : integer_text(node.type.dtype, a.value)));
   if ((keys & attr::size) && a.size) parts.push_back("size = " + to_string(a.size));
   if (keys & attr::axes) parts.push_back("axes = " + bracketed(a.axes));
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -37,8 +38,10 @@ struct Wrapping {
 };
 
 inline Bit lift(uint8_t x) { return {x != 0}; }
-inline Wrapping<int32_t> lift(int32_t x) { return {x}; }
-inline Wrapping<int64_t> lift(int64_t x) { return {x}; }
+template <std::integral T>
+Wrapping<T> lift(T x) {
+  return {x};
+}
 inline float lift(Half x) { return to_float(x); }
 inline float lift(float x) { return x; }
 inline double lift(double x) { return x; }
@@ -122,8 +125,21 @@ struct select {  // NOLINT(readability-identifier-naming): named like its op, as
   }
 };
 
-// Float to integer truncates and saturates, NaN is 0; to bool is != 0, so NaN is true. Integers
-// wrap. Float to float rounds once.
+// What a float passes through on its way to a narrower or unsigned integer, to which it then wraps:
+// so does NumPy, and programs rely on it where 256.0 is meant to become a byte.
+template <typename To>
+using Truncated =
+    std::conditional_t<(sizeof(To) < 4 || std::is_same_v<To, int32_t>), int32_t, int64_t>;
+
+// The floats that such an integer holds once truncated: [kLow, kEnd). Those of u64 reach further.
+template <typename To, typename From>
+struct Truncation {
+  static constexpr From kLow = static_cast<From>(std::numeric_limits<Truncated<To>>::min());
+  static constexpr From kEnd = std::is_same_v<To, uint64_t> ? kLow * -2 : -kLow;
+};
+
+// Float to integer truncates; beyond Truncation it saturates, and NaN is 0. To bool is != 0, so NaN
+// is true. Integers wrap. Float to float rounds once.
 template <typename To, typename From>
 To cast(From x) {
   if constexpr (std::is_same_v<To, From>) {
@@ -135,12 +151,16 @@ To cast(From x) {
   } else if constexpr (std::is_same_v<To, Half>) {
     return half_from_double(static_cast<double>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // max() of an integer is no float; its successor, a power of two, is.
-    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+    using Wide = Truncated<To>;
+    using Range = Truncation<To, From>;
+    if (x >= Range::kLow && x < -Range::kLow) return static_cast<To>(static_cast<Wide>(x));
+    if (x >= Range::kLow && x < Range::kEnd) return static_cast<To>(x);
     if (x != x) return 0;
-    if (x < kLow) return std::numeric_limits<To>::min();
-    if (x >= -kLow) return std::numeric_limits<To>::max();
-    return static_cast<To>(x);
+    using Limits = std::numeric_limits<Wide>;
+    if constexpr (std::is_same_v<To, uint64_t>) {
+      if (x > 0) return std::numeric_limits<To>::max();
+    }
+    return static_cast<To>(x < 0 ? Limits::min() : Limits::max());
   } else {
     return static_cast<To>(x);
   }

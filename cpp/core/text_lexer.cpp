@@ -94,22 +94,38 @@ void TextLexer::expect_word(std::string_view word) {
   if (!take_word(word)) unexpected("'" + std::string(word) + "'");
 }
 
-int64_t TextLexer::integer(int64_t lo, int64_t hi) {
-  const bool negative = take("-");
+std::optional<uint64_t> TextLexer::digits(size_t& end) {
   skip();
   const bool hexadecimal = rest().starts_with("0x");
   const std::string_view digits = rest().substr(hexadecimal ? 2 : 0);
   uint64_t magnitude = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(),
-                                             magnitude, hexadecimal ? 16 : 10);
+  const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(),
+                                              magnitude, hexadecimal ? 16 : 10);
   if (status == std::errc::invalid_argument) unexpected("an integer");
+  end = static_cast<size_t>(stop - text_.data());
+  return status == std::errc() ? std::optional(magnitude) : std::nullopt;
+}
+
+int64_t TextLexer::integer(int64_t lo, int64_t hi) {
+  const bool negative = take("-");
+  size_t end = 0;
+  const std::optional<uint64_t> magnitude = digits(end);
   constexpr uint64_t kMax = INT64_MAX;
-  const bool representable = status == std::errc() && magnitude <= kMax + (negative ? 1 : 0);
-  const auto value = static_cast<int64_t>(negative ? -magnitude : magnitude);
+  const bool representable = magnitude && *magnitude <= kMax + (negative ? 1 : 0);
+  const auto value =
+      static_cast<int64_t>(negative ? -magnitude.value_or(0) : magnitude.value_or(0));
   if (!representable || value < lo || value > hi)
     error("integer out of range [" + std::to_string(lo) + ", " + std::to_string(hi) + "]");
-  at_ = static_cast<size_t>(end - text_.data());
+  at_ = end;
   return value;
+}
+
+uint64_t TextLexer::natural() {
+  size_t end = 0;
+  const std::optional<uint64_t> value = digits(end);
+  if (!value) error("integer out of range [0, " + std::to_string(UINT64_MAX) + "]");
+  at_ = end;
+  return *value;
 }
 
 double TextLexer::real() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ class TextLexer {
   bool next_is_word();
 
   int64_t integer(int64_t lo, int64_t hi);  // [-] decimal or 0x digits
+  uint64_t natural();                       // decimal or 0x digits, up to 64 bits
   double real();                            // decimal or hexadecimal, inf, nan, nan(0xbits)
   std::string quoted();                     // the inverse of quote()
   Dim dim(DimContext& dims);                // up to a ',' or bracket outside of its own brackets
@@ -46,6 +48,8 @@ class TextLexer {
  private:
   static constexpr int kMaxNesting = 64;
   void skip();
+  // The digits that are next and where they end; nothing if 64 bits cannot hold them.
+  std::optional<uint64_t> digits(size_t& end);
   std::string_view rest() const { return text_.substr(at_); }
 
   std::string what_;

@@ -1,9 +1,10 @@
-// Casts between every pair of dtypes. Float to integer truncates, saturates, and takes NaN to 0;
-// integers wrap; to bool is != 0. What does not fit an integer raises `invalid`, which the
-// conversion itself never sees.
+// Casts between every pair of dtypes, with the meaning of scalar::cast. A float beyond the integer
+// it goes through raises `invalid`, which the conversion itself never sees.
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "core/scalar_ops.h"
 #include "cpu/elements.h"
 #include "cpu/kernels.h"
 
@@ -25,38 +26,39 @@ DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::
     // Through float only what float holds exactly: the rest would round twice.
     if constexpr (std::is_same_v<F, float>) return float_to_half(x);
     return core::half_from_double(static_cast<double>(x)).bits;
+  } else if constexpr (std::is_floating_point_v<F> && std::is_same_v<T, uint64_t>) {
+    return core::scalar::cast<T>(x);
   } else if constexpr (std::is_floating_point_v<F> && std::is_integral_v<T>) {
     // Selects instead of branches. Clamped first, so that the conversion itself is defined.
-    constexpr F kLow = static_cast<F>(std::numeric_limits<T>::min());
-    const bool inside = x >= kLow && x < -kLow;
-    const T truncated = static_cast<T>(inside ? x : F{0});
-    const T high = x >= -kLow ? std::numeric_limits<T>::max() : truncated;
-    return x < kLow ? std::numeric_limits<T>::min() : high;
+    using Limits = std::numeric_limits<core::scalar::Truncated<T>>;
+    using Range = core::scalar::Truncation<T, F>;
+    const bool inside = x >= Range::kLow && x < Range::kEnd;
+    const auto truncated = static_cast<core::scalar::Truncated<T>>(inside ? x : F{0});
+    const auto high = x >= Range::kEnd ? Limits::max() : truncated;
+    return static_cast<T>(x < Range::kLow ? Limits::min() : high);
   } else {
     return static_cast<T>(x);
   }
 }
 
 template <DType To, DType From>
-inline constexpr bool kTruncates = core::is_floating(From) &&
-                                   !core::is_floating(To) && To != DType::boolean;
+inline constexpr bool kTruncates = core::is_floating(From) && core::info(To).kind
+                                                                  == core::Kind::integer;
 
 template <DType To, DType From>
 DVM_ALWAYS_INLINE bool fits(typename Element<From>::Compute x) {
   if constexpr (kTruncates<To, From>) {
-    using F = decltype(x);
-    constexpr F kLow = static_cast<F>(std::numeric_limits<typename Element<To>::Storage>::min());
-    return x >= kLow && x < -kLow;
+    using Range = core::scalar::Truncation<typename Element<To>::Storage, decltype(x)>;
+    return x >= Range::kLow && x < Range::kEnd;
   } else {
     return true;
   }
 }
 
-template <DType To, DType From, bool kScalar>
-[[gnu::noinline]] core::FpFlags cast_loop(const TileArgs& args) {
-  const Source<From, kScalar> a(args.src[0]);
+template <DType To, DType From>
+[[gnu::noinline]] FpFlags cast_loop(const TileArgs& args, int64_t size) {
+  const Source<From, false> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
-  const int64_t size = args.size;
   // Rounding anything but float to half is one out-of-line step, which raises by itself.
   constexpr bool kNotes = To == DType::f16 && From == DType::f32;
   RoundingFlags<To> rounding;
@@ -68,26 +70,27 @@ template <DType To, DType From, bool kScalar>
     if constexpr (kNotes) rounding.note(x);
     dst[i] = convert<To, From>(x);
   }
-  return static_cast<core::FpFlags>(rounding.flags() | (outside ? core::kInvalid : 0));
+  return static_cast<FpFlags>(rounding.flags() | (outside ? core::kInvalid : 0));
 }
 
+// A scalar source is cast once and repeated.
 template <DType To>
 void cast_kernel(const TileArgs& args) noexcept {
+  const int64_t size = args.scalar_mask ? 1 : args.size;
   core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
-    const auto run = [&] {
-      return args.scalar_mask ? cast_loop<To, From, true>(args) : cast_loop<To, From, false>(args);
-    };
     if constexpr (kTruncates<To, From>) {
       FpFlags flags = 0;
       {
         const core::KeepFpFlags keep;  // comparisons with NaN raise flags too
-        flags = run();
+        flags = cast_loop<To, From>(args, size);
       }
       core::raise(flags);
     } else {
-      core::raise(run());
+      core::raise(cast_loop<To, From>(args, size));
     }
   });
+  auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
+  if (args.scalar_mask) std::fill_n(dst + 1, args.size - 1, *dst);
 }
 
 }  // namespace

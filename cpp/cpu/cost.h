@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "vm/interpreter.h"
@@ -23,8 +24,8 @@ enum class CostClass : uint8_t {
 };
 
 struct CostTable {
-  // Per element, by class and dtype (dtypes.def: bool i32 i64 f16 f32 f64).
-  float element_ns[7][core::kDTypeCount];
+  // Per element, by class and column_of(dtype).
+  float element_ns[7][7];
   float instruction_ns;  // decoding and calling
   float tile_ns;         // addresses of a tile
   // Work below which handing part of it to a worker does not pay.
@@ -37,16 +38,22 @@ struct CostTable {
   float spin_ns;
 };
 
+constexpr int column_of(core::DType dtype) {
+  const int width = std::countr_zero(static_cast<unsigned>(core::byte_size(dtype)));
+  return core::is_floating(dtype) ? 3 + width : width;
+}
+
 inline constexpr CostTable kCost = {
     .element_ns =
         {
-            {0.02f, 0.05f, 0.07f, 0.03f, 0.05f, 0.07f},  // move
-            {0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
-            {0.05f, 0.10f, 0.20f, 3.00f, 0.10f, 0.20f},  // arithmetic
-            {0.00f, 0.00f, 0.00f, 3.00f, 0.20f, 0.70f},  // division
-            {0.00f, 0.00f, 0.00f, 4.50f, 2.20f, 3.10f},  // transcendental
-            {0.10f, 0.30f, 1.30f, 1.00f, 0.20f, 0.25f},  // cast
-            {0.05f, 0.08f, 0.15f, 0.90f, 0.08f, 0.15f},  // reduce
+            // 1, 2, 4, 8 bytes; f16, f32, f64
+            {0.02f, 0.03f, 0.05f, 0.07f, 0.03f, 0.05f, 0.07f},  // move
+            {0.40f, 0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
+            {0.05f, 0.07f, 0.10f, 0.20f, 3.00f, 0.10f, 0.20f},  // arithmetic
+            {0.00f, 0.00f, 0.00f, 0.00f, 3.00f, 0.20f, 0.70f},  // division
+            {0.00f, 0.00f, 0.00f, 0.00f, 4.50f, 2.20f, 3.10f},  // transcendental
+            {0.10f, 0.20f, 0.30f, 1.30f, 1.00f, 0.20f, 0.25f},  // cast
+            {0.05f, 0.07f, 0.08f, 0.15f, 0.90f, 0.08f, 0.15f},  // reduce
         },
     .instruction_ns = 3,
     .tile_ns = 5,
@@ -102,7 +109,7 @@ inline double tile_cost(const vm::Program& program) {
     const auto elements = static_cast<double>(insn.m) * insn.size * insn.n;
     const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(insn.insn)]);
     total += kCost.instruction_ns +
-             elements * static_cast<double>(kCost.element_ns[row][static_cast<int>(insn.dtype)]);
+             elements * static_cast<double>(kCost.element_ns[row][column_of(insn.dtype)]);
   }
   return total;
 }

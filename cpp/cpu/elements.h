@@ -77,8 +77,15 @@ struct Element<DType::f16> {
 template <>
 struct Element<DType::boolean> {
   using Storage = uint8_t;
+  using Compute = bool;
+  DVM_ALWAYS_INLINE static bool load(uint8_t x) { return x != 0; }
+  DVM_ALWAYS_INLINE static uint8_t store(bool x) { return x; }
+};
+template <>
+struct Element<DType::u8> {
+  using Storage = uint8_t;
   using Compute = uint8_t;
-  DVM_ALWAYS_INLINE static uint8_t load(uint8_t x) { return x != 0; }
+  DVM_ALWAYS_INLINE static uint8_t load(uint8_t x) { return x; }
   DVM_ALWAYS_INLINE static uint8_t store(uint8_t x) { return x; }
 };
 

@@ -21,15 +21,11 @@ using vm::TileArgs;
 // What a reduction accumulates in. Sums of integers wrap, hence unsigned.
 template <DType D, bool kWraps>
 struct Accumulator {
-  using Type = typename Element<D>::Compute;
+  using Type = std::conditional_t<D == DType::boolean, uint8_t, typename Element<D>::Compute>;
 };
-template <>
-struct Accumulator<DType::i32, true> {
-  using Type = uint32_t;
-};
-template <>
-struct Accumulator<DType::i64, true> {
-  using Type = uint64_t;
+template <DType D>
+requires(core::info(D).kind == core::Kind::integer) struct Accumulator<D, true> {
+  using Type = std::make_unsigned_t<typename Element<D>::Compute>;
 };
 
 // Both take scalars and SIMD vectors alike. A quiet one raises no status flags.

@@ -1,7 +1,7 @@
 // The cpu's body of every elementwise instruction: one line per row of core/elementwise.def.
 //   floating   over float and double; halves arrive as float and are rounded afterwards
 //   integer    over a, b (signed) or ua, ub (unsigned, where overflow wraps)
-//   boolean    over bytes that are 0 or 1; `kNever` where the row allows no bool
+//   boolean    over bool; `kNever` where the row allows none
 // A quiet op raises no status flags, as NumPy's does not, even though its comparisons with NaN
 // would. The expressions are what a compiler can vectorise: selects, not calls, wherever possible.
 // Their meaning is that of core/scalar_ops.h, against which the tests compare them.
@@ -17,9 +17,13 @@ namespace dvm::cpu::tile_ops {
 
 inline constexpr int kNever = 0;
 
+// Where integers wrap: bytes and shorts would promote to int, which overflows.
+template <typename T>
+using Unsigned = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
+
 template <typename T>
 DVM_ALWAYS_INLINE T magnitude(T x) {
-  return x < T{0} ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+  return x < T{0} ? static_cast<T>(0 - static_cast<Unsigned<T>>(x)) : x;
 }
 
 #define DVM_TILE_OP(name, floating, integer, boolean) \
@@ -33,11 +37,11 @@ DVM_ALWAYS_INLINE T magnitude(T x) {
     DVM_ALWAYS_INLINE static T apply([[maybe_unused]] T a, [[maybe_unused]] T b) { \
       if constexpr (std::is_floating_point_v<T>) {                                 \
         return floating;                                                           \
-      } else if constexpr (sizeof(T) == 1) {                                       \
+      } else if constexpr (std::is_same_v<T, bool>) {                              \
         return static_cast<T>(boolean);                                            \
       } else {                                                                     \
-        [[maybe_unused]] const auto ua = static_cast<std::make_unsigned_t<T>>(a);  \
-        [[maybe_unused]] const auto ub = static_cast<std::make_unsigned_t<T>>(b);  \
+        [[maybe_unused]] const auto ua = static_cast<Unsigned<T>>(a);              \
+        [[maybe_unused]] const auto ub = static_cast<Unsigned<T>>(b);              \
         return static_cast<T>(integer);                                            \
       }                                                                            \
     }                                                                              \

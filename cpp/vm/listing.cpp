@@ -89,7 +89,7 @@ std::string listing_scalar(DType dtype, uint64_t bits) {
     } else {
       core::Storage<D> value;
       std::memcpy(&value, &bits, sizeof(value));
-      return std::to_string(value);
+      return core::integer_text(D, Scalar::of_int(static_cast<int64_t>(value)));
     }
   });
 }
@@ -108,6 +108,8 @@ uint64_t parse_listing_scalar(core::TextLexer& in, DType dtype) {
         return bits | sign;
       }
       return scalar_pool_bits(D, Scalar::of_float(in.real())) ^ sign;
+    } else if constexpr (D == DType::u64) {
+      return in.natural();
     } else {
       using Limits = std::numeric_limits<core::Storage<D>>;
       const int64_t high = D == DType::boolean ? 1 : Limits::max();

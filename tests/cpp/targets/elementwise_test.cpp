@@ -268,11 +268,15 @@ To cast_oracle(From x) {
   if constexpr (std::is_same_v<To, uint8_t>) {
     return wide != 0;  // NaN is true
   } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
-    using L = std::numeric_limits<To>;
+    // Through i32 or i64, where it saturates, and on to the narrower or unsigned by wrapping.
+    __extension__ using Wide = __int128;
+    constexpr bool kNarrow = sizeof(To) < 4 || std::is_same_v<To, int32_t>;
+    const Wide low = kNarrow ? INT32_MIN : INT64_MIN;
+    const Wide high = std::is_same_v<To, uint64_t> ? Wide{UINT64_MAX} : -(low + 1);
     if (std::isnan(wide)) return 0;
-    if (wide <= static_cast<double>(L::min())) return L::min();
-    if (wide >= -static_cast<double>(L::min())) return L::max();
-    return static_cast<To>(wide);
+    if (wide <= static_cast<double>(low)) return static_cast<To>(low);
+    if (wide >= static_cast<double>(high)) return static_cast<To>(high);
+    return static_cast<To>(static_cast<Wide>(wide));
   } else {
     return narrow<To>(wide);
   }

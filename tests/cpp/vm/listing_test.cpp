@@ -63,10 +63,10 @@ TEST(Listing, IgnoresBlanksAndComments) {
   EXPECT_EQ(assemble(text), worked_example());
 }
 
-class ScalarText : public testing::TestWithParam<DType> {};
+class ScalarText : public testing::TestWithParam<int> {};
 
 TEST_P(ScalarText, ReadsBackToTheSameBits) {
-  const DType dtype = GetParam();
+  const auto dtype = static_cast<DType>(GetParam());
   const int width = 8 * core::byte_size(dtype);
   const uint64_t mask = ~uint64_t{0} >> (64 - width);
   // Patterns of every exponent, both signs, and the neighbours of powers of two.
@@ -86,9 +86,7 @@ TEST_P(ScalarText, ReadsBackToTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryDType, ScalarText,
-                         testing::Values(DType::boolean, DType::i32, DType::i64, DType::f16,
-                                         DType::f32, DType::f64));
+INSTANTIATE_TEST_SUITE_P(EveryDType, ScalarText, testing::Range(0, core::kDTypeCount));
 
 TEST(Listing, PrintsScalarsShort) {
   auto text = [](DType dtype, double value) {
