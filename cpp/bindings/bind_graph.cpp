@@ -48,9 +48,6 @@ core::Shape to_shape(const Graph& graph, const py::sequence& sizes) {
 }
 
 core::Scalar to_scalar(core::DType dtype, py::handle value) {
-  if (dtype == core::DType::u64) {
-    return core::Scalar::of_int(static_cast<int64_t>(value.cast<uint64_t>()));
-  }
   return core::is_floating(dtype) ? core::Scalar::of_float(value.cast<double>())
                                   : core::Scalar::of_int(value.cast<int64_t>());
 }
@@ -184,6 +181,19 @@ void bind_graph(py::module_& module) {
                            to_loc(where));
           },
           py::arg("value"), py::arg("starts"), py::arg("steps"), py::arg("shape"), at)
+      .def(
+          "empty",
+          [](Graph& g, const std::string& dtype, const py::sequence& shape, const At& where) {
+            return g.empty({parse_dtype(dtype), to_shape(g, shape)}, to_loc(where));
+          },
+          py::arg("dtype"), py::arg("shape"), at)
+      .def(
+          "update",
+          [](Graph& g, Value a, Value part, const py::sequence& starts, std::vector<int64_t> steps,
+             const At& where) {
+            return g.update(a, part, to_shape(g, starts), std::move(steps), to_loc(where));
+          },
+          py::arg("value"), py::arg("part"), py::arg("starts"), py::arg("steps"), at)
       .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,

@@ -16,7 +16,7 @@ struct ClassText {
   OpClass op_class;
   std::string_view title, rule;
 };
-constexpr std::array<ClassText, 6> kClasses = {{
+constexpr std::array<ClassText, 7> kClasses = {{
     {OpClass::source, "Sources",
      "Values from outside the graph. `input` has the type it declares; the others have rank 0. A "
      "`constant` must be exactly representable in its dtype; the builder rounds floats."},
@@ -35,6 +35,10 @@ constexpr std::array<ClassText, 6> kClasses = {{
      "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
      "may leave the operand."},
+    {OpClass::whole, "Whole arrays",
+     "Arrays of their own that one step of the Plan makes on the host, on simulated targets too. "
+     "`update` writes in place where nothing else needs its operand. An index out of range gives "
+     "the call up."},
     {OpClass::opaque, "Opaque",
      "A call of a host function named by `callee`. Its type is declared and checked against what "
      "the call returns; symbols in it that no input binds are bound by the result."},

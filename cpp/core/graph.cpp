@@ -141,6 +141,20 @@ Value Graph::slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps,
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::empty(Type type, Loc loc) {
+  Node node = make_node(Op::empty, {}, loc);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
+                    Loc loc) {
+  Node node = make_node(Op::update, std::vector{a, part}, loc);
+  node.attrs.starts = std::move(starts);
+  node.attrs.steps = std::move(steps);
+  return append_inferred(*this, std::move(node));
+}
+
 Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, Loc loc) {
   Node node = make_node(Op::call, inputs, loc);
   node.attrs.callee = std::move(callee);

@@ -24,7 +24,7 @@ enum class Op : uint8_t {
 #undef DVM_OP
 };
 
-enum class OpClass : uint8_t { source, elementwise, broadcast, reduce, view, opaque };
+enum class OpClass : uint8_t { source, elementwise, broadcast, reduce, view, whole, opaque };
 
 // Attributes as bits, so that a row of ops.def can name the set it needs.
 namespace attr {
@@ -106,6 +106,10 @@ class Graph {
   Value transpose(Value a, std::vector<int> axes, Loc loc = {});
   Value slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps, Shape shape,
               Loc loc = {});
+  Value empty(Type type, Loc loc = {});
+  // a with the box of elements start + i * step replaced by `part`, which has the shape of the box.
+  Value update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
+               Loc loc = {});
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
 

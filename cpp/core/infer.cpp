@@ -103,6 +103,8 @@ class Inference {
       case OpClass::view:
         return node_.op == Op::reshape ? reshape()
                                        : (node_.op == Op::transpose ? transpose() : slice());
+      case OpClass::whole:
+        return whole();
       case OpClass::opaque:
         return node_.type;
     }
@@ -244,10 +246,23 @@ class Inference {
   }
 
   Type slice() const {
-    const Type& from = operand(0);
+    check_box(operand(0), node_.type.shape);
+    return {operand(0).dtype, node_.type.shape};
+  }
+
+  Type whole() const {
+    if (node_.op == Op::empty) return node_.type;
+    check_box(operand(0), operand(1).shape);
+    if (operand(1).dtype != operand(0).dtype)
+      error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(operand(0).dtype)) +
+                                           " and " + std::string(to_string(operand(1).dtype)));
+    return operand(0);
+  }
+
+  // The elements start + i * step of `from` for i below `to` per axis.
+  void check_box(const Type& from, const Shape& to) const {
     const std::vector<Dim>& starts = node_.attrs.starts;
     const std::vector<int64_t>& steps = node_.attrs.steps;
-    const Shape& to = node_.type.shape;
     const size_t rank = from.shape.size();
     if (starts.size() != rank || steps.size() != rank || to.size() != rank)
       invalid("starts, steps and shape need one entry per axis of " + to_string(from.shape));
@@ -264,7 +279,6 @@ class Inference {
                   std::to_string(*count) + " elements from " + std::to_string(*start) +
                   " with step " + std::to_string(steps[i]));
     }
-    return {from.dtype, to};
   }
 
   const Graph& graph_;

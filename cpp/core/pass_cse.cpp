@@ -31,31 +31,38 @@ struct Same {
   }
 };
 
-bool may_merge(Op op) { return op != Op::input && op != Op::scalar && op != Op::call; }
+// Undefined elements are written next, each array's by its own program.
+bool may_merge(Op op) {
+  return op != Op::input && op != Op::scalar && op != Op::empty && op != Op::call;
+}
 
 // Which nodes are results, or the memory that results are views of. The program made those one by
-// one and may write to each, so that equal ones stay apart.
-std::vector<char> memory_of_outputs(const Graph& graph) {
-  std::vector<char> leaves(static_cast<size_t>(graph.size()), 0);
-  for (Value v : graph.outputs) {
-    leaves[static_cast<size_t>(v)] = 1;
+// one and may write to each, so that equal ones stay apart; and so do arrays it writes to itself.
+std::vector<char> written_memory(const Graph& graph) {
+  std::vector<char> written(static_cast<size_t>(graph.size()), 0);
+  const auto mark = [&](Value v) {
+    written[static_cast<size_t>(v)] = 1;
     while (op_class(graph.node(v).op) == OpClass::view) {
       v = graph.node(v).inputs[0];
-      leaves[static_cast<size_t>(v)] = 1;
+      written[static_cast<size_t>(v)] = 1;
     }
+  };
+  for (const Value v : graph.outputs) mark(v);
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::update) mark(node.inputs[0]);
   }
-  return leaves;
+  return written;
 }
 
 }  // namespace
 
 Graph pass_cse(const Graph& graph) {
   Rewriter rewriter(graph);
-  const std::vector<char> leaves = memory_of_outputs(graph);
+  const std::vector<char> written = written_memory(graph);
   std::unordered_map<Node, Value, Hash, Same> seen;
   for (Value v = 0; v < graph.size(); ++v) {
     const Node& node = graph.node(v);
-    if (!may_merge(node.op) || leaves[static_cast<size_t>(v)]) {
+    if (!may_merge(node.op) || written[static_cast<size_t>(v)]) {
       rewriter.copy_next(node);
       continue;
     }

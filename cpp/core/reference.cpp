@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "core/bind_symbols.h"
 #include "core/elementwise.h"
@@ -125,6 +126,8 @@ class Evaluator {
       case OpClass::view:
         if (node.op == Op::reshape) return reshape(node);
         return node.op == Op::transpose ? transpose(node) : slice(node);
+      case OpClass::whole:
+        return node.op == Op::empty ? make_array(node.type.dtype, values(node)) : update(node);
       case OpClass::opaque:
         return call(node);
     }
@@ -271,9 +274,38 @@ class Evaluator {
     return gather(a, std::move(shape), 0, strides);
   }
 
+  Sizes values(const Node& node) const { return binder_.values(node.type.shape, node.loc); }
+
   Array slice(const Node& node) {
+    Sizes shape = values(node);
+    const auto [offset, strides] = box(node, shape);
+    return gather(operand(node, 0), std::move(shape), offset, strides);
+  }
+
+  Array update(const Node& node) {
+    Array out = operand(node, 0);
+    const Array& part = operand(node, 1);
+    const auto [offset, strides] = box(node, part.shape);
+    // Where each element of the part comes to lie, by taking a slice of the places.
+    Array places = make_array(DType::i64, out.shape);
+    std::iota(elements<int64_t>(places).begin(), elements<int64_t>(places).end(), 0);
+    places = gather(places, part.shape, offset, strides);
+    const auto bytes = static_cast<size_t>(byte_size(out.dtype));
+    for (size_t i = 0; i < elements<int64_t>(places).size(); ++i) {
+      const auto place = static_cast<size_t>(elements<int64_t>(places)[i]);
+      std::copy_n(part.data.data() + i * bytes, bytes, out.data.data() + place * bytes);
+    }
+    return out;
+  }
+
+  struct Box {
+    int64_t offset = 0;
+    Sizes strides;
+  };
+  // The elements of operand 0 that a slice of that shape takes, or an update replaces.
+  Box box(const Node& node, const Sizes& shape) const {
     const Array& a = operand(node, 0);
-    Sizes shape = binder_.values(node.type.shape, node.loc), strides = strides_of(a.shape);
+    Sizes strides = strides_of(a.shape);
     int64_t offset = 0;
     for (size_t i = 0; i < shape.size(); ++i) {
       const int64_t start = binder_.value(node.attrs.starts[i], node.loc);
@@ -292,7 +324,7 @@ class Evaluator {
       if (shape[i] > 0) offset += start * strides[i];
       strides[i] = shape[i] > 1 ? strides[i] * step : 0;
     }
-    return gather(a, std::move(shape), offset, strides);
+    return {offset, std::move(strides)};
   }
 
   // A result may bind symbols that no input knows (the size of a boolean selection, say).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "driver/memory.h"
 #include "driver/sizes.h"
 
 namespace dvm::driver {
@@ -10,7 +11,6 @@ namespace dvm::driver {
 namespace {
 
 using core::Op;
-using core::OpClass;
 using core::Value;
 using runtime::PlanOp;
 using Registers = std::vector<int32_t>;
@@ -22,10 +22,10 @@ class Lowering {
         fusion_(std::move(fusion)),
         builder_(plan_),
         sizes_(builder_, graph.dims()),
+        memory_(graph, fusion_),
         values_(static_cast<size_t>(graph.size())) {}
 
   runtime::Plan run() {
-    find_lifetimes();
     declare_arguments();
     for (const auto& [a, b] : fusion_.assumed) sizes_.check_equal(a, b, {});
     for (size_t k = 0; k < fusion_.order.size(); ++k) {
@@ -46,39 +46,11 @@ class Lowering {
  private:
   struct Placed {
     int32_t buffer = -1;
-    int32_t scalar = -1;   // of an op `scalar`, which may be in a buffer as well
-    bool to_host = false;  // roots: leaves the Plan, or is seen by a call
-    bool owned = false;    // roots: to be freed after its last use
-    size_t last_use = 0;   // roots: position in the order
+    int32_t scalar = -1;  // of an op `scalar`, which may be in a buffer as well
+    bool owned = false;   // roots: to be freed after its last use
   };
 
   Placed& at(Value v) { return values_[static_cast<size_t>(v)]; }
-  Value root(Value v) const {
-    while (core::op_class(graph_.node(v).op) == OpClass::view) v = graph_.node(v).inputs[0];
-    return v;
-  }
-
-  void find_lifetimes() {
-    for (size_t k = 0; k < fusion_.order.size(); ++k) {
-      const fuser::Unit& unit = fusion_.order[k];
-      auto use = [&](Value v) { at(root(v)).last_use = k; };
-      if (unit.region >= 0) {
-        const fuser::FusedRegion& region = fusion_.regions[static_cast<size_t>(unit.region)];
-        for (Value v : region.inputs) use(v);
-        for (Value v : region.outputs) use(v);
-        continue;
-      }
-      use(unit.node);
-      for (Value v : graph_.node(unit.node).inputs) {
-        use(v);
-        if (graph_.node(unit.node).op == Op::call) at(root(v)).to_host = true;
-      }
-    }
-    for (Value v : graph_.outputs) {
-      at(root(v)).to_host = true;
-      at(root(v)).last_use = fusion_.order.size();
-    }
-  }
 
   void declare_arguments() {
     for (Value v : graph_.inputs()) {
@@ -108,16 +80,33 @@ class Lowering {
     const core::Graph& body = fused.region.body;
     check_region(body);
     vm::Kernel kernel = vm::prepare(fused.region);
-    Registers inputs, outputs, dims, scalars;
+    Registers inputs, outputs, scalars;
     for (Value v : fused.inputs) inputs.push_back(at(v).buffer);
     for (Value v : fused.scalars) scalars.push_back(at(v).scalar);
-    for (core::Dim dim : kernel.dims) dims.push_back(sizes_.value(dim, {}));
+    const Registers dims = sizes_.values(kernel.dims, {});
     for (Value v : fused.outputs) {
       allocate(v);
       outputs.push_back(at(v).buffer);
     }
+    add_region(std::move(fused.region), std::move(kernel), inputs, outputs, dims, scalars);
+  }
+
+  // Regions of the Plan are numbered in their order there: copies are among them.
+  void add_region(core::Region region, vm::Kernel kernel, const Registers& inputs,
+                  const Registers& outputs, const Registers& dims, const Registers& scalars) {
+    const auto index = static_cast<int32_t>(plan_.regions.size());
+    region.name = kernel.name = "r" + std::to_string(index);
     builder_.emit(PlanOp::run, {index, inputs, outputs, dims, scalars});
-    plan_.regions.push_back({std::move(fused.region), std::move(kernel)});
+    plan_.regions.push_back({std::move(region), std::move(kernel)});
+  }
+
+  void copy(int32_t from, const core::Type& type, int32_t to, core::Loc loc) {
+    core::Region region{{}, core::Graph(graph_.shared_dims())};
+    const Value source = region.body.input(type, loc);
+    region.body.outputs = {region.body.broadcast(source, type.shape, loc)};
+    vm::Kernel kernel = vm::prepare(region);
+    const Registers dims = sizes_.values(kernel.dims, loc);
+    add_region(std::move(region), std::move(kernel), {from}, {to}, dims, {});
   }
 
   // What the Graph left to run time: do sizes broadcast, and is there a maximum to take?
@@ -142,8 +131,9 @@ class Lowering {
     sizes_.check_at_least(reduced, graph_.dims().constant(1), node.loc);
   }
 
-  // The result of the Graph that is nothing but another shape of `v`, or -1.
+  // The result of the Graph that is nothing but another shape of what `v` becomes, or -1.
   Value reshaped_result(Value v) const {
+    v = memory_[v].last;
     const auto is = [&](Value output) {
       const core::Node& node = graph_.node(output);
       return node.op == Op::reshape && node.inputs[0] == v;
@@ -168,7 +158,7 @@ class Lowering {
           builder_.emit(PlanOp::reshape, {at(result).buffer, sizes}, "%" + std::to_string(v));
       return;
     }
-    const PlanOp op = at(v).to_host ? PlanOp::host_alloc : PlanOp::alloc;
+    const PlanOp op = memory_[v].to_host ? PlanOp::host_alloc : PlanOp::alloc;
     at(v).buffer = builder_.emit(op, {node.type.dtype, sizes}, "%" + std::to_string(v));
     at(v).owned = true;
   }
@@ -187,22 +177,47 @@ class Lowering {
         at(v).buffer = builder_.emit(PlanOp::reshape,
                                      {operand(0), sizes_.values(node.type.shape, node.loc)}, note);
         return;
-      case Op::slice: {
-        Registers steps;
-        for (int64_t step : node.attrs.steps) {
-          steps.push_back(sizes_.value(graph_.dims().constant(step), node.loc));
-        }
-        const Registers starts = sizes_.values(node.attrs.starts, node.loc);
-        const Registers counts = sizes_.values(node.type.shape, node.loc);
-        at(v).buffer = builder_.emit(PlanOp::slice, {operand(0), starts, steps, counts}, note);
+      case Op::slice:
+        at(v).buffer = slice(operand(0), node, node.type.shape, note);
         return;
-      }
+      case Op::empty:
+        allocate(v);
+        builder_.emit(PlanOp::undefined, {at(v).buffer});
+        return;
+      case Op::update:
+        lower_update(v);
+        return;
       case Op::call:
         lower_call(v);
         return;
       default:
         DVM_CHECK(false, "no unit of its own: " + std::string(core::info(node.op).name));
     }
+  }
+
+  int32_t slice(int32_t from, const core::Node& node, const core::Shape& shape,
+                const std::string& note) {
+    Registers steps;
+    for (int64_t step : node.attrs.steps) {
+      steps.push_back(sizes_.value(graph_.dims().constant(step), node.loc));
+    }
+    const Registers starts = sizes_.values(node.attrs.starts, node.loc);
+    const Registers counts = sizes_.values(shape, node.loc);
+    return builder_.emit(PlanOp::slice, {from, starts, steps, counts}, note);
+  }
+
+  void lower_update(Value v) {
+    const core::Node& node = graph_.node(v);
+    const Value whole = node.inputs[0], part = node.inputs[1];
+    if (memory_.in_place(v)) {
+      at(v).buffer = at(whole).buffer;
+    } else {
+      allocate(v);
+      copy(at(whole).buffer, node.type, at(v).buffer, node.loc);
+    }
+    const core::Type& type = graph_.type(part);
+    const int32_t box = slice(at(v).buffer, node, type.shape, "part of %" + std::to_string(v));
+    copy(at(part).buffer, type, box, node.loc);
   }
 
   void lower_call(Value v) {
@@ -221,8 +236,8 @@ class Lowering {
     const fuser::Unit& unit = fusion_.order[k];
     Registers done;
     auto consider = [&](Value v) {
-      const Placed& placed = at(root(v));
-      if (placed.owned && placed.last_use == k) done.push_back(placed.buffer);
+      const Placed& placed = at(memory_.root(v));
+      if (placed.owned && memory_[v].last_use == k) done.push_back(placed.buffer);
     };
     if (unit.region >= 0) {
       const fuser::FusedRegion& region = fusion_.regions[static_cast<size_t>(unit.region)];
@@ -241,6 +256,7 @@ class Lowering {
   runtime::Plan plan_;
   runtime::PlanBuilder builder_;
   SizeCode sizes_;
+  const MemoryMap memory_;
   std::vector<Placed> values_;
 };
 

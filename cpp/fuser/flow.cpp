@@ -16,6 +16,11 @@ void insert(std::vector<Value>& set, Value v) {
 
 }  // namespace
 
+bool is_apart(Op op) {
+  const OpClass op_class = core::op_class(op);
+  return op_class == OpClass::view || op_class == OpClass::whole || op_class == OpClass::opaque;
+}
+
 std::vector<core::Dim> dims_of(const core::Node& node) {
   std::vector<core::Dim> dims = node.type.shape;
   dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
@@ -31,6 +36,7 @@ Flow::Flow(const core::Graph& graph) : graph_(graph), nodes_(static_cast<size_t>
   }
   order_sizes();
   order_calls();
+  order_updates();
 }
 
 Value Flow::root(Value v) const {
@@ -50,8 +56,7 @@ void Flow::mark_live() {
 void Flow::mark_in_memory() {
   for (Value v : graph_.outputs) at(v).in_memory = true;
   for (Value v = 0; v < graph_.size(); ++v) {
-    const OpClass op_class = core::op_class(graph_.node(v).op);
-    if (!at(v).live || (op_class != OpClass::view && op_class != OpClass::opaque)) continue;
+    if (!at(v).live || !is_apart(graph_.node(v).op)) continue;
     for (Value operand : graph_.node(v).inputs) at(operand).in_memory = true;
   }
 }
@@ -117,9 +122,7 @@ void Flow::order_sizes() {
     });
   };
   for (Value v = 0; v < graph_.size(); ++v) {
-    const bool is_unit = at(v).computed || core::op_class(graph_.node(v).op) == OpClass::view ||
-                         graph_.node(v).op == Op::call;
-    if (!at(v).live || !is_unit) continue;
+    if (!at(v).live || !(at(v).computed || is_apart(graph_.node(v).op))) continue;
     depend(v, v);
     for (Value operand : graph_.node(v).inputs) depend(v, operand);
     for (Value b : at(v).broadcasts) {
@@ -140,13 +143,41 @@ void Flow::order_calls() {
     for (Value argument : graph_.node(call).inputs) {
       const Value memory = root(argument);
       for (Value v = 0; v < graph_.size(); ++v) {
-        if (!at(v).computed) continue;
-        for (Value source : at(v).sources) {
+        for (Value source : reads(v)) {
           if (root(source) != memory) continue;
           if (v < call) insert(at(call).after, v);
           if (v > call) insert(at(v).after, call);
         }
       }
+    }
+  }
+}
+
+// What v reads when its turn comes; a view reads nothing, its readers do.
+const std::vector<Value>& Flow::reads(Value v) const {
+  const bool whole = core::op_class(graph_.node(v).op) == OpClass::whole;
+  return whole ? graph_.node(v).inputs : (*this)[v].sources;
+}
+
+// An update happens in place where it is the last to need its operand: earlier readers of the same
+// memory stay before it.
+void Flow::order_updates() {
+  std::vector<Value> memory(static_cast<size_t>(graph_.size()));
+  std::vector<std::vector<Value>> readers(memory.size());
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const core::Node& node = graph_.node(v);
+    const bool shares = core::op_class(node.op) == OpClass::view || node.op == Op::update;
+    memory[static_cast<size_t>(v)] = shares ? memory[static_cast<size_t>(node.inputs[0])] : v;
+    if (!at(v).live) continue;
+    if (node.op == Op::update) {
+      for (Value reader : readers[static_cast<size_t>(memory[static_cast<size_t>(v)])]) {
+        insert(at(v).after, reader);
+      }
+    }
+    for (Value source : reads(v)) {
+      const Value read = memory[static_cast<size_t>(source)];
+      const Op op = graph_.node(read).op;
+      if (op != Op::input && op != Op::call) readers[static_cast<size_t>(read)].push_back(v);
     }
   }
 }

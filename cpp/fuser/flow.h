@@ -12,7 +12,7 @@ struct NodeFlow {
   bool live = false;
   bool scalar = false;                  // a constant, a Python number or a size
   bool computed = false;                // belongs to some Region
-  bool in_memory = false;               // an output, or an operand of a view or call
+  bool in_memory = false;               // an output, or an operand of a view, whole op or call
   std::vector<core::Value> sources;     // tensors it reads, looking through inlined broadcasts
   std::vector<core::Value> readers;     // computed nodes whose sources hold it
   std::vector<core::Value> broadcasts;  // inlined ones between it and its sources
@@ -36,10 +36,15 @@ class Flow {
   void look_through(core::Value v, core::Value operand);
   void order_sizes();
   void order_calls();
+  void order_updates();
+  const std::vector<core::Value>& reads(core::Value v) const;
 
   const core::Graph& graph_;
   std::vector<NodeFlow> nodes_;
 };
+
+// Views, whole ops and calls are steps of the program by themselves.
+bool is_apart(core::Op op);
 
 // Every Dim a node mentions.
 std::vector<core::Dim> dims_of(const core::Node& node);

@@ -245,6 +245,8 @@ Decision Fuser::separate(Value producer, Value consumer) const {
     refusal = {"opaque-call", "a host function works on whole arrays"};
   } else if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {
     refusal = {"view-boundary", "a view describes an array in memory"};
+  } else if (is_apart(from) || is_apart(to)) {
+    refusal = {"whole-array", "one of the two is no work on tiles"};
   } else if (auto found = refusals_.find({producer, consumer}); found != refusals_.end()) {
     refusal = found->second;
   }

@@ -1,6 +1,6 @@
-// Fusion: cuts a Graph into Regions, views and opaque calls (DVM paper, section 5.2). Operations
-// whose iteration spaces provably merge share a Region, so that what passes between them stays in
-// local memory; a reduction may only end a Region.
+// Fusion: cuts a Graph into Regions, views, whole ops and opaque calls (DVM paper, section 5.2).
+// Operations whose iteration spaces provably merge share a Region, so that what passes between them
+// stays in local memory; a reduction may only end a Region.
 #pragma once
 
 #include <utility>
@@ -25,7 +25,7 @@ struct FusedRegion {
   std::vector<core::Value> inputs, scalars, outputs;
 };
 
-// One step of the program: a Region, or a view or call of the Graph.
+// One step of the program: a Region, or a view, whole op or call of the Graph.
 struct Unit {
   int region = -1;
   core::Value node = -1;

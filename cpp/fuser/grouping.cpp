@@ -18,8 +18,7 @@ Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts
       group_of_(static_cast<size_t>(graph.size()), -1),
       inside_(static_cast<size_t>(graph.size()), 0) {
   for (Value v = 0; v < graph.size(); ++v) {
-    const OpClass op_class = core::op_class(graph.node(v).op);
-    const bool apart = op_class == OpClass::view || op_class == OpClass::opaque;
+    const bool apart = is_apart(graph.node(v).op);
     if (!flow[v].live || (!flow[v].computed && !apart)) continue;
     group_of_[static_cast<size_t>(v)] = group_count();
     place_.push_back(groups_.size());

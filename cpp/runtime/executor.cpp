@@ -101,6 +101,8 @@ class Execution {
       case PlanOp::reshape:
       case PlanOp::slice:
         return view(instruction, p);
+      case PlanOp::undefined:
+        return Outcome::done;
       case PlanOp::run:
         return run_region(p);
       case PlanOp::call:

@@ -3,9 +3,10 @@
 //
 //   shape of the list   packed operands, one note per instruction, a single ret at the end
 //   registers           defined once, in order, before use; numbers within their tables
-//   buffers             ranks agree; read after they are written, written once, by the Region they
-//                       were allocated for, under their own shape or a reshape of all of it;
-//                       not used once freed, nor are their views
+//   buffers             ranks agree; read after they are written or declared undefined; written by
+//                       Regions that do not read the same memory, as a whole before in parts, if
+//                       this Plan allocated them and no host function has seen them; not used
+//                       once freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
 //   lifetime            temporaries neither leave the Plan nor reach the host
 #include <algorithm>
@@ -23,11 +24,11 @@ struct Buffer {
   int rank;
   Origin origin = Origin::host;
   bool owned = false;   // this Plan must free it, or the end of the call does
+  bool ours = false;    // roots: allocated here, and the host has not seen it
   bool written = true;  // holds values
   bool freed = false;   // roots only
   int32_t root = -1;    // the buffer whose memory it is; itself unless a view
-  bool whole = true;    // new memory, or a reshape of all of it: a Region may write it
-  bool viewed = false;  // roots only: some other view shares its memory
+  bool whole = true;    // new memory, or a reshape of all of it
 };
 
 class PlanVerifier {
@@ -191,7 +192,12 @@ class PlanVerifier {
         for (int32_t b : operands_[1].words) {
           require_written(b);
           require_host(b);
+          root(b).ours = false;
         }
+        break;
+      case PlanOp::undefined:
+        require(root(word(0)).ours, "only what the Plan allocated is undefined");
+        root(word(0)).written = true;
         break;
       case PlanOp::free:
         require(buffer(word(0)).owned, "only buffers the Plan allocated or was given are freed");
@@ -242,10 +248,16 @@ class PlanVerifier {
     for (size_t k = 0; k < outputs.size(); ++k) {
       Buffer& memory = root(outputs[k]);
       require_type(outputs[k], region.body.type(region.body.outputs[k]));
-      require(!memory.written && !memory.viewed && buffer(outputs[k]).whole,
-              "a Region writes a buffer that is not new");
-      memory.written = true;
+      require(memory.ours, "a Region writes a buffer that is not the Plan's");
+      require(memory.written || buffer(outputs[k]).whole, "a part is written before the whole");
+      for (int32_t b : inputs) {
+        require(&root(b) != &memory, "a Region writes what it reads");
+      }
+      for (size_t other = 0; other < k; ++other) {
+        require(&root(outputs[other]) != &memory, "a Region writes the same memory twice");
+      }
     }
+    for (int32_t b : outputs) root(b).written = true;
   }
 
   void require_type(int32_t b, const core::Type& type) const {
@@ -274,10 +286,10 @@ class PlanVerifier {
               .rank = static_cast<int>(count(1)),
               .origin = instruction.op == PlanOp::alloc ? Origin::temporary : Origin::host,
               .owned = true,
+              .ours = true,
               .written = false});
     } else {
       const bool whole = instruction.op == PlanOp::reshape && buffer(word(0)).whole;
-      if (!whole) root(word(0)).viewed = true;
       define({.dtype = buffer(word(0)).dtype,
               .rank = static_cast<int>(count(1)),
               .origin = Origin::view,

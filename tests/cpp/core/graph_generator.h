@@ -23,7 +23,7 @@ struct GeneratorOptions {
   int nodes = 12;  // operations besides inputs
   std::vector<DType> dtypes = {DType::boolean, DType::i32, DType::i64,
                                DType::f16,     DType::f32, DType::f64};
-  bool calls = true, views = true, reductions = true, casts = true;
+  bool calls = true, views = true, reductions = true, casts = true, whole = true;
   bool special_floats = true;   // NaN, infinities, -0.0, subnormals
   int64_t max_elements = 2000;  // of any value
 };
@@ -133,7 +133,7 @@ class GraphGenerator {
       // Mostly late values, so that most of the graph matters.
       const int64_t back =
           random_.below(random_.chance(70) ? std::min(4, graph_.size()) : graph_.size());
-      graph_.outputs.push_back(graph_.size() - 1 - static_cast<Value>(back));
+      graph_.outputs.push_back(defined(graph_.size() - 1 - static_cast<Value>(back)));
     }
     return {std::move(graph_), std::move(values_), std::move(inputs_)};
   }
@@ -223,10 +223,16 @@ class GraphGenerator {
     }
   }
 
+  // v, or where the elements of v are undefined, some value before it.
+  Value defined(Value v) const {
+    while (graph_.node(v).op == Op::empty) --v;
+    return v;
+  }
+
   Value any_value() {
     // Late values more often: deep graphs rather than flat ones.
     const int64_t n = graph_.size();
-    return static_cast<Value>(std::max(random_.below(n), random_.below(n)));
+    return defined(static_cast<Value>(std::max(random_.below(n), random_.below(n))));
   }
 
   Value random_constant(DType dtype) {
@@ -256,7 +262,7 @@ class GraphGenerator {
   }
 
   void grow() {
-    switch (random_.below(20)) {
+    switch (random_.below(23)) {
       case 0:
         add_input({random_.pick(options_.dtypes), random_shape()});
         return;
@@ -287,6 +293,11 @@ class GraphGenerator {
         if (options_.views) slice();
         return;
       case 11:
+      case 12:
+      case 13:
+        if (options_.views && options_.whole) update();
+        return;
+      case 14:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
         return;
       default:
@@ -411,10 +422,39 @@ class GraphGenerator {
 
   void slice() {
     const Value a = any_value();
-    const Shape from = graph_.type(a).shape;
-    std::vector<Dim> starts;
-    std::vector<int64_t> steps;
-    Shape shape;
+    if (random_box(graph_.type(a).shape)) graph_.slice(a, starts_, steps_, box_, loc());
+  }
+
+  // Of anything, of an array whose elements are not defined yet, and of what is updated already.
+  void update() {
+    const Value last = graph_.size() - 1;
+    const bool again = graph_.node(last).op == Op::update && random_.chance(60);
+    Value a = again ? last : any_value();
+    const Type type = graph_.type(a);
+    if (!again && random_.chance(30)) {
+      a = filled(type);
+    }
+    if (!random_box(type.shape)) return;
+    const Value part = of_type({type.dtype, box_});
+    graph_.update(a, part, starts_, steps_, loc());
+  }
+
+  // An empty array and the update of all of it.
+  Value filled(const Type& type) {
+    const Value part = of_type(type);
+    const std::vector<Dim> starts(type.shape.size(), constant(0));
+    return graph_.update(graph_.empty(type, loc()), part, starts,
+                         std::vector<int64_t>(type.shape.size(), 1), loc());
+  }
+
+  // A box of elements of a shape; false where there is none.
+  bool random_box(const Shape& from) {
+    std::vector<Dim>& starts = starts_;
+    std::vector<int64_t>& steps = steps_;
+    Shape& shape = box_;
+    starts.clear();
+    steps.clear();
+    shape.clear();
     for (const Dim dim : from) {
       const int64_t start = random_.below(3);
       if (random_.chance(40)) {  // a[start:extent:step], symbolic
@@ -431,12 +471,12 @@ class GraphGenerator {
         steps.push_back(1);
         shape.push_back(dim);
       }
-      if (value(shape.back()) > 0 && value(starts.back()) >= value(dim)) return;
+      if (value(shape.back()) > 0 && value(starts.back()) >= value(dim)) return false;
     }
     for (const Dim dim : shape) {
-      if (dim.as_constant().value_or(0) < 0) return;
+      if (dim.as_constant().value_or(0) < 0) return false;
     }
-    if (usable(shape)) graph_.slice(a, starts, steps, shape, loc());
+    return usable(shape);
   }
 
   Random random_;
@@ -444,6 +484,9 @@ class GraphGenerator {
   Graph graph_;
   std::vector<int64_t> values_;
   std::vector<Array> inputs_;
+  std::vector<Dim> starts_;  // of the last random_box()
+  std::vector<int64_t> steps_;
+  Shape box_;
   int operations_ = 0;
 };
 

@@ -168,7 +168,8 @@ TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
   const GeneratorOptions options{.nodes = 20,
                                  .dtypes = {DType::f16, DType::f16, DType::i32, DType::boolean},
                                  .calls = false,
-                                 .casts = false};
+                                 .casts = false,
+                                 .whole = false};
   int rounded = 0;
   for (uint64_t seed = 0; seed < 2500; ++seed) {
     const GraphCase test = generate_graph(seed, options);

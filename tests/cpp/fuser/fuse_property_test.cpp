@@ -56,7 +56,7 @@ class UnitEvaluator {
     for (size_t k = 0; k < results.size(); ++k) values_[fused.outputs[k]] = results[k];
   }
 
-  // A view or call alone, as a Graph of its own.
+  // A view, whole op or call alone, as a Graph of its own.
   void run_node(Value v) {
     Graph alone(graph_.shared_dims());
     core::Node node = graph_.node(v);
@@ -112,6 +112,7 @@ void check_rules(const Fusion& fusion, const Limits& limits) {
       const core::Node& node = body.node(v);
       const OpClass op_class = core::op_class(node.op);
       EXPECT_NE(op_class, OpClass::view);
+      EXPECT_NE(op_class, OpClass::whole);
       EXPECT_NE(op_class, OpClass::opaque);
       steps += op_class != OpClass::source;
       for (Value operand : node.inputs) {
@@ -154,7 +155,7 @@ TEST(FuseProperty, UnitsMeanTheGraph) {
   for (const char* rule :
        {"same-space", "broadcast-into-space", "trailing-reduction", "shared-input",
         "different-space", "reduction-ends-region", "reduction-alone", "narrow-output", "cycle",
-        "view-boundary", "opaque-call"}) {
+        "view-boundary", "whole-array", "opaque-call"}) {
     EXPECT_GT(rules[rule], 0) << rule << " never decided anything";
   }
 }

@@ -90,19 +90,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"b1 = reshape b0, [i0]\nb2 = alloc f32, [i0, i0]\n"
              "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
              "a buffer of another element type or rank"},
-        Case{"run r0, [b0], [b0], [i0, i0], [s0]\nret []\n", "writes a buffer that is not new"},
+        Case{"run r0, [b0], [b0], [i0, i0], [s0]\nret []\n", "a buffer that is not the Plan's"},
+        Case{"b1 = call 0, [], f32, 2\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer that is not the Plan's"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nundefined b1\nb2 = call 0, [b1], f32, 2\n"
+             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer that is not the Plan's"},
         Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
              "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
-             "writes a buffer that is not new"},
-        Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
-             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
-             "writes a buffer that is not new"},
-        Case{"b1 = alloc f32, [i0, i0]\nb2 = reshape b1, [i0, i0]\n"
-             "run r0, [b0], [b2], [i0, i0], [s0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
-             "writes a buffer that is not new"},
+             "a part is written before the whole"},
+        Case{"b1 = alloc f32, [i0, i0]\nundefined b1\nb2 = transpose b1, [1, 0]\n"
+             "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
+             "accepted"},
         Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
-             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
-             "writes a buffer that is not new"},
+             "b2 = transpose b1, [1, 0]\nrun r0, [b2], [b1], [i0, i0], [s0]\nret []\n",
+             "a Region writes what it reads"},
+        Case{"undefined b0\nret []\n", "only what the Plan allocated is undefined"},
         Case{"b1 = alloc f32, [i0, i0]\nb2 = alloc f32, [i0, i0]\n"
              "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
              "read before it is written"},

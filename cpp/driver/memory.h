@@ -1,0 +1,39 @@
+// Which values of a Graph share memory, and how long it lives. A view is its operand's memory; an
+// update takes its operand's over where it is the last to need that, and is a changed copy
+// elsewhere.
+#pragma once
+
+#include <vector>
+
+#include "core/graph.h"
+#include "fuser/fuse.h"
+
+namespace dvm::driver {
+
+struct Memory {
+  bool to_host = false;   // leaves the Plan, or is seen by a call
+  bool called = false;    // a call has it: it may keep it, and write to it
+  size_t last_use = 0;    // position in the order of units; its end for what is returned
+  core::Value last = -1;  // the value it holds in the end, views aside
+};
+
+class MemoryMap {
+ public:
+  MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion);
+
+  // The value that was the first in this memory.
+  core::Value root(core::Value v) const;
+  const Memory& operator[](core::Value v) const { return memories_[static_cast<size_t>(root(v))]; }
+  bool in_place(core::Value update) const { return in_place_[static_cast<size_t>(update)] != 0; }
+
+ private:
+  Memory& at(core::Value v) { return memories_[static_cast<size_t>(root(v))]; }
+  void find_uses(const fuser::Fusion& fusion);
+  void take_over(core::Value update, size_t position);
+
+  const core::Graph& graph_;
+  std::vector<Memory> memories_;
+  std::vector<char> in_place_;
+};
+
+}  // namespace dvm::driver
