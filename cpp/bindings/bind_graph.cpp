@@ -48,6 +48,9 @@ core::Shape to_shape(const Graph& graph, const py::sequence& sizes) {
 }
 
 core::Scalar to_scalar(core::DType dtype, py::handle value) {
+  if (dtype == core::DType::u64) {
+    return core::Scalar::of_int(static_cast<int64_t>(value.cast<uint64_t>()));
+  }
   return core::is_floating(dtype) ? core::Scalar::of_float(value.cast<double>())
                                   : core::Scalar::of_int(value.cast<int64_t>());
 }

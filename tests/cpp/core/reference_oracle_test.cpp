@@ -23,43 +23,30 @@ Number read(const Array& a, const Index& at) {
   for (size_t i = 0; i < at.size(); ++i)
     flat = flat * static_cast<size_t>(a.shape[i]) + static_cast<size_t>(at[i]);
   const std::byte* p = a.data.data() + flat * static_cast<size_t>(byte_size(a.dtype));
-  const auto load = [&]<typename T>(T value) {
-    return std::memcpy(&value, p, sizeof value), value;
-  };
-  switch (a.dtype) {
-    case DType::boolean:
-      return {true, load(uint8_t{}), 0};
-    case DType::i32:
-      return {true, load(int32_t{}), 0};
-    case DType::i64:
-      return {true, load(int64_t{}), 0};
-    case DType::f16:
-      return {false, 0, to_float(load(Half{}))};
-    case DType::f32:
-      return {false, 0, load(float{})};
-    case DType::f64:
-      return {false, 0, load(double{})};
-  }
-  return {};
+  return dispatch(a.dtype, [&]<DType D>() -> Number {
+    Storage<D> value;
+    std::memcpy(static_cast<void*>(&value), p, sizeof value);
+    if constexpr (D == DType::f16) {
+      return {false, 0, to_float(value)};
+    } else if constexpr (is_floating(D)) {
+      return {false, 0, value};
+    } else {
+      return {true, static_cast<Wide>(value), 0};
+    }
+  });
 }
 
 // The value as `dtype` holds it; f16 arithmetic passes through float.
 Number rounded(DType dtype, Number x) {
-  switch (dtype) {
-    case DType::boolean:
-      return {true, x.exact ? x.i != 0 : x.d != 0, 0};
-    case DType::i32:
-      return {true, static_cast<int32_t>(static_cast<uint64_t>(x.i)), 0};
-    case DType::i64:
-      return {true, static_cast<int64_t>(static_cast<uint64_t>(x.i)), 0};
-    case DType::f16:
-      return {false, 0, to_float(to_half(static_cast<float>(x.d)))};
-    case DType::f32:
-      return {false, 0, static_cast<float>(x.d)};
-    case DType::f64:
-      return x;
-  }
-  return x;
+  if (dtype == DType::boolean) return {true, x.exact ? x.i != 0 : x.d != 0, 0};
+  if (dtype == DType::f16) return {false, 0, to_float(to_half(static_cast<float>(x.d)))};
+  if (dtype == DType::f32) return {false, 0, static_cast<float>(x.d)};
+  if (dtype == DType::f64) return x;
+  // Modulo the width, then into the range of the signed.
+  const Wide modulus = Wide{1} << (8 * byte_size(dtype));
+  const Wide rest = (x.i % modulus + modulus) % modulus;
+  const bool wraps = to_string(dtype)[0] == 'i' && rest >= modulus / 2;
+  return {true, wraps ? rest - modulus : rest, 0};
 }
 
 Number converted(DType dtype, Number x) {
@@ -71,10 +58,13 @@ Number converted(DType dtype, Number x) {
   }
   if (x.exact || dtype == DType::boolean) return rounded(dtype, x);
   if (std::isnan(x.d)) return {true, 0, 0};
-  const Wide lo = dtype == DType::i32 ? INT32_MIN : INT64_MIN, hi = -(lo + 1);
-  if (x.d <= static_cast<double>(lo)) return {true, lo, 0};
-  if (x.d >= static_cast<double>(hi)) return {true, hi, 0};
-  return {true, static_cast<Wide>(x.d), 0};
+  // Through i32 or i64, where it saturates, and on to the narrower or unsigned by wrapping.
+  const bool narrow = byte_size(dtype) < 4 || dtype == DType::i32;
+  const Wide lo = narrow ? INT32_MIN : INT64_MIN;
+  const Wide hi = dtype == DType::u64 ? Wide{UINT64_MAX} : -(lo + 1);
+  if (x.d <= static_cast<double>(lo)) return rounded(dtype, {true, lo, 0});
+  if (x.d >= static_cast<double>(hi)) return rounded(dtype, {true, hi, 0});
+  return rounded(dtype, {true, static_cast<Wide>(x.d), 0});
 }
 
 struct Expected {
@@ -102,7 +92,7 @@ class Oracle {
         if (node.op == Op::dim)
           return {converted(dtype, {true, core::evaluate(node.attrs.size, symbols_).value(), 0})};
         return {is_floating(dtype) ? Number{false, 0, node.attrs.value.as_float()}
-                                   : Number{true, node.attrs.value.as_int(), 0}};
+                                   : rounded(dtype, {true, node.attrs.value.as_int(), 0})};
       case OpClass::broadcast:
         for (size_t i = 0, lead = at.size() - in(0).shape.size(); i < in(0).shape.size(); ++i)
           from.push_back(in(0).shape[i] == 1 ? 0 : at[lead + i]);
