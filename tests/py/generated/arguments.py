@@ -236,7 +236,7 @@ class CallWriter:
         return self.call(HOME)
 
     def rest(self, freedom: Freedom, big: bool) -> list[str]:
-        """Return three to five further calls: same sizes, other sizes, layouts, aliases, values.
+        """Return four to seven further calls: same sizes, other sizes, layouts, aliases, values.
 
         big: sizes around the tiles' may occur; not for programs that loop over them.
         """
@@ -245,7 +245,7 @@ class CallWriter:
         kinds = {"sizes": 5, "layout": 4, "alias": 4, "special": 3}
         if freedom.anything:
             kinds |= {"retyped": 2, "special": 4}
-        for _ in range(self.choices.integer(2, 4)):
+        for _ in range(self.choices.integer(3, 5)):
             kind = self.choices.weighted(kinds)
             sizes = HOME
             if kind == "sizes" or self.choices.chance(30):
