@@ -4,6 +4,9 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
+#include "bindings/path_parser.h"
+#include "bindings/recording.h"
+#include "capture/explain_step.h"
 
 namespace py = pybind11;
 
@@ -12,15 +15,7 @@ namespace dvm::bindings {
 namespace {
 
 using capture::CompiledFunction;
-using capture::Mock;
 using capture::Path;
-using capture::Ref;
-using capture::Source;
-
-constexpr const char* kOriginNames[] = {"argument", "global", "closure", "constant", "event"};
-constexpr const char* kEventNames[] = {"call",      "binary", "unary", "compare", "subscript",
-                                       "attribute", "tuple",  "slice", "branch",  "followed"};
-constexpr const char* kMockNames[] = {"result", "scalar", "fetch", "constant", "tuple"};
 
 // dvm.magpy_capture's function (compiled, recording, arguments) -> PathSpec.
 py::object& lower_hook() {
@@ -28,127 +23,15 @@ py::object& lower_hook() {
   return *hook;
 }
 
-py::object object_or_none(void* object) {
-  return object ? py::reinterpret_borrow<py::object>(static_cast<PyObject*>(object)) : py::none();
-}
-
-Ref to_ref(py::handle object) { return Ref::borrow(object.ptr()); }
-
-std::pair<std::string, int> location(core::Loc loc) {
-  return {loc ? *loc.file : std::string(), loc.line};
-}
-
-// The recording as plain tuples: (origin, index, name, scope, object) and
-// (kind, name, operands, keywords, result, location).
-py::dict to_python(const core::RefGraph& graph) {
-  py::list nodes, events;
-  for (const core::ShadowNode& node : graph.nodes) {
-    nodes.append(py::make_tuple(kOriginNames[static_cast<int>(node.origin)], node.index, node.name,
-                                object_or_none(node.scope), object_or_none(node.object)));
-  }
-  for (const core::Event& event : graph.events) {
-    events.append(py::make_tuple(kEventNames[static_cast<int>(event.kind)], event.name,
-                                 event.operands, event.keywords, event.result,
-                                 location(event.loc)));
-  }
-  py::dict record;
-  record["nodes"] = nodes;
-  record["events"] = events;
-  record["result"] = graph.result;
-  record["aborted"] = graph.aborted;
-  record["aborted_at"] = location(graph.aborted_at);
-  return record;
-}
-
-Source to_source(const py::tuple& spec) {
-  const auto kind = spec[0].cast<std::string>();
-  if (kind == "argument") return {Source::Kind::argument, spec[1].cast<int32_t>(), {}, {}};
-  if (kind == "cell") return {Source::Kind::cell, 0, to_ref(spec[1]), {}};
-  if (kind == "code") return {Source::Kind::code, 0, to_ref(spec[1]), {}};
-  DVM_CHECK(kind == "variable", "unknown kind of source: " + kind);
-  return {Source::Kind::variable, 0, to_ref(spec[1]), to_ref(spec[2])};
-}
-
-std::vector<Source> to_sources(const py::object& specs) {
-  std::vector<Source> sources;
-  for (py::handle spec : specs) sources.push_back(to_source(spec.cast<py::tuple>()));
-  return sources;
-}
-
-Mock to_mock(const py::tuple& spec) {
-  const auto name = spec[0].cast<std::string>();
-  const auto* found = std::find(std::begin(kMockNames), std::end(kMockNames), name);
-  DVM_CHECK(found != std::end(kMockNames), "unknown mock: " + name);
-  return {static_cast<Mock::Kind>(found - std::begin(kMockNames)), spec[1].cast<int32_t>()};
-}
-
-// Attributes of dvm.magpy_capture.PathSpec.
-std::unique_ptr<Path> to_path(const py::object& spec) {
-  auto path = std::make_unique<Path>();
-  path->reason = spec.attr("reason").cast<std::string>();
-  const auto at = spec.attr("reason_at").cast<std::pair<std::string, int>>();
-  if (!at.first.empty()) path->reason_at = core::make_loc(at.first, at.second);
-  if (!path->reason.empty()) return path;
-
-  driver::Options options;
-  options.target = spec.attr("target").cast<std::string>();
-  options.numerics = spec.attr("numerics").cast<std::string>() == "strict"
-                         ? driver::Numerics::strict
-                         : driver::Numerics::widened;
-  path->target = &driver::target(options.target);
-  path->compilation = driver::compile(spec.attr("graph").cast<const core::Graph&>(), options);
-  path->result_count = path->compilation.graph.outputs.size();
-  path->tensors = to_sources(spec.attr("tensors"));
-  path->scalars = to_sources(spec.attr("scalars"));
-  path->returned = to_sources(spec.attr("returned"));
-  for (py::handle callee : spec.attr("callees")) path->callees.push_back(to_ref(callee));
-  for (py::handle constant : spec.attr("constants")) path->constants.push_back(to_ref(constant));
-  for (py::handle item : spec.attr("identity_guards")) {
-    const auto guard = item.cast<py::tuple>();
-    const bool absent = guard.size() == 1;
-    path->identity_guards.push_back(
-        {to_source(guard[0].cast<py::tuple>()), absent ? Ref() : to_ref(guard[1])});
-  }
-  for (py::handle item : spec.attr("signature_guards")) {
-    const auto guard = item.cast<py::tuple>();
-    const py::object seen = guard[1];
-    const capture::Signature signature = capture::signature_of(seen.ptr());
-    if (capture::argument_of(signature) == capture::Argument::unsupported) {
-      path->reason = "a variable dvm does not take (" + capture::describe(seen.ptr()) + ")";
-    }
-    path->signature_guards.push_back({to_source(guard[0].cast<py::tuple>()), signature});
-  }
-  for (py::handle item : spec.attr("value_guards")) {
-    const auto guard = item.cast<py::tuple>();
-    path->value_guards.push_back({to_source(guard[0].cast<py::tuple>()), to_ref(guard[1])});
-  }
-  for (py::handle item : spec.attr("mocks")) path->mocks.push_back(to_mock(item.cast<py::tuple>()));
-  using capture::kMaxArguments;
-  if (path->tensors.size() > kMaxArguments || path->scalars.size() > kMaxArguments ||
-      path->result_count > kMaxArguments || path->mocks.size() > capture::kMaxMocks) {
-    path->reason = "more than " + std::to_string(kMaxArguments) + " arrays, numbers or results";
-  }
-  return path;
-}
-
 std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
                             PyObject* const* arguments, Py_ssize_t count) {
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);
-    return to_path(lower_hook()(py::handle(compiled), to_python(trace.graph), bound));
+    const py::dict recording = to_python(trace.record->data());
+    return parse_path(lower_hook()(py::handle(compiled), recording, bound), bound);
   } catch (py::error_already_set& error) {
     error.restore();
-  } catch (const core::Error& error) {
-    if (error.code() == core::ErrorCode::internal) {
-      raise(error);
-      return nullptr;
-    }
-    // A limit of dvm is no failure of the program, which has its result already: it falls back.
-    auto path = std::make_unique<Path>();
-    path->reason = error.what();
-    path->reason_at = error.loc();
-    return path;
   } catch (const std::exception& error) {
     raise(error);
   }
@@ -170,6 +53,7 @@ py::dict stats_of(py::handle object) {
   dict["recaptures"] = stats.recaptures;
   dict["fallbacks"] = stats.fallbacks;
   dict["drops"] = stats.drops;
+  dict["opaque"] = stats.opaque;
   return dict;
 }
 
@@ -184,34 +68,70 @@ py::dict decision_of(const core::Decision& decision) {
   return dict;
 }
 
-// One path as plain data: what explain, inspect and the tests read.
-py::dict path_of(const CompiledFunction::Leaf& leaf) {
-  const Path& path = *leaf.path;
+// Calls of functions dvm does not know: those of the steps and those within Plans.
+int64_t opaque_calls(const Path& path) {
+  int64_t count = 0;
+  for (const capture::Step& step : path.steps) {
+    const int32_t* p = path.operands(step);
+    if (step.op == capture::StepOp::call_) count += p[3 + p[2] + 1];
+    if (step.op == capture::StepOp::call_random_) count += p[3 + p[2] + 2];
+  }
+  for (const auto& segment : path.segments) count += std::ssize(segment->callees);
+  return count;
+}
+
+// One path as plain data: what explain, inspect and the tests read. Graph, plan, decisions and
+// passes are those of its segments in order.
+py::dict path_of(const Path& path) {
   py::dict dict;
-  dict["hits"] = leaf.hits;
-  dict["reason"] = path.reason;
-  dict["location"] = core::to_string(path.reason_at);
-  if (!path.reason.empty()) return dict;
+  dict["hits"] = path.hits;
+  dict["reason"] = path.reason();
+  dict["location"] = core::to_string(path.reason_at());
+  dict["steps"] = capture::print(path);
+  if (!path.reason().empty()) return dict;
   dict["target"] = std::string(path.target->traits().name);
-  dict["graph"] = core::print(path.compilation.graph);
-  dict["plan"] = runtime::print(path.compilation.plan);
-  dict["opaque_calls"] = path.callees.size();
+  dict["opaque_calls"] = opaque_calls(path);
+  std::string graph, plan;
   py::list decisions, passes;
-  for (const core::Decision& decision : path.compilation.decisions) {
-    decisions.append(decision_of(decision));
+  for (const auto& segment : path.segments) {
+    graph += core::print(segment->graph);
+    plan += runtime::print(segment->compilation.plan);
+    for (const core::Decision& decision : segment->compilation.decisions) {
+      decisions.append(decision_of(decision));
+    }
+    for (const driver::PassRecord& pass : segment->compilation.passes) {
+      passes.append(py::make_tuple(pass.name, pass.nanoseconds, pass.text));
+    }
   }
-  for (const driver::PassRecord& pass : path.compilation.passes) {
-    passes.append(py::make_tuple(pass.name, pass.nanoseconds, pass.text));
-  }
+  dict["graph"] = graph;
+  dict["plan"] = plan;
   dict["decisions"] = decisions;
   dict["passes"] = passes;
   return dict;
 }
 
-py::object timed_call(py::handle object, const py::args& args) {
+// The arguments of a Python-level call as the vectorcall protocol has them.
+struct Arguments {
+  Arguments(const py::args& args, const py::kwargs& kwargs) : names(kwargs.size()) {
+    for (py::handle item : args) items.push_back(item.ptr());
+    count = items.size();
+    size_t i = 0;
+    for (const auto& [name, value] : kwargs) {
+      names[i++] = name;
+      items.push_back(value.ptr());
+    }
+  }
+  PyObject* keywords() const { return names.empty() ? nullptr : names.ptr(); }
+  std::vector<PyObject*> items;
+  size_t count = 0;
+  py::tuple names;
+};
+
+py::object timed_call(py::handle object, const py::args& args, const py::kwargs& kwargs) {
   runtime::CallTimes times;
-  PyObject* const* items = args.empty() ? nullptr : &PyTuple_GET_ITEM(args.ptr(), 0);
-  PyObject* value = unwrap(object).timed_call(items, static_cast<Py_ssize_t>(args.size()), times);
+  const Arguments arguments(args, kwargs);
+  PyObject* value = unwrap(object).timed_call(arguments.items.data(), arguments.count,
+                                              arguments.keywords(), times);
   if (value == nullptr) {
     if (PyErr_Occurred()) throw py::error_already_set();
     return py::none();
@@ -239,19 +159,30 @@ void bind_compiled(py::module_& module) {
   module.def("refusal", [](py::handle object) { return unwrap(object).refusal(); });
   module.def("paths", [](py::handle object) {
     py::list paths;
-    unwrap(object).tree().visit(
-        [&](const CompiledFunction::Leaf& leaf) { paths.append(path_of(leaf)); });
+    for (const auto& path : unwrap(object).paths()) paths.append(path_of(*path));
     return paths;
   });
-  module.def("explain_miss", [](py::handle object, const py::args& args) {
-    PyObject* const* items = args.empty() ? nullptr : &PyTuple_GET_ITEM(args.ptr(), 0);
-    return unwrap(object).explain_miss(items, static_cast<Py_ssize_t>(args.size()));
+  module.def("explain_miss", [](py::handle object, const py::args& args, const py::kwargs& kwargs) {
+    const Arguments arguments(args, kwargs);
+    return unwrap(object).explain_miss(arguments.items.data(), arguments.count,
+                                       arguments.keywords());
   });
   module.def("timed_call", timed_call);
-  module.def("in_c_order", [](py::handle array) {
-    return PyArray_Check(array.ptr()) &&
-           capture::layout_of(reinterpret_cast<PyArrayObject*>(array.ptr())) !=
-               capture::Layout::other;
+  module.attr("MISSING") = py::handle(missing());
+  module.def("layout", [](py::handle object) {
+    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
+    auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());
+    if (PyArray_NDIM(array) > core::kMaxRank) throw py::value_error("an array of too many axes");
+    const capture::AxisOrder order = capture::layout_of(array);
+    py::tuple axes(PyArray_NDIM(array));
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order.axes[i]);
+    return py::make_tuple(capture::to_string(order.layout), axes);
+  });
+  module.def("in_c_order", [](py::handle object) {
+    if (!PyArray_Check(object.ptr())) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());
+    return PyArray_NDIM(array) <= core::kMaxRank &&
+           capture::layout_of(array).layout <= capture::Layout::ordered;
   });
   module.def("describe", [](py::handle object) { return capture::describe(object.ptr()); });
 }

@@ -2,10 +2,16 @@
 // core/recording.def), and the switch of what is followed.
 #include <pybind11/stl.h>
 
+#include <chrono>
+
 #include "bindings/bindings.h"
 #include "bindings/recording.h"
+#include "capture/frame_view.h"
 #include "capture/leaves.h"
+#include "capture/python_objects.h"
 #include "capture/recorder.h"
+#include "capture/tracer.h"
+#include "core/references.h"
 
 namespace py = pybind11;
 
@@ -47,7 +53,7 @@ std::vector<py::str> to_strings(const char* const (&texts)[kSize]) {
 
 class Locations {
  public:
-  py::object of(const core::Event& event) {
+  py::object of(const core::SeenEvent& event) {
     auto& lines = lines_[event.code];
     const auto [found, added] = lines.try_emplace(event.instruction);
     if (added) {
@@ -82,7 +88,7 @@ py::list events_of(const core::Recording& recording) {
   Locations locations;
   py::list events(recording.events.size());
   for (size_t i = 0; i < recording.events.size(); ++i) {
-    const core::Event& event = recording.events[i];
+    const core::SeenEvent& event = recording.events[i];
     py::list operands;
     for (const core::NodeId node : recording.operands_of(event)) operands.append(node);
     events[i] = pack(kinds[static_cast<size_t>(event.kind)], or_empty(event.name, no_name),
@@ -92,7 +98,8 @@ py::list events_of(const core::Recording& recording) {
   return events;
 }
 
-// Runs the function and returns its recording, with what it came to: "value" or "exception".
+// Runs the function and returns its recording, with what it came to ("value" or "exception") and
+// how long it took under the recorder.
 py::dict record(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
   if (!PyFunction_Check(function.ptr())) throw py::type_error("expected a Python function");
   std::vector<PyObject*> all;
@@ -103,9 +110,13 @@ py::dict record(const py::object& function, const py::args& args, const py::kwar
     all.push_back(argument.ptr());
   }
   const py::tuple keywords(names);
-  capture::RecordedCall call =
-      capture::record_call(reinterpret_cast<PyFunctionObject*>(function.ptr()), all.data(),
-                           args.size(), keywords.empty() ? nullptr : keywords.ptr());
+  const auto start = std::chrono::steady_clock::now();
+  const capture::RecordedCall call =
+      capture::record_call(reinterpret_cast<PyFunctionObject*>(function.ptr()), [&] {
+        return PyObject_Vectorcall(function.ptr(), all.data(), args.size(),
+                                   keywords.empty() ? nullptr : keywords.ptr());
+      });
+  const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - start;
   py::object exception = py::none();
   if (!call.result) {
     const py::error_already_set raised;
@@ -113,9 +124,35 @@ py::dict record(const py::object& function, const py::args& args, const py::kwar
     if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
   }
   py::dict recording = to_python(call.record->data());
+  recording["nanoseconds"] = spent.count();
   recording["value"] = or_none(call.result.get());
   recording["exception"] = exception;
   return recording;
+}
+
+// The sentinel for an empty slot of the interpreter.
+const py::object& unseen() {
+  static const auto* object = new py::object(py::reinterpret_steal<py::object>(
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))));
+  return *object;
+}
+
+py::tuple to_tuple(PyObject* const* slots, int count) {
+  py::tuple tuple(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    tuple[static_cast<size_t>(i)] = slots[i] ? py::handle(slots[i]) : py::handle(unseen());
+  }
+  return tuple;
+}
+
+// (function, locals and cells, value stack) of a frame inside a trace callback.
+py::tuple peek(const py::object& object) {
+  if (!PyFrame_Check(object.ptr())) throw py::type_error("expected a frame");
+  auto* frame = reinterpret_cast<PyFrameObject*>(object.ptr());
+  const DvmFrameView f = dvm_frame_view(frame);
+  if (f.depth < 0) throw py::value_error("a frame that is running shows no stack");
+  return py::make_tuple(py::handle(dvm_frame_function(frame)),
+                        to_tuple(f.locals, f.code->co_nlocalsplus), to_tuple(f.stack, f.depth));
 }
 
 }  // namespace
@@ -129,13 +166,18 @@ py::dict to_python(const core::Recording& recording) {
   const core::Loc at = recording.aborted_at;
   record["aborted_at"] = py::make_tuple(at ? *at.file : std::string(), at.line);
   record["opcodes"] = recording.opcodes;
+  const core::ReferenceGraph references(recording, capture::PythonObjects());
+  record["guard_nodes"] = references.guard_nodes();
+  record["mock_nodes"] = references.mock_nodes();
   return record;
 }
 
 void bind_recording(py::module_& module) {
-  module.attr("UNSEEN") = py::reinterpret_steal<py::object>(
-      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  module.attr("UNSEEN") = unseen();
   module.def("record", record);
+  module.def("use_recorder", capture::use_recorder);
+  module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
+  module.def("peek", peek);
   module.def("set_leaves", [](const py::iterable& callables) {
     std::vector<Ref> leaves;
     for (py::handle callable : callables) leaves.push_back(Ref::borrow(callable.ptr()));

@@ -6,7 +6,7 @@ namespace dvm::capture {
 
 namespace {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 
 class Binding {
  public:

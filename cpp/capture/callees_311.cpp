@@ -10,7 +10,7 @@ namespace dvm::capture {
 
 namespace {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 
 // By name, for their types are private to other modules; a class made in Python has no dot in it.
 bool is_partial(PyObject* callee) {
@@ -57,7 +57,7 @@ NodeId Callee::element(NodeId container, PyObject* key, PyObject* object) {
 }
 
 bool Callee::read_arguments() {
-  const core::Event event = record_.event(caller_.event());
+  const core::SeenEvent event = record_.event(caller_.event());
   if (event.kind == Kind::call_ex) return read_spread_arguments();
   const auto operands = record_.data().operands_of(event).subspan(1);
   auto* names = static_cast<PyObject*>(event.keywords);
@@ -123,7 +123,7 @@ bool Callee::leads_to_function(PyObject* callee) const {
                                   : reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name)
               : nullptr;
   if (method == nullptr) return false;
-  const core::Event& event = record_.event(caller_.event());
+  const core::SeenEvent& event = record_.event(caller_.event());
   const auto operands = record_.data().operands_of(event);
   return event.kind == Kind::call && operands.size() == 2 &&
          special_method(Py_TYPE(record_.object(operands[1])), method) == function_;
@@ -145,7 +145,7 @@ bool Callee::follow(NodeId node, PyObject* callee) {
 NodeId Callee::self_of(NodeId method, PyObject* self) {
   const core::SeenNode& node = record_.data().node(method);
   if (node.origin == core::SeenNode::Origin::event) {
-    const core::Event& event = record_.event(node.index);
+    const core::SeenEvent& event = record_.event(node.index);
     if (event.kind == Kind::attribute) {
       const NodeId owner = record_.data().operands_of(event)[0];
       if (record_.object(owner) == self) return owner;

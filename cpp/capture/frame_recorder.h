@@ -67,7 +67,7 @@ class FrameRecorder {
   void push(NodeId node) { stack_.push_back(node); }
   std::span<const NodeId> tops(int count) const;
   void drop(int count) { stack_.resize(stack_.size() - static_cast<size_t>(count)); }
-  void add(core::Event::Kind kind, PyObject* name, std::span<const NodeId> operands);
+  void add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands);
   // The event's node, once it has produced this: a followed body's, or a new one.
   NodeId produced(PyObject* object);
 

@@ -7,7 +7,7 @@
 
 namespace dvm::capture {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 using core::SeenNode;
 
 FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
@@ -246,7 +246,7 @@ void FrameRecorder::call(const DvmFrameView& f) {
   const bool looked_up = !plain && [&] {
     const SeenNode& node = record_.data().node(method);
     if (node.origin != SeenNode::Origin::event) return false;
-    const core::Event& event = record_.event(node.index);
+    const core::SeenEvent& event = record_.event(node.index);
     return event.kind == Kind::attribute && record_.data().operands_of(event)[0] == self;
   }();
   method_self_ = looked_up ? self : kNoNode;

@@ -26,7 +26,8 @@ const void* dvm_frame_identity(PyFrameObject* frame);      /* stable while the f
 const void* dvm_frame_caller(PyFrameObject* frame);        /* identity of the frame below */
 PyObject* dvm_frame_function(PyFrameObject* frame);        /* borrowed */
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
-int dvm_frame_wants_opcodes(PyFrameObject* frame);
+/* f_trace_opcodes: set to `on`, the former value returned. */
+int dvm_frame_swap_opcodes(PyFrameObject* frame, int on);
 void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines);
 
 #ifdef __cplusplus

@@ -43,7 +43,11 @@ int dvm_frame_is_cell(const PyCodeObject* code, int slot) {
   return (_PyLocals_GetKind(code->co_localspluskinds, slot) & CO_FAST_CELL) != 0;
 }
 
-int dvm_frame_wants_opcodes(PyFrameObject* frame) { return frame->f_trace_opcodes; }
+int dvm_frame_swap_opcodes(PyFrameObject* frame, int on) {
+  const int was = frame->f_trace_opcodes;
+  frame->f_trace_opcodes = (char)on;
+  return was;
+}
 
 void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines) {
   frame->f_trace_opcodes = (char)opcodes;

@@ -9,7 +9,7 @@ namespace dvm::capture {
 
 namespace {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 using Table = std::array<Instruction, 256>;
 
 constexpr const char* kBinaryOperators[] = {"+", "&",  "//", "<<", "@", "*", "%",

@@ -25,7 +25,7 @@ enum class Naming : uint8_t { text, variable, binary, compare, identity, contain
 
 struct Instruction {
   Action action = Action::refused;
-  core::Event::Kind kind = core::Event::Kind::call;
+  core::SeenEvent::Kind kind = core::SeenEvent::Kind::call;
   Count count = Count::fixed;
   uint8_t operands = 0;
   Naming naming = Naming::text;

@@ -9,8 +9,8 @@ namespace dvm::capture {
 
 namespace {
 
-using core::Event;
-using Kind = core::Event::Kind;
+using core::SeenEvent;
+using Kind = core::SeenEvent::Kind;
 
 class Body {
  public:
@@ -134,7 +134,7 @@ class Body {
 
   Record& record_;
   const FrameRecorder& caller_;
-  const Event event_;  // a copy, for events are added meanwhile
+  const SeenEvent event_;  // a copy, for events are added meanwhile
   const std::vector<NodeId> operands_;
   const DvmFrameView f_;
   PyFunctionObject* function_;

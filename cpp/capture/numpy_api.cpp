@@ -1,25 +1,29 @@
 #define DVM_IMPORTS_NUMPY
 #include "capture/numpy_api.h"
 
+#include <algorithm>
 #include <string>
+
+#include "capture/errstate.h"
 
 namespace dvm::capture {
 
 namespace {
 
-// NumPy's number of each row of dtypes.def, found by the NumPy name at import.
-int g_type_numbers[core::kDTypeCount];
+// NumPy's descriptor of each row of dtypes.def, found by the NumPy name at import, and the row of
+// each of its built-in type numbers (-1: none).
+PyArray_Descr* g_descrs[core::kDTypeCount];
+int8_t g_rows[NPY_NTYPES_LEGACY];
 
 }  // namespace
 
 bool import_numpy() {
-  if (_import_array() < 0) return false;
+  if (_import_array() < 0 || !import_errstate()) return false;
+  std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
   for (int i = 0; i < core::kDTypeCount; ++i) {
     Ref name = Ref::steal(PyUnicode_FromString(std::string(core::kDTypes[i].numpy).c_str()));
-    PyArray_Descr* descr = nullptr;
-    if (!name || PyArray_DescrConverter(name.get(), &descr) == NPY_FAIL) return false;
-    g_type_numbers[i] = descr->type_num;
-    Py_DECREF(descr);
+    if (!name || PyArray_DescrConverter(name.get(), &g_descrs[i]) == NPY_FAIL) return false;
+    g_rows[g_descrs[i]->type_num] = static_cast<int8_t>(i);
   }
   return true;
 }
@@ -27,16 +31,13 @@ bool import_numpy() {
 std::optional<core::DType> dtype_of(const PyArrayObject* array) {
   if (!PyArray_ISBEHAVED_RO(array)) return std::nullopt;
   const int number = PyArray_TYPE(array);
-  for (int i = 0; i < core::kDTypeCount; ++i) {
-    if (g_type_numbers[i] == number) return static_cast<core::DType>(i);
-  }
-  return std::nullopt;
+  if (number < 0 || number >= NPY_NTYPES_LEGACY || g_rows[number] < 0) return std::nullopt;
+  return static_cast<core::DType>(g_rows[number]);
 }
 
-int type_number(core::DType dtype) { return g_type_numbers[static_cast<int>(dtype)]; }
+PyArray_Descr* descr_of(core::DType dtype) { return g_descrs[static_cast<int>(dtype)]; }
 
-runtime::BufferView view_of(PyArrayObject* array, core::DType dtype) {
-  runtime::BufferView view;
+void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {
   view.data = static_cast<std::byte*>(PyArray_DATA(array));
   view.owner = array;
   view.dtype = dtype;
@@ -45,7 +46,6 @@ runtime::BufferView view_of(PyArrayObject* array, core::DType dtype) {
     view.shape[i] = PyArray_DIM(array, i);
     view.strides[i] = PyArray_STRIDE(array, i);
   }
-  return view;
 }
 
 }  // namespace dvm::capture

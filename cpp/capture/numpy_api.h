@@ -21,9 +21,10 @@ namespace dvm::capture {
 bool import_numpy();  // false: a Python error is set
 
 std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte order, aligned
-int type_number(core::DType dtype);
+PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
+inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 
 // Borrows the array; `owner` is set to it without a new reference.
-runtime::BufferView view_of(PyArrayObject* array, core::DType dtype);
+void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view);
 
 }  // namespace dvm::capture

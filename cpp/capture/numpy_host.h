@@ -1,6 +1,7 @@
 // HostCalls for NumPy: arrays as outputs, Python callables as host functions.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "capture/numpy_api.h"
@@ -8,23 +9,42 @@
 
 namespace dvm::capture {
 
-// The array a buffer is, or a view of its owner with the buffer's shape and strides. New reference;
-// null: a Python error is set.
-PyObject* array_of(const runtime::BufferView& buffer);
+// A rank-0 value on the stack of the call: most of them become Python or NumPy scalars, which need
+// no array on the way.
+struct ValueSlot {
+  alignas(16) std::byte bytes[16];
+};
 
 class NumpyHost final : public runtime::HostCalls {
  public:
-  explicit NumpyHost(const std::vector<Ref>& callees) : callees_(callees) {}
+  // The first `used` slots are taken, by inputs.
+  NumpyHost(const std::vector<Ref>& callees, std::span<ValueSlot> slots, size_t used)
+      : callees_(callees), slots_(slots), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
   bool call(int callee, std::span<const runtime::BufferView> args,
             runtime::BufferView& result) override;
-  void retain(runtime::HostValue value) override { Py_INCREF(static_cast<PyObject*>(value)); }
-  void release(runtime::HostValue value) override { Py_DECREF(static_cast<PyObject*>(value)); }
+  void retain(runtime::HostValue value) override {
+    if (!is_slot(value)) Py_INCREF(static_cast<PyObject*>(value));
+  }
+  void release(runtime::HostValue value) override {
+    if (!is_slot(value)) Py_DECREF(static_cast<PyObject*>(value));
+  }
+
+  // The array a buffer is, or a view of its owner with the buffer's shape and strides, or a copy of
+  // a value slot. New reference; null: a Python error is set.
+  PyObject* array_of(const runtime::BufferView& buffer) const;
 
  private:
+  bool is_slot(runtime::HostValue value) const {
+    auto* slot = static_cast<ValueSlot*>(value);
+    return slot >= slots_.data() && slot < slots_.data() + slots_.size();
+  }
+
   const std::vector<Ref>& callees_;
+  std::span<ValueSlot> slots_;
+  size_t used_;
 };
 
 }  // namespace dvm::capture

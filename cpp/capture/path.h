@@ -1,110 +1,137 @@
-// A Path: one straight way through the user's function, compiled. Where its inputs are fetched,
-// what must still hold, the Plan, and how the results become Python objects.
+// A Path: one straight way through the user's function, as a list of steps (steps.def) over
+// registers that hold Python objects.
+//
+// Paths of one function form trees. A path that begins like another one and leaves it at a guard
+// holds only what comes from that guard on; the other path's step names it as the way to go on
+// when the guard fails, with the registers filled so far (see path_tree.h).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "capture/signature.h"
+#include "capture/steps.h"
 #include "driver/compile.h"
-#include "runtime/executor.h"
+#include "vm/target.h"
 
 namespace dvm::capture {
 
-// Where a later call finds an object the recording saw.
-struct Source {
-  enum class Kind : uint8_t { argument, variable, cell, code };
-  Kind kind = Kind::argument;
-  int32_t index = 0;  // argument: position
-  Ref scope;          // variable: its dict; cell: the cell; code: the function
-  Ref name;           // variable: its key
+struct Path;
 
-  PyObject* fetch(PyObject* const* arguments) const;  // borrowed; null: gone
+struct Step {
+  StepOp op;
+  int32_t at = -1;                  // into Path::locations
+  uint32_t operands = 0;            // first word in Path::pool
+  const Path* otherwise = nullptr;  // where to go on when this guard fails; null: a miss
 };
 
-// The object at `source` must be this one (modules, functions, constants reached by name). A null
-// object: the name must be absent, e.g. so that a builtin stays visible.
-struct IdentityGuard {
-  Source source;
-  Ref object;
-};
-
-// An array or number reached by name rather than passed: fetched on each call, same signature.
-struct SignatureGuard {
-  Source source;
-  Signature signature;
-};
-
-// Python number arguments whose value the recording used as a literal (an axis, say).
-struct ValueGuard {
-  Source source;
-  Ref value;
-};
-
-// Builds the return value; a postfix program over a small stack.
-struct Mock {
-  enum class Kind : uint8_t {
-    result,    // index: output of the Plan, as an array
-    scalar,    // index: output of the Plan, as a NumPy scalar
-    fetch,     // index: into Path::returned, an input handed back as it is
-    constant,  // index: into Path::constants
-    tuple,     // index: number of elements
+// Names that must be bound to the same objects as when the path was recorded. Dicts carry version
+// tags: while none has changed since the last success, nothing is looked up.
+struct NameGuard {
+  struct Name {
+    Ref dict, name, object;  // no object: the name must be absent
+    bool holds() const { return PyDict_GetItemWithError(dict.get(), name.get()) == object.get(); }
+    bool operator==(const Name& other) const {
+      return dict.get() == other.dict.get() && object.get() == other.object.get() &&
+             PyUnicode_Compare(name.get(), other.name.get()) == 0;
+    }
   };
-  Kind kind;
-  int32_t index;
-};
-
-// Room of a call: tensors, scalars, results and steps of the mock program, each.
-inline constexpr size_t kMaxArguments = 64;
-inline constexpr size_t kMaxMocks = 64;
-
-struct Path {
-  std::string reason;  // why this path is not compiled and the original runs; empty: it is compiled
-  core::Loc reason_at;
-
-  driver::Compilation compilation;
-  vm::Target* target = nullptr;
-  size_t result_count = 0;               // outputs of the Plan
-  std::vector<Source> tensors, scalars;  // the Plan's arguments
-  std::vector<Ref> callees;              // the Plan's host functions
-  std::vector<IdentityGuard> identity_guards;
-  std::vector<SignatureGuard> signature_guards;
-  std::vector<ValueGuard> value_guards;
-  std::vector<Mock> mocks;
-  std::vector<Source> returned;
-  std::vector<Ref> constants;
-  std::vector<Ref> kept;  // objects whose identity is part of the signature
-
-  int traverse(visitproc visit, void* arg) const;  // for the garbage collector
-};
-
-// Checks everything about a Path that the signatures of the arguments do not say. The dicts of the
-// named objects carry version tags: while none has changed since the last success, nothing is
-// looked up. `failed`, when given, receives what did not hold.
-class GuardSet {
- public:
-  explicit GuardSet(const Path& path);
-  bool check(const Path& path, PyObject* const* arguments, std::string* failed = nullptr);
-
- private:
-  bool check_names(const Path& path, std::string* failed) const;
   struct Version {
     PyObject* dict;
     uint64_t tag;
   };
-  std::vector<Version> versions_;
-  bool unversioned_ = false;  // a guard on a cell or on code, which have no version tag
+  std::vector<Name> names;
+  std::vector<Version> versions;
+
+  void add(Name name);
+  bool holds();
 };
 
-// What a replay came to, besides its value.
-//   dropped  a check or a host call failed, nothing is visible: the original must run, so that the
-//            exception is raised where the program raises it, and caught where it catches it
-//   raised   the interpreter is being interrupted (KeyboardInterrupt and the like)
-enum class Replay : uint8_t { done, dropped, raised };
+// What a result of a Plan becomes.
+enum class ResultKind : uint8_t {
+  array,
+  numpy,     // a NumPy scalar
+  floating,  // a Python number, of a rank-0 result
+  integer,
+  boolean,
+};
+const char* to_string(ResultKind kind);
 
-// Runs the Plan on the fetched inputs; `value` receives a new reference when done.
-Replay replay(const Path& path, PyObject* const* arguments, PyObject** value,
-              runtime::CallTimes* times = nullptr);
+// A tensor graph, compiled, with the registers it reads and writes.
+struct Segment {
+  struct Output {
+    core::Value value;  // of the graph
+    int32_t reg;
+    ResultKind kind;
+    int32_t result = 0;     // which of the Plan's results
+    bool permuted = false;  // the array's logical axis i is the result's axis order[i]
+    std::array<int8_t, core::kMaxRank> order = {};
+  };
+  core::Graph graph;
+  std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
+  std::vector<Output> outputs;
+  int32_t flags = 0;         // FP status flags (core/fp_flags.h) that drop the replay
+  std::vector<Ref> callees;  // the Plan's host functions
+  driver::Compilation compilation;
+};
+
+struct Path {
+  std::vector<Step> steps;
+  std::vector<int32_t> pool;  // operands; objects, guards and segments by their index below
+  std::vector<Ref> objects;
+  std::vector<SignatureGuard> signatures;
+  mutable std::vector<NameGuard> names;  // the version tags are a cache
+  std::vector<std::shared_ptr<Segment>> segments;
+  std::vector<core::Loc> locations;
+  vm::Target* target = nullptr;
+  driver::Options options;
+  int32_t registers = 0;  // of the whole tree, in a root
+
+  // The path this one leaves, and at which of its steps.
+  const Path* parent = nullptr;
+  int32_t parent_step = -1;
+
+  mutable int64_t hits = 0;  // calls that ended in this path
+
+  int traverse(visitproc visit, void* arg) const;  // for the garbage collector
+  core::Loc location(const Step& step) const {
+    return step.at < 0 ? core::Loc{} : locations[static_cast<size_t>(step.at)];
+  }
+  const int32_t* operands(const Step& step) const { return pool.data() + step.operands; }
+  PyObject* object(int32_t index) const { return objects[static_cast<size_t>(index)].get(); }
+
+  // Why the original runs where this path ends, and where; empty: it is compiled to its end.
+  std::string reason() const;
+  core::Loc reason_at() const;
+};
+
+// Calls visit(int32_t& reg, bool defines) for every register a step names.
+template <typename PathRef, typename Visit>
+void for_each_register(PathRef& path, const Step& step, Visit&& visit) {
+  auto* word = path.pool.data() + step.operands;
+  for (const char letter : info(step.op).operands) {
+    switch (letter) {
+      case 'd':
+        visit(*word++, true);
+        break;
+      case 'r':
+        visit(*word++, false);
+        break;
+      case 'q':
+        if (*word >= 0) visit(*word, false);
+        ++word;
+        break;
+      case 'R': {
+        auto count = *word++;
+        for (; count > 0; --count) visit(*word++, false);
+        break;
+      }
+      default:
+        ++word;
+    }
+  }
+}
 
 }  // namespace dvm::capture

@@ -2,7 +2,7 @@
 
 namespace dvm::capture {
 
-using core::Event;
+using core::SeenEvent;
 using core::SeenNode;
 
 namespace {
@@ -146,8 +146,8 @@ void Record::take_snapshot(SeenNode& node) {
   node.snapshot = found->second.get();
 }
 
-int32_t Record::add(Event::Kind kind, PyObject* name, std::span<const NodeId> operands, Place place,
-                    PyObject* keywords) {
+int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+                    Place place, PyObject* keywords) {
   if (data_.events.size() == kMaxEvents) {
     throw Unrecordable("a recording of more than " + std::to_string(kMaxEvents) + " steps");
   }
@@ -159,7 +159,7 @@ int32_t Record::add(Event::Kind kind, PyObject* name, std::span<const NodeId> op
       take_snapshot(node);
     }
   }
-  Event event;
+  SeenEvent event;
   event.kind = kind;
   event.name = name;
   event.keywords = keywords;
@@ -174,7 +174,7 @@ NodeId Record::add_result(int32_t event, PyObject* object) {
   return node;
 }
 
-NodeId Record::derive(Event::Kind kind, PyObject* name, std::span<const NodeId> operands,
+NodeId Record::derive(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                       Place place, PyObject* object) {
   return add_result(add(kind, name, operands, place), object);
 }

@@ -40,7 +40,7 @@ class Record {
 
   const core::Recording& data() const { return data_; }
   PyObject* object(NodeId node) const { return static_cast<PyObject*>(data_.node(node).object); }
-  const core::Event& event(int32_t number) const {
+  const core::SeenEvent& event(int32_t number) const {
     return data_.events[static_cast<size_t>(number)];
   }
 
@@ -59,15 +59,15 @@ class Record {
   void set_cell(PyObject* cell, NodeId contents);
 
   // Appends an event and returns its number. Operands that are mutable containers are copied.
-  int32_t add(core::Event::Kind kind, PyObject* name, std::span<const NodeId> operands, Place place,
-              PyObject* keywords = nullptr);
+  int32_t add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+              Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
   void set_result(int32_t event, NodeId node) { at(event).result = node; }
   void set_name(int32_t event, PyObject* name) { at(event).name = name; }
   void set_keywords(int32_t event, PyObject* names) { at(event).keywords = names; }
   void set_followed(int32_t event) { at(event).followed = true; }
   // An event that is over at once: something a followed call does between two instructions.
-  NodeId derive(core::Event::Kind kind, PyObject* name, std::span<const NodeId> operands,
+  NodeId derive(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                 Place place, PyObject* object);
 
   void set_result(NodeId node) { data_.result = node; }
@@ -92,7 +92,7 @@ class Record {
     bool adopted;
   };
 
-  core::Event& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
+  core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
   NodeId add_node(core::SeenNode node);
   void take_snapshot(core::SeenNode& node);
 

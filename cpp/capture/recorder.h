@@ -6,6 +6,7 @@
 // active before (a debugger, coverage) keeps receiving its events.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "capture/py.h"
@@ -18,9 +19,8 @@ struct RecordedCall {
   Ref result;  // null: the function raised, its exception is pending
 };
 
-// Calls `function` and records it, by the calling convention of vectorcall. The GIL is held.
-RecordedCall record_call(PyFunctionObject* function, PyObject* const* args, size_t nargsf,
-                         PyObject* keywords);
+// Runs `call`, which calls `function` and returns what that returns, and records the function.
+RecordedCall record_call(PyFunctionObject* function, const std::function<PyObject*()>& call);
 
 // Whether a recording is under way on this thread: a compiled function then runs its original, so
 // that its body is recorded as part of its caller's.

@@ -7,24 +7,32 @@ namespace dvm::capture {
 
 namespace {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 
 class Recorder {
  public:
   Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {}
 
-  void chain(Py_tracefunc previous, PyObject* previous_object) {
+  // A tracer that was active before; when that is ours, it belongs to an outer recording.
+  void chain(Py_tracefunc previous, PyObject* previous_object, Recorder* outer) {
     previous_ = previous;
     previous_object_ = previous_object;
+    outer_ = outer;
   }
 
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
+    Followed* top = find_top(frame);
     if (what == PyTrace_OPCODE) {
-      guarded(frame, [&] { on_opcode(frame); });
-      return wants_opcodes_ ? forward(frame, what, argument) : 0;
+      if (top == nullptr) return forward(frame, what, argument);
+      if (!record_.aborted()) {
+        guarded(frame, [&] { top->frame.before_opcode(dvm_frame_view(frame)); });
+      }
+      if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
+      return top->previous_wants_opcodes ? forward_from(frame, *top, what, argument) : 0;
     }
-    const int status = forward(frame, what, argument);
+    const int status =
+        top ? forward_from(frame, *top, what, argument) : forward(frame, what, argument);
     if (status == 0 && !record_.aborted() && !finished_) {
       guarded(frame, [&] { on_frame(frame, what, argument); });
     }
@@ -37,10 +45,28 @@ class Recorder {
   struct Followed {
     FrameRecorder frame;
     NodeId instance;  // what a call of a type results in, instead of what __init__ returns
+    bool previous_wants_opcodes;
   };
 
+  Followed* find_top(PyFrameObject* frame) {
+    const bool is_top =
+        !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
+    return is_top ? &frames_.back() : nullptr;
+  }
+
   int forward(PyFrameObject* frame, int what, PyObject* argument) {
-    return previous_ ? previous_(previous_object_, frame, what, argument) : 0;
+    if (previous_ == nullptr) return 0;
+    return outer_ ? outer_->on_event(frame, what, argument)
+                  : previous_(previous_object_, frame, what, argument);
+  }
+
+  // The previous tracer shall find the frame as if it were alone, and may change its mind.
+  int forward_from(PyFrameObject* frame, Followed& top, int what, PyObject* argument) {
+    if (previous_ == nullptr) return 0;
+    const int ours = dvm_frame_swap_opcodes(frame, top.previous_wants_opcodes);
+    const int status = forward(frame, what, argument);
+    top.previous_wants_opcodes = dvm_frame_swap_opcodes(frame, ours);
+    return status;
   }
 
   template <typename Body>
@@ -52,7 +78,6 @@ class Recorder {
     } catch (const std::exception& error) {
       record_.abort(std::string("the recorder failed: ") + error.what(), here(frame));
     }
-    if (record_.aborted() && !wants_opcodes_) dvm_frame_trace(frame, 0, previous_ != nullptr);
   }
 
   static core::Loc here(PyFrameObject* frame) {
@@ -60,19 +85,9 @@ class Recorder {
     return location({f.code, f.index});
   }
 
-  bool is_top(PyFrameObject* frame) const {
-    return !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
-  }
-
-  void on_opcode(PyFrameObject* frame) {
-    if (!record_.aborted() && is_top(frame)) {
-      frames_.back().frame.before_opcode(dvm_frame_view(frame));
-    }
-  }
-
   void on_frame(PyFrameObject* frame, int what, PyObject* argument) {
     if (what == PyTrace_CALL) return on_call(frame);
-    if (!is_top(frame)) return;
+    if (find_top(frame) == nullptr) return;
     if (what == PyTrace_RETURN) return on_return(argument);
     if (what == PyTrace_EXCEPTION) on_exception(argument);
   }
@@ -90,14 +105,9 @@ class Recorder {
       instance = entry->instance;
       add_enter(frame, parameters);
     }
-    frames_.push_back({FrameRecorder(record_, frame, parameters), instance});
-    start_opcodes(frame);
-  }
-
-  // The previous tracer saw the frame first and may have asked for its opcodes.
-  void start_opcodes(PyFrameObject* frame) {
-    if (previous_ && dvm_frame_wants_opcodes(frame)) wants_opcodes_ = true;
-    dvm_frame_trace(frame, 1, previous_ != nullptr);
+    frames_.push_back({FrameRecorder(record_, frame, parameters), instance, false});
+    if (previous_ == nullptr) dvm_frame_trace(frame, 0, 0);
+    frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
 
   std::vector<NodeId> arguments(const DvmFrameView& f) {
@@ -148,7 +158,7 @@ class Recorder {
   std::deque<Followed> frames_;
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
-  bool wants_opcodes_ = false;  // the previous tracer does
+  Recorder* outer_ = nullptr;
   bool finished_ = false;
 };
 
@@ -161,19 +171,18 @@ int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument
 
 }  // namespace
 
-RecordedCall record_call(PyFunctionObject* function, PyObject* const* args, size_t nargsf,
-                         PyObject* keywords) {
-  RecordedCall call{std::make_unique<Record>(), {}};
-  Recorder recorder(*call.record, function);
+RecordedCall record_call(PyFunctionObject* function, const std::function<PyObject*()>& call) {
+  RecordedCall recorded{std::make_unique<Record>(), {}};
+  Record& record = *recorded.record;
+  Recorder recorder(record, function);
   PyThreadState* thread = PyThreadState_Get();
   const Py_tracefunc previous = thread->c_tracefunc;
   const Ref previous_object = Ref::borrow(thread->c_traceobj);
-  recorder.chain(previous, previous_object.get());
   Recorder* const outer = std::exchange(current, &recorder);
+  recorder.chain(previous, previous_object.get(), previous == trace_function ? outer : nullptr);
 
   PyEval_SetTrace(trace_function, previous_object.get());
-  call.result = Ref::steal(
-      PyObject_Vectorcall(reinterpret_cast<PyObject*>(function), args, nargsf, keywords));
+  recorded.result = Ref::steal(call());
   // SetTrace may run Python code (audit hooks) and must not meet a pending exception.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -181,12 +190,12 @@ RecordedCall record_call(PyFunctionObject* function, PyObject* const* args, size
   if (thread->c_tracefunc == trace_function) {
     PyEval_SetTrace(previous, previous_object.get());
   } else {
-    call.record->abort("the program set a trace function", {});
+    record.abort("the program set a trace function", {});
   }
   current = outer;
   PyErr_Restore(type, value, traceback);
-  if (!recorder.is_finished()) call.record->abort("the function did not return", {});
-  return call;
+  if (!recorder.is_finished()) record.abort("the function did not return", {});
+  return recorded;
 }
 
 bool is_recording() { return current != nullptr; }

@@ -1,7 +1,9 @@
-// Fixed room for objects on the stack of a hot call, without the cost of initialising all of it.
+// Room for objects on the stack of a hot call, without the cost of initialising all of it; from the
+// heap where a call needs more.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -13,12 +15,23 @@ class Scratch {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  T& operator[](size_t i) { return data()[i]; }
-  std::span<T> first(size_t count) { return {data(), count}; }
+  explicit Scratch(size_t size) {
+    if (size > kCapacity) {
+      heap_ = std::make_unique_for_overwrite<std::byte[]>(size * sizeof(T));
+      data_ = reinterpret_cast<T*>(heap_.get());
+    }
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  T& operator[](size_t i) { return data_[i]; }
+  T* data() { return data_; }
+  std::span<T> first(size_t count) { return {data_, count}; }
 
  private:
-  T* data() { return reinterpret_cast<T*>(bytes_); }
   alignas(T) std::byte bytes_[kCapacity * sizeof(T)];
+  T* data_ = reinterpret_cast<T*>(bytes_);
+  std::unique_ptr<std::byte[]> heap_;
 };
 
 }  // namespace dvm::capture

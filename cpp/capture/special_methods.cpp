@@ -9,7 +9,7 @@ namespace dvm::capture {
 
 namespace {
 
-using Kind = core::Event::Kind;
+using Kind = core::SeenEvent::Kind;
 
 struct OperatorRow {
   std::string_view name;

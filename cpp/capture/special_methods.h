@@ -17,10 +17,10 @@ const char* unary_method(std::string_view name);
 struct AttributeMethods {
   const char *property, *descriptor, *hook;
 };
-AttributeMethods methods_of_access(core::Event::Kind kind);
+AttributeMethods methods_of_access(core::SeenEvent::Kind kind);
 
 // The method that takes the event's operands as they are, or null.
-const char* method_of(core::Event::Kind kind);
+const char* method_of(core::SeenEvent::Kind kind);
 // The method that a builtin function or type asks of its first argument; null: none.
 const char* method_behind(std::string_view builtin);
 

@@ -5,18 +5,24 @@
 // What the tracer does not understand ends the recording, never the execution.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "capture/py.h"
+#include "capture/record.h"
 #include "core/refgraph.h"
 
 namespace dvm::capture {
 
 struct Trace {
+  std::unique_ptr<Record> record;  // the new recording; then `graph` is empty
   core::RefGraph graph;
   std::vector<Ref> kept;  // every object the graph's nodes point to
   Ref result;             // null: the function raised, its exception is pending
 };
+
+// Whether trace_call records by recorder.h, for a lowering that reads those recordings.
+void use_recorder(bool on);
 
 // call_bound() under the tracer. The GIL is held.
 Trace trace_call(PyFunctionObject* function, PyObject* const* bound);

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/refgraph.h"
 
 namespace dvm::core {
 
-using NodeId = int32_t;
-inline constexpr NodeId kNoNode = -1;
 using HostHandle = void*;  // an object of the host; whoever fills a Recording keeps it alive
 
 struct SeenNode {
@@ -34,7 +33,7 @@ struct SeenNode {
   HostHandle snapshot = nullptr;  // the elements a mutable container had at first sight
 };
 
-struct Event {
+struct SeenEvent {
   enum class Kind : uint8_t {
 #define DVM_EVENT(name, text) name,
 #include "core/recording.def"
@@ -51,7 +50,7 @@ struct Event {
 
 struct Recording {
   std::vector<SeenNode> nodes;
-  std::vector<Event> events;
+  std::vector<SeenEvent> events;
   std::vector<NodeId> operands;  // of all events, in order
   NodeId result = kNoNode;
   int64_t opcodes = 0;  // instructions that were recorded
@@ -60,7 +59,7 @@ struct Recording {
 
   const SeenNode& node(NodeId id) const { return nodes[static_cast<size_t>(id)]; }
   SeenNode& node(NodeId id) { return nodes[static_cast<size_t>(id)]; }
-  std::span<const NodeId> operands_of(const Event& event) const {
+  std::span<const NodeId> operands_of(const SeenEvent& event) const {
     return {operands.data() + event.first, event.count};
   }
   NodeId add(const SeenNode& node) {
@@ -68,7 +67,7 @@ struct Recording {
     return static_cast<NodeId>(nodes.size()) - 1;
   }
   // Appends an event; its result's node is added when the host shows the result.
-  int32_t record(Event event, std::span<const NodeId> nodes_used) {
+  int32_t record(SeenEvent event, std::span<const NodeId> nodes_used) {
     event.first = static_cast<uint32_t>(operands.size());
     event.count = static_cast<uint32_t>(nodes_used.size());
     operands.insert(operands.end(), nodes_used.begin(), nodes_used.end());

@@ -24,7 +24,9 @@ class Stats:
     misses: matched no path; the original ran under the tracer.
     captures: misses that gave a compiled path; recaptures: all of them but the first.
     fallbacks: the original ran because what the call does is not compiled.
-    drops: a replay met sizes its path does not allow; the original ran.
+    drops: a replay met sizes its path does not allow, or a computation of it failed; the original
+        ran.
+    opaque: calls of functions dvm does not know, made by replays.
     """
 
     calls: int
@@ -34,6 +36,7 @@ class Stats:
     recaptures: int
     fallbacks: int
     drops: int
+    opaque: int = 0
 
 
 def _stats(self: _dvm.Compiled[..., Any]) -> Stats:

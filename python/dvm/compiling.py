@@ -75,6 +75,8 @@ def compile(
         return lambda function: compile(function, target=target, numerics=numerics, name=name)
     if isinstance(fn, _dvm.Compiled):
         fn = fn.__wrapped__
+    from dvm import magpy_capture  # noqa: F401  names the functions that the recorder must not enter
+
     compiled = _dvm.compile(fn)
     # functools.update_wrapper but for __wrapped__, which the native type itself answers.
     for attribute in functools.WRAPPER_ASSIGNMENTS:
@@ -87,27 +89,22 @@ def compile(
     return compiled
 
 
-def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, arguments: tuple[Any, ...]) -> Any:
-    """Lower one recording, and keep what `inspect` needs to size the path later.
+def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[Any, ...]) -> Any:
+    """Lower one recording.
 
-    The call has run already and its result is the caller's, so nothing may be raised here: a limit
-    of dvm becomes the reason of a fallback, and so does a bug, with a warning.
+    The call has run already and its result is the caller's, so nothing may be raised here: a bug
+    becomes the reason of a fallback, with a warning.
     """
-    from dvm import inspection, magpy_capture
+    from dvm import magpy_capture
 
     try:
-        spec = magpy_capture.lower(compiled, recording)
-        if not spec.reason:
-            inspection.record(compiled, spec, arguments)
-        return spec
-    except _dvm.Error as error:
-        file, _, line = error.location.rpartition(":")
-        at = (file, int(line)) if file else ("", 0)
-        return magpy_capture.PathSpec(reason=str(error), reason_at=at)
+        return magpy_capture.lower(compiled, recording)
     except Exception as error:
         bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
         warnings.warn(str(bug), RuntimeWarning, stacklevel=2)
-        return magpy_capture.PathSpec(reason=str(bug))
+        return magpy_capture.PathSpec(
+            reason=str(bug), steps=[("fallback", str(bug), ("", 0))]
+        )
 
 
 _dvm.set_lower(_lower)

@@ -1,350 +1,605 @@
-"""From recorded events to a graph: one method per kind of event.
+"""Lowering: gives every recorded event its meaning, in order, and writes the steps of the path.
 
-Every event is lowered to an abstract value; arrays and NumPy scalars are checked against the object
-that the recorded execution really produced (dtype, rank, memory order), so that a misunderstanding
-ends in a named fallback, not in a wrong result.
+What has no meaning here ends the path in a fallback, after the guards so far: a call that takes
+another way at one of them may still be compiled.
 """
 
 from __future__ import annotations
 
 import builtins
-import inspect
 import types
 from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.builder import DTYPES, describe, supported
-from dvm.magpy_capture.functions import Functions
-from dvm.magpy_capture.spec import NotCapturable, PathSpec, Source
-from dvm.magpy_capture.tables import (
-    BINARY_OPERATORS,
-    COMPARE_OPERATORS,
-    FOLDED,
-    FUNCTIONS,
-    METHODS,
-    OPAQUE,
-    UFUNCS,
-    UNARY_OPERATORS,
-)
+from dvm import _dvm
+from dvm.magpy_capture.calls import Calls
+from dvm.magpy_capture.effects import finish
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.spec import NotCapturable, PathSpec
+from dvm.magpy_capture.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
+    Closure,
+    DictValue,
+    Gone,
+    Host,
+    Instance,
+    IteratorValue,
+    ListValue,
     Literal,
     Method,
-    Number,
     Sequence,
+    SetValue,
     Size,
-    Slice,
+    SliceValue,
     Tensor,
 )
 
-PURE_LITERALS = (int, float, bool, complex, str, bytes, tuple, type(None), np.generic, np.dtype)
+Operands = list[int]
+GUARDS = ("guard_truth", "guard_value", "guard_overlap", "guard_same")
 
 
-class Lowering(Functions):
+class Lowering(Calls):
     """Lowers one recording into the path it describes."""
 
-    def __init__(self, spec: PathSpec, recording: dict[str, Any]) -> None:
-        super().__init__(spec)
+    def __init__(self, spec: PathSpec, recording: dict[str, Any], modes: Modes) -> None:
+        super().__init__(spec, modes)
         self.recording = recording
         self.nodes = recording["nodes"]
         self.values: dict[int, Abstract] = {}
-        self.guarded: set[tuple[Any, ...]] = set()
+        self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
+        self.cells: dict[int, Abstract] = {}
+        for node in self.nodes:
+            if node[5] is not None:
+                self.snapshots.setdefault(id(node[4]), node[5])
 
     def run(self) -> None:
-        handlers = {
-            "call": self.call,
-            "binary": self.binary,
-            "unary": self.unary,
-            "compare": self.compare,
-            "subscript": self.subscript,
-            "attribute": self.attribute,
-            "tuple": self.tuple,
-            "slice": self.slice,
-            "branch": self.branch,
-            "followed": self.followed,
-        }
-        for kind, name, operands, keywords, result, at in self.recording["events"]:
+        recording = self.recording
+        for kind, name, operands, keywords, result, at, followed in recording["events"]:
             self.at = at
-            value = handlers[kind](name, operands, keywords, self.object_of(result))
-            if value is not None:
-                self.check(value, self.object_of(result))
+            handler = getattr(self, "on_" + kind)
+            value = handler(name, operands, keywords, result, followed)
+            if result >= 0 and not followed:
+                self.check(value, self.seen(result))
                 self.values[result] = value
-        self.emit(self.value(self.recording["result"]), self.object_of(self.recording["result"]))
-        # Dead code would take its checks along, but NumPy raises for unfit sizes all the same.
-        can_fail = {"broadcast", "reshape", "slice", "max", "call"}.intersection(
-            self.graph.unused()
-        )
-        if can_fail:
-            raise NotCapturable(f"a result that nothing uses ({', '.join(sorted(can_fail))})")
+        if recording["aborted"]:
+            raise NotCapturable(recording["aborted"], recording["aborted_at"])
+        finish(self, self.value(recording["result"]))
 
     # ---- nodes
 
-    def object_of(self, node: int) -> Any:
+    def seen(self, node: int) -> Any:
         return self.nodes[node][4] if node >= 0 else None
 
     def value(self, node: int) -> Abstract:
+        if node < 0:
+            raise self.refuse("a value of unknown origin")
         if node not in self.values:
-            if node < 0:
-                raise NotCapturable("a value of unknown origin", self.at)
-            origin, index, name, scope, seen = self.nodes[node]
-            if origin == "argument":
-                self.values[node] = self.reached(seen, ("argument", index))
-            elif origin == "global":
-                self.values[node] = self.global_variable(scope, name, seen)
-            elif origin == "closure":
-                cell = scope.__closure__[index]
-                self.values[node] = self.reached(seen, ("cell", cell))
-            else:
-                self.values[node] = Literal(seen)
-        return self.values[node]
+            self.values[node] = self.origin(node)
+        value = self.resolve(self.values[node])
+        self.values[node] = value
+        return value
 
-    def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
-        if name in scope:
-            return self.reached(seen, ("variable", scope, name))
-        self.guard_absent(scope, name)
-        return self.reached(seen, ("variable", vars(builtins), name))
-
-    def reached(self, seen: Any, source: Source) -> Abstract:
-        """An object found at `source`: arrays and numbers stay variable, the rest is guarded."""
-        is_argument = source[0] == "argument"  # its signature is compared by the guard tree
-        if type(seen) in (np.ndarray, float, int):
-            if not is_argument:
-                self.spec.signature_guards.append((source, seen))
-            if isinstance(seen, np.ndarray):
-                return self.input(seen, source)
-            return Number(type(seen), source, seen)
-        if is_argument:
-            if seen is None or isinstance(seen, (bool, str, type)) or seen is Ellipsis:
-                return Literal(seen)  # its identity is part of the signature
-            raise NotCapturable(f"an argument of type {type(seen).__name__}", self.at)
-        self.guard_identity(source, seen)
+    def origin(self, node: int) -> Abstract:
+        kind, index, name, scope, seen, _ = self.nodes[node]
+        if kind == "argument":
+            fetch = lambda: self.step("argument", index, key=("argument", index))  # noqa: E731
+            return self.reach(fetch, seen)
+        if kind == "global":
+            return self.global_variable(scope, name, seen)
+        if kind == "closure":
+            if id(scope) in self.cells:
+                return self.cells[id(scope)]
+            fetch = lambda: self.step("cell", scope, key=("cell", id(scope)))  # noqa: E731
+            return self.reach(fetch, seen)
+        if kind == "default":
+            return self.default(scope, index, seen)
         return Literal(seen)
 
-    def guard_identity(self, source: Source, seen: Any) -> None:
-        key = (source[0], id(source[1]), source[2:])
-        if key not in self.guarded:
-            self.guarded.add(key)
-            self.spec.identity_guards.append((source, seen))
+    def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
+        if (id(scope), name) in self.globals:
+            return self.globals[id(scope), name]
+        if name not in scope:
+            self.guard_name(scope, name, MISSING)
+            scope = vars(builtins)
 
-    def guard_absent(self, scope: dict[str, Any], name: str) -> None:
-        key = ("absent", id(scope), name)
-        if key not in self.guarded:
-            self.guarded.add(key)
-            self.spec.identity_guards.append((("variable", scope, name),))
+        def fetch() -> int:
+            return self.step("variable", scope, name, key=("variable", id(scope), name))
 
-    # ---- events
+        return self.reach(fetch, seen, (scope, name))
 
-    def followed(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
-        # The body is recorded; the function, and that its code stays this code, are guarded.
-        self.value(operands[0])
-        function = self.object_of(operands[0])
-        self.guard_identity(("code", function), function.__code__)
-
-    def branch(self, name: str, operands: list[int], _keywords: Any, _seen: Any) -> None:
-        value = self.value(operands[0])
-        never_none = name == "is None"
-        if not isinstance(value, Literal) and not never_none:
-            raise NotCapturable(f"a branch on {describe(value)}", self.at)
-
-    def call(self, _name: str, operands: list[int], keywords: list[str], seen: Any) -> Abstract:
-        callee, *rest = (self.value(node) for node in operands)
-        positional = rest[: len(rest) - len(keywords)]
-        named = dict(zip(keywords, rest[len(positional) :], strict=True))
-        if isinstance(callee, Method):
-            if callee.takes_self:
-                positional = positional[1:]
-            return self.invoke(
-                METHODS.get(callee.name), callee.name, [callee.base, *positional], named
-            )
-        if not isinstance(callee, Literal):
-            raise NotCapturable(f"a call of {describe(callee)}", self.at)
-        function = callee.object
-        literal = all(isinstance(argument, Literal) for argument in rest)
-        if literal and (function in FOLDED or isinstance(function, np.ufunc)) and _is_pure(seen):
+    def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
+        """A parameter that the call did not give: a part of the function, whose defaults are
+        guarded together with its code."""
+        if is_constant(seen):
             return Literal(seen)
-        if isinstance(function, np.ufunc) and function in UFUNCS:
-            if named:
-                raise NotCapturable(f"{function.__name__} with {', '.join(named)}", self.at)
-            return self.ufunc(function, positional)
-        if function in OPAQUE and not named:
-            return self.opaque(function, [self.tensor(argument) for argument in positional], seen)
-        name = getattr(function, "__qualname__", repr(function))
-        return self.invoke(FUNCTIONS.get(function), name, positional, named)
-
-    def invoke(
-        self, handler: str | None, name: str, positional: list[Abstract], named: dict[str, Abstract]
-    ) -> Abstract:
-        if handler is None:
-            raise NotCapturable(f"a call of {name}", self.at)
-        method = getattr(self, handler)
-        try:
-            inspect.signature(method).bind(*positional, **named)
-        except TypeError as mismatch:
-            raise NotCapturable(f"{name}: {mismatch}", self.at) from None
-        result: Abstract = method(*positional, **named)
-        return result
-
-    def opaque(self, function: Any, tensors: list[Tensor], seen: Any) -> Tensor:
-        """One host call; a matrix product keeps the sizes it shares with its operands."""
-        if len(tensors) != 2:
-            raise NotCapturable(f"{function.__name__} with {len(tensors)} arguments", self.at)
-        array = np.asarray(seen)
-        if function in (np.matmul, np.dot) and all(len(t.shape) == 2 for t in tensors):
-            shape = [tensors[0].shape[0], tensors[1].shape[1]]
+        code = function.__code__
+        if slot < code.co_argcount:
+            defaults = function.__defaults__ or ()
+            place = slot - (code.co_argcount - len(defaults))
+            holder = self.constant(defaults)
+            fetch = lambda: self.step("item", holder, place, key=("item", holder, place))  # noqa: E731
         else:
-            shape = [self.symbol() for _ in range(array.ndim)]
-        self.spec.callees.append(function)
-        callee = f"{function.__name__}#{len(self.spec.callees) - 1}"
-        dtype = supported(array.dtype, self.at)
-        value = self.graph.call(
-            callee, [t.value for t in tensors], DTYPES[dtype], shape, at=self.at
-        )
-        return Tensor(value, dtype, shape)
-
-    def binary(self, name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
-        a, b = (self.value(node) for node in operands)
-        if isinstance(a, Tensor) or isinstance(b, Tensor):
-            function = BINARY_OPERATORS[name]
-            if function in OPAQUE:
-                return self.opaque(function, [self.tensor(a), self.tensor(b)], seen)
-            if name == "**" and isinstance(a, Tensor) and _is_two(b):
-                # ndarray.__pow__ computes the square of a float array by multiplication.
-                return self.ufunc(np.multiply, [a, a])
-            return self.ufunc(function, [a, b])
-        return self.python_number(name, [a, b], seen)
-
-    def unary(self, name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
-        a = self.value(operands[0])
-        if isinstance(a, Tensor):
-            return self.ufunc(UNARY_OPERATORS[name], [a])
-        return self.python_number(name, [a], seen)
-
-    def python_number(self, name: str, operands: list[Abstract], seen: Any) -> Abstract:
-        """Arithmetic of Python itself: folded, or done on symbolic sizes."""
-        if all(isinstance(a, Literal) for a in operands) and _is_pure(seen):
-            return Literal(seen)
-        if name in ("+", "-", "*") and len(operands) == 2:
-            sizes = [self.as_size(a) for a in operands]
-            if None not in sizes:
-                a, b = sizes
-                return Size({"+": a.__add__, "-": a.__sub__, "*": a.__mul__}[name](b))
-        kinds = " and ".join(describe(a) for a in operands)
-        raise NotCapturable(f"Python arithmetic ({name}) on {kinds}", self.at)
-
-    def as_size(self, value: Abstract) -> Any:
-        if isinstance(value, Size):
-            return value.dim
-        if isinstance(value, Literal) and type(value.object) is int:
-            return self.size(value.object)
-        return None
-
-    def compare(self, name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
-        a, b = (self.value(node) for node in operands)
-        if name in ("is", "is not"):
-            return self.identity(a, b, seen)
-        if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufunc(COMPARE_OPERATORS[name], [a, b])
-        return self.python_number(name, [a, b], seen)
-
-    def identity(self, a: Abstract, b: Abstract, seen: Any) -> Abstract:
-        """`a is b`, where every call of the path gives the recorded answer."""
-        literals = [value for value in (a, b) if isinstance(value, Literal)]
-        # A fetched array or number may be any object, but never one of the singletons.
-        if len(literals) == 2 or any(_is_singleton(value.object) for value in literals):
-            return Literal(seen)
-        raise NotCapturable(f"the identity of {describe(a)} and {describe(b)}", self.at)
-
-    def subscript(self, _name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
-        base, key = (self.value(node) for node in operands)
-        if isinstance(base, Tensor):
-            return self.index(base, key)
-        if isinstance(base, Sequence):
-            element: Abstract = base.elements[int(self.plain(key))]
-            return element
-        if isinstance(base, Literal) and isinstance(base.object, tuple):
-            self.plain(key)
-            return Literal(seen)
-        raise NotCapturable(f"indexing {describe(base)}", self.at)
-
-    def attribute(self, name: str, operands: list[int], _keywords: Any, seen: Any) -> Abstract:
-        base = self.value(operands[0])
-        if isinstance(base, Tensor):
-            return self.array_attribute(base, name, seen)
-        if isinstance(base, Literal) and isinstance(base.object, types.ModuleType):
-            return self.reached(seen, ("variable", vars(base.object), name))
-        raise NotCapturable(f"attribute {name} of {describe(base)}", self.at)
-
-    def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
-        if name == "shape":
-            return Sequence([Size(dim) for dim in base.shape])
-        if name == "ndim" or name == "dtype":
-            return Literal(seen)
-        if name == "size":
-            return Size(self.product(base.shape))
-        if name == "T":
-            return self.transpose(base)
-        if name in METHODS:
-            return Method(base, name, isinstance(seen, types.MethodDescriptorType))
-        raise NotCapturable(f"array attribute {name}", self.at)
-
-    def tuple(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> Abstract:
-        return Sequence([self.value(node) for node in operands])
-
-    def slice(self, _name: str, operands: list[int], _keywords: Any, _seen: Any) -> Abstract:
-        parts = [self.value(node) for node in operands]
-        return Slice(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
-
-    # ---- results
+            holder = self.constant(function.__kwdefaults__)
+            key = code.co_varnames[slot]
+            fetch = lambda: self.step("key", holder, key, key=("key", holder, key))  # noqa: E731
+        return self.reach(fetch, seen)
 
     def check(self, value: Abstract, seen: Any) -> None:
         """Compares the lowered value with what the execution produced."""
+        value = self.resolve(value)
         if not isinstance(value, Tensor):
             return
         if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
-            raise NotCapturable(f"a result of type {type(seen).__name__}", self.at)
-        if seen.dtype.name != value.dtype or seen.ndim != len(value.shape):
-            raise NotCapturable(
+            raise self.refuse(f"a result of type {type(seen).__name__}")
+        if seen.dtype.name != value.dtype or seen.ndim != value.rank:
+            raise self.refuse(
                 f"NumPy gave {seen.dtype.name} of rank {seen.ndim} where the graph has "
-                f"{value.dtype} of rank {len(value.shape)}",
-                self.at,
+                f"{value.dtype} of rank {value.rank}"
             )
         value.is_scalar = isinstance(seen, np.generic)
-        if not value.is_view and value.source is None and not seen.flags.c_contiguous:
-            raise NotCapturable("a result that is not in C order", self.at)
+        if value.is_scalar:
+            value.object = seen
+        elif value.object is None:
+            value.object = seen
+            big = [axis for axis in range(seen.ndim) if seen.shape[axis] > 1]
+            order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
+            if seen.size and order != [a for a in value.order if a in big] and all(
+                seen.strides[axis] for axis in big
+            ):
+                raise self.refuse("a result in another memory order than expected")
 
-    def emit(self, value: Abstract, seen: Any) -> None:
-        """Appends the mock program that rebuilds `value` after a replay."""
-        mocks = self.spec.mocks
-        if isinstance(value, Sequence) and type(seen) is tuple:
-            for element, part in zip(value.elements, seen, strict=True):
-                self.emit(element, part)
-            mocks.append(("tuple", len(value.elements)))
-        elif isinstance(value, Literal) and _is_pure(value.object):
-            mocks.append(("constant", len(self.spec.constants)))
-            self.spec.constants.append(value.object)
-        elif isinstance(value, (Tensor, Number)) and value.source is not None:
-            mocks.append(("fetch", len(self.spec.returned)))
-            self.spec.returned.append(value.source)
-        elif isinstance(value, Tensor):
-            if value.is_view:
-                raise NotCapturable("returning a view", self.at)
-            outputs = list(self.graph.outputs)
-            if value.value not in outputs:
-                outputs.append(value.value)
-                self.graph.outputs = outputs
-            mocks.append(("scalar" if value.is_scalar else "result", outputs.index(value.value)))
+    # ---- frames
+
+    def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
+        self.frames.append(operands)
+        node = operands[-1]
+        function = self.seen(node)
+        if isinstance(self.values.get(node), Closure):
+            return
+        code = function.__code__
+        self.guard(
+            "guard_code",
+            function,
+            code,
+            function.__defaults__,
+            function.__kwdefaults__,
+            key=(id(function),),
+        )
+
+    def on_leave(self, *_: Any) -> None:
+        self.frames.pop()
+
+    def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        self.value(operands[0])
+        return Instance(type(self.seen(result)), object=self.seen(result))
+
+    # ---- calls
+
+    def on_call(
+        self, _n: str, operands: Operands, keywords: list[str], result: int, followed: bool
+    ) -> Abstract:
+        callee = self.value(operands[0])
+        if followed:
+            return self.followed_call(callee)
+        rest = [self.value(node) for node in operands[1:]]
+        positional = rest[: len(rest) - len(keywords)]
+        named = dict(zip(keywords, rest[len(positional) :], strict=True))
+        return self.call(callee, positional, named, self.seen(result))
+
+    def on_call_ex(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        callee = self.value(operands[0])
+        if followed:
+            return self.followed_call(callee)
+        positional = self.elements(self.value(operands[1]))
+        named: dict[str, Abstract] = {}
+        if len(operands) > 2:
+            mapping = self.value(operands[2])
+            if not isinstance(mapping, DictValue):
+                raise self.refuse(f"** of {describe(mapping)}")
+            named = dict(mapping.items)
+        return self.call(callee, positional, named, self.seen(result))
+
+    def followed_call(self, callee: Abstract) -> None:
+        """The body is recorded; that it is this function's was settled by the callee's guards."""
+        if not isinstance(callee, (Literal, Closure, Method)):
+            if isinstance(callee, Instance):
+                self.guard_class(callee.cls, "__call__", class_attribute(callee.cls, "__call__"))
+                return
+            raise self.refuse(f"a call of {describe(callee)}")
+        if isinstance(callee, Literal) and isinstance(callee.object, type):
+            for name in ("__new__", "__init__"):
+                self.guard_class(callee.object, name, class_attribute(callee.object, name))
+
+    def dispatched(self, operands: Operands) -> None:
+        """A followed operator: the classes of its operands decide what runs."""
+        for node in operands:
+            self.value(node)
+
+    # ---- operators
+
+    def on_binary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        return self.binary(name, a, b, self.seen(result))
+
+    def on_inplace(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        if isinstance(a, Tensor) and not a.is_scalar:
+            self.ufunc_call(BINARY_OPERATORS[name], [a, b], {"out": a}, self.seen(result))
+            return a
+        if isinstance(a, ListValue) and name == "+":
+            a.elements.extend(self.elements(b))
+            a.changed = True
+            return a
+        if isinstance(a, (ListValue, SetValue, DictValue)):
+            raise self.refuse(f"the operator {name}= on {describe(a)}")
+        return self.binary(name, a, b, self.seen(result))
+
+    def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc_call(self.power_of(name, a, b), [a, b], {}, seen)
+        return self.python_binary(name, a, b, seen)
+
+    def power_of(self, name: str, a: Abstract, b: Abstract) -> np.ufunc:
+        return BINARY_OPERATORS[name]
+
+    def on_unary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a = self.value(operands[0])
+        if name == "not":
+            return self.negation(a, self.seen(result))
+        if isinstance(a, Tensor):
+            return self.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.seen(result))
+        return self.host_operation(name, [a], self.seen(result))
+
+    def negation(self, a: Abstract, seen: bool) -> Abstract:
+        if isinstance(a, (Tensor, Host, Size)):
+            return self.computed(self.operator("not", [a]), seen)
+        return Literal(seen)  # containers of the path have a known length
+
+    def on_compare(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, self.seen(result))
+        return self.host_operation(name, [a, b], self.seen(result))
+
+    def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        a, b = (self.value(node) for node in operands)
+        return self.identity(a, b, self.seen(result))
+
+    def identity(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
+        """`a is b`, where every call of the path gives the recorded answer."""
+        literals = [value for value in (a, b) if isinstance(value, Literal)]
+        if len(literals) == 2:
+            return Literal(seen)
+        if any(is_singleton(value.object) for value in literals):
+            other = b if a is literals[0] else a
+            if isinstance(other, Host) and type(other.object) in (bool, type(None)):
+                raise self.refuse(f"the identity of {describe(other)}")
+            return Literal(seen)  # a value of a known type is never one of the singletons
+        if any(isinstance(value, (Host, Size)) for value in (a, b)):
+            raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
+        registers = [self.own_register(value) for value in (a, b)]
+        if all(register >= 0 for register in registers):
+            if a is not b:
+                self.guard("guard_same", *registers, False)
+        return Literal(seen)
+
+    def own_register(self, value: Abstract) -> int:
+        """The register of an object of the caller, or -1 for one the program made."""
+        if isinstance(value, Tensor):
+            return value.storage.register if value.base is None else -1
+        return int(getattr(value, "register", -1))
+
+    def on_contains(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        item, container = (self.value(node) for node in operands)
+        if isinstance(container, (DictValue, SetValue)):
+            self.plain(item)
+            return Literal(self.seen(result))
+        return self.host_operation(name, [item, container], self.seen(result))
+
+    # ---- parts
+
+    def on_subscript(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        base, key = (self.value(node) for node in operands)
+        return self.subscript(base, key, self.seen(result))
+
+    def on_store_subscript(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.dispatched(operands)
+        self.store_subscript(*(self.value(node) for node in operands))
+        return None
+
+    def on_delete_subscript(self, _n: str, operands: Operands, *_: Any) -> None:
+        base, key = (self.value(node) for node in operands)
+        if isinstance(base, ListValue):
+            del base.elements[self.plain(key)]
+        elif isinstance(base, DictValue):
+            del base.items[self.plain(key)]
         else:
-            raise NotCapturable(f"returning {describe(value)}", self.at)
+            raise self.refuse(f"del of a part of {describe(base)}")
+        base.changed = True
+
+    def on_attribute(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        base = self.value(operands[0])
+        if followed:
+            if isinstance(base, Instance):
+                return self.guard_class(base.cls, name, class_attribute(base.cls, name))
+            raise self.refuse(f"attribute {name} of {describe(base)}")
+        return self.attribute(base, name, self.seen(result))
+
+    def on_store_attribute(
+        self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        base, value = (self.value(node) for node in operands)
+        if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
+            if type(base.object).__setattr__ is not type.__setattr__:
+                raise self.refuse(f"setting attribute {name} of {describe(base)}")
+            self.class_changes[id(base.object), name] = (base.object, name, value)
+            return
+        if not isinstance(base, Instance):
+            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+        self.guard_class(base.cls, "__setattr__", class_attribute(base.cls, "__setattr__"))
+        found = class_attribute(base.cls, name)
+        self.guard_class(base.cls, name, MISSING if found is None else found)
+        if followed:
+            return
+        plain = class_attribute(base.cls, "__setattr__") is object.__setattr__
+        slot = isinstance(found, types.MemberDescriptorType)
+        if not plain or (hasattr(type(found), "__set__") and not slot):
+            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+        base.attributes[name] = value
+        base.changed[name] = None
+
+    def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
+        base = self.value(operands[0])
+        if not isinstance(base, Instance) or name not in base.attributes:
+            raise self.refuse(f"deleting attribute {name} of {describe(base)}")
+        base.attributes[name] = Gone()
+        base.changed[name] = None
+
+    def on_store_global(self, name: str, operands: Operands, *_: Any) -> None:
+        scope = self.seen(operands[1])
+        value = self.value(operands[0])
+        self.globals[id(scope), name] = value
+        self.changed_variables[id(scope), name] = (scope, name, value)
+
+    def on_store_cell(self, _n: str, operands: Operands, *_: Any) -> None:
+        cell = self.seen(operands[1])
+        self.cells[id(cell)] = self.value(operands[0])
+        self.changed_cells[id(cell)] = (cell, self.cells[id(cell)])
+
+    # ---- building
+
+    def on_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence([self.value(node) for node in operands])
+
+    def on_list(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        return ListValue([self.value(node) for node in operands], object=self.seen(result))
+
+    def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return SetValue({self.plain(self.value(node)) for node in operands})
+
+    def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        pairs = [self.value(node) for node in operands]
+        keys = [self.plain(key) for key in pairs[::2]]
+        return DictValue(dict(zip(keys, pairs[1::2], strict=True)))
+
+    def on_string(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        if all(isinstance(part, Literal) for part in parts):
+            return Literal(self.seen(result))
+        register = self.step("string", [self.register_of(part) for part in parts])
+        return Host(register, self.seen(result))
+
+    def on_format(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        if not all(self.is_pure(part) for part in parts):
+            raise self.refuse(f"formatting {describe(parts[0])}")
+        if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
+            return Literal(self.seen(result))
+        spec = self.register_of(parts[1]) if len(parts) > 1 else -1
+        return Host(self.step("format", self.register_of(parts[0]), name, spec), self.seen(result))
+
+    def on_slice(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        return SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
+
+    def on_list_append(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).elements.append(self.value(operands[1]))
+
+    def on_list_extend(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).elements.extend(self.elements(self.value(operands[1])))
+
+    def on_set_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).elements.add(self.plain(self.value(operands[1])))
+
+    def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        added = self.elements(self.value(operands[1]))
+        self.value(operands[0]).elements.update(self.plain(part) for part in added)
+
+    def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, key, value = (self.value(node) for node in operands)
+        target.items[self.plain(key)] = value
+
+    def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, source = (self.value(node) for node in operands)
+        if not isinstance(source, DictValue):
+            raise self.refuse(f"** of {describe(source)}")
+        target.items.update(source.items)
+
+    on_dict_merge = on_dict_update
+
+    def on_list_to_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence(list(self.value(operands[0]).elements))
+
+    def on_function(
+        self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        return Closure(self.seen(result))
+
+    def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        import sys
+
+        module = self.seen(result)
+        top = name if sys.modules.get(name) is module else name.partition(".")[0]
+        if sys.modules.get(top) is not module:
+            raise self.refuse(f"the import of {name}")
+        self.guard_name(sys.modules, top, module)
+        return Literal(module)
+
+    def on_import_from(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        return self.attribute(self.value(operands[0]), name, self.seen(result))
+
+    # ---- iteration
+
+    def on_iter(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        base = self.value(operands[0])
+        if isinstance(base, IteratorValue):
+            return base
+        if isinstance(base, ListValue):
+            return IteratorValue(base.elements)  # sees what is appended meanwhile
+        return IteratorValue(self.elements(base))
+
+    def on_next(
+        self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        iterator = self.value(operands[0])
+        if not isinstance(iterator, IteratorValue):
+            raise self.refuse(f"iteration over {describe(iterator)}")
+        ended = iterator.position >= len(iterator.elements)
+        if ended != (name == "exhausted"):
+            raise self.refuse("an iteration that went on otherwise than expected")
+        if ended:
+            return None
+        iterator.position += 1
+        return self.resolve(iterator.elements[iterator.position - 1])
+
+    def on_unpack(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        index, _, total = name.partition("/")
+        before, star, after = total.partition("*")
+        base = self.value(operands[0])
+        if isinstance(base, IteratorValue):
+            raise self.refuse("unpacking an iterator")
+        parts = self.elements(base)
+        if not star:
+            if len(parts) != int(total):
+                raise self.refuse("unpacking of another length than recorded")
+            return self.resolve(parts[int(index)])
+        first, last = int(before), int(after)
+        if int(index) == first:
+            return ListValue(parts[first : len(parts) - last], object=self.seen(result))
+        place = int(index)
+        if place > first:
+            place = len(parts) - last + (place - first - 1)
+        return self.resolve(parts[place])
+
+    # ---- branches and contexts
+
+    def on_branch(
+        self, name: str, operands: Operands, keywords: list[str], _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.dispatched(operands)
+        value, taken = self.value(operands[0]), keywords[0] == "1"
+        if name == "none":
+            return None  # a value of the path is known to be None or known not to be
+        self.outcome(value, taken)
+        return None
+
+    def outcome(self, value: Abstract, taken: bool) -> None:
+        """The truth of `value` steered the program: later calls must agree, or branch off."""
+        if isinstance(value, Size) and value.dim.constant is not None:
+            return
+        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
+            self.guard("guard_truth", self.leave(self.value_of(value), "bool"), taken)
+        elif isinstance(value, (Tensor, Host, Size)):
+            if not self.is_pure(value):
+                raise self.refuse(f"the truth of {describe(value)}")
+            self.guard("guard_truth", self.register_of(value), taken)
+        elif isinstance(value, Instance):
+            for name in ("__bool__", "__len__"):
+                if class_attribute(value.cls, name) is not None:
+                    raise self.refuse(f"the truth of {describe(value)}")
+                self.guard_class(value.cls, name, MISSING)
+
+    def on_with_enter(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> Abstract:
+        manager = self.value(operands[0])
+        if followed:
+            if isinstance(manager, Instance):
+                found = class_attribute(manager.cls, "__enter__")
+                self.guard_class(manager.cls, "__enter__", found)
+            return None
+        return self.enter_context(manager)
 
 
-def _is_pure(value: Any) -> bool:
-    return isinstance(value, PURE_LITERALS)
-
-
-def _is_singleton(value: Any) -> bool:
+def is_singleton(value: Any) -> bool:
     return value is None or value is Ellipsis or isinstance(value, (bool, type))
 
 
-def _is_two(value: Abstract) -> bool:
-    return isinstance(value, Literal) and type(value.object) in (int, float) and value.object == 2
+def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
+    """Fill `spec` with the steps of the recorded path; it may end in a fallback."""
+    modes = np.geterr()
+    entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+    lowering = Lowering(spec, recording, entry)
+    try:
+        try:
+            lowering.run()
+        except _dvm.Error as error:  # a limit of the core: rank, number of symbols ...
+            raise NotCapturable(str(error), lowering.at) from error
+    except NotCapturable as refusal:
+        spec.reason, spec.reason_at = refusal.reason, refusal.at
+        steps = spec.steps
+        while steps and not steps[-1][0].startswith("guard"):
+            steps.pop()
+        steps.append(("fallback", refusal.reason, refusal.at))
+    lowering.finish_segments()
+
+
+__all__ = ["lower"]

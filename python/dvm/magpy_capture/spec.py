@@ -1,17 +1,16 @@
-"""What a recording is lowered to: the description of a path that the native core compiles."""
+"""What a recording is lowered to: the steps of a path that the native core replays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm import _dvm
-
-# Where a call finds an object:
-# ("argument", position) | ("variable", dict, name) | ("cell", cell) | ("code", function)
-Source = tuple[Any, ...]
 Location = tuple[str, int]
 NOWHERE: Location = ("", 0)
+
+# One step of a replay over numbered registers: (name, operands ...); cpp/capture/steps.def lists
+# them. Registers are written once.
+Step = tuple[Any, ...]
 
 
 class NotCapturable(Exception):
@@ -28,19 +27,10 @@ class NotCapturable(Exception):
 
 @dataclass
 class PathSpec:
-    """One path: its graph, where inputs come from, what must hold, how results are rebuilt."""
+    """One path: guards, compiled segments, host operations and effects, in order of execution."""
 
     target: str = "cpu"
     numerics: str = "default"
     reason: str = ""
     reason_at: Location = NOWHERE
-    graph: _dvm.Graph | None = None
-    tensors: list[Source] = field(default_factory=list)
-    scalars: list[Source] = field(default_factory=list)
-    callees: list[Any] = field(default_factory=list)
-    identity_guards: list[tuple[Any, ...]] = field(default_factory=list)
-    signature_guards: list[tuple[Source, Any]] = field(default_factory=list)
-    value_guards: list[tuple[Source, Any]] = field(default_factory=list)
-    mocks: list[tuple[str, int]] = field(default_factory=list)
-    returned: list[Source] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)

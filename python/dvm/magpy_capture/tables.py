@@ -1,13 +1,17 @@
-"""What functions mean, as one declarative table.
+"""What functions mean, as declarative tables.
 
 Elementwise operations come from the native table (core/elementwise.def): a row there makes the
-NumPy ufunc of that name compile. The rest maps a function or an array method to the name of a
-`Lowering` method. A function that is in no table is not captured.
+NumPy ufunc of that name compile. FUNCTIONS and METHODS map a function or an array method to the
+name of a method of the lowering, which says it in terms of graph ops. A NumPy function in no table
+is followed if it is written in Python, and otherwise called as it is (an opaque call).
 """
 
 from __future__ import annotations
 
 import math
+import operator
+import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,38 +47,116 @@ COMPARE_OPERATORS: dict[str, Any] = {
 }
 UNARY_OPERATORS: dict[str, Any] = {"-": np.negative, "+": np.positive, "~": np.invert}
 
-#: NumPy function -> method of Lowering; called with the abstract arguments
-FUNCTIONS: dict[Any, str] = {
-    np.sum: "sum",
-    np.max: "max",
-    np.amax: "max",
-    np.mean: "mean",
-    np.var: "var",
-    np.std: "std",
-    np.where: "where",
-    np.reshape: "reshape",
-    np.transpose: "transpose",
-    np.expand_dims: "expand_dims",
+#: function -> method of the lowering; called with the abstract arguments
+FUNCTIONS: dict[Any, str] = {}
+#: array method -> method of the lowering; called with the array first
+METHODS: dict[str, str] = {}
+
+
+def numpy_table(functions: dict[str, str], methods: dict[str, str] | None = None) -> None:
+    """Add rows: names in module numpy, and names of array methods."""
+    for name, handler in functions.items():
+        FUNCTIONS[getattr(np, name)] = handler
+    METHODS.update(methods or {})
+
+
+#: functions of Python -> method of the lowering
+BUILTINS: dict[Any, str] = {
     len: "length",
+    range: "make_range",
+    list: "make_list",
+    tuple: "make_tuple",
+    dict: "make_dict",
+    set: "make_set",
+    zip: "make_zip",
+    enumerate: "make_enumerate",
+    reversed: "make_reversed",
+    iter: "make_iter",
+    next: "take_next",
+    isinstance: "is_instance",
+    issubclass: "is_subclass",
+    type: "type_of",
+    callable: "is_callable",
+    getattr: "get_attribute",
+    setattr: "set_attribute",
+    hasattr: "has_attribute",
+    float: "to_float",
+    int: "to_int",
+    bool: "to_bool",
+    abs: "absolute",
+    sum: "add_up",
+    min: "least",
+    max: "greatest",
+    all: "every",
+    any: "some",
+    print: "print_line",
+    id: "refuse_id",
+    slice: "make_slice",
+    np.errstate: "make_errstate",
 }
 
-#: array method -> method of Lowering; called with the array first
-METHODS: dict[str, str] = {
-    "sum": "sum",
-    "max": "max",
-    "mean": "mean",
-    "var": "var",
-    "std": "std",
-    "astype": "astype",
-    "reshape": "reshape_method",
-    "transpose": "transpose_method",
-}
+#: pure functions on Python objects; folded when all arguments are known, else called on the host
+PURE: frozenset[Any] = frozenset(
+    {round, pow, divmod, str, repr, ord, chr, hash, complex, bytes, format, sorted, frozenset, hex, bin}
+    | {value for value in vars(math).values() if callable(value)}
+    | {value for name, value in vars(operator).items() if callable(value) and name[0] != "i"}
+) - {hash}
 
-#: pure NumPy functions that run as they are, as one host call of the plan
-OPAQUE: frozenset[Any] = frozenset({np.matmul, np.dot})
+#: functions that read something of the world and change nothing: called on every replay
+READS: frozenset[Any] = frozenset({time.perf_counter, time.time, time.monotonic})
 
-#: pure functions that are evaluated once when all their arguments are literals
-FOLDED: frozenset[Any] = frozenset(
-    {float, int, bool, abs, min, max, np.float16, np.float32, np.float64, np.int32, np.int64}
-    | {math.sqrt, math.exp, math.log, math.pow, math.tanh, math.erf}
+#: types whose calls make a value from values, without effects
+PURE_CLASSES: tuple[type, ...] = (np.dtype, np.generic, complex, str, bytes, frozenset)
+
+#: NumPy functions with effects, state or results that depend on more than their arguments
+IMPURE: frozenset[Any] = frozenset(
+    getattr(np, name)
+    for name in (
+        "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
+        "seterrcall setbufsize set_printoptions memmap copyto put putmask place fill_diagonal "
+        "put_along_axis empty empty_like frombuffer nditer nested_iters vectorize frompyfunc "
+        "apply_along_axis apply_over_axes fromfunction fromiter piecewise asfortranarray "
+        "may_share_memory shares_memory printoptions"
+    ).split()
 )
+
+
+#: NumPy's own, in Python: called as they are rather than followed
+OPAQUE: frozenset[Any] = frozenset(
+    [getattr(np.linalg, name) for name in np.linalg.__all__ if name != "LinAlgError"]
+    + [getattr(np.fft, name) for name in np.fft.__all__]
+    + [
+        getattr(np, name)
+        for name in (
+            "sort argsort partition argpartition searchsorted unique einsum einsum_path tensordot "
+            "histogram bincount percentile quantile median nonzero flatnonzero argwhere lexsort "
+            "interp convolve correlate cross in1d isin union1d intersect1d setdiff1d digitize "
+            "issubdtype result_type can_cast promote_types common_type min_scalar_type "
+            "dot vdot inner outer kron matmul polyfit polyval cov corrcoef nanmedian"
+        ).split()
+        if hasattr(np, name)
+    ]
+)
+
+
+def is_numpy_function(function: Any) -> bool:
+    """A public function of NumPy that computes its result from its arguments alone."""
+    if function in IMPURE or isinstance(function, type):
+        return False
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        return True
+    return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
+
+
+def leaves() -> Iterable[Any]:
+    """Callables that the tracer does not follow, for they have a meaning here."""
+    state = np.errstate
+    return [
+        *FUNCTIONS,
+        *OPAQUE,
+        state,
+        state.__init__,
+        state.__enter__,
+        state.__exit__,
+    ]

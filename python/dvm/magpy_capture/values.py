@@ -1,39 +1,37 @@
-"""Abstract values: what the lowering knows of each value a recorded function handled."""
+"""Abstract values: what the lowering knows of each value that a recorded function handled.
+
+A value is one of
+    Literal   known: the same object on every call of the path (a constant, or guarded to be one)
+    Host      a Python object in a register of the replay; its exact type is known
+    Size      a Python int computed from sizes of arrays, symbolic
+    Tensor    an array (or NumPy scalar): a value of the graph, perhaps a view of a Storage
+    Sequence, ListValue, DictValue, SetValue, Instance, Closure ...: Python objects whose parts are
+              abstract values; made by the program, or reached from its inputs and read on demand
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from dvm import _dvm
-from dvm.magpy_capture.spec import Source
-
-
-@dataclass(eq=False)
-class Tensor:
-    """An array: a value of the graph. Rank 0 may be a NumPy scalar (`is_scalar`) to Python.
-
-    permuted: its axes may not lie in C order. NumPy gives such an order on to the results of
-        arithmetic, which the graph cannot say; and with a size of 1 it does not show in strides.
-    """
-
-    value: int
-    dtype: str  # NumPy name
-    shape: list[_dvm.Dim]
-    permuted: bool = False
-    is_scalar: bool = False
-    source: Source | None = None  # set for an input handed in as it is
-    is_view: bool = False  # shares memory with another array
+if TYPE_CHECKING:
+    from dvm import _dvm
 
 
 @dataclass(eq=False)
-class Number:
-    """A Python float or int that is fetched on every call."""
+class Literal:
+    """An object that is the same on every call of the path."""
 
-    kind: type  # float | int
-    source: Source
     object: Any
-    value: int | None = None  # its value in the graph, made when first needed
+
+
+@dataclass(eq=False)
+class Host:
+    """An object computed or fetched on every call; `object` is the one of the recorded call."""
+
+    register: int
+    object: Any
 
 
 @dataclass(eq=False)
@@ -44,21 +42,146 @@ class Size:
 
 
 @dataclass(eq=False)
-class Literal:
-    """An object that is the same on every call of the path: a constant, or guarded to be one."""
+class Unread:
+    """A part of an object of the caller that the program has not looked at (no guard yet)."""
+
+    read: Callable[[], Abstract]
+    object: Any
+
+
+@dataclass(eq=False)
+class Storage:
+    """The memory of one array; `value` is its present content, in order of memory.
+
+    A write makes a new value, so that reads before and after it keep theirs.
+
+    register: the host array itself, of one that the caller passed in.
+    initial: the content at entry, of one that the caller passed in.
+    """
+
+    value: int
+    register: int = -1
+    initial: int = -1
+    object: Any = None
+    version: int = 0
+    host: int = -1  # register of the array made for it, once it left the path
+
+    @property
+    def external(self) -> bool:
+        return self.register >= 0
+
+    @property
+    def written(self) -> bool:
+        return self.version > 0
+
+
+@dataclass(eq=False)
+class Tensor:
+    """An array. Rank 0 may be a NumPy scalar (`is_scalar`) to Python.
+
+    shape: sizes of its axes as the program sees them.
+    order: its axes from outermost to innermost in memory; the graph value has this order.
+    base, view: a view of `base`: `view` maps the base's graph value to this one's; `write` maps
+        (base value, new value of this) to the base's new value; `remake` performs the same
+        operation on host arrays when the view leaves the path.
+    """
+
+    storage: Storage
+    dtype: str  # NumPy name
+    shape: list[_dvm.Dim]
+    order: tuple[int, ...]
+    is_scalar: bool = False
+    base: Tensor | None = None
+    view: Callable[[int], int] | None = None
+    write: Callable[[int, int], int] | None = None
+    remake: tuple[Any, list[Abstract]] | None = None
+    writeable: bool = True
+    contiguous: bool = True  # its elements lie densely in `order`
+    cached: tuple[int, int] | None = None  # (version of the storage, graph value)
+    object: Any = None  # the array seen in the recorded call
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(eq=False)
+class Sequence:
+    """A tuple (or, with `cls`, a named tuple) of abstract values."""
+
+    elements: list[Any]
+    cls: type = tuple
+    register: int = -1  # of one that the caller passed in
+    object: Any = None
+
+
+@dataclass(eq=False)
+class ListValue:
+    """A list; `changed` if the caller's own list must be rewritten at the end."""
+
+    elements: list[Any]
+    register: int = -1
+    changed: bool = False
+    object: Any = None
+
+
+@dataclass(eq=False)
+class DictValue:
+    """A dict with literal keys, in order."""
+
+    items: dict[Any, Any]
+    register: int = -1
+    changed: bool = False
+    object: Any = None
+
+
+@dataclass(eq=False)
+class SetValue:
+    """A set of literal elements."""
+
+    elements: set[Any]
+    register: int = -1
+    changed: bool = False
+    object: Any = None
+
+
+@dataclass(eq=False)
+class Instance:
+    """An instance of a Python class: made by the program, or the caller's (register >= 0)."""
+
+    cls: type
+    attributes: dict[str, Any] = field(default_factory=dict)
+    register: int = -1
+    changed: dict[str, None] = field(default_factory=dict)  # names, in order of first write
+    object: Any = None
+
+
+@dataclass(eq=False)
+class Closure:
+    """A function that the program made while it ran."""
 
     object: Any
 
 
 @dataclass(eq=False)
-class Sequence:
-    """A tuple of abstract values."""
+class Method:
+    """An attribute of a value that is about to be called."""
 
-    elements: list[Any]
+    base: Any
+    name: str
+    function: Any = None  # of a Python class: what was found there
 
 
 @dataclass(eq=False)
-class Slice:
+class SuperValue:
+    """What super() gives in a method of `instance` defined in `cls`."""
+
+    instance: Instance
+    cls: type
+
+
+@dataclass(eq=False)
+class SliceValue:
     """A slice object; each part is an abstract value."""
 
     start: Any
@@ -67,12 +190,25 @@ class Slice:
 
 
 @dataclass(eq=False)
-class Method:
-    """An attribute of an array that is about to be called."""
+class RangeValue:
+    """A range whose parts are abstract."""
 
-    base: Tensor
-    name: str
-    takes_self: bool  # the recorded callee is the unbound function
+    start: Any
+    stop: Any
+    step: Any
 
 
-Abstract = Tensor | Number | Size | Literal | Sequence | Slice | Method
+@dataclass(eq=False)
+class IteratorValue:
+    """An iterator over abstract values; `position` is how far it has come."""
+
+    elements: list[Any]
+    position: int = 0
+
+
+@dataclass(eq=False)
+class Gone:
+    """An attribute or element that the program deleted."""
+
+
+Abstract = Any

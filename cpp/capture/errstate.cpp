@@ -1,0 +1,96 @@
+#include "capture/errstate.h"
+
+#include <iterator>
+
+namespace dvm::capture {
+
+namespace {
+
+constexpr const char* kModes[] = {"divide", "over", "under", "invalid"};
+
+// Made at import and never let go, like the module itself.
+PyObject* g_variable;     // numpy._core.umath._extobj_contextvar
+PyObject* g_make;         // numpy._core.umath._make_extobj
+PyObject* g_read;         // numpy._core.umath._get_extobj_dict
+PyObject* g_empty_tuple;  // ()
+
+// What is known of the state met last: its modes, and the state that raises instead.
+struct Known {
+  Ref state, modes, raising;
+};
+Known& known() {
+  static auto* instance = new Known();
+  return *instance;
+}
+
+Ref raising_state(PyObject* settings) {
+  Ref arguments = Ref::steal(PyDict_New());
+  Ref raise = Ref::steal(PyUnicode_FromString("raise"));
+  if (!arguments || !raise) return {};
+  for (const char* name : kModes) {
+    PyObject* mode = PyDict_GetItemString(settings, name);
+    const bool ignored = mode && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+    if (PyDict_SetItemString(arguments.get(), name, ignored ? mode : raise.get()) < 0) return {};
+  }
+  return Ref::steal(PyObject_Call(g_make, g_empty_tuple, arguments.get()));
+}
+
+// Reads the present state into known(); false: a Python error is set.
+bool read_state() {
+  PyObject* state = nullptr;
+  if (PyContextVar_Get(g_variable, nullptr, &state) < 0) return false;
+  Ref held = Ref::steal(state);
+  if (state == known().state.get()) return true;
+  Ref settings = Ref::steal(PyObject_CallNoArgs(g_read));
+  Ref modes = Ref::steal(PyTuple_New(std::size(kModes)));
+  if (!settings || !modes) return false;
+  for (size_t i = 0; i < std::size(kModes); ++i) {
+    PyObject* mode = Py_NewRef(PyDict_GetItemString(settings.get(), kModes[i]));
+    PyUnicode_InternInPlace(&mode);
+    PyTuple_SET_ITEM(modes.get(), static_cast<Py_ssize_t>(i), mode);
+  }
+  Ref raising = raising_state(settings.get());
+  if (!raising) return false;
+  known() = {held, modes, raising};
+  return true;
+}
+
+}  // namespace
+
+bool import_errstate() {
+  Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"));
+  if (!umath) return false;
+  g_variable = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
+  g_make = PyObject_GetAttrString(umath.get(), "_make_extobj");
+  g_read = PyObject_GetAttrString(umath.get(), "_get_extobj_dict");
+  g_empty_tuple = PyTuple_New(0);
+  return g_variable && g_make && g_read && g_empty_tuple;
+}
+
+bool errstate_is(PyObject* modes) {
+  if (!read_state() || PyTuple_GET_SIZE(modes) != std::ssize(kModes)) return false;
+  for (Py_ssize_t i = 0; i < std::ssize(kModes); ++i) {
+    PyObject* now = PyTuple_GET_ITEM(known().modes.get(), i);
+    PyObject* then = PyTuple_GET_ITEM(modes, i);
+    if (now != then && PyUnicode_Compare(now, then) != 0) return false;
+  }
+  return true;
+}
+
+bool RaisingErrstate::set() {
+  if (!read_state()) return false;
+  token_ = Ref::steal(PyContextVar_Set(g_variable, known().raising.get()));
+  entered_ = static_cast<bool>(token_);
+  return entered_;
+}
+
+void RaisingErrstate::reset() {
+  // Called with an exception pending, too.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (PyContextVar_Reset(g_variable, token_.get()) < 0) PyErr_Clear();
+  token_ = {};
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,36 @@
+// NumPy's error state (np.geterr), which lives in a context variable.
+#pragma once
+
+#include "capture/py.h"
+
+namespace dvm::capture {
+
+bool import_errstate();  // false: a Python error is set
+
+// Whether np.geterr() is `modes`: four strings, for divide, over, under and invalid. An unchanged
+// state costs one look at the context variable. False may have a Python error set.
+bool errstate_is(PyObject* modes);
+
+// While entered, NumPy raises where it would have warned, so that a replay that is dropped has
+// warned of nothing. What the program told NumPy to ignore stays ignored.
+class RaisingErrstate {
+ public:
+  RaisingErrstate() = default;
+  RaisingErrstate(const RaisingErrstate&) = delete;
+  RaisingErrstate& operator=(const RaisingErrstate&) = delete;
+  ~RaisingErrstate() { leave(); }
+
+  bool enter() { return entered_ || set(); }  // false: a Python error is set
+  void leave() {
+    if (token_) reset();
+    entered_ = false;
+  }
+
+ private:
+  bool set();
+  void reset();
+  bool entered_ = false;
+  Ref token_;
+};
+
+}  // namespace dvm::capture

@@ -1,0 +1,30 @@
+// In which order the elements of an array lie in memory, as far as it holds for every size: what
+// NumPy derives the memory order of results from ("K order").
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "capture/numpy_api.h"
+#include "core/graph.h"
+
+namespace dvm::capture {
+
+// c_contiguous         by NumPy's flag
+// ordered              axes lie in C order, but strided
+// permuted_contiguous  dense in another order of the axes, e.g. Fortran's
+// permuted             any other
+enum class Layout : uint8_t { c_contiguous, ordered, permuted_contiguous, permuted };
+const char* to_string(Layout layout);
+
+// Logical axes from outermost to innermost in memory. Axes whose place cannot be told (size 1,
+// stride 0) keep C order; the sign of a stride does not matter.
+struct AxisOrder {
+  Layout layout = Layout::c_contiguous;
+  std::array<int8_t, core::kMaxRank> axes = {};
+};
+
+// The rank is at most core::kMaxRank.
+AxisOrder layout_of(PyArrayObject* array);
+
+}  // namespace dvm::capture

@@ -1,0 +1,56 @@
+#include "capture/literals.h"
+
+#include <cstring>
+
+#include "capture/numpy_api.h"
+
+namespace dvm::capture {
+
+namespace {
+
+bool same_double(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool same_tuple(PyObject* a, PyObject* b) {
+  const Py_ssize_t size = PyTuple_GET_SIZE(a);
+  if (size != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (!same_literal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  }
+  return true;
+}
+
+bool same_slice(PyObject* a, PyObject* b) {
+  const auto* first = reinterpret_cast<PySliceObject*>(a);
+  const auto* second = reinterpret_cast<PySliceObject*>(b);
+  return same_literal(first->start, second->start) && same_literal(first->stop, second->stop) &&
+         same_literal(first->step, second->step);
+}
+
+// Numbers and bools of NumPy: at most complex long double.
+bool same_scalar(PyObject* a, PyObject* b) {
+  std::byte first[2 * sizeof(long double)] = {}, second[sizeof first] = {};
+  PyArray_ScalarAsCtype(a, first);
+  PyArray_ScalarAsCtype(b, second);
+  return std::memcmp(first, second, sizeof first) == 0;
+}
+
+}  // namespace
+
+bool same_literal(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyLong_CheckExact(a) || PyBytes_CheckExact(a) || PyUnicode_CheckExact(a)) {
+    return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  }
+  if (PyFloat_CheckExact(a)) return same_double(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyComplex_CheckExact(a)) {
+    return same_double(PyComplex_RealAsDouble(a), PyComplex_RealAsDouble(b)) &&
+           same_double(PyComplex_ImagAsDouble(a), PyComplex_ImagAsDouble(b));
+  }
+  if (PyTuple_CheckExact(a)) return same_tuple(a, b);
+  if (PySlice_Check(a)) return same_slice(a, b);
+  if (PyArray_IsScalar(a, Number) || PyArray_IsScalar(a, Bool)) return same_scalar(a, b);
+  return false;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,113 @@
+#include "capture/python_objects.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace dvm::capture {
+
+namespace {
+
+using core::NodeId;
+using core::Recording;
+using core::SeenEvent;
+using core::SeenNode;
+
+PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
+
+struct Method {
+  PyTypeObject* type;
+  std::string_view name;
+};
+// Methods of the built-in containers that change them.
+const Method kChanging[] = {
+    {&PyList_Type, "append"},
+    {&PyList_Type, "extend"},
+    {&PyList_Type, "insert"},
+    {&PyList_Type, "pop"},
+    {&PyList_Type, "remove"},
+    {&PyList_Type, "clear"},
+    {&PyList_Type, "sort"},
+    {&PyList_Type, "reverse"},
+    {&PyDict_Type, "update"},
+    {&PyDict_Type, "pop"},
+    {&PyDict_Type, "popitem"},
+    {&PyDict_Type, "clear"},
+    {&PyDict_Type, "setdefault"},
+    {&PySet_Type, "add"},
+    {&PySet_Type, "remove"},
+    {&PySet_Type, "discard"},
+    {&PySet_Type, "pop"},
+    {&PySet_Type, "clear"},
+    {&PySet_Type, "update"},
+    {&PySet_Type, "difference_update"},
+    {&PySet_Type, "intersection_update"},
+    {&PySet_Type, "symmetric_difference_update"},
+};
+
+bool is_sequence(PyObject* object) {
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
+// An attribute kept in the object's own dict, in its type, or in a module.
+bool keeps_attribute(PyObject* owner, PyObject* name, PyObject* value) {
+  if (_PyType_Lookup(Py_TYPE(owner), name) == value) return true;
+  if (PyType_Check(owner)) {
+    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name) == value;
+  }
+  if (Py_TYPE(owner)->tp_dictoffset == 0 || PyType_Check(owner)) return false;
+  Ref dict = Ref::steal(PyObject_GenericGetDict(owner, nullptr));
+  PyObject* found =
+      dict && PyDict_CheckExact(dict.get()) ? PyDict_GetItemWithError(dict.get(), name) : nullptr;
+  PyErr_Clear();
+  return found == value;
+}
+
+}  // namespace
+
+bool PythonObjects::has_identity(core::HostHandle handle) const {
+  PyObject* object = as_object(handle);
+  const PyTypeObject* type = Py_TYPE(object);
+  return type != &PyLong_Type && type != &PyFloat_Type && type != &PyComplex_Type &&
+         type != &PyBool_Type && type != &PyUnicode_Type && type != &PyBytes_Type &&
+         object != Py_None && object != Py_Ellipsis &&
+         !(PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 0);
+}
+
+bool PythonObjects::is_held(const Recording& recording, const SeenEvent& event) const {
+  const auto operands = recording.operands_of(event);
+  PyObject* owner = as_object(recording.node(operands[0]).object);
+  PyObject* value = as_object(recording.node(event.result).object);
+  switch (event.kind) {
+    case SeenEvent::Kind::attribute:
+      return keeps_attribute(owner, as_object(event.name), value);
+    case SeenEvent::Kind::subscript:
+      return (is_sequence(owner) || PyDict_CheckExact(owner)) &&
+             !PySlice_Check(as_object(recording.node(operands[1]).object));
+    case SeenEvent::Kind::unpack:
+      return is_sequence(owner) && !PyList_CheckExact(value);
+    case SeenEvent::Kind::iter:
+      return false;
+    case SeenEvent::Kind::next:
+      return Py_IS_TYPE(owner, &PyListIter_Type) || Py_IS_TYPE(owner, &PyTupleIter_Type) ||
+             Py_IS_TYPE(owner, &PyDictIterKey_Type);
+    default:
+      return false;
+  }
+}
+
+NodeId PythonObjects::changed_by(const Recording& recording, const SeenEvent& call) const {
+  const SeenNode& callee = recording.node(recording.operands_of(call)[0]);
+  if (callee.origin != SeenNode::Origin::event) return core::kNoNode;
+  const SeenEvent& lookup = recording.events[static_cast<size_t>(callee.index)];
+  if (lookup.kind != SeenEvent::Kind::attribute) return core::kNoNode;
+  const NodeId owner = recording.operands_of(lookup)[0];
+  PyObject* object = as_object(recording.node(owner).object);
+  const char* name = PyUnicode_AsUTF8(as_object(lookup.name));
+  const bool changes = name != nullptr && std::ranges::any_of(kChanging, [&](const Method& method) {
+                         return Py_IS_TYPE(object, method.type) && method.name == name;
+                       });
+  PyErr_Clear();
+  return changes ? owner : core::kNoNode;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,126 @@
+// Steps that check what a path takes for granted.
+#include <cstdlib>
+
+#include "capture/frame.h"
+#include "capture/instance_dict.h"
+#include "capture/literals.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// First and last byte an array's elements may touch; empty when it has none.
+struct Extent {
+  const char *begin, *end;
+};
+
+Extent extent_of(PyArrayObject* array) {
+  const char* data = PyArray_BYTES(array);
+  Extent extent{data, data + PyArray_ITEMSIZE(array)};
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    if (PyArray_DIM(array, i) == 0) return {data, data};
+    const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+    (reach < 0 ? extent.begin : extent.end) += reach;
+  }
+  return extent;
+}
+
+// np.may_share_memory
+bool may_overlap(PyObject* a, PyObject* b) {
+  if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
+  const Extent first = extent_of(reinterpret_cast<PyArrayObject*>(a));
+  const Extent second = extent_of(reinterpret_cast<PyArrayObject*>(b));
+  if (first.begin == first.end || second.begin == second.end) return false;
+  return first.begin < second.end && second.begin < first.end;
+}
+
+Py_ssize_t length_of(PyObject* object) {
+  if (PyTuple_CheckExact(object)) return PyTuple_GET_SIZE(object);
+  if (PyList_CheckExact(object)) return PyList_GET_SIZE(object);
+  if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object);
+  if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object);
+  if (PyUnicode_CheckExact(object)) return PyUnicode_GET_LENGTH(object);
+  return -1;
+}
+
+bool has_keys(PyObject* dict, PyObject* keys) {
+  if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+  Py_ssize_t position = 0;
+  PyObject* key = nullptr;
+  for (Py_ssize_t i = 0; PyDict_Next(dict, &position, &key, nullptr); ++i) {
+    if (!same_literal(key, PyTuple_GET_ITEM(keys, i))) return false;
+  }
+  return true;
+}
+
+// NULL where the interpreter keeps None out of the function object.
+bool is_or_none(PyObject* now, PyObject* then) { return (now ? now : Py_None) == then; }
+
+}  // namespace
+
+namespace steps {
+
+bool guard_names_(Frame& f, const int32_t* p) {
+  return f.path->names[static_cast<size_t>(p[0])].holds();
+}
+
+bool guard_is_(Frame& f, const int32_t* p) { return f[p[0]] == f.path->object(p[1]); }
+
+bool guard_type_(Frame& f, const int32_t* p) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(f[p[0]])) == f.path->object(p[1]);
+}
+
+bool guard_signature_(Frame& f, const int32_t* p) {
+  return f.path->signatures[static_cast<size_t>(p[1])].holds(f[p[0]]);
+}
+
+bool guard_value_(Frame& f, const int32_t* p) {
+  return same_literal(f[p[0]], f.path->object(p[1]));
+}
+
+bool guard_length_(Frame& f, const int32_t* p) { return length_of(f[p[0]]) == p[1]; }
+
+bool guard_truth_(Frame& f, const int32_t* p) { return PyObject_IsTrue(f[p[0]]) == p[1]; }
+
+bool guard_same_(Frame& f, const int32_t* p) { return (f[p[0]] == f[p[1]]) == (p[2] != 0); }
+
+bool guard_overlap_(Frame& f, const int32_t* p) {
+  return may_overlap(f[p[0]], f[p[1]]) == (p[2] != 0);
+}
+
+bool guard_writeable_(Frame& f, const int32_t* p) {
+  PyObject* array = f[p[0]];
+  return PyArray_Check(array) &&
+         static_cast<bool>(PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(array))) ==
+             (p[1] != 0);
+}
+
+bool guard_code_(Frame& f, const int32_t* p) {
+  const auto* function = reinterpret_cast<PyFunctionObject*>(f.path->object(p[0]));
+  return function->func_code == f.path->object(p[1]) &&
+         is_or_none(function->func_defaults, f.path->object(p[2])) &&
+         is_or_none(function->func_kwdefaults, f.path->object(p[3]));
+}
+
+bool guard_class_(Frame& f, const int32_t* p) {
+  auto* type = reinterpret_cast<PyTypeObject*>(f.path->object(p[0]));
+  PyObject* expected = p[2] < 0 ? nullptr : f.path->object(p[2]);
+  return _PyType_Lookup(type, f.path->object(p[1])) == expected;
+}
+
+bool guard_lacks_(Frame& f, const int32_t* p) {
+  return dvm_instance_attribute(f[p[0]], f.path->object(p[1])) == nullptr && !PyErr_Occurred();
+}
+
+bool guard_keys_(Frame& f, const int32_t* p) { return has_keys(f[p[0]], f.path->object(p[1])); }
+
+bool guard_errstate_(Frame& f, const int32_t* p) { return errstate_is(f.path->object(p[0])); }
+
+bool forget_(Frame& f, const int32_t* p) {
+  Py_CLEAR(f.registers[p[0]]);
+  return true;
+}
+
+}  // namespace steps
+
+}  // namespace dvm::capture

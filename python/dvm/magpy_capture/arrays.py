@@ -1,0 +1,387 @@
+"""Arrays as the program sees them: promotion (NEP 50), broadcasting, memory order, views, writes.
+
+Result dtypes are not re-invented: ufuncs resolve them (`ufunc.resolve_dtypes`). Memory order (K
+order) is asked of NumPy's own iterator on small arrays. Every result is compared with the array that
+the recorded execution really produced (`Lowering.check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as SequenceOf
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.graphs import DTYPES, Graphs, same_dim, same_shape
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import UFUNCS
+from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Storage, Tensor
+
+PYTHON_NUMBERS = (bool, int, float)
+
+Order = tuple[int, ...]
+
+
+def c_order(rank: int) -> Order:
+    return tuple(range(rank))
+
+
+def is_supported(dtype: np.dtype[Any]) -> bool:
+    return dtype.name in DTYPES and dtype.isnative
+
+
+class Arrays(Graphs):
+    """Builds tensors with NumPy's rules."""
+
+    # ---- from and to the host
+
+    def tensor_of_array(
+        self, register: int, array: np.ndarray[Any, Any], *, external: bool
+    ) -> Tensor:
+        """The array in a register; `external` if the caller can see it."""
+        layout, order = _dvm.layout(array)
+        value = self.input_value(register, array, order)
+        storage = Storage(value, object=array)
+        if external:
+            storage.register, storage.initial = register, value
+        else:
+            storage.host = register
+        shape = self._unordered(self.graph.shape(value), order)
+        dense = layout in ("c_contiguous", "permuted_contiguous")
+        return Tensor(
+            storage, array.dtype.name, shape, tuple(order), contiguous=dense, object=array
+        )
+
+    def tensor_of_scalar(self, register: int, scalar: np.generic) -> Tensor:
+        array = self.step("call", self.constant(np.asarray), [register], ())
+        value = self.input_value(array, np.asarray(scalar), ())
+        return Tensor(Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True)
+
+    def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
+        shape = list(stored)
+        for place, axis in enumerate(order):
+            shape[axis] = stored[place]
+        return shape
+
+    def stored_shape(self, t: Tensor) -> list[_dvm.Dim]:
+        return [t.shape[axis] for axis in t.order]
+
+    def tensor_register(self, value: Tensor) -> int:
+        """A host object with the present content, for callees that do not keep or change it."""
+        if value.is_scalar:
+            return self.leave(self.value_of(value), "numpy")
+        if value.base is not None and value.remake is not None:
+            return self._remade(value, self.tensor_register(value.base))
+        storage = value.storage
+        if storage.external and not storage.written:
+            return storage.register
+        order = None if value.order == c_order(value.rank) else value.order
+        return self.leave(self.value_of(value), "array", order)
+
+    def _remade(self, view: Tensor, base: int) -> int:
+        function, arguments = view.remake  # type: ignore[misc]
+        registers = [base, *(self.register_of(argument) for argument in arguments)]
+        if isinstance(function, str):
+            return self._operate(function, *registers)
+        key = ("remake", id(function), *registers)
+        return self.step("call", self.constant(function), registers, (), key=key)
+
+    def object_register(self, value: Tensor) -> int:
+        """The array object itself, in its final state: for results and stores."""
+        storage = value.storage
+        if value.base is not None:
+            if value.remake is None:
+                raise self.refuse("a view that leaves the function")
+            return self._remade(value, self.object_register(value.base))
+        if storage.external:
+            return storage.register
+        if storage.host < 0:
+            if value.is_scalar:
+                storage.host = self.leave(self.value_of(value), "numpy")
+            else:
+                storage.host = self._owned(value)
+        return storage.host
+
+    def _owned(self, value: Tensor) -> int:
+        """The array that a Storage of the path becomes: no other object may share its memory."""
+        order = None if value.order == c_order(value.rank) else value.order
+        content = self.value_of(value)
+        root = self.root(content)
+        if root in self._taken or self.is_home(root):
+            register = self.leave(content, "array", order)
+            return self.step("call", self.constant(np.array), [register], ())
+        self._taken.add(root)
+        return self.leave(content, "array", order)
+
+    # ---- contents
+
+    def value_of(self, t: Tensor) -> int:
+        """The graph value of the present content, axes in order of memory."""
+        if t.base is None:
+            return t.storage.value
+        if t.cached is None or t.cached[0] != t.storage.version:
+            assert t.view is not None
+            t.cached = (t.storage.version, t.view(self.value_of(t.base)))
+        return t.cached[1]
+
+    def assign(self, t: Tensor, value: int) -> None:
+        """Replace the content of `t` (a graph value of its dtype, stored shape)."""
+        if t.base is None:
+            if t.storage.external:
+                self.guard("guard_writeable", t.storage.register, True)
+            t.storage.value = value
+            t.storage.version += 1
+            if not t.storage.external:
+                t.storage.host = -1
+            return
+        if t.write is None:
+            raise self.refuse("a write through this kind of view")
+        self.assign(t.base, t.write(self.value_of(t.base), value))
+
+    def fresh(
+        self,
+        value: int,
+        dtype: str,
+        shape: SequenceOf[_dvm.Dim],
+        order: Order | None = None,
+        *,
+        is_scalar: bool = False,
+    ) -> Tensor:
+        """A new array whose content is `value`."""
+        order = c_order(len(shape)) if order is None else order
+        return Tensor(Storage(value), dtype, list(shape), order, is_scalar=is_scalar)
+
+    def view_of(
+        self,
+        base: Tensor,
+        shape: SequenceOf[_dvm.Dim],
+        order: Order,
+        view: Callable[[int], int],
+        write: Callable[[int, int], int] | None,
+        remake: tuple[Any, list[Abstract]] | None,
+        *,
+        contiguous: bool = True,
+    ) -> Tensor:
+        return Tensor(
+            base.storage,
+            base.dtype,
+            list(shape),
+            order,
+            base=base,
+            view=view,
+            write=write,
+            remake=remake,
+            contiguous=contiguous and base.contiguous,
+        )
+
+    # ---- arrangement
+
+    def arranged(self, t: Tensor, order: Order) -> int:
+        """The content with the axes in the given order of memory, for broadcasting to a result of
+        rank len(order): missing leading axes stay missing, others become size 1."""
+        value = self.value_of(t)
+        rank, lead = t.rank, len(order) - t.rank
+        wanted = [axis - lead for axis in order if axis >= lead]
+        value = self.transpose_value(value, [t.order.index(axis) for axis in wanted])
+        if lead == 0 or order[:lead] == c_order(lead):
+            return value
+        if rank == 0:
+            return value
+        shape = [t.shape[axis - lead] if axis >= lead else self.graph.size(1) for axis in order]
+        return self.reshape_value(value, shape)
+
+    def in_c_order(self, t: Tensor) -> int:
+        """The content with its axes in C order."""
+        return self.arranged(t, c_order(t.rank))
+
+    def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
+        """The memory order NumPy gives to an elementwise result (K order)."""
+        if rank < 2 or all(t.order == c_order(t.rank) for t in operands if t.rank > 1):
+            return c_order(rank)
+        arrays = []
+        for t in operands:
+            lead = rank - t.rank
+            sizes = [
+                1 if dim.constant == 1 else axis + lead + 2 for axis, dim in enumerate(t.shape)
+            ]
+            stored = np.zeros([sizes[axis] for axis in t.order], np.uint8)
+            arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
+        flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+        iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, order="K")
+        strides = iterator.operands[-1].strides
+        return tuple(sorted(range(rank), key=lambda axis: -strides[axis]))
+
+    # ---- operands
+
+    def operand(self, operand: Abstract, dtype: str) -> Tensor:
+        """`operand` as a tensor of `dtype`."""
+        operand = self.resolve(operand)
+        if isinstance(operand, Tensor):
+            return self.cast(operand, dtype)
+        if isinstance(operand, Size):
+            return self.fresh(self.dim_value(dtype, operand.dim), dtype, [])
+        if isinstance(operand, Host) and type(operand.object) in PYTHON_NUMBERS:
+            return self._number(operand, dtype)
+        if isinstance(operand, Literal):
+            return self.fresh(self._constant(operand.object, dtype), dtype, [])
+        raise self.refuse(f"arithmetic with {describe(operand)}")
+
+    def _number(self, number: Host, dtype: str) -> Tensor:
+        kind = type(number.object)
+        if kind is bool:
+            own = "bool"
+        elif kind is float:
+            own = "float64"
+        else:
+            own = "int64"
+            if np.dtype(dtype).kind in "biu" and dtype != "int64":
+                # NumPy checks a Python int against the range of a narrower loop.
+                return self.operand(self.pin(number, number.object), dtype)
+        value = self.scalar_value(own, number.register)
+        if own == "int64" and dtype in ("float16", "float32"):
+            value = self.cast_value(value, "float64")  # as NumPy converts a Python int
+        return self.fresh(self.cast_value(value, dtype), dtype, [])
+
+    def _constant(self, value: Any, dtype: str) -> int:
+        if type(value) is int:
+            kind = np.dtype(dtype)
+            fits = (
+                np.iinfo(kind).min <= value <= np.iinfo(kind).max
+                if kind.kind in "iu"
+                else abs(value) < 2**63
+            )
+            if not fits:
+                raise self.refuse(f"the number {value} with {dtype}")
+        return self.constant_value(dtype, value)
+
+    def kind(self, operand: Abstract) -> Any:
+        """What NumPy's promotion sees: a dtype, or a Python number type (weak)."""
+        operand = self.resolve(operand)
+        if isinstance(operand, Tensor):
+            return np.dtype(operand.dtype)
+        if isinstance(operand, Size):
+            return int
+        if isinstance(operand, (Literal, Host)):
+            if isinstance(operand.object, np.generic):
+                return operand.object.dtype
+            # bool is a strong dtype to NEP 50, int and float are weak.
+            if isinstance(operand.object, bool):
+                return np.dtype(bool)
+            if type(operand.object) in PYTHON_NUMBERS:
+                return type(operand.object)
+        raise self.refuse(f"operand {describe(operand)}")
+
+    # ---- elementwise
+
+    def cast(self, t: Tensor, dtype: str) -> Tensor:
+        if t.dtype == dtype:
+            return t
+        value = self.cast_value(self.value_of(t), dtype)
+        return self.fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
+
+    def common_shape(self, operands: SequenceOf[Tensor]) -> list[_dvm.Dim]:
+        rank = max(t.rank for t in operands)
+        shape = []
+        for axis in range(rank):
+            dims = [
+                t.shape[axis - rank + t.rank] for t in operands if axis - rank + t.rank >= 0
+            ]
+            result = dims[0]
+            for dim in dims[1:]:
+                if not same_dim(result, dim):
+                    result = result.bcast(dim)
+            shape.append(result)
+        return shape
+
+    def elementwise(
+        self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None
+    ) -> Tensor:
+        shape = self.common_shape(operands)
+        order = self.result_order(operands, len(shape)) if order is None else order
+        stored = [shape[axis] for axis in order]
+        values = [self.broadcast_value(self.arranged(t, order), stored) for t in operands]
+        value = self.elementwise_value(op, values)
+        return self.fresh(value, dtype, shape, order, is_scalar=not shape)
+
+    def loop_of(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Any:
+        """The dtypes of the ufunc's inner loop for these operands."""
+        kinds = tuple(self.kind(a) for a in operands) + (None,) * function.nout
+        try:
+            dtypes = function.resolve_dtypes(kinds, **kwargs)
+        except TypeError as mismatch:
+            raise self.refuse(f"ufunc {function.__name__}: {mismatch}") from None
+        for dtype in dtypes:
+            if not is_supported(dtype):
+                raise self.refuse(f"dtype {dtype.name}")
+        return [dtype.name for dtype in dtypes]
+
+    def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
+        """`function(*operands)`, at least one of them an array."""
+        op = UFUNCS.get(function)
+        if op is None or len(operands) != function.nin:
+            raise self.refuse(f"ufunc {function.__name__}")
+        loop = self.loop_of(function, operands, **kwargs)
+        typed = [self.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
+        return self.elementwise(op, typed, loop[-1])
+
+    def broadcast(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
+        """The content repeated to `shape`, in C order, as new memory."""
+        value = self.broadcast_value(self.arranged(t, c_order(len(shape))), shape)
+        return self.fresh(value, t.dtype, shape)
+
+    def copy(self, t: Tensor, order: Order | None = None) -> Tensor:
+        """New memory with the same elements (K order by default)."""
+        order = t.order if order is None else order
+        return self.fresh(self.copy_value(self.arranged(t, order)), t.dtype, t.shape, order)
+
+    def write(self, t: Tensor, value: Tensor) -> None:
+        """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
+        source = self.cast(value, t.dtype)
+        stored = self.stored_shape(t)
+        if source.rank > t.rank:
+            extra = source.rank - t.rank
+            if any(dim.constant != 1 for dim in source.shape[:extra]):
+                raise self.refuse("a value of higher rank written into an array")
+            kept = source.shape[extra:]
+            flat = self.reshape_value(self.in_c_order(source), kept)
+            source = self.fresh(flat, source.dtype, kept)
+        content = self.broadcast_value(self.arranged(source, t.order), stored)
+        self.assign(t, content)
+
+    # ---- reductions
+
+    def reduce(self, op: str, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
+        """Reduces `axes` (normalised, ascending)."""
+        if not axes:
+            return self.copy(t)
+        value = self.value_of(t)
+        shape = list(t.shape)
+        places = sorted(t.order.index(axis) for axis in axes)
+        for run in reversed(adjacent_runs(places)):
+            value = self.reduce_value(op, value, run)
+        for axis in axes:
+            shape[axis] = self.graph.size(1)
+        if keepdims:
+            return self.fresh(value, t.dtype, shape, t.order)
+        kept = [axis for axis in range(t.rank) if axis not in axes]
+        order = tuple(kept.index(axis) for axis in t.order if axis not in axes)
+        stored = [t.shape[axis] for axis in t.order if axis not in axes]
+        value = self.reshape_value(value, stored)
+        dims = [t.shape[axis] for axis in kept]
+        return self.fresh(value, t.dtype, dims, order, is_scalar=not dims)
+
+
+def adjacent_runs(axes: SequenceOf[int]) -> list[list[int]]:
+    """[0, 1, 3] -> [[0, 1], [3]]."""
+    runs: list[list[int]] = []
+    for axis in axes:
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
+
+
+__all__ = ["Arrays", "Order", "c_order", "is_supported", "same_dim", "same_shape"]

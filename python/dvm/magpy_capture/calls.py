@@ -1,0 +1,395 @@
+"""Calls, attributes and subscripts: which meaning a recorded one has."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.numpy_functions import NumpyFunctions
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
+from dvm.magpy_capture.spec import NotCapturable, PathSpec
+from dvm.magpy_capture.tables import (
+    BUILTINS,
+    FUNCTIONS,
+    METHODS,
+    PURE,
+    PURE_CLASSES,
+    READS,
+    is_numpy_function,
+)
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    Method,
+    Sequence,
+    SetValue,
+    Size,
+    SuperValue,
+    Tensor,
+)
+
+Named = dict[str, Abstract]
+
+
+class Calls(NumpyFunctions, PythonFunctions):
+    """The meaning of calls that were not followed."""
+
+    def __init__(self, spec: PathSpec, modes: Modes) -> None:
+        super().__init__(spec, modes)
+        self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
+        self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
+        self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
+        self.frames: list[list[int]] = []  # parameters of the frames being lowered
+        self.impure_calls: list[tuple[Any, list[Abstract]]] = []
+        self.opaque_calls: list[tuple[str, Any]] = []
+
+    def call(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        if isinstance(callee, Method):
+            return self.call_method(callee, positional, named, seen)
+        if not isinstance(callee, Literal):
+            raise self.refuse(f"a call of {describe(callee)}")
+        function = callee.object
+        if isinstance(function, np.ufunc):
+            return self.ufunc_call(function, positional, named, seen)
+        if _hashable(function):
+            handler = BUILTINS.get(function) or FUNCTIONS.get(function)
+            if handler is not None:
+                return self.handled(handler, function, positional, named, seen)
+        if function is super and not positional:
+            return self.super_of(seen)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, np.random.RandomState) and _is_draw(function):
+            return self.random(owner, self.constant(function), positional, named, seen)
+        if isinstance(owner, np.ufunc):
+            return self.ufunc_method(owner, function.__name__, positional, named, seen)
+        arguments = [*positional, *named.values()]
+        if _hashable(function) and (
+            function in PURE or isinstance(function, type) and issubclass(function, PURE_CLASSES)
+        ):
+            return self.pure_call(function, positional, named, seen)
+        if _hashable(function) and function in READS:
+            return self.host_call(self.constant(function), positional, named, seen)
+        if isinstance(function, type) and type(seen) is function and _is_user_class(function):
+            return self.instantiate(function, arguments, seen)
+        if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
+            return Literal(seen)
+        if is_numpy_function(function):
+            return self.opaque(function, positional, named, seen)
+        if isinstance(function, types.MethodDescriptorType) and positional:
+            method = Method(self.resolve(positional[0]), function.__name__)
+            return self.call_method(method, positional[1:], named, seen)
+        raise self.refuse(f"a call of {_name(function)}")
+
+    def handled(
+        self, handler: str, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call with an entry in the tables; where that gives up, NumPy itself is called."""
+        method = getattr(self, handler)
+        self.seen_result = seen
+        try:
+            try:
+                inspect.signature(method).bind(*positional, **named)
+            except TypeError as mismatch:
+                raise self.refuse(f"{_name(function)}: {mismatch}") from None
+            return method(*positional, **named)
+        except NotCapturable:
+            if not is_numpy_function(function):
+                raise
+            return self.opaque(function, positional, named, seen)
+
+    def call_method(
+        self, callee: Method, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        base, name = callee.base, callee.name
+        if isinstance(base, Tensor):
+            return self.array_method(base, name, positional, named, seen)
+        if isinstance(base, (ListValue, DictValue, SetValue, Sequence)):
+            if named:
+                raise self.refuse(f"the method {name} with keywords")
+            return self.container_method(base, name, positional, seen)
+        if isinstance(base, ErrorState):
+            return self.leave_context(base)
+        if isinstance(base, Host) and isinstance(
+            base.object, (np.random.Generator, np.random.RandomState)
+        ):
+            bound = self.step("getattr", base.register, name)
+            return self.random(base, bound, positional, named, seen)
+        if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
+            return self.pure_method(base, name, positional, named, seen)
+        if isinstance(base, Instance) and callee.function is object.__init__:
+            return Literal(None)
+        raise self.refuse(f"a call of the method {name} of {describe(base)}")
+
+    def array_method(
+        self, base: Tensor, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        handler = METHODS.get(name)
+        function = getattr(np.ndarray, name)
+        if handler is None:
+            return self.opaque(function, [base, *positional], named, seen)
+        method = getattr(self, handler)
+        self.seen_result = seen
+        try:
+            try:
+                inspect.signature(method).bind(base, *positional, **named)
+            except TypeError as mismatch:
+                raise self.refuse(f"{name}: {mismatch}") from None
+            return method(base, *positional, **named)
+        except NotCapturable:
+            if name in ("fill", "sort", "partition", "put", "resize", "setfield", "itemset"):
+                raise
+            return self.opaque(function, [base, *positional], named, seen)
+
+    def pure_method(
+        self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of an immutable object of Python (str.join, float.is_integer ...)."""
+        arguments = [base, *positional, *named.values()]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(f"the method {name} with {describe(argument)}")
+        if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
+            return Literal(seen)
+        register = self.register_of(base)
+        bound = self.step("getattr", register, name)
+        return self.host_call(bound, positional, named, seen)
+
+    def pure_call(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(f"{_name(function)} of {describe(argument)}")
+        if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
+            return Literal(seen)
+        return self.host_call(self.constant(function), positional, named, seen)
+
+    def host_call(
+        self, callee: int, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        registers = [self.register_of(value) for value in [*positional, *named.values()]]
+        return self.computed(self.step("call", callee, registers, tuple(named)), seen)
+
+    def opaque(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """The host's own function, called on every replay and counted."""
+        arguments = [self.resolve(value) for value in [*positional, *named.values()]]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(f"{_name(function)} of {describe(argument)}")
+        if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
+            return Literal(seen)
+        if "out" in named and not _is_none(named["out"]):
+            raise self.refuse(f"{_name(function)} with out=")
+        if self.shares_memory(seen, arguments):
+            raise self.refuse(f"{_name(function)}, whose result shares memory with its argument")
+        registers = [self.register_of(value) for value in arguments]
+        callee = self.constant(function)
+        self.opaque_calls.append((_name(function), self.at))
+        return self.computed(self.step("call", callee, registers, tuple(named), True), seen)
+
+    def random(
+        self, owner: Any, callee: int, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A draw from a generator, whose state returns if the replay is dropped."""
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(f"a random draw with {describe(argument)}")
+        registers = [self.register_of(value) for value in arguments]
+        state = owner.object if isinstance(owner, Host) else owner
+        holder = owner.register if isinstance(owner, Host) else self.constant(state)
+        self.opaque_calls.append(("random", self.at))
+        step = "call_random"
+        return self.computed(self.step(step, callee, registers, tuple(named), holder, True), seen)
+
+    def super_of(self, seen: Any) -> Abstract:
+        """`super()` in a method of an instance that the path knows."""
+        for operands in reversed(self.frames):
+            this = self.value(operands[0])
+            if isinstance(this, Instance) and this.object is seen.__self__:
+                return SuperValue(this, seen.__thisclass__)
+        raise self.refuse("super of an unknown object")
+
+    def super_attribute(self, base: SuperValue, name: str) -> Abstract:
+        classes = base.instance.cls.__mro__
+        for owner in classes[classes.index(base.cls) + 1 :]:
+            if name in vars(owner):
+                found = vars(owner)[name]
+                self.guard_class(owner, name, found)
+                if isinstance(found, classmethod):
+                    return Method(Literal(base.instance.cls), name, found.__func__)
+                return Method(base.instance, name, found)
+        raise self.refuse(f"attribute {name} of super()")
+
+    def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
+        results = seen if isinstance(seen, (tuple, list)) else [seen]
+        arrays = [result for result in results if isinstance(result, np.ndarray)]
+        for argument in arguments:
+            parts = argument.elements if isinstance(argument, (Sequence, ListValue)) else [argument]
+            for part in parts:
+                given = getattr(self.resolve(part), "object", None)
+                if isinstance(given, np.ndarray) and any(
+                    np.may_share_memory(given, array) for array in arrays
+                ):
+                    return True
+        return False
+
+    def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
+        """A class without Python code of its own to run: only `object.__init__`."""
+        plain = class_attribute(cls, "__init__") is object.__init__
+        if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
+            raise self.refuse(f"making an object of type {cls.__name__}")
+        self.guard_class(cls, "__init__", object.__init__)
+        self.guard_class(cls, "__new__", vars(object)["__new__"])
+        return Instance(cls, object=seen)
+
+    # ---- attributes and subscripts
+
+    def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        if isinstance(base, Tensor):
+            return self.array_attribute(base, name, seen)
+        if isinstance(base, SuperValue):
+            return self.super_attribute(base, name)
+        if isinstance(base, Instance):
+            return self.instance_attribute(base, name, seen)
+        if isinstance(base, (ListValue, DictValue, SetValue, Size, ErrorState)):
+            return Method(base, name)
+        if isinstance(base, Sequence):
+            fields = getattr(base.cls, "_fields", ())
+            if name in fields:
+                return self.resolve(base.elements[fields.index(name)])
+            return Method(base, name)
+        if isinstance(base, Literal) and self._is_plain_instance(base.object):
+            held = self.reach(lambda: self.constant(base.object), base.object)
+            return self.attribute(held, name, seen)
+        if isinstance(base, Literal):
+            return self.literal_attribute(base, name, seen)
+        if isinstance(base, Host) and self.is_pure(base):
+            if callable(seen):
+                return Method(base, name)
+            key = ("getattr", base.register, name)
+            return self.computed(self.step("getattr", base.register, name, key=key), seen)
+        raise self.refuse(f"attribute {name} of {describe(base)}")
+
+    def literal_attribute(self, base: Literal, name: str, seen: Any) -> Abstract:
+        owner = base.object
+        if isinstance(owner, types.ModuleType):
+            scope = vars(owner)
+            if name not in scope:
+                return self.reach(lambda: self.step("getattr", self.constant(owner), name), seen)
+            if is_constant(seen):  # math.pi: found with the functions beside it
+                self.guard_name(scope, name, seen)
+                return Literal(seen)
+            fetch = lambda: self.step("variable", scope, name, key=("variable", id(scope), name))  # noqa: E731
+            return self.reach(fetch, seen, (scope, name))
+        if isinstance(owner, type) and (id(owner), name) in self.class_changes:
+            return self.resolve(self.class_changes[id(owner), name][2])
+        if isinstance(owner, type) and _is_user_class(owner):
+            found = class_attribute(owner, name)
+            if found is not None:
+                return self._of_class(owner, name, found, seen)
+        if is_constant(owner) or isinstance(owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)):
+            if is_constant(owner) and not isinstance(owner, type) and callable(seen):
+                return Method(base, name)
+            if is_constant(seen) or callable(seen):
+                return Literal(seen)
+        raise self.refuse(f"attribute {name} of {describe(base)}")
+
+    def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
+        self.guard_class(owner, name, found)
+        if isinstance(found, (types.FunctionType, staticmethod)):
+            return Literal(getattr(found, "__func__", found))
+        if isinstance(found, classmethod):
+            return Method(Literal(owner), name, found.__func__)
+        return self.class_constant(owner, name, found)
+
+    def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
+        if name == "shape":
+            return Sequence([Size(dim) for dim in base.shape])
+        if name in ("ndim", "dtype", "itemsize"):
+            return Literal(seen)
+        if name == "size":
+            return Size(self.product(base.shape))
+        if name == "nbytes":
+            return Size(self.product(base.shape) * seen.__class__(np.dtype(base.dtype).itemsize))
+        if name == "T":
+            return self.transpose(base)
+        if name == "real" and np.dtype(base.dtype).kind != "c":
+            raise self.refuse("array attribute real")
+        if callable(seen):
+            return Method(base, name)
+        raise self.refuse(f"array attribute {name}")
+
+    def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        if isinstance(base, Tensor):
+            parts = self.index_parts(key)
+            if self.is_basic(parts):
+                return self.index(base, key)
+            return self.advanced_index(base, key, parts, seen)
+        return self.element(base, key, seen)
+
+    def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        if not isinstance(base, Tensor):
+            return self.store_element(base, key, value)
+        parts = self.index_parts(key)
+        if not self.is_basic(parts):
+            return self.advanced_store(base, parts, value)
+        target = self.index(base, Sequence([*parts, Literal(Ellipsis)]) if not any(
+            isinstance(part, Literal) and part.object is Ellipsis for part in parts
+        ) else key)
+        self.write(target, self.as_array(value, target.dtype))
+        return None
+
+    # ---- with
+
+    def enter_context(self, manager: Abstract) -> Abstract:
+        if isinstance(manager, ErrorState):
+            manager.before = self.modes
+            self.set_modes(manager.modes_over(self.modes))
+            return Literal(None)
+        raise self.refuse(f"with {describe(manager)}")
+
+    def leave_context(self, manager: ErrorState) -> Abstract:
+        self.set_modes(manager.before)
+        return Literal(None)
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_draw(function: Any) -> bool:
+    return function.__name__ not in ("seed", "set_state", "get_state", "shuffle")
+
+
+def _is_none(value: Abstract) -> bool:
+    return isinstance(value, Literal) and value.object is None
+
+
+def _is_user_class(cls: type) -> bool:
+    return bool(cls.__flags__ & (1 << 9)) and not cls.__module__.startswith("numpy")
+
+
+def _name(function: Any) -> str:
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" if module and module != "builtins" else str(name)

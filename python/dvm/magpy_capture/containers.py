@@ -1,0 +1,184 @@
+"""Lists, tuples, dicts, sets and ranges of the program: iteration, indexing, methods."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dvm.magpy_capture.indexing import Indexing
+from dvm.magpy_capture.objects import is_constant
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    IteratorValue,
+    ListValue,
+    Literal,
+    RangeValue,
+    Sequence,
+    SetValue,
+    SliceValue,
+    Tensor,
+)
+
+#: Methods that are what Python's own container does to a list of abstract values.
+LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
+DICT_METHODS = frozenset(
+    {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
+)
+SET_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
+
+
+class Containers(Indexing):
+    """Containers whose parts are abstract values."""
+
+    def elements(self, value: Abstract) -> list[Abstract]:
+        """What iterating over `value` gives, in order."""
+        value = self.resolve(value)
+        if isinstance(value, (Sequence, ListValue)):
+            return list(value.elements)
+        if isinstance(value, DictValue):
+            return [Literal(key) for key in value.items]
+        if isinstance(value, SetValue):
+            if len(value.elements) > 1:
+                raise self.refuse("the order of a set")
+            return [Literal(part) for part in value.elements]
+        if isinstance(value, RangeValue):
+            parts = (self.integer(part) for part in (value.start, value.stop, value.step))
+            return [Literal(i) for i in range(*parts)]
+        if isinstance(value, IteratorValue):
+            rest = value.elements[value.position :]
+            value.position = len(value.elements)
+            return rest
+        if isinstance(value, Literal) and isinstance(
+            value.object, (str, bytes, tuple, range, frozenset)
+        ):
+            return [Literal(part) for part in value.object]
+        if isinstance(value, Host) and isinstance(value.object, (str, bytes, range)):
+            return [Literal(part) for part in self.pin(value, value.object).object]
+        if isinstance(value, Tensor) and value.rank:
+            length = self.observed(value.shape[0])
+            self.known_size(value.shape[0])
+            return [self.index(value, Literal(i)) for i in range(length)]
+        raise self.refuse(f"iteration over {describe(value)}")
+
+    def known_size(self, dim: Any) -> int:
+        """The size as it was in the recorded call; other sizes take another path."""
+        if dim.constant is not None:
+            return int(dim.constant)
+        seen = self.observed(dim)
+        register = self.register_of_dim(dim)
+        self.guard("guard_value", register, seen, key=(register,))
+        return seen
+
+    def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        """`base[key]` of a container."""
+        if isinstance(base, (Sequence, ListValue)):
+            place = self.plain(key)
+            if isinstance(place, slice):
+                kind = Sequence if isinstance(base, Sequence) else ListValue
+                return kind(base.elements[place])
+            return self.resolve(base.elements[operator.index(place)])
+        if isinstance(base, DictValue):
+            name = self.plain(key)
+            if name not in base.items:
+                raise self.refuse("a key that a dict subclass made up")
+            return self.resolve(base.items[name])
+        if isinstance(base, Literal) and isinstance(base.object, tuple):
+            self.plain(key)
+            return Literal(seen)
+        return self.host_operation("getitem", [base, key], seen)
+
+    def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        place = self.plain(key)
+        if isinstance(base, ListValue):
+            base.elements[place] = self.elements(value) if isinstance(place, slice) else value
+        elif isinstance(base, DictValue):
+            base.items[place] = value
+        else:
+            raise self.refuse(f"an assignment to a part of {describe(base)}")
+        base.changed = True
+
+    # ---- methods
+
+    def container_method(
+        self, base: Abstract, name: str, positional: list[Abstract], seen: Any
+    ) -> Abstract:
+        if isinstance(base, ListValue):
+            return self._list_method(base, name, positional, seen)
+        if isinstance(base, DictValue):
+            return self._dict_method(base, name, positional)
+        if isinstance(base, SetValue):
+            return self._set_method(base, name, positional)
+        if isinstance(base, Sequence) and name in ("index", "count"):
+            values = [self.plain(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.plain(p) for p in positional)))
+        raise self.refuse(f"the method {name} of {describe(base)}")
+
+    def _list_method(
+        self, base: ListValue, name: str, positional: list[Abstract], seen: Any
+    ) -> Abstract:
+        if name in ("index", "count"):
+            values = [self.plain(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.plain(p) for p in positional)))
+        if name not in LIST_METHODS:
+            raise self.refuse(f"the method {name} of a list")
+        if name == "copy":
+            return ListValue(list(base.elements))
+        base.changed = True
+        if name == "extend":
+            base.elements.extend(self.elements(positional[0]))
+            return Literal(None)
+        if name in ("insert", "pop") and positional:
+            positional = [self.integer(positional[0]), *positional[1:]]
+        made = getattr(base.elements, name)(*positional)
+        return Literal(None) if made is None else self.resolve(made)
+
+    def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
+        items = base.items
+        if name not in DICT_METHODS:
+            raise self.refuse(f"the method {name} of a dict")
+        if name == "items":
+            return ListValue([Sequence([Literal(k), v]) for k, v in items.items()])
+        if name == "keys":
+            return ListValue([Literal(key) for key in items])
+        if name == "values":
+            return ListValue(list(items.values()))
+        if name == "copy":
+            return DictValue(dict(items))
+        if name == "get":
+            default = positional[1] if len(positional) > 1 else Literal(None)
+            return self.resolve(items.get(self.plain(positional[0]), default))
+        base.changed = True
+        if name == "clear":
+            items.clear()
+            return Literal(None)
+        if name == "popitem":
+            key, value = items.popitem()
+            return Sequence([Literal(key), value])
+        if name == "update":
+            other = positional[0]
+            if not isinstance(other, DictValue):
+                raise self.refuse(f"update of a dict with {describe(other)}")
+            items.update(other.items)
+            return Literal(None)
+        key = self.plain(positional[0])
+        default = positional[1] if len(positional) > 1 else Literal(None)
+        if name == "setdefault":
+            return self.resolve(items.setdefault(key, default))
+        return self.resolve(items.pop(key, default))
+
+    def _set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
+        if name not in SET_METHODS:
+            raise self.refuse(f"the method {name} of a set")
+        if name == "copy":
+            return SetValue(set(base.elements))
+        base.changed = True
+        getattr(base.elements, name)(*(self.plain(part) for part in positional))
+        return Literal(None)
+
+    def is_fixed(self, value: Abstract) -> bool:
+        """Whether `value` is the same object or an equal constant on every call."""
+        value = self.resolve(value)
+        return isinstance(value, Literal) and is_constant(value.object)

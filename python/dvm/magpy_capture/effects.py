@@ -1,0 +1,247 @@
+"""The end of a path: results become Python objects, and the caller's objects get what the program
+wrote into them (mocks, paper MagPy section 4.2).
+
+Everything that can fail is computed before the step `commit`; then come the effects, then `return`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dvm.magpy_capture.arrays import Arrays
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    DictValue,
+    Gone,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    Method,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+)
+
+
+class Finisher:
+    """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
+
+    def __init__(self, lowering: Any) -> None:
+        self.lowering = lowering
+        self.built: dict[int, int] = {}  # id of an abstract container -> register
+        self.pending: list[tuple[Any, ...]] = []  # steps after commit
+        self.kept: list[Abstract] = []
+
+    # ---- arrays and scalars: before commit
+
+    def prepare(self, value: Abstract, seen: set[int]) -> None:
+        """Compute every array and scalar that `value` leads to."""
+        low = self.lowering
+        value = low.resolve(value)
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        if isinstance(value, Tensor):
+            low.object_register(value)
+        elif isinstance(value, (Sequence, ListValue)):
+            if isinstance(value, Sequence) and value.register >= 0:
+                return
+            if isinstance(value, ListValue) and value.register >= 0 and not value.changed:
+                return
+            for part in value.elements:
+                self.prepare(part, seen)
+        elif isinstance(value, DictValue):
+            if value.register >= 0 and not value.changed:
+                return
+            for part in value.items.values():
+                self.prepare(part, seen)
+        elif isinstance(value, Instance):
+            names = value.attributes if value.register < 0 else value.changed
+            for name in names:
+                if not isinstance(value.attributes[name], Gone):
+                    self.prepare(value.attributes[name], seen)
+        elif isinstance(value, Method):
+            self.prepare(value.base, seen)
+        elif isinstance(value, SliceValue):
+            for part in (value.start, value.stop, value.step):
+                self.prepare(part, seen)
+        elif isinstance(value, (Size, Host, RangeValue)):
+            low.register_of(value)
+        elif isinstance(value, Literal):
+            low.constant(value.object)
+        elif not isinstance(value, SetValue):
+            raise low.refuse(f"{describe(value)} that leaves the function")
+
+    # ---- objects: after commit
+
+    def build(self, value: Abstract) -> int:
+        """A register with the object itself; each abstract object becomes one object."""
+        low = self.lowering
+        value = low.resolve(value)
+        if isinstance(value, Tensor):
+            return int(low.object_register(value))
+        if isinstance(value, Literal):
+            return int(low.constant(value.object))
+        if isinstance(value, (Size, Host, RangeValue, SliceValue)):
+            return int(low.register_of(value))
+        if id(value) in self.built:
+            return self.built[id(value)]
+        self.kept.append(value)
+        register = getattr(value, "register", -1)
+        if register >= 0:
+            self.built[id(value)] = register
+            return int(register)
+        return self._make(value)
+
+    def _make(self, value: Abstract) -> int:
+        low = self.lowering
+        if isinstance(value, Sequence):
+            made = low.step("tuple", [self.build(part) for part in value.elements])
+            if value.cls is not tuple:
+                maker = low.constant(value.cls._make)  # type: ignore[attr-defined]
+                made = low.step("call", maker, [made], ())
+            self.built[id(value)] = made
+            return int(made)
+        if isinstance(value, Method):
+            base = self.build(value.base)
+            return int(low.step("getattr", base, value.name))
+        if isinstance(value, Closure):
+            raise low.refuse("a function made inside that leaves the function")
+        if isinstance(value, SetValue):
+            made = low.step("set", [low.constant(part) for part in value.elements])
+            self.built[id(value)] = made
+            return int(made)
+        # These may contain themselves: made empty, then filled.
+        if isinstance(value, Instance):
+            made = self.built[id(value)] = low.step("instance", value.cls)
+            self.fill_instance(value, made, list(value.attributes))
+        elif isinstance(value, ListValue):
+            if not self._leads_to(value, value):
+                made = low.step("list", [self.build(part) for part in value.elements])
+                self.built[id(value)] = made
+            else:
+                made = self.built[id(value)] = low.step("list", [])
+                parts = [self.build(part) for part in value.elements]
+                low.steps.append(("list_replace", made, parts))
+        else:
+            made = self.built[id(value)] = low.step("dict", [])
+            self.fill_dict(value, made)
+        return int(made)
+
+    def _leads_to(self, start: Abstract, target: Abstract) -> bool:
+        stack, seen = list(start.elements), set()
+        while stack:
+            value = self.lowering.resolve(stack.pop())
+            if value is target:
+                return True
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, (Sequence, ListValue)):
+                stack.extend(value.elements)
+            elif isinstance(value, DictValue):
+                stack.extend(value.items.values())
+            elif isinstance(value, Instance):
+                stack.extend(value.attributes.values())
+        return False
+
+    def fill_dict(self, value: DictValue, register: int) -> None:
+        flat: list[int] = []
+        for key, item in value.items.items():
+            flat += [self.lowering.constant(key), self.build(item)]
+        if flat or value.register >= 0:
+            self.lowering.steps.append(("dict_replace", register, flat))
+
+    def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
+        steps = self.lowering.steps
+        for name in names:
+            part = value.attributes[name]
+            if isinstance(part, Gone):
+                if value.register >= 0:
+                    steps.append(("delete_attribute", register, name))
+                continue
+            built = self.build(part)
+            steps.append(("set_attribute", register, name, built))
+
+
+def finish(low: Any, result: Abstract) -> None:
+    """Append the end of the path: computations left, `commit`, effects, `return`."""
+    end = Finisher(low)
+    changed = _changed_objects(low)
+    seen: set[int] = set()
+    for value in changed:
+        end.prepare(value, seen)
+        if isinstance(value, (ListValue, DictValue)):
+            parts = value.elements if isinstance(value, ListValue) else value.items.values()
+            for part in parts:
+                end.prepare(part, seen)
+    for _, _, value in low.changed_variables.values():
+        end.prepare(value, seen)
+    for _, value in low.changed_cells.values():
+        end.prepare(value, seen)
+    for cls, _, value in low.class_changes.values():
+        low.constant(cls)
+        end.prepare(value, seen)
+    for _, arguments in low.impure_calls:
+        for argument in arguments:
+            end.prepare(argument, seen)
+    end.prepare(result, seen)
+    copies = _array_effects(low)
+    low.compute_fallible()
+    low.steps.append(("commit",))
+    for target, source in copies:
+        low.steps.append(("copyto", target, source))
+    for value in changed:
+        register = value.register
+        if isinstance(value, ListValue):
+            parts = [end.build(part) for part in value.elements]
+            low.steps.append(("list_replace", register, parts))
+        elif isinstance(value, DictValue):
+            end.fill_dict(value, register)
+        elif isinstance(value, SetValue):
+            parts = [low.constant(part) for part in value.elements]
+            low.steps.append(("set_replace", register, parts))
+        else:
+            end.fill_instance(value, register, list(value.changed))
+    for scope, name, value in low.changed_variables.values():
+        low.steps.append(("set_variable", scope, name, end.build(value)))
+    for cls, name, value in low.class_changes.values():
+        low.steps.append(("set_attribute", low.constant(cls), name, end.build(value)))
+    for cell, value in low.changed_cells.values():
+        low.steps.append(("set_cell", cell, end.build(value)))
+    for function, arguments in low.impure_calls:
+        registers = [end.build(argument) for argument in arguments]
+        low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
+    low.steps.append(("return", end.build(result)))
+
+
+def _changed_objects(low: Any) -> list[Abstract]:
+    """The caller's objects whose own state the program changed."""
+    return [
+        value
+        for value in low._reached.values()
+        if not isinstance(value, Tensor)
+        and getattr(value, "register", -1) >= 0
+        and getattr(value, "changed", False)
+    ]
+
+
+def _array_effects(low: Arrays) -> list[tuple[int, int]]:
+    """(register of the caller's array, register of its new content), in order."""
+    effects = []
+    for tensor in low._external_arrays:  # type: ignore[attr-defined]
+        storage = tensor.storage
+        if not storage.written or storage.value == storage.initial:
+            continue
+        value = storage.value
+        if low.is_home(low.root(value)):
+            value = low.copy_value(value)  # another array of the caller: as it was at entry
+        order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
+        effects.append((storage.register, low.leave(value, "array", order)))
+    return effects

@@ -1,0 +1,337 @@
+"""The graph of one path, and how its values reach the host.
+
+All tensor operations of the path go into one graph. When a value is needed outside of it (a branch,
+an opaque call, the result), the part that computes it becomes a *segment*: a graph of its own, which
+the native core compiles into one Plan. Values of earlier segments that later ones need are handed on
+as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.program import Program
+from dvm.magpy_capture.spec import PathSpec
+
+#: NumPy name -> name in the graph
+DTYPES: dict[str, str] = dict(_dvm.dtype_table)
+
+#: Ops that are made again in every segment that needs them: they cost nothing.
+FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
+#: Ops with checks at run time, which must happen even if nothing uses the result.
+CHECKED = frozenset({"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather"})
+#: Floating-point ops that raise no status flag but for signalling NaNs.
+SILENT = frozenset({"neg", "abs", "select", "maximum", "minimum", "max", "min", "cast_up", "sign"})
+
+FLAG_BITS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+
+Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
+
+
+@dataclass
+class Segment:
+    """A part of the graph that runs as one Plan."""
+
+    outputs: list[tuple[int, int, str, Any]] = field(default_factory=list)  # value, register, ...
+    inputs: list[int] = field(default_factory=list)
+    flags: int = 0
+
+
+class Graphs(Program):
+    """The path's graph with value numbering, and its segments."""
+
+    def __init__(self, spec: PathSpec, modes: Modes) -> None:
+        super().__init__(spec)
+        self.graph = _dvm.Graph()
+        self.modes = modes
+        self._symbols = 0
+        self._ops: list[tuple[str, tuple[int, ...]]] = []  # by value
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._fallible: list[int] = []
+        self._segment_of: dict[int, Segment] = {}
+        self._homes: dict[int, int] = {}  # value -> register of an array with it
+        self._scalars: dict[int, int] = {}  # value of op scalar -> register of the number
+        self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
+        self._uses_modes = False
+        self._empties = 0
+        self.symbol_values: dict[str, int] = {}  # in the recorded call
+        self._covered: set[int] = set()  # values that some segment computes
+
+    # ---- nodes
+
+    def node(
+        self,
+        op: str,
+        inputs: SequenceOf[int],
+        make: Callable[[], int],
+        attributes: Iterable[Any] = (),
+    ) -> int:
+        """The value of an op; an equal one that exists is taken again."""
+        key = (op, *inputs, *map(str, attributes))
+        if key in self._numbers:
+            return self._numbers[key]
+        try:
+            value = make()
+        except _dvm.Error as error:  # an op, dtype or size that the core does not have
+            raise self.refuse(str(error)) from None
+        self._record(op, tuple(inputs), value)
+        self._numbers[key] = value
+        return value
+
+    def _record(self, op: str, inputs: tuple[int, ...], value: int) -> None:
+        while len(self._ops) <= value:
+            self._ops.append((op, inputs))
+        arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
+        if arithmetic or op == "cast":
+            self._fallible.append(value)
+            if not self._uses_modes:
+                self._uses_modes = True
+                self.guard("guard_errstate", self.modes)
+        elif op in CHECKED:
+            self._fallible.append(value)
+
+    def symbol(self) -> _dvm.Dim:
+        self._symbols += 1
+        return self.graph.symbol(f"s{self._symbols - 1}")
+
+    def size(self, n: int | _dvm.Dim) -> _dvm.Dim:
+        if not isinstance(n, int):
+            return n
+        if not -(2**62) < n < 2**62:
+            raise self.refuse(f"the size {n}")
+        return self.graph.size(n)
+
+    def product(self, dims: Iterable[_dvm.Dim]) -> _dvm.Dim:
+        total = self.graph.size(1)
+        for dim in dims:
+            total = total * dim
+        return total
+
+    def input_value(self, register: int, array: np.ndarray[Any, Any], order: SequenceOf[int]) -> int:
+        """The graph value of a host array in a register, its axes in order of memory."""
+        symbols = [self.symbol() for _ in order]
+        for stored, axis in enumerate(order):
+            self.symbol_homes[str(symbols[stored])] = (register, axis)
+            self.symbol_values[str(symbols[stored])] = array.shape[axis]
+        value = self.graph.input(DTYPES[array.dtype.name], symbols, at=self.at)
+        self._record("input", (), value)
+        if list(order) != sorted(order):
+            register = self.step(
+                "call", self.constant(np.transpose), [register, self.constant(tuple(order))], ()
+            )
+        self._homes[value] = register
+        return value
+
+    def scalar_value(self, dtype: str, register: int) -> int:
+        def make() -> int:
+            value = self.graph.scalar(DTYPES[dtype], at=self.at)
+            self._scalars[value] = register
+            return value
+
+        return self.node("scalar", (), make, (dtype, register))
+
+    def constant_value(self, dtype: str, literal: Any) -> int:
+        typed = np.asarray(literal).astype(dtype)
+        return self.node(
+            "constant",
+            (),
+            lambda: self.graph.constant(DTYPES[dtype], typed.item(), at=self.at),
+            (dtype, typed.tobytes()),
+        )
+
+    def dim_value(self, dtype: str, dim: _dvm.Dim) -> int:
+        return self.node(
+            "dim", (), lambda: self.graph.dim_value(DTYPES[dtype], dim, at=self.at), (dtype, dim)
+        )
+
+    def elementwise_value(self, op: str, inputs: SequenceOf[int]) -> int:
+        return self.node(
+            op, inputs, lambda: self.graph.elementwise(op, list(inputs), at=self.at)
+        )
+
+    def cast_value(self, value: int, dtype: str) -> int:
+        if self.graph.dtype(value) == DTYPES[dtype]:
+            return value
+        return self.node(
+            "cast", (value,), lambda: self.graph.cast(value, DTYPES[dtype], at=self.at), (dtype,)
+        )
+
+    def broadcast_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
+        if same_shape(self.graph.shape(value), shape):
+            return value
+        return self.copy_value(value, shape)
+
+    def copy_value(self, value: int, shape: SequenceOf[_dvm.Dim] | None = None) -> int:
+        """The same elements as new memory (of a broadcast shape, when given)."""
+        sizes = list(self.graph.shape(value) if shape is None else shape)
+        return self.node(
+            "broadcast", (value,), lambda: self.graph.broadcast(value, sizes, at=self.at), sizes
+        )
+
+    def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
+        return self.node(
+            op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes
+        )
+
+    def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
+        if same_shape(self.graph.shape(value), shape):
+            return value
+        sizes = list(shape)
+        return self.node(
+            "reshape", (value,), lambda: self.graph.reshape(value, sizes, at=self.at), sizes
+        )
+
+    def transpose_value(self, value: int, axes: SequenceOf[int]) -> int:
+        order = list(axes)
+        if order == sorted(order):
+            return value
+        return self.node(
+            "transpose", (value,), lambda: self.graph.transpose(value, order, at=self.at), order
+        )
+
+    def slice_value(
+        self,
+        value: int,
+        starts: SequenceOf[_dvm.Dim],
+        steps: SequenceOf[int],
+        shape: SequenceOf[_dvm.Dim],
+    ) -> int:
+        return self.node(
+            "slice",
+            (value,),
+            lambda: self.graph.slice(value, list(starts), list(steps), list(shape), at=self.at),
+            (*starts, *steps, *shape),
+        )
+
+    @staticmethod
+    def dtype_text(dtype: str) -> str:
+        return DTYPES[dtype]
+
+    # ---- segments
+
+    def leave(self, value: int, kind: str = "array", order: tuple[int, ...] | None = None) -> int:
+        """A register with the value as a host object.
+
+        kind: "array", "numpy" (a NumPy scalar), "float", "int" or "bool" (of Python).
+        order: its axes from outermost to innermost, where that is not C order.
+        """
+        if value in self._homes and order is None:
+            return self._home_as(self._homes[value], kind)
+        key = (value, kind, order)
+        if key not in self._made:
+            segment = self._segment_of.get(value) or self._cut(value)
+            register = self.register()
+            place = None if order is None else tuple(order.index(a) for a in range(len(order)))
+            segment.outputs.append((value, register, kind, place))
+            self._made[key] = register
+            if kind == "array" and place is None:
+                self._homes[value] = register
+        return self._made[key]
+
+    def _home_as(self, register: int, kind: str) -> int:
+        if kind == "array":
+            return register
+        scalar = self._operate("getitem", register, self.constant(()))
+        return scalar if kind == "numpy" else self._operate(kind, scalar)
+
+    def root(self, value: int) -> int:
+        """The value whose memory `value` is a view of."""
+        while self._ops[value][0] in ("reshape", "transpose", "slice"):
+            value = self._ops[value][1][0]
+        return value
+
+    def is_home(self, value: int) -> bool:
+        return value in self._homes
+
+    def _cut(self, value: int) -> Segment:
+        """A new segment of all that `value` needs and no earlier one has computed."""
+        segment = Segment(flags=self._flags())
+        seen: set[int] = set()
+        stack = [value]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            op, inputs = self._ops[node]
+            if node in self._homes:
+                segment.inputs.append(node)
+            elif node in self._segment_of:
+                segment.inputs.append(node)
+                self.leave(node)
+            else:
+                stack.extend(inputs)
+                if op not in FREE:
+                    self._segment_of[node] = segment
+        self._segment_of[value] = segment
+        self._covered |= seen
+        segment.inputs.sort()
+        self.steps.append(("segment", segment))
+        return segment
+
+    def _flags(self) -> int:
+        names = ("divide", "over", "under", "invalid")
+        return sum(
+            FLAG_BITS[name]
+            for name, mode in zip(names, self.modes, strict=True)
+            if mode != "ignore"
+        )
+
+    def compute_fallible(self) -> None:
+        """Compute what nothing used so far, if it can fail or raise a floating-point flag."""
+        for value in self._fallible:
+            if value not in self._covered and value not in self._homes:
+                self.leave(value)
+        self._fallible.clear()
+
+    def set_modes(self, modes: Modes) -> None:
+        if modes != self.modes:
+            self.compute_fallible()
+            self.modes = modes
+
+    def finish_segments(self) -> None:
+        """Turn segments into run steps, each with the graph of what it computes."""
+        for index, step in enumerate(self.steps):
+            if step[0] != "segment":
+                continue
+            segment: Segment = step[1]
+            outputs = list(dict.fromkeys(value for value, *_ in segment.outputs))
+            graph, scalars, unbound = self.graph.extract(segment.inputs, outputs)
+            inputs = list(segment.inputs)
+            if unbound:
+                inputs += self._binders(unbound, inputs)
+                graph, scalars, unbound = self.graph.extract(inputs, outputs)
+            by_output = sorted(segment.outputs, key=lambda output: outputs.index(output[0]))
+            self.steps[index] = (
+                "run",
+                graph,
+                [self._homes[value] for value in inputs],
+                [self._scalars[value] for value in scalars],
+                [(graph.outputs[outputs.index(value)], *rest) for value, *rest in by_output],
+                segment.flags,
+            )
+
+    def _binders(self, unbound: Iterable[str], present: list[int]) -> list[int]:
+        """Inputs that the segment does not read, but whose sizes it needs."""
+        binders: list[int] = []
+        for symbol in unbound:
+            for value, (op, _) in enumerate(self._ops):
+                bare = [str(dim) for dim in self.graph.shape(value)] if op == "input" else ()
+                if symbol in bare and value not in present and value not in binders:
+                    binders.append(value)
+                    break
+        return binders
+
+
+def same_dim(a: _dvm.Dim, b: _dvm.Dim) -> bool:
+    return str(a) == str(b)
+
+
+def same_shape(a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> bool:
+    return len(a) == len(b) and all(map(same_dim, a, b))

@@ -1,0 +1,353 @@
+"""Making, choosing and converting: zeros, arange, where, clip, astype, advanced indices ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.arrays import c_order
+from dvm.magpy_capture.numpy_shapes import Shapes
+from dvm.magpy_capture.numpy_ufuncs import NONE, TRUE, ZERO
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import numpy_table
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    ListValue,
+    Literal,
+    Sequence,
+    Tensor,
+)
+
+numpy_table(
+    {
+        "where": "where",
+        "clip": "clip",
+        "zeros": "zeros",
+        "ones": "ones",
+        "full": "full",
+        "zeros_like": "zeros_like",
+        "ones_like": "ones_like",
+        "full_like": "full_like",
+        "array": "array",
+        "asarray": "asarray",
+        "asanyarray": "asarray",
+        "ascontiguousarray": "contiguous",
+        "empty": "empty",
+        "empty_like": "empty_like",
+        "round": "round_of",
+        "around": "round_of",
+    },
+    {
+        "astype": "astype",
+        "clip": "clip",
+        "item": "item",
+        "fill": "fill",
+        "round": "round_of",
+        "tolist": "to_list",
+    },
+)
+
+C_ORDER = Literal("C")
+K_ORDER = Literal("K")
+
+
+class NumpyFunctions(Shapes):
+    """What is neither a ufunc, a reduction nor a matter of shape alone."""
+
+    # ---- conversion
+
+    def astype(
+        self,
+        a: Tensor,
+        dtype: Abstract,
+        order: Abstract = K_ORDER,
+        casting: Abstract = Literal("unsafe"),
+        subok: Abstract = TRUE,
+        copy: Abstract = TRUE,
+    ) -> Tensor:
+        wanted = self.dtype_name(dtype)
+        if self.plain(order) not in ("K", "A"):
+            raise self.refuse("astype in another order than K")
+        if wanted == a.dtype:
+            return self.copy(a) if self.plain(copy) else a
+        return self.cast(a, wanted)
+
+    def array(
+        self,
+        object: Abstract,
+        dtype: Abstract = NONE,
+        *,
+        copy: Abstract = TRUE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        ndmin: Abstract = ZERO,
+    ) -> Tensor:
+        wanted = None if self.is_none(dtype) else self.dtype_name(dtype)
+        made = self._converted(object, wanted, bool(self.plain(copy)))
+        least = self.integer(ndmin)
+        if self.plain(order) not in ("K", "A", None) or made.rank < least:
+            if made.rank >= least or made.order != c_order(made.rank):
+                raise self.refuse("np.array in another order than K")
+            ones = [self.size(1)] * (least - made.rank)
+            return self.reshaped(made, [*ones, *made.shape])
+        return made
+
+    def asarray(
+        self, a: Abstract, dtype: Abstract = NONE, order: Abstract = NONE
+    ) -> Tensor:
+        wanted = None if self.is_none(dtype) else self.dtype_name(dtype)
+        made = self._converted(a, wanted, False)
+        if self.plain(order) not in ("K", "A", None) and not (
+            self.plain(order) == "C" and made.order == c_order(made.rank) and made.contiguous
+        ):
+            raise self.refuse("np.asarray in another order than K")
+        return made
+
+    def _converted(self, value: Abstract, dtype: str | None, copy: bool) -> Tensor:
+        value = self.resolve(value)
+        if isinstance(value, Tensor) and not value.is_scalar:
+            if dtype is None or dtype == value.dtype:
+                return self.copy(value) if copy else value
+            return self.cast(value, dtype)
+        if isinstance(value, (Sequence, ListValue)):
+            made = self.as_array(value)
+        else:
+            made = self.as_array(value)
+            made = self.fresh(self.copy_value(self.value_of(made)), made.dtype, made.shape)
+        return made if dtype is None else self.cast(made, dtype)
+
+    def item(self, a: Tensor, *index: Abstract) -> Abstract:
+        if index:
+            raise self.refuse("item with an index")
+        if any(dim.constant != 1 for dim in a.shape):
+            raise self.refuse("item of an array of symbolic size")
+        value = self.reshape_value(self.value_of(a), [])
+        return self.computed(self.leave(value, self.python_kind(a.dtype)), self.seen_result)
+
+    def python_kind(self, dtype: str) -> str:
+        return {"b": "bool", "f": "float"}.get(np.dtype(dtype).kind, "int")
+
+    def to_list(self, a: Tensor) -> Abstract:
+        raise self.refuse("tolist")
+
+    # ---- selection
+
+    def where(self, condition: Abstract, x: Abstract = NONE, y: Abstract = NONE) -> Tensor:
+        if self.is_none(x):
+            raise self.refuse("where with one argument")
+        test = self.cast(self.as_array(condition), "bool")
+        kinds = [self.kind(value) for value in (x, y)]
+        examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
+        dtype = np.result_type(*examples).name
+        chosen = [self.operand(value, dtype) for value in (x, y)]
+        result = self.elementwise("select", [test, *chosen], dtype)
+        result.is_scalar = False
+        return result
+
+    def clip(
+        self,
+        a: Abstract,
+        a_min: Abstract = NONE,
+        a_max: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        min: Abstract = NONE,
+        max: Abstract = NONE,
+    ) -> Abstract:
+        x = self.as_array(a)
+        low = a_min if self.is_none(min) else min
+        high = a_max if self.is_none(max) else max
+        operands = [value for value in (low, high) if not self.is_none(value)]
+        if not operands:
+            raise self.refuse("clip without bounds")
+        kinds = [self.kind(value) for value in (x, *operands)]
+        examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
+        dtype = np.result_type(*examples).name
+        if dtype != x.dtype and np.dtype(x.dtype).kind in "iu":
+            raise self.refuse("clip of integers with bounds of another type")
+        typed = [self.operand(value, dtype) for value in operands]
+        shape_order = self.result_order([x, *typed], self.common_rank([x, *typed]))
+        result = self.cast(x, dtype)
+        if not self.is_none(low):
+            result = self.elementwise("maximum", [result, typed[0]], dtype, None)
+        if not self.is_none(high):
+            result = self.elementwise("minimum", [result, typed[-1]], dtype, shape_order)
+        return result if self.is_none(out) else self.store_result(result, self.tensor(out))
+
+    def common_rank(self, tensors: list[Tensor]) -> int:
+        rank = 0
+        for t in tensors:
+            rank = t.rank if t.rank > rank else rank
+        return rank
+
+    def round_of(
+        self, a: Abstract, decimals: Abstract = ZERO, out: Abstract = NONE
+    ) -> Abstract:
+        x = self.as_array(a)
+        if self.plain(decimals) != 0 or not self.is_none(out):
+            raise self.refuse("round to decimals")
+        return self.ufunc(np.rint, [x]) if x.dtype.startswith("float") else self.copy(x)
+
+    # ---- creation
+
+    def filled(self, value: Tensor, shape: list[Any], order: tuple[int, ...] | None = None) -> Tensor:
+        order = c_order(len(shape)) if order is None else order
+        stored = [shape[axis] for axis in order]
+        content = self.copy_value(self.arranged(value, order), stored)
+        return self.fresh(content, value.dtype, shape, order)
+
+    def full(
+        self,
+        shape: Abstract,
+        fill_value: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = C_ORDER,
+    ) -> Tensor:
+        if self.plain(order) != "C":
+            raise self.refuse("full in another order than C")
+        value = self.as_array(fill_value)
+        if not self.is_none(dtype):
+            value = self.operand(fill_value, self.dtype_name(dtype)) if value.rank == 0 else (
+                self.cast(value, self.dtype_name(dtype))
+            )
+        return self.filled(value, self.dims(shape))
+
+    def zeros(
+        self, shape: Abstract, dtype: Abstract = Literal(float), order: Abstract = C_ORDER
+    ) -> Tensor:
+        return self.full(shape, Literal(0), Literal(self.dtype_name(dtype)), order)
+
+    def ones(
+        self, shape: Abstract, dtype: Abstract = NONE, order: Abstract = C_ORDER
+    ) -> Tensor:
+        name = "float64" if self.is_none(dtype) else self.dtype_name(dtype)
+        return self.full(shape, Literal(1), Literal(name), order)
+
+    def full_like(
+        self,
+        a: Abstract,
+        fill_value: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        shape: Abstract = NONE,
+    ) -> Tensor:
+        x = self.as_array(a)
+        name = x.dtype if self.is_none(dtype) else self.dtype_name(dtype)
+        if self.plain(order) != "K" or not self.is_none(shape):
+            raise self.refuse("full_like of another shape or order")
+        value = self.as_array(fill_value, name)
+        return self.filled(self.cast(value, name), x.shape, x.order)
+
+    def zeros_like(
+        self,
+        a: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        shape: Abstract = NONE,
+    ) -> Tensor:
+        return self.full_like(a, Literal(0), dtype, order, subok, shape)
+
+    def ones_like(
+        self,
+        a: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        shape: Abstract = NONE,
+    ) -> Tensor:
+        return self.full_like(a, Literal(1), dtype, order, subok, shape)
+
+    def empty(
+        self, shape: Abstract, dtype: Abstract = Literal(float), order: Abstract = C_ORDER
+    ) -> Tensor:
+        if self.plain(order) != "C":
+            raise self.refuse("empty in another order than C")
+        name, sizes = self.dtype_name(dtype), self.dims(shape)
+        return self.fresh(self.empty_value(name, sizes), name, sizes)
+
+    def empty_like(self, prototype: Abstract, dtype: Abstract = NONE) -> Tensor:
+        x = self.as_array(prototype)
+        name = x.dtype if self.is_none(dtype) else self.dtype_name(dtype)
+        return self.fresh(self.empty_value(name, self.stored_shape(x)), name, x.shape, x.order)
+
+    def contiguous(self, a: Abstract, dtype: Abstract = NONE) -> Tensor:
+        x = self.asarray(a, dtype)
+        if x.order == c_order(x.rank) and x.contiguous and x.rank:
+            return x
+        return self.copy(x, c_order(x.rank))
+
+    def fill(self, a: Tensor, value: Abstract) -> Abstract:
+        self.write(a, self.as_array(value, a.dtype))
+        return Literal(None)
+
+    # ---- indices that are arrays
+
+    def advanced_index(
+        self, base: Tensor, key: Abstract, parts: list[Abstract], seen: Any
+    ) -> Abstract:
+        """NumPy's own indexing: the result is new memory."""
+        if not isinstance(seen, np.ndarray) or self.shares_memory(seen, [base]):
+            if not isinstance(seen, np.generic):
+                raise self.refuse(f"indexing with {describe(key)}")
+        for part in parts:
+            if not self.is_pure(part):
+                raise self.refuse(f"indexing with {describe(part)}")
+        self.opaque_calls.append(("advanced indexing", self.at))
+        registers = [self.register_of(base), self.register_of(key)]
+        callee = self.constant(_getitem)
+        return self.computed(self.step("call", callee, registers, (), True), seen)
+
+    def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
+        raise NotImplementedError
+
+    def advanced_store(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
+        """A write through a mask becomes a selection; through other arrays, NumPy's own."""
+        mask = parts[0]
+        source = self.as_array(value, base.dtype)
+        if (
+            len(parts) == 1
+            and isinstance(mask, Tensor)
+            and mask.dtype == "bool"
+            and mask.rank == base.rank
+            and source.rank == 0
+        ):
+            self._require_equal(mask.shape, base.shape)
+            old = self.fresh(self.value_of(base), base.dtype, base.shape, base.order)
+            new = self.cast(source, base.dtype)
+            chosen = self.elementwise("select", [mask, new, old], base.dtype, base.order)
+            self.assign(base, self.value_of(chosen))
+            return
+        self.opaque_calls.append(("advanced indexing", self.at))
+        key = self.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
+        order = None if base.order == c_order(base.rank) else base.order
+        old_register = self.leave(self.value_of(base), "array", order)
+        registers = [old_register, key, self.register_of(value)]
+        made = self.step("call", self.constant(_with_items), registers, (), True)
+        example = np.empty(
+            [self.observed(dim) for dim in self.stored_shape(base)], np.dtype(base.dtype)
+        )
+        example = example.transpose([base.order.index(axis) for axis in range(base.rank)])
+        content = self.tensor_of_array(made, example, external=False)
+        self._same_sizes(content, base)
+        self.write(base, content)
+
+    def _same_sizes(self, content: Tensor, base: Tensor) -> None:
+        content.shape = list(base.shape)
+
+
+def _getitem(array: Any, key: Any) -> Any:
+    return array[key]
+
+
+def _with_items(array: Any, key: Any, value: Any) -> Any:
+    """A copy of `array` after `copy[key] = value`."""
+    made = array.copy(order="K")
+    made[key] = value
+    return made
+
+
+__all__ = ["Host", "NumpyFunctions"]

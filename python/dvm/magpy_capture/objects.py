@@ -1,0 +1,323 @@
+"""Python objects of the program: reached from its inputs on demand, or made while it ran.
+
+Every object of the caller that the program looked at has one abstract value, found again by
+identity, so that aliases stay aliases. Parts that the program did not look at stay unread and are
+not guarded (paper MagPy, section 4.1: nodes are created lazily).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.arrays import Arrays, is_supported
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Gone,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    Method,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+    Unread,
+)
+
+#: Types whose objects are known by identity when reached through a name or an attribute.
+FIXED = (
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    type,
+    np.ufunc,
+    np.dtype,
+    type(np.sum),
+    types.GenericAlias,
+    types.NotImplementedType,
+)
+SINGLETONS = (bool, type(None), type(Ellipsis))
+#: Exact types whose operators and methods change nothing and run no code of the user.
+PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
+
+
+class Objects(Arrays):
+    """The heap of one path."""
+
+    def __init__(self, spec: PathSpec, modes: Modes) -> None:
+        super().__init__(spec, modes)
+        self._reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
+        self._reached_registers: dict[int, int] = {}
+        self._external_arrays: list[Tensor] = []
+        self._taken: set[int] = set()  # graph values whose memory belongs to one array
+        self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
+
+    # ---- reaching
+
+    def reach(self, fetch: Callable[[], int], seen: Any, name: Any = None) -> Abstract:
+        """The value of an object of the caller, found by `fetch` on every call.
+
+        name: (dict, name) when it is a variable of a module, so that functions and modules are
+        guarded together.
+        """
+        if isinstance(seen, FIXED) or type(seen) in SINGLETONS:
+            if name is not None:
+                self.guard_name(*name, seen)
+            else:
+                self.guard_is(fetch(), seen)
+            return Literal(seen)
+        register = fetch()
+        if id(seen) in self._reached:
+            known = self._reached_registers[id(seen)]
+            if known != register:
+                self.guard("guard_same", known, register, True)
+            return self._reached[id(seen)]
+        value = self.adopt(register, seen, external=True)
+        if not isinstance(value, (Literal, Host)):
+            self._kept.append(seen)
+            self._reached[id(seen)] = value
+            self._reached_registers[id(seen)] = register
+        return value
+
+    def adopt(self, register: int, seen: Any, *, external: bool) -> Abstract:
+        """The value of the object in a register; guards what the lowering relies on."""
+        kind = type(seen)
+        if kind is np.ndarray and is_supported(seen.dtype) and seen.flags.aligned:
+            self.guard("guard_signature", register, seen, key=(register,))
+            tensor = self.tensor_of_array(register, seen, external=external)
+            if external:
+                self._meet(tensor)
+            return tensor
+        if isinstance(seen, np.generic) and is_supported(seen.dtype):
+            self.guard_type(register, seen)
+            return self.tensor_of_scalar(register, seen)
+        if kind in SINGLETONS:
+            self.guard_is(register, seen)
+            return Literal(seen)
+        if isinstance(seen, (str, bytes, types.FunctionType)) or isinstance(seen, FIXED):
+            if isinstance(seen, (str, bytes)):
+                return self._text(register, seen, external)
+            self.guard_is(register, seen)
+            return Literal(seen)
+        self.guard_type(register, seen)
+        if isinstance(seen, tuple):
+            return self._adopt_tuple(register, seen)
+        if kind is list:
+            items = self.snapshots.get(id(seen), seen) if external else seen
+            self.guard("guard_length", register, len(items), key=(register,))
+            parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
+            return ListValue(parts, register if external else -1, object=seen)
+        if kind is dict:
+            return self._adopt_dict(register, seen, external)
+        if kind is set and external:
+            items = self.snapshots.get(id(seen), seen)
+            self.guard("guard_value", register, set(items), key=(register,))
+            return SetValue(set(items), register, object=seen)
+        if self._is_plain_instance(seen):
+            return Instance(kind, register=register, object=seen)
+        return Host(register, seen)
+
+    def _text(self, register: int, seen: Any, external: bool) -> Abstract:
+        if not external:
+            self.guard_type(register, seen)
+            return Host(register, seen)
+        self.guard("guard_value", register, seen, key=(register,))
+        return Literal(seen)
+
+    def _adopt_tuple(self, register: int, seen: Any) -> Abstract:
+        self.guard("guard_length", register, len(seen), key=(register,))
+        parts = [self._part("item", register, i, item) for i, item in enumerate(seen)]
+        return Sequence(parts, type(seen), register, seen)
+
+    def _adopt_dict(self, register: int, seen: dict[Any, Any], external: bool) -> Abstract:
+        items = self.snapshots.get(id(seen), seen) if external else seen
+        for key in items:
+            if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
+                raise self.refuse(f"a dict with a key of type {type(key).__name__}")
+        self.guard("guard_keys", register, tuple(items), key=(register,))
+        parts = {k: self._part("key", register, k, item) for k, item in items.items()}
+        return DictValue(parts, register if external else -1, object=seen)
+
+    def _part(self, step: str, base: int, index: Any, seen: Any) -> Unread:
+        value: list[Abstract] = []
+
+        def read() -> Abstract:
+            if not value:
+                fetch = lambda: self.step(step, base, index, key=(step, base, index))  # noqa: E731
+                value.append(self.reach(fetch, seen))
+            return value[0]
+
+        return Unread(read, seen)
+
+    @staticmethod
+    def _is_plain_instance(seen: Any) -> bool:
+        """An instance of a Python class whose attributes work as the language's default says."""
+        cls = type(seen)
+        return bool(cls.__flags__ & (1 << 9)) and not isinstance(
+            seen, (np.ndarray, BaseException, int, float, str, bytes, list, dict, set, types.ModuleType)
+        )
+
+    # ---- memory shared between the caller's arrays
+
+    def _meet(self, tensor: Tensor) -> None:
+        """A new array of the caller: it must not share memory with one written before."""
+        for other in self._external_arrays:
+            if other.storage.written:
+                self._apart(other, tensor)
+        self._external_arrays.append(tensor)
+
+    def assign(self, t: Tensor, value: int) -> None:
+        first = not t.storage.written and t.storage.external
+        if first:
+            for other in self._external_arrays:
+                if other.storage is not t.storage:
+                    self._apart(t, other)
+        super().assign(t, value)
+
+    def _apart(self, a: Tensor, b: Tensor) -> None:
+        pair = (a.storage.register, b.storage.register)
+        meet = bool(np.may_share_memory(a.storage.object, b.storage.object))
+        self.guard("guard_overlap", *pair, meet, key=pair)
+        if meet:
+            raise self.refuse("arrays of the caller that share memory, one of them written")
+
+    # ---- attributes of instances
+
+    def instance_attribute(self, base: Instance, name: str, seen: Any) -> Abstract:
+        """`base.name` by the default rules; a followed property never comes here."""
+        if name in base.attributes:
+            value = base.attributes[name]
+            if isinstance(value, Gone):
+                raise self.refuse(f"attribute {name}, which was deleted")
+            return self.resolve(value)
+        found = class_attribute(base.cls, name)
+        if name == "__class__":
+            return Literal(base.cls)
+        if name == "__dict__":
+            raise self.refuse("the attribute __dict__")
+        if base.register < 0:
+            return self.class_value(base, found, name, seen)
+        if hasattr(type(found), "__set__"):  # a data descriptor: a slot
+            if not isinstance(found, types.MemberDescriptorType):
+                raise self.refuse(f"attribute {name}, a {type(found).__name__}")
+            self.guard_class(base.cls, name, found)
+            return self._read(base, name, "getattr", seen)
+        if found is None or name in _instance_dict(base.object) and not _is_missing(base, name):
+            self.guard_class(base.cls, name, MISSING if found is None else found)
+            return self._read(base, name, "attribute", seen)
+        self.guard("guard_lacks", base.register, name)
+        return self.class_value(base, found, name, seen)
+
+    def _read(self, base: Instance, name: str, step: str, seen: Any) -> Abstract:
+        register = base.register
+
+        def fetch() -> int:
+            return self.step(step, register, name, key=(step, register, name))
+
+        value = self.reach(fetch, seen)
+        base.attributes[name] = value
+        return value
+
+    def class_value(self, base: Instance, found: Any, name: str, seen: Any) -> Abstract:
+        """What the class provides under `name`, seen through an instance."""
+        if found is None:
+            raise self.refuse(f"attribute {name} of an object of type {base.cls.__name__}")
+        self.guard_class(base.cls, name, found)
+        if isinstance(found, types.FunctionType):
+            return Method(base, name, found)
+        if isinstance(found, staticmethod):
+            return Literal(found.__func__)
+        if isinstance(found, classmethod):
+            return Method(Literal(base.cls), name, found.__func__)
+        return self.class_constant(base.cls, name, found)
+
+    def class_constant(self, cls: type, name: str, found: Any) -> Abstract:
+        """A plain value stored in a class."""
+        owner = next(c for c in cls.__mro__ if name in vars(c))
+
+        def fetch() -> int:
+            return self.step(
+                "getattr", self.constant(owner), name, key=("getattr", id(owner), name)
+            )
+
+        if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
+            raise self.refuse(f"attribute {name}, a {type(found).__name__}")
+        return self.reach(fetch, found)
+
+    def guard_class(self, cls: type, name: str, found: Any) -> None:
+        self.guard("guard_class", cls, name, found, key=(id(cls), name))
+
+    # ---- what may be computed on the host
+
+    def is_pure(self, value: Abstract) -> bool:
+        """Whether operators on `value` run no code of the user and change nothing."""
+        value = self.resolve(value)
+        if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
+            return True
+        if isinstance(value, (Literal, Host)):
+            return is_pure_object(value.object) or is_constant(value.object)
+        if isinstance(value, Sequence):
+            return all(self.is_pure(part) for part in value.elements)
+        if isinstance(value, ListValue):
+            return all(self.is_pure(part) for part in value.elements)
+        return False
+
+    def computed(self, register: int, seen: Any) -> Abstract:
+        """The value of what a pure host operation made."""
+        return self.adopt(register, seen, external=False)
+
+    def host_operation(self, name: str, operands: list[Abstract], seen: Any) -> Abstract:
+        """A pure operator on host objects; folded when all of them are known."""
+        operands = [self.resolve(operand) for operand in operands]
+        for operand in operands:
+            if not self.is_pure(operand):
+                raise self.refuse(f"the operator {name} on {describe(operand)}")
+        if all(isinstance(operand, Literal) for operand in operands) and is_constant(seen):
+            return Literal(seen)
+        return self.computed(self.operator(name, operands), seen)
+
+
+def is_pure_object(value: Any) -> bool:
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return not value.dtype.hasobject
+    if kind is tuple or kind is frozenset:
+        return all(is_pure_object(part) for part in value)
+    return kind in PURE_TYPES or isinstance(value, np.dtype)
+
+
+def is_constant(value: Any) -> bool:
+    """Immutable through and through, so that the recorded object may serve every call."""
+    if type(value) in (tuple, frozenset):
+        return all(is_constant(part) for part in value)
+    return type(value) in PURE_TYPES or isinstance(
+        value, (np.generic, np.dtype, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+    )
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            return vars(owner)[name]
+    return None
+
+
+def _instance_dict(seen: Any) -> dict[str, Any]:
+    return getattr(seen, "__dict__", {})
+
+
+def _is_missing(base: Instance, name: str) -> bool:
+    return isinstance(base.attributes.get(name), Gone)

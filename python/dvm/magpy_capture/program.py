@@ -1,0 +1,236 @@
+"""The steps of one path under construction: registers, guards, host operations.
+
+Guards and fetches are emitted where the lowering first needs them. Nothing that a step before
+`commit` does is visible, so their order is free; it follows the recorded execution, and paths that
+differ late share their beginning.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from dvm import _dvm
+from dvm.magpy_capture.spec import NOWHERE, Location, NotCapturable, PathSpec, Step
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+    Unread,
+)
+
+#: In guards on names: the name must not exist.
+MISSING = _dvm.MISSING
+
+_DIM_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_DIM_FUNCTIONS = {"floordiv": "//", "mod": "%"}
+
+
+def bcast(a: int, b: int) -> int:
+    """The size two broadcast sizes give: the other one where one is 1."""
+    return b if a == 1 else a
+
+
+class Program:
+    """Steps, and the registers that hold what they made."""
+
+    def __init__(self, spec: PathSpec) -> None:
+        self.spec = spec
+        self.steps: list[Step] = spec.steps
+        self.at: Location = NOWHERE  # of the event being lowered
+        self._registers = 0
+        self._known: dict[tuple[Any, ...], int] = {}  # pure step -> its register
+        self._names: list[tuple[Any, ...]] | None = None
+        self._guarded: set[tuple[Any, ...]] = set()
+        self._kept: list[Any] = []  # objects whose identity is part of a key
+        self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
+        self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
+
+    # ---- steps
+
+    def register(self) -> int:
+        self._registers += 1
+        return self._registers - 1
+
+    def refuse(self, reason: str) -> NotCapturable:
+        return NotCapturable(reason, self.at)
+
+    def step(self, name: str, *operands: Any, key: tuple[Any, ...] | None = None) -> int:
+        """Emit a step with a result, or reuse the register of an equal pure one."""
+        if key is not None and key in self._known:
+            return self._known[key]
+        result = self.register()
+        self.steps.append((name, result, *operands))
+        if key is not None:
+            self._known[key] = result
+        return result
+
+    def constant(self, value: Any) -> int:
+        self._kept.append(value)
+        return self.step("constant", value, key=("constant", id(value)))
+
+    # ---- guards
+
+    def guard(self, name: str, *operands: Any, key: tuple[Any, ...] | None = None) -> None:
+        """Emit a guard once; after it other paths may branch off."""
+        mark = (name, *(key if key is not None else operands))
+        if mark in self._guarded:
+            return
+        self._guarded.add(mark)
+        self.steps.append((name, *operands))
+        if name in ("guard_truth", "guard_same", "guard_overlap", "guard_value"):
+            self._names = None
+
+    def guard_name(self, scope: dict[str, Any], name: str, seen: Any) -> None:
+        """`name` in the dict `scope` is bound to `seen` (MISSING: is not bound)."""
+        mark = ("name", id(scope), name)
+        if mark in self._guarded:
+            return
+        self._guarded.add(mark)
+        if self._names is None:
+            self._names = []
+            self.steps.append(("guard_names", self._names))
+        self._names.append((scope, name, seen))
+
+    def guard_is(self, register: int, seen: Any) -> None:
+        self._kept.append(seen)
+        self.guard("guard_is", register, seen, key=(register, id(seen)))
+
+    def guard_type(self, register: int, seen: Any) -> None:
+        self.guard("guard_type", register, type(seen), key=(register, id(type(seen))))
+
+    # ---- host values
+
+    def resolve(self, value: Abstract) -> Abstract:
+        """`value`, read from the caller's objects if the program had not looked at it yet."""
+        while isinstance(value, Unread):
+            value = value.read()
+        return value
+
+    def register_of(self, value: Abstract) -> int:
+        """A register with `value` as a host object of its present content.
+
+        Containers that the program made or changed are built anew, which is right for pure
+        callees only.
+        """
+        value = self.resolve(value)
+        if isinstance(value, Literal):
+            return self.constant(value.object)
+        if isinstance(value, Host):
+            return value.register
+        if isinstance(value, Size):
+            return self.register_of_dim(value.dim)
+        if isinstance(value, Tensor):
+            return self.tensor_register(value)
+        if isinstance(value, Sequence):
+            if value.register >= 0:
+                return value.register
+            parts = [self.register_of(part) for part in value.elements]
+            made = self.step("tuple", parts)
+            if value.cls is tuple:
+                return made
+            maker = self.constant(value.cls._make)  # type: ignore[attr-defined]
+            return self.step("call", maker, [made], ())
+        if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
+            return self.container_register(value)
+        if isinstance(value, SliceValue):
+            parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
+            return self.step("slice", parts)
+        if isinstance(value, RangeValue):
+            parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
+            return self.step("call", self.constant(range), parts, ())
+        raise self.refuse(f"{describe(value)} as a host object")
+
+    def container_register(self, value: Abstract) -> int:
+        if isinstance(value, Instance):
+            if value.register < 0 or value.changed:
+                raise self.refuse(f"an object of type {value.cls.__name__} that a call receives")
+            return value.register
+        if value.register >= 0 and not value.changed:
+            return int(value.register)
+        if isinstance(value, ListValue):
+            return self.step("list", [self.register_of(part) for part in value.elements])
+        if isinstance(value, SetValue):
+            return self.step("set", [self.constant(part) for part in value.elements])
+        flat: list[int] = []
+        for key, item in value.items.items():
+            flat += [self.constant(key), self.register_of(item)]
+        return self.step("dict", flat)
+
+    def tensor_register(self, value: Tensor) -> int:
+        raise NotImplementedError
+
+    def operator(self, name: str, operands: list[Abstract]) -> int:
+        registers = [self.register_of(operand) for operand in operands]
+        return self.step("operator", name, *registers, key=("operator", name, *registers))
+
+    # ---- sizes on the host
+
+    def register_of_dim(self, dim: _dvm.Dim) -> int:
+        """A register with the size as a Python int."""
+        if dim.constant is not None:
+            return self.constant(dim.constant)
+        return self._dim_node(ast.parse(str(dim), mode="eval").body)
+
+    def _dim_node(self, node: ast.AST) -> int:
+        if isinstance(node, ast.Constant):
+            return self.constant(node.value)
+        if isinstance(node, ast.Name):
+            if node.id in self.int_homes:
+                return self.int_homes[node.id]
+            array, axis = self.symbol_homes[node.id]
+            return self.step("shape", array, axis, key=("shape", array, axis))
+        if isinstance(node, ast.UnaryOp):
+            return self._operate("-", self._dim_node(node.operand))
+        if isinstance(node, ast.BinOp):
+            name = _DIM_OPERATORS[type(node.op)]
+            return self._operate(name, self._dim_node(node.left), self._dim_node(node.right))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            arguments = [self._dim_node(argument) for argument in node.args]
+            if node.func.id in _DIM_FUNCTIONS:
+                return self._operate(_DIM_FUNCTIONS[node.func.id], *arguments)
+            function = {"max": max, "min": min, "bcast": bcast}[node.func.id]
+            key = ("dim", node.func.id, *arguments)
+            return self.step("call", self.constant(function), arguments, (), key=key)
+        raise self.refuse(f"the size {ast.dump(node)}")
+
+    def _operate(self, name: str, *registers: int) -> int:
+        return self.step("operator", name, *registers, key=("operator", name, *registers))
+
+    # ---- outcomes
+
+    def pin(self, value: Abstract, seen: Any) -> Literal:
+        """`value` as a literal: every call of the path has the recorded value."""
+        value = self.resolve(value)
+        if isinstance(value, Literal):
+            return value
+        if isinstance(value, Size) and value.dim.constant is not None:
+            return Literal(value.dim.constant)
+        register = self.register_of(value)
+        self.guard("guard_value", register, seen, key=(register,))
+        return Literal(seen)
+
+
+def describe(value: Abstract) -> str:
+    """For reasons: what kind of value this is."""
+    if isinstance(value, Tensor):
+        return f"{'a NumPy scalar' if value.is_scalar else 'an array'} of {value.dtype}"
+    if isinstance(value, Literal):
+        if callable(value.object):
+            name = getattr(value.object, "__qualname__", repr(value.object))
+            return f"{type(value.object).__name__} {name}"
+        return f"{type(value.object).__name__} {value.object!r}"[:60]
+    if isinstance(value, Host):
+        return f"a computed value of type {type(value.object).__name__}"
+    if isinstance(value, Instance):
+        return f"an object of type {value.cls.__name__}"
+    return f"a {type(value).__name__.lower().removesuffix('value')}"

@@ -1,0 +1,418 @@
+"""Builtin functions of Python over abstract values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    DictValue,
+    Gone,
+    Host,
+    Instance,
+    IteratorValue,
+    ListValue,
+    Literal,
+    Method,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+)
+
+NONE = Literal(None)
+
+
+@dataclass(eq=False)
+class ErrorState:
+    """An np.errstate that the program made."""
+
+    changes: dict[str, str]
+    before: Modes = ("warn", "warn", "ignore", "warn")
+
+    def modes_over(self, modes: Modes) -> Modes:
+        names = ("divide", "over", "under", "invalid")
+        new = [
+            self.changes.get(name, self.changes.get("all", mode))
+            for name, mode in zip(names, modes, strict=True)
+        ]
+        return (new[0], new[1], new[2], new[3])
+
+
+class PythonFunctions(Containers):
+    """What Python's builtins do to abstract values."""
+
+    seen_result: Any = None
+
+    # ---- sizes and ranges
+
+    def length(self, value: Abstract) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, Tensor):
+            if not value.rank:
+                raise self.refuse("len of a 0-d array")
+            return Size(value.shape[0])
+        if isinstance(value, (Sequence, ListValue, SetValue)):
+            return Literal(len(value.elements))
+        if isinstance(value, DictValue):
+            return Literal(len(value.items))
+        if isinstance(value, RangeValue):
+            return Literal(len(self.elements(value)))
+        if isinstance(value, (Host, Literal)) and self.is_pure(value):
+            return self.host_operation("len", [value], self.seen_result)
+        raise self.refuse(f"len of {describe(value)}")
+
+    def make_range(self, *bounds: Abstract) -> Abstract:
+        one, zero = Literal(1), Literal(0)
+        if len(bounds) == 1:
+            return RangeValue(zero, bounds[0], one)
+        return RangeValue(bounds[0], bounds[1], bounds[2] if len(bounds) > 2 else one)
+
+    def make_slice(self, *bounds: Abstract) -> Abstract:
+        if len(bounds) == 1:
+            return SliceValue(NONE, bounds[0], NONE)
+        return SliceValue(bounds[0], bounds[1], bounds[2] if len(bounds) > 2 else NONE)
+
+    # ---- containers and iteration
+
+    def make_list(self, iterable: Abstract = Literal(())) -> Abstract:
+        return ListValue(self.elements(iterable), object=self.seen_result)
+
+    def make_tuple(self, iterable: Abstract = Literal(())) -> Abstract:
+        iterable = self.resolve(iterable)
+        if isinstance(iterable, Sequence) and iterable.cls is tuple:
+            return iterable
+        return Sequence(self.elements(iterable))
+
+    def make_dict(self, source: Abstract = NONE, **items: Abstract) -> Abstract:
+        source = self.resolve(source)
+        made: dict[Any, Abstract] = {}
+        if isinstance(source, DictValue):
+            made.update(source.items)
+        elif not (isinstance(source, Literal) and source.object is None):
+            for pair in self.elements(source):
+                key, value = self.elements(pair)
+                made[self.plain(key)] = value
+        made.update(items)
+        return DictValue(made)
+
+    def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
+        return SetValue({self.plain(part) for part in self.elements(iterable)})
+
+    def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
+        columns = [self.elements(iterable) for iterable in iterables]
+        if self.plain(strict) and len({len(column) for column in columns}) > 1:
+            raise self.refuse("zip of unequal lengths")
+        return IteratorValue([Sequence(list(row)) for row in zip(*columns, strict=False)])
+
+    def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
+        first = self.integer(start)
+        parts = self.elements(iterable)
+        return IteratorValue(
+            [Sequence([Literal(i), part]) for i, part in enumerate(parts, first)]
+        )
+
+    def make_reversed(self, sequence: Abstract) -> Abstract:
+        return IteratorValue(self.elements(sequence)[::-1])
+
+    def make_iter(self, iterable: Abstract) -> Abstract:
+        iterable = self.resolve(iterable)
+        if isinstance(iterable, IteratorValue):
+            return iterable
+        return IteratorValue(self.elements(iterable))
+
+    def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
+        if not isinstance(iterator, IteratorValue):
+            raise self.refuse(f"next of {describe(iterator)}")
+        if iterator.position >= len(iterator.elements):
+            if default is None:
+                raise self.refuse("next of an iterator at its end")
+            return default
+        iterator.position += 1
+        return self.resolve(iterator.elements[iterator.position - 1])
+
+    # ---- types and attributes
+
+    def class_of(self, value: Abstract) -> type:
+        value = self.resolve(value)
+        if isinstance(value, Tensor):
+            return np.dtype(value.dtype).type if value.is_scalar else np.ndarray
+        if isinstance(value, (Literal, Host)):
+            return type(value.object)
+        if isinstance(value, (Sequence, Instance)):
+            return value.cls
+        kinds: dict[type, type] = {
+            Size: int,
+            ListValue: list,
+            DictValue: dict,
+            SetValue: set,
+            SliceValue: slice,
+            RangeValue: range,
+        }
+        if type(value) in kinds:
+            return kinds[type(value)]
+        if isinstance(value, Closure):
+            return type(value.object)
+        raise self.refuse(f"the type of {describe(value)}")
+
+    def type_of(self, value: Abstract) -> Abstract:
+        return Literal(self.class_of(value))
+
+    def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
+        cls, wanted = self.class_of(value), self.plain(classes)
+        for one in wanted if isinstance(wanted, tuple) else (wanted,):
+            if not isinstance(one, type) or type(one).__instancecheck__ is not type.__instancecheck__:
+                if getattr(one, "__module__", "") not in ("abc", "collections.abc", "numbers"):
+                    raise self.refuse(f"isinstance with {one!r}")
+        return Literal(issubclass(cls, wanted))
+
+    def is_subclass(self, cls: Abstract, classes: Abstract) -> Abstract:
+        child, parents = self.plain(cls), self.plain(classes)
+        if not isinstance(child, type):
+            raise self.refuse("issubclass of something other than a class")
+        return Literal(issubclass(child, parents))
+
+    def is_callable(self, value: Abstract) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, (Closure, Method)):
+            return Literal(True)
+        if isinstance(value, Literal):
+            return Literal(callable(value.object))
+        if isinstance(value, (Tensor, Size, Sequence, ListValue, DictValue)):
+            return Literal(False)
+        raise self.refuse(f"callable of {describe(value)}")
+
+    def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+    def get_attribute(self, base: Abstract, name: Abstract, *default: Abstract) -> Abstract:
+        base, text = self.resolve(base), self.plain(name)
+        if default and not self._has(base, text):
+            return self.resolve(default[0])
+        return self.attribute(base, text, self.seen_result)
+
+    def has_attribute(self, base: Abstract, name: Abstract) -> Abstract:
+        return Literal(self._has(self.resolve(base), self.plain(name)))
+
+    def _has(self, base: Abstract, name: str) -> bool:
+        if isinstance(base, Instance):
+            if name in base.attributes:
+                return not isinstance(base.attributes[name], Gone)
+            for hook in ("__getattr__", "__getattribute__"):
+                if class_attribute(base.cls, hook) not in (None, object.__getattribute__):
+                    raise self.refuse(f"hasattr of {describe(base)}")
+            found = class_attribute(base.cls, name)
+            self.guard_class(base.cls, name, MISSING if found is None else found)
+            if found is not None:
+                return True
+            if base.register < 0:
+                return False
+            if name in getattr(base.object, "__dict__", {}):
+                return True
+            self.guard("guard_lacks", base.register, name)
+            return False
+        return hasattr(self.class_of(base), name) or (
+            isinstance(base, Literal) and hasattr(base.object, name)
+        )
+
+    def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
+        raise self.refuse("setattr")
+
+    def refuse_id(self, _value: Abstract) -> Abstract:
+        raise self.refuse("id")
+
+    # ---- numbers
+
+    def to_float(self, value: Abstract = Literal(0.0)) -> Abstract:
+        return self._to_number("float", value)
+
+    def to_int(self, value: Abstract = Literal(0), base: Abstract | None = None) -> Abstract:
+        if base is not None:
+            raise self.refuse("int with a base")
+        return self._to_number("int", value)
+
+    def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, (Sequence, ListValue, SetValue)):
+            return Literal(bool(value.elements))
+        if isinstance(value, DictValue):
+            return Literal(bool(value.items))
+        return self._to_number("bool", value)
+
+    def _to_number(self, kind: str, value: Abstract) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, Size) and kind == "int":
+            return value
+        if isinstance(value, (Tensor, Host, Size, Literal)):
+            return self.host_operation(kind, [value], self.seen_result)
+        raise self.refuse(f"{kind} of {describe(value)}")
+
+    def absolute(self, value: Abstract) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, Tensor):
+            return self.ufunc(np.absolute, [value])
+        return self.host_operation("abs", [value], self.seen_result)
+
+    def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+    def python_binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        """An operator between objects of Python itself."""
+        if name in ("+", "-", "*", "//", "%") and self._is_size(a) and self._is_size(b):
+            if isinstance(a, Size) or isinstance(b, Size):
+                return self._size_arithmetic(name, a, b, seen)
+        if name == "+" and type(a) is type(b) and isinstance(a, (Sequence, ListValue)):
+            return type(a)([*a.elements, *b.elements])
+        if name == "*" and isinstance(a, (Sequence, ListValue)):
+            return type(a)(a.elements * self.integer(b))
+        if name == "*" and isinstance(b, (Sequence, ListValue)):
+            return type(b)(b.elements * self.integer(a))
+        if name == "+" and isinstance(a, Literal) and isinstance(b, Sequence):
+            return Sequence([*self.elements(a), *b.elements])
+        if name == "+" and isinstance(b, Literal) and isinstance(a, Sequence):
+            return Sequence([*a.elements, *self.elements(b)])
+        if name == "|" and isinstance(a, DictValue) and isinstance(b, DictValue):
+            return DictValue({**a.items, **b.items})
+        if isinstance(a, SetValue) and isinstance(b, SetValue) and name in ("|", "&", "-", "^"):
+            ops = {"|": set.__or__, "&": set.__and__, "-": set.__sub__, "^": set.__xor__}
+            return SetValue(ops[name](a.elements, b.elements))
+        return self.host_operation(name, [a, b], seen)
+
+    def _is_size(self, value: Abstract) -> bool:
+        return isinstance(value, Size) or (
+            isinstance(value, Literal) and type(value.object) is int
+        )
+
+    def _size_arithmetic(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if name in ("//", "%"):
+            if not isinstance(b, Literal) or b.object <= 0:
+                return self.host_operation(name, [a, b], seen)
+        x, y = self.dim_of(a), self.dim_of(b)
+        if name == "+":
+            return Size(x + y)
+        if name == "-":
+            return Size(x - y)
+        if name == "*":
+            return Size(x * y)
+        return Size(x // y if name == "//" else x % y)
+
+    def add_up(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
+        total = self.resolve(start)
+        for part in self.elements(iterable):
+            part = self.resolve(part)
+            total = self._add(total, part)
+        return total
+
+    def _add(self, a: Abstract, b: Abstract) -> Abstract:
+        if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
+            seen = getattr(a, "object", 0) + getattr(b, "object", 0)
+            return self.python_binary("+", a, b, seen)
+        seen = None
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc(np.add, [a, b])
+        return self._size_arithmetic("+", a, b, seen) if self._is_size(a) and self._is_size(
+            b
+        ) else self.refuse_sum()
+
+    def refuse_sum(self) -> Abstract:
+        raise self.refuse("sum of these values")
+
+    def least(self, *values: Abstract, **named: Abstract) -> Abstract:
+        return self._extreme("min", min, values, named)
+
+    def greatest(self, *values: Abstract, **named: Abstract) -> Abstract:
+        return self._extreme("max", max, values, named)
+
+    def _extreme(
+        self, name: str, function: Any, values: tuple[Abstract, ...], named: dict[str, Abstract]
+    ) -> Abstract:
+        if named:
+            raise self.refuse(f"{name} with {', '.join(named)}")
+        parts = [
+            self.resolve(part)
+            for part in (self.elements(values[0]) if len(values) == 1 else values)
+        ]
+        if all(self._is_size(part) for part in parts) and any(
+            isinstance(part, Size) for part in parts
+        ):
+            dim = self.dim_of(parts[0])
+            for part in parts[1:]:
+                other = self.dim_of(part)
+                dim = dim.min(other) if name == "min" else dim.max(other)
+            return Size(dim)
+        for part in parts:
+            if not isinstance(part, (Literal, Host, Size)) and not (
+                isinstance(part, Tensor) and part.is_scalar
+            ):
+                raise self.refuse(f"{name} of {describe(part)}")
+            if not self.is_pure(part):
+                raise self.refuse(f"{name} of {describe(part)}")
+        if all(self.is_fixed(part) for part in parts):
+            return Literal(self.seen_result)
+        if len({self.class_of(part) for part in parts}) > 1:
+            # Which one it is decides the type of the result.
+            kinds = [self.known(part) for part in parts]
+            return Literal(function(*(kind.object for kind in kinds)))
+        registers = [self.register_of(part) for part in parts]
+        return self.computed(
+            self.step("call", self.constant(function), registers, ()), self.seen_result
+        )
+
+    def every(self, iterable: Abstract) -> Abstract:
+        return self._quantifier(iterable, False)
+
+    def some(self, iterable: Abstract) -> Abstract:
+        return self._quantifier(iterable, True)
+
+    def outcome(self, value: Abstract, taken: bool) -> None:
+        raise NotImplementedError
+
+    def _quantifier(self, iterable: Abstract, deciding: bool) -> Abstract:
+        """all() and any() look at parts until one decides; each look is an outcome."""
+        for part in self.elements(iterable):
+            part = self.resolve(part)
+            truth = self.observed_truth(part)
+            self.outcome(part, truth)
+            if truth == deciding:
+                return Literal(deciding)
+        return Literal(not deciding)
+
+    def observed_truth(self, value: Abstract) -> bool:
+        if isinstance(value, Size):
+            return bool(self.observed(value.dim))
+        if isinstance(value, (Host, Literal)):
+            return bool(value.object)
+        if isinstance(value, Tensor) and value.object is not None and value.is_scalar:
+            return bool(value.object)
+        raise self.refuse(f"the truth of {describe(value)}")
+
+    # ---- effects and contexts
+
+    impure_calls: list[tuple[Any, list[Abstract]]]
+
+    def print_line(self, *values: Abstract) -> Abstract:
+        """Printed after the path has committed; the text is computed before."""
+        texts: list[Abstract] = []
+        for value in values:
+            value = self.resolve(value)
+            if not self.is_pure(value) or isinstance(value, (ListValue, Sequence, Tensor)):
+                raise self.refuse(f"printing {describe(value)}")
+            texts.append(value)
+        self.impure_calls.append((print, texts))
+        return Literal(None)
+
+    def make_errstate(self, **modes: Abstract) -> Abstract:
+        changes = {name: self.plain(mode) for name, mode in modes.items()}
+        if "call" in changes:
+            raise self.refuse("np.errstate with call=")
+        return ErrorState(changes)
