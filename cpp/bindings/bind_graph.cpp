@@ -198,6 +198,28 @@ void bind_graph(py::module_& module) {
           },
           py::arg("value"), py::arg("part"), py::arg("starts"), py::arg("steps"), at)
       .def(
+          "iota",
+          [](Graph& g, const std::string& dtype, const py::sequence& shape, int axis,
+             const At& where) {
+            const core::Shape sizes = to_shape(g, shape);
+            const auto extent = static_cast<size_t>(axis);
+            if (extent >= sizes.size())
+              core::fail(core::ErrorCode::graph_invalid, to_loc(where), "iota: no such axis");
+            const Value line = g.iota({parse_dtype(dtype), {sizes[extent]}}, to_loc(where));
+            if (sizes.size() == 1) return line;
+            core::Shape column(sizes.size() - extent, g.dims().constant(1));
+            column[0] = sizes[extent];
+            return g.broadcast(g.reshape(line, column, to_loc(where)), sizes, to_loc(where));
+          },
+          py::arg("dtype"), py::arg("shape"), py::arg("axis") = 0, at, "d[i] = i[axis]")
+      .def(
+          "along",
+          [](Graph& g, const std::string& op, const std::vector<Value>& inputs, int axis,
+             const At& where) { return g.along(parse_op(op), inputs, axis, to_loc(where)); },
+          py::arg("op"), py::arg("inputs"), py::arg("axis"), at,
+          "argmax, argmin, cumsum, cumprod, cummax, cummin of one value; gather, take_along of a\n"
+          "value and its i64 indices.")
+      .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,
              const std::string& dtype, const py::sequence& shape, const At& where) {

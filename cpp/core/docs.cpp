@@ -7,6 +7,7 @@
 
 #include "core/elementwise.h"
 #include "core/graph.h"
+#include "core/reduce.h"
 
 namespace dvm::core {
 
@@ -29,8 +30,9 @@ constexpr std::array<ClassText, 7> kClasses = {{
      "may turn out to be 1; the last is checked when the sizes are known."},
     {OpClass::reduce, "Reductions",
      "`axes` are neighbours in ascending order and become size 1. The order of additions is that "
-     "of `core/sum_order.h`; f16 sums accumulate in f32 and round once. A sum over nothing is 0, a "
-     "maximum over nothing is an error."},
+     "of `core/sum_order.h`; sums and products of f16 accumulate in f32 and round once. Over "
+     "nothing "
+     "a sum is 0, a product 1, and a maximum or minimum an error."},
     {OpClass::view, "Views",
      "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
@@ -69,7 +71,14 @@ std::string_view dtype_rule(Op op) {
     return row->operands == OperandRule::any ? "any" : "all but bool";
   }
   if (is_comparison(op)) return "any -> bool";
-  if (op == Op::sum || op == Op::dim) return "all but bool";
+  if (op == Op::dim || op == Op::iota) return "all but bool";
+  if (op == Op::argmax || op == Op::argmin) return "any -> i64";
+  if (op == Op::gather || op == Op::take_along) return "any, i64";
+  if (op_class(op) == OpClass::reduce) {
+    const ReduceDtypes rule = reduce_info(op).dtypes;
+    return rule == ReduceDtypes::boolean ? "bool"
+                                         : (rule == ReduceDtypes::any ? "any" : "all but bool");
+  }
   return "any";
 }
 

@@ -147,6 +147,20 @@ Value Graph::empty(Type type, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::iota(Type type, Loc loc) {
+  Node node = make_node(Op::iota, {}, loc);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::along(Op op, std::span<const Value> inputs, int axis, Loc loc) {
+  if (op_class(op) != OpClass::whole || info(op).attrs != attr::axes)
+    fail(ErrorCode::graph_invalid, loc, std::string(info(op).name) + " is not along an axis");
+  Node node = make_node(op, inputs, loc);
+  node.attrs.axes = {axis};
+  return append_inferred(*this, std::move(node));
+}
+
 Value Graph::update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
                     Loc loc) {
   Node node = make_node(Op::update, std::vector{a, part}, loc);

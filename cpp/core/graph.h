@@ -110,6 +110,9 @@ class Graph {
   // a with the box of elements start + i * step replaced by `part`, which has the shape of the box.
   Value update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
                Loc loc = {});
+  Value iota(Type type, Loc loc = {});
+  // The other ops of class whole: operands, and the one axis they work along.
+  Value along(Op op, std::span<const Value> inputs, int axis, Loc loc = {});
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
 

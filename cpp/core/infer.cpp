@@ -6,6 +6,7 @@
 
 #include "core/dim_node.h"
 #include "core/elementwise.h"
+#include "core/reduce.h"
 
 namespace dvm::core {
 
@@ -207,8 +208,9 @@ class Inference {
         invalid(axes_text() + " of a tensor of rank " + std::to_string(type.rank()));
       if (axes[i] != axes[0] + static_cast<int>(i)) invalid(axes_text() + " are not neighbours");
     }
-    if (node_.op == Op::sum && type.dtype == DType::boolean)
-      error(ErrorCode::dtype_mismatch, "does not take bool operands");
+    if (!allows(reduce_info(node_.op).dtypes, type.dtype))
+      error(ErrorCode::dtype_mismatch,
+            "does not take " + std::string(to_string(type.dtype)) + " operands");
     for (const int axis : axes) type.shape[static_cast<size_t>(axis)] = graph_.dims().constant(1);
     return type;
   }
@@ -251,12 +253,57 @@ class Inference {
   }
 
   Type whole() const {
-    if (node_.op == Op::empty) return node_.type;
+    switch (node_.op) {
+      case Op::empty:
+        return node_.type;
+      case Op::iota:
+        if (node_.type.rank() != 1) invalid("has rank 1, not shape " + to_string(node_.type.shape));
+        if (node_.type.dtype == DType::boolean)
+          error(ErrorCode::dtype_mismatch, "an index is no bool");
+        return node_.type;
+      case Op::update:
+        return update();
+      default:
+        return along();
+    }
+  }
+
+  Type update() const {
     check_box(operand(0), operand(1).shape);
     if (operand(1).dtype != operand(0).dtype)
       error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(operand(0).dtype)) +
                                            " and " + std::string(to_string(operand(1).dtype)));
     return operand(0);
+  }
+
+  Type along() const {
+    Type type = operand(0);
+    const auto axis = static_cast<size_t>(node_.attrs.axes.empty() ? -1 : node_.attrs.axes[0]);
+    if (node_.attrs.axes.size() != 1 || axis >= type.shape.size())
+      invalid(axes_text() + " of a tensor of rank " + std::to_string(type.rank()));
+    const auto at = type.shape.begin() + static_cast<ptrdiff_t>(axis);
+    if (node_.op == Op::argmax || node_.op == Op::argmin) {
+      *at = graph_.dims().constant(1);
+      return {DType::i64, type.shape};
+    }
+    if (info(node_.op).arity == 1) return type;
+    const Type& indices = operand(1);
+    if (indices.dtype != DType::i64)
+      error(ErrorCode::dtype_mismatch,
+            "indices are i64, not " + std::string(to_string(indices.dtype)));
+    if (node_.op == Op::gather) {
+      type.shape.insert(type.shape.erase(at), indices.shape.begin(), indices.shape.end());
+      if (type.rank() > kMaxRank)
+        invalid("rank " + std::to_string(type.rank()) + " exceeds " + std::to_string(kMaxRank));
+      return type;
+    }
+    for (size_t d = 0; d < type.shape.size() || d < indices.shape.size(); ++d) {
+      const bool both = d < type.shape.size() && d < indices.shape.size();
+      if (!both || (d != axis && type.shape[d] != indices.shape[d]))
+        error(ErrorCode::shape_mismatch, "indices of shape " + to_string(indices.shape) +
+                                             " do not fit " + to_string(type.shape));
+    }
+    return {type.dtype, indices.shape};
   }
 
   // The elements start + i * step of `from` for i below `to` per axis.

@@ -7,7 +7,9 @@
 
 #include "core/bind_symbols.h"
 #include "core/elementwise.h"
-#include "core/scalar_ops.h"
+#include "core/reduce.h"
+#include "core/reductions.h"
+#include "core/reference_along.h"
 
 namespace dvm::core {
 
@@ -127,7 +129,7 @@ class Evaluator {
         if (node.op == Op::reshape) return reshape(node);
         return node.op == Op::transpose ? transpose(node) : slice(node);
       case OpClass::whole:
-        return node.op == Op::empty ? make_array(node.type.dtype, values(node)) : update(node);
+        return whole(node);
       case OpClass::opaque:
         return call(node);
     }
@@ -221,6 +223,21 @@ class Evaluator {
     return gather(a, std::move(shape), 0, strides);
   }
 
+  template <typename T, typename Load>
+  static T reduce_line(Op op, int64_t count, bool adjacent, Load load) {
+    switch (op) {
+      case Op::sum:
+        return scalar::sum<T>(count, adjacent, load);
+      case Op::prod:
+        return scalar::prod<T>(count, adjacent, load);
+      case Op::max:
+      case Op::any:
+        return scalar::max<T>(count, adjacent, load);
+      default:
+        return scalar::min<T>(count, adjacent, load);
+    }
+  }
+
   // The reduced axes are neighbours, so the array is [m, count, n] and the result [m, 1, n].
   Array reduce(const Node& node) {
     const Array& a = operand(node, 0);
@@ -233,20 +250,23 @@ class Evaluator {
       if (first <= i && i <= last) shape[i] = 1;
     }
     // As NumPy: an empty extent is an error even where the result is empty too.
-    if (node.op == Op::max && count == 0)
+    const Identity identity = reduce_info(node.op).identity;
+    if (identity == Identity::none && count == 0)
       fail(ErrorCode::shape_mismatch, node.loc,
            "zero-size array to reduction operation maximum which has no identity");
     Array out = make_array(a.dtype, std::move(shape));
-    if (count == 0) return out;
+    if (count == 0 && identity == Identity::zero) return out;
     dispatch(a.dtype, [&]<DType D>() {
       using T = Storage<D>;
+      if (count == 0) {
+        for (T& element : elements<T>(out)) element = scalar::cast<T>(int64_t{1});
+        return;
+      }
       const std::span<const T> from = elements<T>(a);
       for (int64_t i = 0; i < m * n; ++i) {
         const int64_t base = i / n * count * n + i % n;
         const auto load = [&](int64_t k) { return from[static_cast<size_t>(base + k * n)]; };
-        elements<T>(out)[static_cast<size_t>(i)] = node.op == Op::sum
-                                                       ? scalar::sum<T>(count, n == 1, load)
-                                                       : scalar::max<T>(count, n == 1, load);
+        elements<T>(out)[static_cast<size_t>(i)] = reduce_line<T>(node.op, count, n == 1, load);
       }
     });
     return out;
@@ -272,6 +292,31 @@ class Evaluator {
       strides.push_back(from[static_cast<size_t>(axis)]);
     }
     return gather(a, std::move(shape), 0, strides);
+  }
+
+  Array whole(const Node& node) {
+    switch (node.op) {
+      case Op::empty:
+        return make_array(node.type.dtype, values(node));
+      case Op::iota:
+        return iota(node);
+      case Op::update:
+        return update(node);
+      default: {
+        std::vector<const Array*> operands;
+        for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(&operand(node, i));
+        return evaluate_along(node, operands);
+      }
+    }
+  }
+
+  Array iota(const Node& node) {
+    Array out = make_array(node.type.dtype, values(node));
+    dispatch(out.dtype, [&]<DType D>() {
+      int64_t i = 0;
+      for (Storage<D>& element : elements<Storage<D>>(out)) element = scalar::cast<Storage<D>>(i++);
+    });
+    return out;
   }
 
   Sizes values(const Node& node) const { return binder_.values(node.type.shape, node.loc); }

@@ -85,7 +85,9 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::cast:
       return CostClass::cast;
     case vm::Insn::sum:
+    case vm::Insn::prod:
     case vm::Insn::max:
+    case vm::Insn::min:
       return CostClass::reduce;
     default:
       return CostClass::arithmetic;

@@ -28,7 +28,7 @@ requires(core::info(D).kind == core::Kind::integer) struct Accumulator<D, true> 
   using Type = std::make_unsigned_t<typename Element<D>::Compute>;
 };
 
-// Both take scalars and SIMD vectors alike. A quiet one raises no status flags.
+// All take scalars and SIMD vectors alike. A quiet one raises no status flags.
 struct Sum {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
@@ -37,12 +37,28 @@ struct Sum {
     return x + y;
   }
 };
+struct Prod {
+  static constexpr bool kWraps = true;
+  static constexpr bool kQuiet = false;
+  template <typename T>
+  static T combine(T x, T y) {
+    return x * y;
+  }
+};
 struct Max {
   static constexpr bool kWraps = false;
   static constexpr bool kQuiet = true;
   template <typename T>
   static T combine(T x, T y) {
     return ((x >= y) | (x != x)) ? x : y;
+  }
+};
+struct Min {
+  static constexpr bool kWraps = false;
+  static constexpr bool kQuiet = true;
+  template <typename T>
+  static T combine(T x, T y) {
+    return ((x <= y) | (x != x)) ? x : y;
   }
 };
 
@@ -231,7 +247,9 @@ void fill_reduce(vm::KernelTable& table) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
     core::dispatch(static_cast<DType>(d), [&]<DType D>() {
       table.entry(Insn::sum, D) = reduce_kernel<Sum, D>();
+      table.entry(Insn::prod, D) = reduce_kernel<Prod, D>();
       table.entry(Insn::max, D) = reduce_kernel<Max, D>();
+      table.entry(Insn::min, D) = reduce_kernel<Min, D>();
     });
   }
 }

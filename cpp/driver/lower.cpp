@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/reduce.h"
 #include "driver/memory.h"
 #include "driver/sizes.h"
 
@@ -120,7 +121,10 @@ class Lowering {
           sizes_.check_broadcast(from[d], node.type.shape[lead + d], node.loc);
         }
       }
-      if (node.op == Op::max) check_maximum(from, node);
+      if (core::op_class(node.op) == core::OpClass::reduce &&
+          core::reduce_info(node.op).identity == core::Identity::none) {
+        check_maximum(from, node);
+      }
     }
   }
 
@@ -187,6 +191,22 @@ class Lowering {
       case Op::update:
         lower_update(v);
         return;
+      case Op::iota:
+      case Op::argmax:
+      case Op::argmin:
+      case Op::cumsum:
+      case Op::cumprod:
+      case Op::cummax:
+      case Op::cummin:
+      case Op::gather:
+      case Op::take_along: {
+        allocate(v);
+        Registers operands;
+        for (Value input : node.inputs) operands.push_back(at(input).buffer);
+        const int32_t axis = node.attrs.axes.empty() ? 0 : node.attrs.axes[0];
+        builder_.emit(PlanOp::whole, {static_cast<int32_t>(node.op), operands, at(v).buffer, axis});
+        return;
+      }
       case Op::call:
         lower_call(v);
         return;

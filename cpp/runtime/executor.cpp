@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "runtime/context.h"
 #include "runtime/size_math.h"
+#include "runtime/whole_ops.h"
 
 namespace dvm::runtime {
 
@@ -105,6 +106,8 @@ class Execution {
         return Outcome::done;
       case PlanOp::run:
         return run_region(p);
+      case PlanOp::whole:
+        return whole(p);
       case PlanOp::call:
         return call(result, p);
       case PlanOp::free:
@@ -235,6 +238,17 @@ class Execution {
           target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
     }
     return Outcome::done;
+  }
+
+  Outcome whole(const int32_t* p) {
+    const auto op = static_cast<core::Op>(*p++);
+    const BufferView* operands[2] = {};
+    const auto count = static_cast<size_t>(*p++);
+    for (size_t k = 0; k < count; ++k) operands[k] = &buffer(*p++);
+    const core::WatchFpFlags watch;
+    const bool done = run_whole(op, {operands, count}, buffer(p[0]), p[1]);
+    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= watch.raised();
+    return outcome_of(done);
   }
 
   Outcome call(int32_t result, const int32_t* p) {

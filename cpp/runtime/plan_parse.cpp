@@ -195,6 +195,12 @@ class PlanParser {
         plan_.pool.push_back(static_cast<int32_t>(*cmp));
         break;
       }
+      case 'o': {
+        const std::optional<core::Op> op = core::op_from_text(lexer_.word("an op"));
+        if (!op) lexer_.error("unknown op");
+        plan_.pool.push_back(static_cast<int32_t>(*op));
+        break;
+      }
       case 'd':
         plan_.pool.push_back(static_cast<int32_t>(dtype()));
         break;

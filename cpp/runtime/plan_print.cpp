@@ -44,6 +44,9 @@ void print_operand(std::ostream& out, const Operand& operand) {
     case 'c':
       out << kCompareNames[operand.words[0]];
       break;
+    case 'o':
+      out << core::info(static_cast<core::Op>(operand.words[0])).name;
+      break;
     case 'd':
       out << core::to_string(static_cast<core::DType>(operand.words[0]));
       break;

@@ -124,6 +124,9 @@ class PlanVerifier {
       case 'c':
         limit = static_cast<int64_t>(core::DimCmp::ge) + 1;
         break;
+      case 'o':
+        limit = static_cast<int64_t>(core::all_ops().size());
+        break;
       case 'd':
         limit = core::kDTypeCount;
         break;
@@ -186,6 +189,9 @@ class PlanVerifier {
         break;
       case PlanOp::run:
         check_run();
+        break;
+      case PlanOp::whole:
+        check_whole();
         break;
       case PlanOp::call:
         require(word(3) <= core::kMaxRank, "a rank beyond the limit");
@@ -258,6 +264,36 @@ class PlanVerifier {
       }
     }
     for (int32_t b : outputs) root(b).written = true;
+  }
+
+  // What the Graph's rules say of dtypes and ranks; sizes are checked as it runs.
+  void check_whole() {
+    using core::Op;
+    const auto op = static_cast<Op>(word(0));
+    const auto operands = operands_[1].words;
+    const Buffer& result = buffer(word(2));
+    require(core::op_class(op) == core::OpClass::whole && op != Op::empty && op != Op::update,
+            "no op of class whole that computes");
+    require(static_cast<int>(operands.size()) == core::info(op).arity,
+            "operands differ from the op's in number");
+    for (int32_t b : operands) {
+      require_written(b);
+      require(&root(b) != &root(word(2)), "an op writes what it reads");
+    }
+    require(root(word(2)).ours && result.whole, "an op writes a buffer that is not the Plan's");
+    bool fits = result.rank == 1 && result.dtype != core::DType::boolean && word(3) == 0;
+    if (op != Op::iota) {
+      const Buffer& a = buffer(operands[0]);
+      const Buffer& indices = buffer(operands.back());
+      const bool arg = op == Op::argmax || op == Op::argmin;
+      const int rank = op == Op::gather ? a.rank - 1 + indices.rank : a.rank;
+      fits = word(3) < a.rank && result.rank == rank &&
+             result.dtype == (arg ? core::DType::i64 : a.dtype);
+      if (operands.size() == 2) fits = fits && indices.dtype == core::DType::i64;
+      if (op == Op::take_along) fits = fits && indices.rank == a.rank;
+    }
+    require(fits, "a buffer of another element type or rank");
+    root(word(2)).written = true;
   }
 
   void require_type(int32_t b, const core::Type& type) const {

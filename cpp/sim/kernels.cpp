@@ -1,7 +1,7 @@
 #include "sim/kernels.h"
 
 #include "core/elementwise.h"
-#include "core/scalar_ops.h"
+#include "core/reductions.h"
 
 namespace dvm::sim {
 
@@ -151,6 +151,20 @@ void max_kernel(const TileArgs& args) noexcept {
   });
 }
 
+template <DType D>
+void prod_kernel(const TileArgs& args) noexcept {
+  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
+    return scalar::prod<Storage<D>>(count, adjacent, load);
+  });
+}
+
+template <DType D>
+void min_kernel(const TileArgs& args) noexcept {
+  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
+    return scalar::min<Storage<D>>(count, adjacent, load);
+  });
+}
+
 template <typename Op, DType D, int kArity, core::OperandRule kOperands>
 constexpr TileKernel elementwise() {
   if constexpr (core::allows(kOperands, D)) return elementwise_kernel<Op, D, kArity>;
@@ -173,7 +187,11 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::cast, D) = cast_kernel<D>;
   table.entry(Insn::select, D) = select_kernel<D>;
   table.entry(Insn::max, D) = max_kernel<D>;
-  if constexpr (D != DType::boolean) table.entry(Insn::sum, D) = sum_kernel<D>;
+  table.entry(Insn::min, D) = min_kernel<D>;
+  if constexpr (D != DType::boolean) {
+    table.entry(Insn::sum, D) = sum_kernel<D>;
+    table.entry(Insn::prod, D) = prod_kernel<D>;
+  }
 }
 
 }  // namespace

@@ -186,11 +186,8 @@ class Binder {
       if (!needed_[at(step.dst)]) continue;
       KernelStep& bound = stage_.steps[stage_.step_count];
       if (is_fill(step)) {
-        if (step.insn != Insn::sum) {
-          core::fail(core::ErrorCode::shape_mismatch, "the maximum of no elements is undefined");
-        }
         bound = {.insn = Insn::copy, .dtype = step.dtype, .arity = 1, .dst = step.dst};
-        bound.src[0] = stage_.add_scalar(step.dtype, Scalar());
+        bound.src[0] = stage_.add_scalar(step.dtype, identity_of(step));
         ++stage_.step_count;
         continue;
       }
@@ -208,6 +205,16 @@ class Binder {
       }
       ++stage_.step_count;
     }
+  }
+
+  // What a reduction of nothing gives; of bools, max and min are any and all.
+  static Scalar identity_of(const KernelStep& step) {
+    const bool extreme = step.insn == Insn::max || step.insn == Insn::min;
+    if (extreme && step.dtype != DType::boolean) {
+      core::fail(core::ErrorCode::shape_mismatch, "the maximum of no elements is undefined");
+    }
+    if (step.insn == Insn::sum || step.insn == Insn::max) return Scalar();
+    return core::is_floating(step.dtype) ? Scalar::of_float(1) : Scalar::of_int(1);
   }
 
   void check_spans(const KernelStep& step, DimMask span) const {

@@ -2,7 +2,7 @@
 //
 // A Stage is concrete and self-contained: no dims of size 1, dims merged where memory and use
 // allow, broadcasts that change nothing aliased away. Sizes 0 and 1 are ordinary: an empty value
-// needs no step, and the sum over an empty extent is a copy of 0.
+// needs no step, and a reduction over an empty extent is a copy of its identity.
 //
 // All outputs of a Stage move over the same dims, so that each tile writes its own elements. Where
 // sizes of 1 make the outputs of a Region disagree, it falls into several Stages.

@@ -41,10 +41,11 @@ std::optional<OpInsn> insn_of(Op op) {
       return OpInsn{Insn::cast};
     case Op::broadcast:
       return OpInsn{Insn::broadcast};
-    case Op::sum:
-      return OpInsn{Insn::sum};
-    case Op::max:
-      return OpInsn{Insn::max};
+#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) \
+  case Op::name:                                           \
+    return OpInsn{Insn::insn};
+#include "core/reduce.def"
+#undef DVM_REDUCE
     default:
       return std::nullopt;
   }

@@ -158,7 +158,7 @@ int64_t reduced_elements(const Stage& stage) {
 }  // namespace
 
 DType partial_dtype(Insn insn, DType dtype) {
-  return insn == Insn::sum && dtype == DType::f16 ? DType::f32 : dtype;
+  return (insn == Insn::sum || insn == Insn::prod) && dtype == DType::f16 ? DType::f32 : dtype;
 }
 
 void store_partials(Stage& stage, Stage& next, Workspace& workspace) {

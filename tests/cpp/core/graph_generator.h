@@ -12,6 +12,7 @@
 
 #include "core/elementwise.h"
 #include "core/graph.h"
+#include "core/reduce.h"
 #include "core/reference.h"
 #include "core/scalar_ops.h"
 
@@ -294,8 +295,10 @@ class GraphGenerator {
         return;
       case 11:
       case 12:
-      case 13:
         if (options_.views && options_.whole) update();
+        return;
+      case 13:
+        if (options_.whole) along();
         return;
       case 14:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
@@ -320,13 +323,17 @@ class GraphGenerator {
                 loc());
   }
 
-  void elementwise() {
+  Op random_op(OpClass op_class) {
     std::vector<Op> ops;
     for (size_t i = 0; i < all_ops().size(); ++i) {
-      if (all_ops()[i].op_class == OpClass::elementwise && static_cast<Op>(i) != Op::cast)
-        ops.push_back(static_cast<Op>(i));
+      if (all_ops()[i].op_class == op_class) ops.push_back(static_cast<Op>(i));
     }
-    const Op op = random_.pick(ops);
+    return random_.pick(ops);
+  }
+
+  void elementwise() {
+    const Op op = random_op(OpClass::elementwise);
+    if (op == Op::cast) return;
     const Value a = any_value();
     const Type type = graph_.type(a);
     const ElementwiseInfo* row = elementwise_info(op);
@@ -370,13 +377,14 @@ class GraphGenerator {
   void reduce() {
     const Value a = any_value();
     const Type& type = graph_.type(a);
-    const Op op = random_.chance(60) ? Op::sum : Op::max;
-    if (type.rank() == 0 || (op == Op::sum && type.dtype == DType::boolean)) return;
+    const Op op = random_op(OpClass::reduce);
+    const ReduceInfo rules = reduce_info(op);
+    if (type.rank() == 0 || !allows(rules.dtypes, type.dtype)) return;
     std::vector<int> axes{static_cast<int>(random_.below(type.rank()))};
     while (axes.back() + 1 < type.rank() && random_.chance(30)) axes.push_back(axes.back() + 1);
     int64_t extent = 1;
     for (const int axis : axes) extent *= value(type.shape[static_cast<size_t>(axis)]);
-    if (op == Op::max && extent == 0) return;
+    if (rules.identity == Identity::none && extent == 0) return;
     graph_.reduce(op, a, axes, loc());
   }
 
@@ -423,6 +431,55 @@ class GraphGenerator {
   void slice() {
     const Value a = any_value();
     if (random_box(graph_.type(a).shape)) graph_.slice(a, starts_, steps_, box_, loc());
+  }
+
+  void along() {
+    const Op op = random_op(OpClass::whole);
+    if (op == Op::iota) {
+      const DType dtype = random_.pick(options_.dtypes);
+      const Shape shape{random_dim()};
+      if (dtype != DType::boolean && usable(shape)) graph_.iota({dtype, shape}, loc());
+      return;
+    }
+    const Value a = any_value();
+    const Type& type = graph_.type(a);
+    if (info(op).attrs != attr::axes || type.rank() == 0) return;
+    const auto axis = static_cast<size_t>(random_.below(type.rank()));
+    const int64_t extent = value(type.shape[axis]);
+    const bool arg = op == Op::argmax || op == Op::argmin;
+    if (arg && (extent == 0 || !has(DType::i64))) return;
+    std::vector<Value> operands{a};
+    if (info(op).arity == 2) {
+      if (extent == 0 || !has(DType::i64)) return;
+      Shape shape = type.shape;
+      shape[axis] = random_dim();
+      if (op == Op::gather) {
+        const Shape from = shape;
+        shape = random_.chance(70) ? Shape{shape[axis]} : random_shape();
+        Shape result = from;
+        result.insert(result.erase(result.begin() + static_cast<ptrdiff_t>(axis)), shape.begin(),
+                      shape.end());
+        if (!usable(result)) return;
+      }
+      if (!usable(shape)) return;
+      operands.push_back(indices(shape, extent));
+    }
+    graph_.along(op, operands, static_cast<int>(axis), loc());
+  }
+
+  bool has(DType dtype) const {
+    return std::count(options_.dtypes.begin(), options_.dtypes.end(), dtype) != 0;
+  }
+
+  // An input that holds indices of that extent, from either end.
+  Value indices(const Shape& shape, int64_t extent) {
+    std::vector<int64_t> sizes;
+    for (const Dim dim : shape) sizes.push_back(value(dim));
+    inputs_.push_back(make_array(DType::i64, std::move(sizes)));
+    for (int64_t& index : elements<int64_t>(inputs_.back())) {
+      index = random_.below(2 * extent) - extent;
+    }
+    return graph_.input({DType::i64, shape}, loc());
   }
 
   // Of anything, of an array whose elements are not defined yet, and of what is updated already.

@@ -141,7 +141,10 @@ class Oracle {
   }
 
   Expected whole(const Node& node, const Index& at) const {
-    if (node.op == Op::empty) return {Number{!is_floating(node.type.dtype)}};
+    const DType dtype = node.type.dtype;
+    if (node.op == Op::empty) return {Number{!is_floating(dtype)}};
+    if (node.op == Op::iota) return {converted(dtype, {true, at[0], 0})};
+    if (node.op != Op::update) return along(node, at);
     Index part(at.size());
     for (size_t i = 0; i < at.size(); ++i) {
       const int64_t from = at[i] - core::evaluate(node.attrs.starts[i], symbols_).value();
@@ -151,6 +154,70 @@ class Oracle {
         return {read(input(node, 0), at)};
     }
     return {read(input(node, 1), part)};
+  }
+
+  Expected along(const Node& node, const Index& at) const {
+    const Array& a = input(node, 0);
+    const auto axis = static_cast<size_t>(node.attrs.axes[0]);
+    const int64_t extent = a.shape[axis];
+    Index from = at;
+    const auto element_at = [&](int64_t i) {
+      from[axis] = i;
+      return read(a, from);
+    };
+    const auto is_nan = [](const Number& x) { return !x.exact && std::isnan(x.d); };
+    switch (node.op) {
+      case Op::argmax:
+      case Op::argmin: {
+        const auto less = [&](const Number& x, const Number& y) {
+          return x.exact ? x.i < y.i : x.d < y.d;
+        };
+        for (int64_t i = 0; i < extent; ++i) {
+          if (is_nan(element_at(i))) return {{true, i, 0}};
+        }
+        int64_t best = 0;
+        for (int64_t i = 1; i < extent; ++i) {
+          const Number x = element_at(i), y = element_at(best);
+          if (node.op == Op::argmax ? less(y, x) : less(x, y)) best = i;
+        }
+        return {{true, best, 0}};
+      }
+      case Op::gather: {
+        const auto begin = at.begin() + static_cast<ptrdiff_t>(axis);
+        const auto end = begin + static_cast<ptrdiff_t>(input(node, 1).shape.size());
+        const auto index = static_cast<int64_t>(read(input(node, 1), Index(begin, end)).i);
+        from.assign(at.begin(), begin);
+        from.push_back(index < 0 ? index + extent : index);
+        from.insert(from.end(), end, at.end());
+        return {read(a, from)};
+      }
+      case Op::take_along: {
+        const auto index = static_cast<int64_t>(read(input(node, 1), at).i);
+        return {element_at(index < 0 ? index + extent : index)};
+      }
+      default:
+        break;
+    }
+    // Scans round after every step.
+    const bool adds = node.op == Op::cumsum, least = node.op == Op::cummin;
+    Number total = element_at(0);
+    for (int64_t i = 1; i <= at[axis]; ++i) {
+      const Number x = element_at(i);
+      if (adds || node.op == Op::cumprod) {
+        if (total.exact) {
+          const Wide next = adds ? total.i + x.i : total.i * x.i;
+          total =
+              a.dtype == DType::boolean ? Number{true, next != 0} : rounded(a.dtype, {true, next});
+        } else {
+          total = rounded(a.dtype, {false, 0, adds ? total.d + x.d : total.d * x.d});
+        }
+      } else if (!is_nan(total)) {
+        const bool below = total.exact ? x.i < total.i : x.d < total.d;
+        const bool above = total.exact ? x.i > total.i : x.d > total.d;
+        if (is_nan(x) || (least ? below : above)) total = x;
+      }
+    }
+    return {total};
   }
 
   static Number integer(Op op, DType dtype, const std::vector<Number>& x) {
@@ -240,10 +307,12 @@ class Oracle {
     Index from = at;
     for (const int axis : node.attrs.axes) from[static_cast<size_t>(axis)] = 0;
     const DType dtype = a.dtype;
-    const bool sum = node.op == Op::sum;
-    Number total{!is_floating(dtype)};
+    const bool sum = node.op == Op::sum, prod = node.op == Op::prod;
+    const bool least = node.op == Op::min || node.op == Op::all;
+    const int identity = prod || node.op == Op::all;
+    Number total{!is_floating(dtype), identity, static_cast<double>(identity)};
     double magnitude = 0, partial_limit = 0;
-    bool first = true;
+    bool first = true, tiny = false;  // tiny: products that may round to 0, or become NaN
     const auto next = [&] {
       for (size_t i = node.attrs.axes.size(); i-- > 0;) {
         const auto axis = static_cast<size_t>(node.attrs.axes[i]);
@@ -261,20 +330,27 @@ class Oracle {
         total.i += x.i;
         total.d += x.d;
         magnitude += std::fabs(x.d);
+      } else if (prod) {
+        total =
+            total.exact ? rounded(dtype, {true, total.i * x.i}) : Number{false, 0, total.d * x.d};
+        magnitude = std::max(magnitude, std::fabs(total.d));
+        tiny = tiny || (total.d != 0 && std::fabs(total.d) < 1e-30) || !std::isfinite(x.d);
       } else if (total.exact) {
-        total.i = first || x.i > total.i ? x.i : total.i;
-      } else {
-        total.d = first || std::isnan(x.d) || x.d > total.d ? x.d : total.d;
+        total.i = first || (least ? x.i < total.i : x.i > total.i) ? x.i : total.i;
+      } else if (!std::isnan(total.d)) {
+        const bool better = least ? x.d < total.d : x.d > total.d;
+        total.d = first || std::isnan(x.d) || better ? x.d : total.d;
       }
       first = false;
     } while (next());
-    if (!sum) return {total};
+    if (!sum && !prod) return {total};
     if (total.exact) return {rounded(dtype, total)};
     const DType accumulator = dtype == DType::f16 ? DType::f32 : dtype;
     partial_limit = accumulator == DType::f32 ? 3.4e38 : 1.7e308;
     // Partial sums that may overflow depend on the order; any special result is accepted there.
-    const double slack =
-        magnitude >= partial_limit ? HUGE_VAL : 64 * epsilon(accumulator) * magnitude;
+    if (prod && tiny) magnitude = HUGE_VAL;
+    const double scale = prod ? 2000 * std::fabs(total.d) : 64 * magnitude;
+    const double slack = magnitude >= partial_limit ? HUGE_VAL : epsilon(accumulator) * scale;
     return {rounded(dtype, total),
             slack + (dtype == DType::f16 ? epsilon(dtype) * std::fabs(total.d) + 0x1p-24 : 0)};
   }

@@ -53,22 +53,26 @@ T reduce_oracle(Insn insn, const std::vector<T>& values, const Shape& s, int64_t
     return values[static_cast<size_t>((m * s.size + i) * s.n + n)];
   };
   if constexpr (std::is_integral_v<T>) {
-    uint64_t sum = 0;
-    T largest = at(0);
+    uint64_t sum = 0, product = 1;
+    T largest = at(0), least = at(0);
     for (int64_t i = 0; i < s.size; ++i) {
       sum += static_cast<uint64_t>(at(i));
+      product *= static_cast<uint64_t>(at(i));
       largest = std::max(largest, at(i));
+      least = std::min(least, at(i));
     }
-    return insn == Insn::sum ? static_cast<T>(sum) : largest;
+    if (insn == Insn::sum || insn == Insn::prod)
+      return static_cast<T>(insn == Insn::sum ? sum : product);
+    return insn == Insn::max ? largest : least;
   } else {
     using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
     const auto load = [&](int64_t i) { return static_cast<A>(widen(at(i))); };
-    const A total =
-        insn == Insn::sum
-            ? core::reduce_canonical<A>(s.size, adjacent, load, [](A x, A y) { return x + y; })
-            : core::reduce_canonical<A>(s.size, adjacent, load, [](A x, A y) {
-                return x != x || y != y ? A(NAN) : (y > x ? y : x);
-              });
+    const A total = core::reduce_canonical<A>(s.size, adjacent, load, [insn](A x, A y) {
+      if (insn == Insn::sum) return x + y;
+      if (insn == Insn::prod) return x * y;
+      if (x != x || y != y) return A(NAN);
+      return insn == Insn::max ? (y > x ? y : x) : (y < x ? y : x);
+    });
     return narrow<T>(static_cast<double>(total));
   }
 }
@@ -111,7 +115,7 @@ TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
   const auto cpu = cpu::make_cpu_target();
   const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
   for (const Shape& shape : kShapes) {
-    for (const Insn insn : {Insn::sum, Insn::max}) {
+    for (const Insn insn : {Insn::sum, Insn::prod, Insn::max, Insn::min}) {
       for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
         for (int d = 0; d < core::kDTypeCount; ++d) {
           const auto dtype = static_cast<DType>(d);

@@ -103,7 +103,8 @@ struct RandomRegion {
       const core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
       bool empty = false;
       for (core::Dim dim : space) empty |= core::evaluate(dim, symbols) == 0;
-      const core::Op op = below(2) == 0 && !empty ? core::Op::max : core::Op::sum;
+      const core::Op ops[] = {core::Op::sum, core::Op::prod, core::Op::max, core::Op::min};
+      const core::Op op = ops[below(empty ? 2 : 4)];
       g.outputs.push_back(g.reduce(op, v, axes));
     }
     if (below(3) == 0 && !other.empty()) g.outputs.push_back(other[0]);
@@ -239,8 +240,9 @@ TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   EXPECT_GT(coverage.empty, 20);
   EXPECT_GT(coverage.staged, 50);
   EXPECT_GT(coverage.several, 200);
-  for (Insn insn : {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy,
-                    Insn::broadcast, Insn::cast, Insn::select, Insn::sum, Insn::max}) {
+  for (Insn insn :
+       {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy, Insn::broadcast,
+        Insn::cast, Insn::select, Insn::sum, Insn::prod, Insn::max, Insn::min}) {
     EXPECT_GT(coverage.insns[static_cast<int>(insn)], 20) << info(insn).name;
   }
 }

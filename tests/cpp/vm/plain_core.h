@@ -7,7 +7,7 @@
 
 #include "core/elementwise.h"
 #include "core/error.h"
-#include "core/scalar_ops.h"
+#include "core/reductions.h"
 #include "vm/interpreter.h"
 
 namespace dvm::vm {
@@ -108,7 +108,9 @@ class PlainCore {
         }
         return;
       case Insn::sum:
+      case Insn::prod:
       case Insn::max:
+      case Insn::min:
         for (int64_t i = 0; i < args.m * args.n; ++i) {
           const int64_t base = i / args.n * args.size * args.n + i % args.n;
           const auto load = [&](int64_t k) { return at<T>(args, 0, base + k * args.n); };
@@ -116,8 +118,12 @@ class PlainCore {
           DVM_CHECK(!lanes || args.n == 1, "lanes are for adjacent elements");
           if (insn.insn == Insn::max) {
             put(args, i, op::max<T>(args.size, lanes, load));
+          } else if (insn.insn == Insn::min) {
+            put(args, i, op::min<T>(args.size, lanes, load));
           } else if constexpr (D != DType::boolean) {
-            put(args, i, op::sum<T>(args.size, lanes, load));
+            put(args, i,
+                insn.insn == Insn::sum ? op::sum<T>(args.size, lanes, load)
+                                       : op::prod<T>(args.size, lanes, load));
           }
         }
         return;

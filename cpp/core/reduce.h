@@ -1,0 +1,35 @@
+// The rows of reduce.def as data.
+#pragma once
+
+#include "core/graph.h"
+
+namespace dvm::core {
+
+enum class ReduceDtypes : uint8_t { any, numeric, boolean };
+enum class Identity : uint8_t { none, zero, one };
+
+struct ReduceInfo {
+  std::string_view name;
+  ReduceDtypes dtypes;
+  Identity identity;
+};
+
+constexpr bool allows(ReduceDtypes rule, DType dtype) {
+  if (rule == ReduceDtypes::any) return true;
+  return (rule == ReduceDtypes::boolean) == (dtype == DType::boolean);
+}
+
+// Only of a reduction.
+constexpr ReduceInfo reduce_info(Op op) {
+  switch (op) {
+#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) \
+  case Op::name:                                           \
+    return {#name, ReduceDtypes::dtypes, Identity::identity};
+#include "core/reduce.def"
+#undef DVM_REDUCE
+    default:
+      return {"", ReduceDtypes::any, Identity::none};
+  }
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,22 @@
+// The scalar meaning of the reductions besides sum and max (core/scalar_ops.h), of count >= 1
+// elements in the order of core/sum_order.h.
+#pragma once
+
+#include "core/scalar_ops.h"
+
+namespace dvm::core::scalar {
+
+// Like a sum, a product of f16 is one of f32, rounded once.
+template <typename T, typename Load>
+T prod(int64_t count, bool adjacent, Load load) {
+  using S = SumType<T>;
+  return cast<T>(reduce_canonical<S>(
+      count, adjacent, [&](int64_t i) { return cast<S>(load(i)); }, mul{}));
+}
+
+template <typename T, typename Load>
+T min(int64_t count, bool adjacent, Load load) {
+  return reduce_canonical<T>(count, adjacent, load, minimum{});
+}
+
+}  // namespace dvm::core::scalar

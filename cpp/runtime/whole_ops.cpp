@@ -1,0 +1,240 @@
+// Plain loops on the calling thread. Along the axis they run through one line at a time; all other
+// axes are walked by an odometer.
+#include "runtime/whole_ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/fp_flags.h"
+#include "core/scalar_ops.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+using core::DType;
+using core::Op;
+using core::Storage;
+namespace scalar = core::scalar;
+
+// Some axes of up to three arrays: what each moves per step, in bytes.
+struct Walk {
+  int rank = 0;
+  int64_t shape[core::kMaxRank], strides[core::kMaxRank][3] = {};
+
+  void add(int64_t extent, int64_t a, int64_t b = 0, int64_t c = 0) {
+    shape[rank] = extent;
+    strides[rank][0] = a;
+    strides[rank][1] = b;
+    strides[rank++][2] = c;
+  }
+
+  // Calls f(offsets) for every index; false as soon as f says so.
+  template <typename F>
+  bool run(F f) const {
+    if (std::find(shape, shape + rank, 0) != shape + rank) return true;
+    int64_t index[core::kMaxRank] = {}, at[3] = {};
+    while (true) {
+      if (!f(at)) return false;
+      int d = rank - 1;
+      for (; d >= 0; --d) {
+        for (int k = 0; k < 3; ++k) at[k] += strides[d][k];
+        if (++index[d] < shape[d]) break;
+        for (int k = 0; k < 3; ++k) at[k] -= strides[d][k] * shape[d];
+        index[d] = 0;
+      }
+      if (d < 0) return true;
+    }
+  }
+};
+
+// All axes but one of arrays that agree in these.
+Walk lines(int axis, const BufferView& a, const BufferView& b, const BufferView& c) {
+  Walk walk;
+  for (int d = 0; d < a.rank; ++d) {
+    if (d != axis) walk.add(a.shape[d], a.strides[d], b.strides[d], c.strides[d]);
+  }
+  return walk;
+}
+
+bool agree_but(int axis, const BufferView& a, const BufferView& b) {
+  for (int d = 0; d < a.rank; ++d) {
+    if (d != axis && a.shape[d] != b.shape[d]) return false;
+  }
+  return true;
+}
+
+template <typename T>
+T& element(std::byte* data, int64_t offset) {
+  return *reinterpret_cast<T*>(data + offset);
+}
+
+template <typename T>
+bool iota(const BufferView& out) {
+  for (int64_t i = 0; i < out.shape[0]; ++i) {
+    element<T>(out.data, i * out.strides[0]) = scalar::cast<T>(i);
+  }
+  return true;
+}
+
+// Each from the one before, in order, as NumPy's accumulate does: there is no tree to speed it up.
+template <typename T, typename Combine>
+bool scan(const BufferView& a, const BufferView& out, int axis, Combine combine) {
+  const int64_t count = a.shape[axis], from = a.strides[axis], to = out.strides[axis];
+  if (!agree_but(-1, a, out)) return false;
+  if (count == 0) return true;
+  return lines(axis, a, out, out).run([&](const int64_t* at) {
+    T total = element<T>(a.data, at[0]);
+    element<T>(out.data, at[1]) = total;
+    for (int64_t i = 1; i < count; ++i) {
+      total = combine(total, element<T>(a.data, at[0] + i * from));
+      element<T>(out.data, at[1] + i * to) = total;
+    }
+    return true;
+  });
+}
+
+// The first element that no other beats; the first NaN beats all and ends the search.
+template <typename T, typename Beats>
+bool arg(const BufferView& a, const BufferView& out, int axis, Beats beats) {
+  const int64_t count = a.shape[axis], stride = a.strides[axis];
+  if (count == 0 || out.shape[axis] != 1 || !agree_but(axis, a, out)) return false;
+  return lines(axis, a, out, out).run([&](const int64_t* at) {
+    int64_t best = 0;
+    T value = element<T>(a.data, at[0]);
+    for (int64_t i = 1; i < count && scalar::eq{}(value, value); ++i) {
+      const T other = element<T>(a.data, at[0] + i * stride);
+      if (!beats(other, value) && scalar::eq{}(other, other)) continue;
+      value = other;
+      best = i;
+    }
+    element<int64_t>(out.data, at[1]) = best;
+    return true;
+  });
+}
+
+// Where index i of an extent lies; negative ones count from the end.
+bool wrap(int64_t& index, int64_t extent) {
+  if (index < 0) index += extent;
+  return index >= 0 && index < extent;
+}
+
+template <typename T>
+bool take_along(const BufferView& a, const BufferView& indices, const BufferView& out, int axis) {
+  if (!agree_but(axis, a, indices) || !agree_but(-1, indices, out)) return false;
+  const int64_t extent = a.shape[axis], count = indices.shape[axis];
+  return lines(axis, indices, a, out).run([&](const int64_t* at) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t index = element<int64_t>(indices.data, at[0] + i * indices.strides[axis]);
+      if (!wrap(index, extent)) return false;
+      element<T>(out.data, at[2] + i * out.strides[axis]) =
+          element<T>(a.data, at[1] + index * a.strides[axis]);
+    }
+    return true;
+  });
+}
+
+template <typename T>
+bool gather(const BufferView& a, const BufferView& indices, const BufferView& out, int axis) {
+  Walk outer, chosen, inner;  // offsets: a, out, indices
+  bool fits = true;
+  const auto add = [&](Walk& walk, int d, int to) {
+    fits = fits && out.shape[to] == a.shape[d];
+    walk.add(a.shape[d], a.strides[d], out.strides[to]);
+  };
+  for (int d = 0; d < axis; ++d) add(outer, d, d);
+  for (int d = 0; d < indices.rank; ++d) {
+    fits = fits && out.shape[axis + d] == indices.shape[d];
+    chosen.add(indices.shape[d], 0, out.strides[axis + d], indices.strides[d]);
+  }
+  for (int d = axis + 1; d < a.rank; ++d) add(inner, d, d + indices.rank - 1);
+  // All indices are looked at, whether or not there is anything to take.
+  fits = fits && chosen.run([&](const int64_t* at) {
+    int64_t index = element<int64_t>(indices.data, at[2]);
+    return wrap(index, a.shape[axis]);
+  });
+  if (!fits) return false;
+  // Of whole rows all bytes move at once.
+  int64_t row = static_cast<int64_t>(sizeof(T));
+  for (int d = inner.rank; d-- > 0 && row >= 0; row *= inner.shape[d]) {
+    const bool dense = inner.strides[d][0] == row && inner.strides[d][1] == row;
+    if (inner.shape[d] != 1 && !dense) row = -1;
+  }
+  return outer.run([&](const int64_t* line) {
+    return chosen.run([&](const int64_t* at) {
+      int64_t index = element<int64_t>(indices.data, at[2]);
+      wrap(index, a.shape[axis]);
+      const std::byte* from = a.data + line[0] + index * a.strides[axis];
+      std::byte* to = out.data + line[1] + at[1];
+      if (row > 0) {
+        std::memcpy(to, from, static_cast<size_t>(row));
+        return true;
+      }
+      return inner.run([&](const int64_t* place) {
+        std::memcpy(to + place[1], from + place[0], sizeof(T));
+        return true;
+      });
+    });
+  });
+}
+
+// What only moves elements needs one body per size.
+template <typename F>
+bool by_size(DType dtype, F f) {
+  switch (core::byte_size(dtype)) {
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    default:
+      return f.template operator()<uint64_t>();
+  }
+}
+
+template <typename T>
+bool compute(Op op, const BufferView& a, const BufferView& out, int axis) {
+  switch (op) {
+    case Op::cumsum:
+      return scan<T>(a, out, axis, scalar::add{});
+    case Op::cumprod:
+      return scan<T>(a, out, axis, scalar::mul{});
+    default:
+      break;
+  }
+  const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
+  switch (op) {
+    case Op::cummax:
+      return scan<T>(a, out, axis, scalar::maximum{});
+    case Op::cummin:
+      return scan<T>(a, out, axis, scalar::minimum{});
+    case Op::argmax:
+      return arg<T>(a, out, axis, scalar::gt{});
+    case Op::argmin:
+      return arg<T>(a, out, axis, scalar::lt{});
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferView& result,
+               int axis) {
+  if (op == Op::iota) {
+    return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
+  }
+  const BufferView& a = *operands[0];
+  if (op == Op::gather) {
+    return by_size(a.dtype, [&]<typename T>() { return gather<T>(a, *operands[1], result, axis); });
+  }
+  if (op == Op::take_along) {
+    return by_size(a.dtype,
+                   [&]<typename T>() { return take_along<T>(a, *operands[1], result, axis); });
+  }
+  return core::dispatch(a.dtype,
+                        [&]<DType D>() { return compute<Storage<D>>(op, a, result, axis); });
+}
+
+}  // namespace dvm::runtime
