@@ -5,6 +5,7 @@
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
 #include "bindings/path_parser.h"
+#include "bindings/recording.h"
 #include "capture/explain_step.h"
 
 namespace py = pybind11;
@@ -61,7 +62,8 @@ std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);
-    const py::dict recording = to_python(trace.graph);
+    const py::dict recording =
+        trace.record ? to_python(trace.record->data()) : to_python(trace.graph);
     const py::object spec = lower_hook()(py::handle(compiled), recording, bound);
     return py::hasattr(spec, "steps") ? parse_path(spec, bound) : parse_fixed_path(spec, bound);
   } catch (py::error_already_set& error) {

@@ -2,6 +2,7 @@
 
 #include "capture/binding.h"
 #include "capture/path_tree.h"
+#include "capture/recorder.h"
 
 namespace dvm::capture {
 
@@ -78,6 +79,8 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   const auto original = [&] {
     return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
   };
+  // Within another function's recording this call is followed like one of a plain function.
+  if (is_recording()) return original();
   ++stats_.calls;
   adopt_code();
   if (!refusal_.empty()) {
