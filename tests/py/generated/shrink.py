@@ -94,7 +94,24 @@ def with_function(program: Program, text: str) -> Program:
     return replace(program, helpers=tuple(helper_lines), body=tuple(body))
 
 
-def shrink(program: Program, found: Difference, tries: int = 600) -> tuple[Program, Difference]:
+def without_parameter(program: Program, name: str) -> Program:
+    """Return the program without a parameter; its argument is still built, but not passed."""
+    names = tuple(n for n in program.names if n != name)
+    calls = []
+    for call in program.calls:
+        head, passed, _ = call.rpartition("arguments = (")
+        calls.append(f"{head}arguments = ({', '.join(names)},)" if passed else call)
+    return replace(program, names=names, calls=tuple(calls))
+
+
+def without_line(program: Program, call: int, line: int) -> Program:
+    """Return the program with one line less in one of its calls."""
+    lines = program.calls[call].splitlines()
+    text = "\n".join(lines[:line] + lines[line + 1 :])
+    return replace(program, calls=(*program.calls[:call], text, *program.calls[call + 1 :]))
+
+
+def shrink(program: Program, found: Difference, tries: int = 1200) -> tuple[Program, Difference]:
     """Return a smaller program whose difference is of the same kind, and that difference."""
 
     def still(candidate: Program) -> Difference | None:
@@ -117,6 +134,10 @@ def shrink(program: Program, found: Difference, tries: int = 600) -> tuple[Progr
                 candidate = replace(program, calls=calls)
                 if now := still(candidate):
                     program, found, improved = candidate, now, True
+        for name in program.names[1:]:
+            candidate = without_parameter(program, name)
+            if now := still(candidate):
+                program, found, improved = candidate, now, True
         for text in smaller_trees(program.function):
             if tries <= 0:
                 break
@@ -127,4 +148,9 @@ def shrink(program: Program, found: Difference, tries: int = 600) -> tuple[Progr
             if now := still(candidate):
                 program, found, improved = candidate, now, True
                 break
+    for call in range(len(program.calls)):
+        for line in reversed(range(program.calls[call].count("\n"))):
+            candidate = without_line(program, call, line)
+            if now := still(candidate):
+                program, found = candidate, now
     return program, found
