@@ -17,44 +17,10 @@ namespace {
 using capture::CompiledFunction;
 using capture::Path;
 
-constexpr const char* kOriginNames[] = {"argument", "global", "closure", "constant", "event"};
-constexpr const char* kEventNames[] = {"call",      "binary", "unary", "compare", "subscript",
-                                       "attribute", "tuple",  "slice", "branch",  "followed"};
-
 // dvm.magpy_capture's function (compiled, recording, arguments) -> PathSpec.
 py::object& lower_hook() {
   static auto* hook = new py::object();
   return *hook;
-}
-
-py::object object_or_none(void* object) {
-  return object ? py::reinterpret_borrow<py::object>(static_cast<PyObject*>(object)) : py::none();
-}
-
-std::pair<std::string, int> location(core::Loc loc) {
-  return {loc ? *loc.file : std::string(), loc.line};
-}
-
-// The recording as plain tuples: (origin, index, name, scope, object) and
-// (kind, name, operands, keywords, result, location).
-py::dict to_python(const core::RefGraph& graph) {
-  py::list nodes, events;
-  for (const core::ShadowNode& node : graph.nodes) {
-    nodes.append(py::make_tuple(kOriginNames[static_cast<int>(node.origin)], node.index, node.name,
-                                object_or_none(node.scope), object_or_none(node.object)));
-  }
-  for (const core::Event& event : graph.events) {
-    events.append(py::make_tuple(kEventNames[static_cast<int>(event.kind)], event.name,
-                                 event.operands, event.keywords, event.result,
-                                 location(event.loc)));
-  }
-  py::dict record;
-  record["nodes"] = nodes;
-  record["events"] = events;
-  record["result"] = graph.result;
-  record["aborted"] = graph.aborted;
-  record["aborted_at"] = location(graph.aborted_at);
-  return record;
 }
 
 std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
@@ -62,10 +28,8 @@ std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);
-    const py::dict recording =
-        trace.record ? to_python(trace.record->data()) : to_python(trace.graph);
-    const py::object spec = lower_hook()(py::handle(compiled), recording, bound);
-    return py::hasattr(spec, "steps") ? parse_path(spec, bound) : parse_fixed_path(spec, bound);
+    const py::dict recording = to_python(trace.record->data());
+    return parse_path(lower_hook()(py::handle(compiled), recording, bound), bound);
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const std::exception& error) {

@@ -16,8 +16,4 @@ PyObject* missing();
 std::unique_ptr<capture::Path> parse_path(const pybind11::object& spec,
                                           const pybind11::tuple& arguments);
 
-// From the former fields of a PathSpec: fixed guards, one graph, mocks.
-std::unique_ptr<capture::Path> parse_fixed_path(const pybind11::object& spec,
-                                                const pybind11::tuple& arguments);
-
 }  // namespace dvm::bindings
