@@ -86,7 +86,13 @@ class Lowering {
     for (Value v : fused.scalars) scalars.push_back(at(v).scalar);
     const Registers dims = sizes_.values(kernel.dims, {});
     for (Value v : fused.outputs) {
-      allocate(v);
+      if (const Value update = memory_.target(v); update >= 0) {
+        const Value root = memory_.root(update);
+        if (at(root).buffer < 0) lower_node(root);
+        at(v).buffer = box(update, at(root).buffer);
+      } else {
+        allocate(v);
+      }
       outputs.push_back(at(v).buffer);
     }
     add_region(std::move(fused.region), std::move(kernel), inputs, outputs, dims, scalars);
@@ -185,6 +191,7 @@ class Lowering {
         at(v).buffer = slice(operand(0), node, node.type.shape, note);
         return;
       case Op::empty:
+        if (at(v).buffer >= 0) return;
         allocate(v);
         builder_.emit(PlanOp::undefined, {at(v).buffer});
         return;
@@ -235,9 +242,15 @@ class Lowering {
       allocate(v);
       copy(at(whole).buffer, node.type, at(v).buffer, node.loc);
     }
-    const core::Type& type = graph_.type(part);
-    const int32_t box = slice(at(v).buffer, node, type.shape, "part of %" + std::to_string(v));
-    copy(at(part).buffer, type, box, node.loc);
+    if (memory_.target(part) == v) return;
+    copy(at(part).buffer, graph_.type(part), box(v, at(v).buffer), node.loc);
+  }
+
+  // The elements of the buffer that an update replaces.
+  int32_t box(Value update, int32_t whole) {
+    const core::Node& node = graph_.node(update);
+    return slice(whole, node, graph_.type(node.inputs[1]).shape,
+                 "part of %" + std::to_string(update));
   }
 
   void lower_call(Value v) {

@@ -1,6 +1,7 @@
 #include "driver/memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dvm::driver {
 
@@ -10,7 +11,8 @@ using core::Value;
 MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
     : graph_(graph),
       memories_(static_cast<size_t>(graph.size())),
-      in_place_(static_cast<size_t>(graph.size()), 0) {
+      in_place_(static_cast<size_t>(graph.size()), 0),
+      target_(static_cast<size_t>(graph.size()), -1) {
   for (Value v = 0; v < graph.size(); ++v) memories_[static_cast<size_t>(v)].last = v;
   find_uses(fusion);
   // In the order of execution, so that each update sees what the ones before it have taken over.
@@ -18,6 +20,7 @@ MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
     const Value v = fusion.order[k].node;
     if (fusion.order[k].region < 0 && graph.node(v).op == Op::update) take_over(v, k);
   }
+  find_targets(fusion);
 }
 
 Value MemoryMap::root(Value v) const {
@@ -27,20 +30,27 @@ Value MemoryMap::root(Value v) const {
   return v;
 }
 
-void MemoryMap::find_uses(const fuser::Fusion& fusion) {
+// Calls f(v, position) for every value that some unit makes or takes.
+template <typename F>
+void MemoryMap::for_each_use(const fuser::Fusion& fusion, F f) const {
   for (size_t k = 0; k < fusion.order.size(); ++k) {
     const fuser::Unit& unit = fusion.order[k];
     if (unit.region >= 0) {
       const fuser::FusedRegion& region = fusion.regions[static_cast<size_t>(unit.region)];
-      for (Value v : region.inputs) at(v).last_use = k;
-      for (Value v : region.outputs) at(v).last_use = k;
-      continue;
+      for (Value v : region.inputs) f(v, k);
+      for (Value v : region.outputs) f(v, k);
+    } else {
+      f(unit.node, k);
+      for (Value v : graph_.node(unit.node).inputs) f(v, k);
     }
-    at(unit.node).last_use = k;
-    for (Value v : graph_.node(unit.node).inputs) {
-      at(v).last_use = k;
-      if (graph_.node(unit.node).op == Op::call) at(v).to_host = at(v).called = true;
-    }
+  }
+}
+
+void MemoryMap::find_uses(const fuser::Fusion& fusion) {
+  for_each_use(fusion, [&](Value v, size_t k) { at(v).last_use = k; });
+  for (const fuser::Unit& unit : fusion.order) {
+    if (unit.region >= 0 || graph_.node(unit.node).op != Op::call) continue;
+    for (Value v : graph_.node(unit.node).inputs) at(v).to_host = at(v).called = true;
   }
   for (Value v : graph_.outputs) {
     at(v).to_host = true;
@@ -64,6 +74,40 @@ void MemoryMap::take_over(Value update, size_t position) {
             .last_use = std::max(position, own.last_use),
             .last = update};
   in_place_[static_cast<size_t>(update)] = 1;
+}
+
+// A Region may write its output where an update is to copy it, if the update is all that needs it
+// and nothing before the update has to do with that memory once the Region runs.
+// Empty memory is there when it is needed. With calls about, sizes may be known too late.
+void MemoryMap::find_targets(const fuser::Fusion& fusion) {
+  const auto is_call = [](const core::Node& node) { return node.op == Op::call; };
+  if (std::any_of(graph_.nodes().begin(), graph_.nodes().end(), is_call)) return;
+  std::vector<std::vector<size_t>> touches(memories_.size());  // positions, ascending
+  for_each_use(fusion, [&](Value v, size_t k) {
+    std::vector<size_t>& positions = touches[static_cast<size_t>(root(v))];
+    if (positions.empty() || positions.back() != k) positions.push_back(k);
+  });
+  // When each unit does its work: an update whose part is written by a Region, along with that.
+  std::vector<size_t> effective(fusion.order.size());
+  std::iota(effective.begin(), effective.end(), size_t{0});
+  for (size_t k = 0; k < fusion.order.size(); ++k) {
+    const Value update = fusion.order[k].node;
+    if (fusion.order[k].region >= 0 || !in_place(update)) continue;
+    const Value part = graph_.node(update).inputs[1];
+    const std::vector<size_t>& uses = touches[static_cast<size_t>(part)];
+    const bool alone = uses.size() == 2 && root(part) == part && (*this)[part].last == part &&
+                       !(*this)[part].to_host && fusion.order[uses[0]].region >= 0;
+    if (!alone) continue;
+    const std::vector<size_t>& others = touches[static_cast<size_t>(root(update))];
+    const bool ready = std::all_of(others.begin(), others.end(), [&](size_t other) {
+      const fuser::Unit& unit = fusion.order[other];
+      const bool is_empty = unit.region < 0 && graph_.node(unit.node).op == Op::empty;
+      return other >= k || is_empty || effective[other] < uses[0];
+    });
+    if (!ready) continue;
+    effective[k] = uses[0];
+    target_[static_cast<size_t>(part)] = update;
+  }
 }
 
 }  // namespace dvm::driver

@@ -1,6 +1,6 @@
 // Which values of a Graph share memory, and how long it lives. A view is its operand's memory; an
 // update takes its operand's over where it is the last to need that, and is a changed copy
-// elsewhere.
+// elsewhere. What an update in place is to write, its Region may write there at once.
 #pragma once
 
 #include <vector>
@@ -25,15 +25,21 @@ class MemoryMap {
   core::Value root(core::Value v) const;
   const Memory& operator[](core::Value v) const { return memories_[static_cast<size_t>(root(v))]; }
   bool in_place(core::Value update) const { return in_place_[static_cast<size_t>(update)] != 0; }
+  // The update in place into whose memory a Region writes its output v; -1 if none.
+  core::Value target(core::Value v) const { return target_[static_cast<size_t>(v)]; }
 
  private:
   Memory& at(core::Value v) { return memories_[static_cast<size_t>(root(v))]; }
+  template <typename F>
+  void for_each_use(const fuser::Fusion& fusion, F f) const;
   void find_uses(const fuser::Fusion& fusion);
   void take_over(core::Value update, size_t position);
+  void find_targets(const fuser::Fusion& fusion);
 
   const core::Graph& graph_;
   std::vector<Memory> memories_;
   std::vector<char> in_place_;
+  std::vector<core::Value> target_;
 };
 
 }  // namespace dvm::driver

@@ -167,6 +167,44 @@ TEST(Lower, MemoryLivesAsLongAsItIsUsed) {
   EXPECT_EQ(count(plan, "free "), 2) << plan;
 }
 
+// A concatenation: its parts are written where they belong, in the memory that is returned.
+TEST(Lower, UpdatesHappenInPlace) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n"
+      "%3 = empty f32[s0 + s1]\n%4 = update(%3, %2) f32[s0 + s1] {starts = [0], steps = [1]}\n"
+      "%5 = update(%4, %1) f32[s0 + s1] {starts = [s0], steps = [1]}\nreturn %5");
+  EXPECT_EQ(count(plan, " = alloc "), 0) << plan;
+  EXPECT_EQ(count(plan, " = host_alloc "), 1) << plan;
+  EXPECT_EQ(count(plan, "  run "), 2) << plan;
+}
+
+// What is still needed, or not the Plan's, is copied first.
+TEST(Lower, UpdatesCopyWhatOthersNeed) {
+  const std::string of_input = plan_of(
+      "%0 = input f32[s0]\n%1 = input f32[2]\n"
+      "%2 = update(%0, %1) f32[s0] {starts = [1], steps = [-1]}\nreturn %2");
+  EXPECT_EQ(count(of_input, "  run "), 2) << of_input;
+  const std::string shifted = plan_of(
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n"
+      "%2 = slice(%1) f32[s0 - 1] {starts = [0], steps = [1]}\n"
+      "%3 = update(%1, %2) f32[s0] {starts = [1], steps = [1]}\nreturn %3");
+  EXPECT_EQ(count(shifted, "  run "), 3) << shifted;
+  const std::string both = plan_of(
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n%2 = input f32[1]\n"
+      "%3 = update(%1, %2) f32[s0] {starts = [0], steps = [1]}\nreturn %1, %3");
+  EXPECT_EQ(count(both, "  run "), 3) << both;
+}
+
+// Whoever reads the old values does so before they are overwritten, so that nothing is copied.
+TEST(Lower, ReadersComeBeforeUpdates) {
+  const std::string plan = plan_of(
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n%2 = input f32[1]\n"
+      "%3 = sum(%1) f32[1] {axes = [0]}\n"
+      "%4 = update(%1, %2) f32[s0] {starts = [0], steps = [1]}\nreturn %3, %4");
+  EXPECT_EQ(count(plan, " = alloc "), 0) << plan;
+  EXPECT_EQ(count(plan, " = host_alloc "), 2) << plan;
+}
+
 TEST(Targets, AreOnePerName) {
   for (const vm::TargetTraits& traits : vm::all_targets()) {
     EXPECT_EQ(&target(traits.name), &target(traits.name));
