@@ -9,6 +9,7 @@ exit status is not zero if an embedding differs.
 """
 
 import argparse
+import os
 import re
 import sys
 import time
@@ -16,6 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import Any
+
+# Read when NumPy is imported: matrices this small gain nothing by its threads, which stand still
+# whenever another program takes one of their cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from text_encoder import TextEncoder, tokenize
