@@ -3,17 +3,24 @@
     python benchmarks/capture.py [--json FILE]
 
 * `import`: milliseconds `import dvm` takes after `import numpy`, in fresh processes.
-* `capture`: milliseconds which the capturing call of the demo's text encoder takes beyond a plain
-  call; `first` is the first capture of a process, which also imports the lowering.
+* `recording`: nanoseconds per bytecode instruction which a recorded call takes beyond a plain one,
+  for a loop over integers, for one that calls methods, and for the demo's text encoder, where
+  every array stays alive until the recording ends, so that none is in the cache when it is written.
+* `capture`: milliseconds which the capturing call of the encoder takes beyond a plain call; `first`
+  is the first capture of a process, which also imports the lowering.
 * `guards`: nanoseconds per further array, scalar or attribute that a call's path depends on: the
   slope over functions that read 0 to 8 of them. What Python itself takes to pass an argument is in
   it; a function which reads 5 attributes of 200 must cost what one does that has only these 5.
+
+Times of short calls are the least of many, which other programs disturb least; those of captures
+are the processor's time of this thread.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,9 +29,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the encoder, as in the demo
+
 import numpy as np
 
 import dvm
+from dvm import _dvm
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -44,13 +54,12 @@ from text_encoder import TextEncoder, tokenize
 encoder = TextEncoder()
 tokens = tokenize("Names refer to objects, and names are introduced by binding operations.")
 for _ in range(5):
-    start = time.perf_counter()
+    start = time.thread_time()
     TextEncoder.encode(encoder, tokens)
-    plain = time.perf_counter() - start
-encode = dvm.compile(TextEncoder.encode)
-start = time.perf_counter()
-encode(encoder, tokens)
-print(time.perf_counter() - start - plain)
+    plain = time.thread_time() - start
+start = time.thread_time()
+dvm.compile(TextEncoder.encode)(encoder, tokens)
+print(time.thread_time() - start - plain)
 """
 
 
@@ -60,28 +69,69 @@ def in_fresh_processes(source: str, count: int) -> float:
     return statistics.median(float(subprocess.check_output(command)) for _ in range(count))
 
 
-def capture_times(count: int) -> dict[str, float]:
-    """Milliseconds of captures of the demo's encoder beyond its own run."""
+def encoder_call() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The demo's encoder as a function, and arguments for it."""
     sys.path.insert(0, str(EXAMPLES))
     from text_encoder import TextEncoder, tokenize
 
-    encoder = TextEncoder()
     tokens = tokenize("Names refer to objects, and names are introduced by binding operations.")
+    return TextEncoder.encode, (TextEncoder(), tokens)
+
+
+def count_up(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total = total + i * 2 - 1
+    return total
+
+
+class Counter:
+    """Adds by way of two methods."""
+
+    def __init__(self) -> None:
+        self.step = 1
+
+    def next(self, value: int) -> int:
+        return value + self.step
+
+    def count(self, n: int) -> int:
+        total = 0
+        for _ in range(n):
+            total = self.next(total)
+        return total
+
+
+def recording_cost(function: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    """Nanoseconds per instruction that recording adds to a call."""
+    plain, recorded = [], []
+    opcodes = 0
+    for _ in range(300):
+        start = time.perf_counter_ns()
+        function(*args)
+        plain.append(time.perf_counter_ns() - start)
+        recording = _dvm.record(function, *args)
+        recorded.append(recording["nanoseconds"])
+        opcodes = recording["opcodes"]
+    return float(min(recorded) - min(plain)) / opcodes
+
+
+def capture_times(count: int) -> dict[str, float]:
+    """Milliseconds of captures of the demo's encoder beyond its own run."""
+    function, args = encoder_call()
     plain, captured = [], []
     for _ in range(count):
-        start = time.perf_counter()
-        TextEncoder.encode(encoder, tokens)
-        plain.append(time.perf_counter() - start)
-        encode = dvm.compile(TextEncoder.encode)
-        start = time.perf_counter()
-        encode(encoder, tokens)
-        captured.append(time.perf_counter() - start)
-    stats = encode.stats
+        start = time.thread_time()
+        function(*args)
+        plain.append(time.thread_time() - start)
+        start = time.thread_time()
+        compiled = dvm.compile(function)
+        compiled(*args)
+        captured.append(time.thread_time() - start)
     return {
         "first": 1e3 * in_fresh_processes(FIRST_CAPTURE, 5),
         "later": 1e3 * (statistics.median(captured) - statistics.median(plain)),
         "plain": 1e3 * statistics.median(plain),
-        "captured": stats.captures,
+        "captured": compiled.stats.captures,
     }
 
 
@@ -121,7 +171,7 @@ def reader(kind: str, reads: int, attributes: int = 8) -> tuple[Callable[..., An
 
 
 def compiled_calls(cases: dict[Any, tuple[Callable[..., Any], list[Any]]]) -> dict[Any, float]:
-    """Median nanoseconds of a compiled call of each case, taken in turns; nan if it fell back."""
+    """Nanoseconds of a compiled call of each case, taken in turns; nan if it fell back."""
     x = np.ones(16, np.float32)
     calls = {key: (dvm.compile(function), (x, *rest)) for key, (function, rest) in cases.items()}
     samples: dict[Any, list[float]] = {key: [] for key in calls}
@@ -129,10 +179,7 @@ def compiled_calls(cases: dict[Any, tuple[Callable[..., Any], list[Any]]]) -> di
         for key, (function, args) in calls.items():
             samples[key].append(nanoseconds_per_call(function, args))
     compiled = {key: not function.fallback_reasons for key, (function, _) in calls.items()}
-    return {
-        key: statistics.median(values) if compiled[key] else float("nan")
-        for key, values in samples.items()
-    }
+    return {key: min(values) if compiled[key] else float("nan") for key, values in samples.items()}
 
 
 def guard_costs() -> dict[str, float]:
@@ -151,11 +198,22 @@ def main() -> None:
     options = parser.parse_args()
     report = {
         "import ms": 1e3 * in_fresh_processes(IMPORT, 11),
+        "recording ns": {
+            "loop": recording_cost(count_up, (100,)),
+            "methods": recording_cost(Counter.count, (Counter(), 100)),
+            "encoder": recording_cost(*encoder_call()),
+        },
         "capture ms": capture_times(11),
         "guards ns": guard_costs(),
     }
     capture, guards = report["capture ms"], report["guards ns"]
+    recording = report["recording ns"]
     print(f"import dvm: {report['import ms']:.1f} ms after numpy")
+    print(
+        f"recording: {recording['loop']:.0f} ns an instruction of a loop, "
+        f"{recording['methods']:.0f} ns of method calls, "
+        f"{recording['encoder']:.0f} ns of the text encoder"
+    )
     print(
         f"capture of the text encoder: {capture['first']:.1f} ms in a new process, "
         f"{capture['later']:.1f} ms later, beyond its own {capture['plain']:.2f} ms"
