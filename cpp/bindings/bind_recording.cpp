@@ -10,7 +10,6 @@
 #include "capture/leaves.h"
 #include "capture/python_objects.h"
 #include "capture/recorder.h"
-#include "capture/tracer.h"
 #include "core/references.h"
 
 namespace py = pybind11;
@@ -111,7 +110,7 @@ py::dict record(const py::object& function, const py::args& args, const py::kwar
   }
   const py::tuple keywords(names);
   const auto start = std::chrono::steady_clock::now();
-  const capture::RecordedCall call =
+  const capture::Trace call =
       capture::record_call(reinterpret_cast<PyFunctionObject*>(function.ptr()), [&] {
         return PyObject_Vectorcall(function.ptr(), all.data(), args.size(),
                                    keywords.empty() ? nullptr : keywords.ptr());
@@ -175,13 +174,16 @@ py::dict to_python(const core::Recording& recording) {
 void bind_recording(py::module_& module) {
   module.attr("UNSEEN") = unseen();
   module.def("record", record);
-  module.def("use_recorder", capture::use_recorder);
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
   module.def("peek", peek);
   module.def("set_leaves", [](const py::iterable& callables) {
     std::vector<Ref> leaves;
     for (py::handle callable : callables) leaves.push_back(Ref::borrow(callable.ptr()));
-    capture::set_leaves(std::move(leaves));
+    py::list former;
+    for (const Ref& leaf : capture::set_leaves(std::move(leaves))) {
+      former.append(py::handle(leaf.get()));
+    }
+    return former;
   });
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capture/replay.h"
-#include "capture/tracer.h"
+#include "capture/recorder.h"
 
 namespace dvm::capture {
 

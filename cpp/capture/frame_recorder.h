@@ -12,8 +12,10 @@ namespace dvm::capture {
 
 class FrameRecorder {
  public:
-  // `parameters`: a node per parameter slot of the frame.
-  FrameRecorder(Record& record, PyFrameObject* frame, std::span<const NodeId> parameters);
+  // `parameters`: a node per parameter slot of the frame. `may_stop`: the frame gives the next item
+  // of an iteration, which it may end by StopIteration.
+  FrameRecorder(Record& record, PyFrameObject* frame, std::span<const NodeId> parameters,
+                bool may_stop);
 
   void before_opcode(const DvmFrameView& f);
   // The frame is about to return this object: its node.
@@ -22,6 +24,9 @@ class FrameRecorder {
   // The event of the instruction that is running, or -1. Python code that runs meanwhile is part of
   // it, and is followed when it is a body this event is known to run.
   int32_t event() const { return event_; }
+  // StopIteration was raised in it: unless it ends the frame, it is an exception like any other.
+  bool stop();
+  bool is_stopped() const { return stopped_; }
   bool is_iterating() const { return pending_ == Pending::next; }
   // The object a method was looked up on, which the call event leaves out.
   NodeId method_self() const { return method_self_; }
@@ -58,7 +63,6 @@ class FrameRecorder {
   void make_function(const DvmFrameView& f);
   void unpack(int before, int after);
   void branch(const DvmFrameView& f, bool keeps);
-  void load_cell(const DvmFrameView& f);
   void store_cell(const DvmFrameView& f);
 
   NodeId& top(int i = 1) { return stack_[stack_.size() - static_cast<size_t>(i)]; }
@@ -88,6 +92,7 @@ class FrameRecorder {
   int count_ = 0;                      // unpack: results
   int fall_through_ = 0;               // branch: the next instruction, unless it jumps
   bool jumps_if_ = false;              // branch: the answer on which it jumps
+  bool may_stop_ = false, stopped_ = false;
 };
 
 }  // namespace dvm::capture

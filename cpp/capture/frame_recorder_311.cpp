@@ -8,11 +8,10 @@
 namespace dvm::capture {
 
 using Kind = core::SeenEvent::Kind;
-using core::SeenNode;
 
 FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
-                             std::span<const NodeId> parameters)
-    : record_(record), identity_(dvm_frame_identity(frame)) {
+                             std::span<const NodeId> parameters, bool may_stop)
+    : record_(record), identity_(dvm_frame_identity(frame)), may_stop_(may_stop) {
   const DvmFrameView f = dvm_frame_view(frame);
   code_ = f.code;
   globals_ = f.globals;
@@ -39,7 +38,10 @@ void FrameRecorder::add(Kind kind, PyObject* name, std::span<const NodeId> opera
   event_ = record_.add(kind, name, operands, place());
 }
 
+bool FrameRecorder::stop() { return stopped_ = may_stop_; }
+
 void FrameRecorder::before_opcode(const DvmFrameView& f) {
+  if (stopped_) throw Unrecordable("an exception was raised (StopIteration)");
   if (pending_ != Pending::nothing) settle(f);
   if (f.depth != static_cast<int>(stack_.size())) {
     throw Unrecordable("the value stack has another depth than its shadow (opcode " +
@@ -219,110 +221,12 @@ void FrameRecorder::special(const DvmFrameView& f) {
     case RETURN_VALUE:
       returned_ = pop();
       return;
+    case RAISE_VARARGS:
+      if (!may_stop_ || f.oparg != 1) throw Unrecordable("a raise statement");
+      return drop(1);
     default:
       return branch(f, f.opcode == JUMP_IF_FALSE_OR_POP || f.opcode == JUMP_IF_TRUE_OR_POP);
   }
-}
-
-void FrameRecorder::store_cell(const DvmFrameView& f) {
-  PyObject* cell = f.locals[f.oparg];
-  if (f.opcode == DELETE_DEREF) {
-    if (!record_.is_adopted(cell)) throw Unrecordable("a deleted variable of an outer function");
-    return record_.set_cell(cell, kNoNode);
-  }
-  const NodeId value = pop();
-  if (!record_.is_adopted(cell)) {
-    add(Kind::store_cell, words().empty, std::array{value, record_.constant(cell)});
-    pending_ = Pending::effect;
-  }
-  record_.set_cell(cell, value);
-}
-
-void FrameRecorder::call(const DvmFrameView& f) {
-  const NodeId self = top(f.oparg + 1), method = top(f.oparg + 2);
-  // (null, callee) or (callee, first argument); where a method was looked up, its object is no
-  // argument the user wrote.
-  const bool plain = method == kNoNode;
-  const bool looked_up = !plain && [&] {
-    const SeenNode& node = record_.data().node(method);
-    if (node.origin != SeenNode::Origin::event) return false;
-    const core::SeenEvent& event = record_.event(node.index);
-    return event.kind == Kind::attribute && record_.data().operands_of(event)[0] == self;
-  }();
-  method_self_ = looked_up ? self : kNoNode;
-  if (looked_up) top(f.oparg + 1) = method;
-  const int operands = plain || looked_up ? f.oparg + 1 : f.oparg + 2;
-  event_ = record_.add(Kind::call, words().empty, tops(operands), place(), keyword_names_);
-  keyword_names_ = nullptr;
-  drop(f.oparg + 2);
-  push(kNoNode);
-  pending_ = Pending::top;
-}
-
-void FrameRecorder::call_ex(const DvmFrameView& f) {
-  const int operands = f.oparg & 1 ? 3 : 2;
-  method_self_ = kNoNode;
-  add(Kind::call_ex, words().empty, tops(operands));
-  drop(operands + 1);
-  push(kNoNode);
-  pending_ = Pending::top;
-}
-
-void FrameRecorder::make_function(const DvmFrameView& f) {
-  constexpr const char* kParts[] = {"defaults", "kwdefaults", "annotations", "closure"};
-  std::vector<PyObject*> names;
-  for (int i = 0; i < 4; ++i) {
-    if (f.oparg >> i & 1) names.push_back(interned(kParts[i]));
-  }
-  const int parts = static_cast<int>(names.size());
-  Ref present = made(PyTuple_New(parts));
-  for (int i = 0; i < parts; ++i) {
-    PyTuple_SET_ITEM(present.get(), i, Py_NewRef(names[static_cast<size_t>(i)]));
-  }
-  record_.keep(present.get());
-  const auto* body = reinterpret_cast<PyCodeObject*>(f.stack[f.depth - 1]);
-  std::rotate(stack_.end() - parts - 1, stack_.end() - 1, stack_.end());  // the code comes first
-  event_ = record_.add(Kind::function, body->co_qualname, tops(parts + 1), place(), present.get());
-  drop(parts + 1);
-  push(kNoNode);
-  pending_ = Pending::top;
-}
-
-void FrameRecorder::unpack(int before, int after) {
-  const int results = after < 0 ? before : before + 1 + after;
-  const NodeId sequence = pop();
-  event_ = -1;
-  for (int i = 0; i < results; ++i) {
-    std::string name = std::to_string(i) + '/' + std::to_string(before);
-    if (after >= 0) name += '*' + std::to_string(after);
-    const int32_t event = record_.add(Kind::unpack, interned(name), std::array{sequence}, place());
-    if (i == 0) event_ = event;
-  }
-  stack_.insert(stack_.end(), static_cast<size_t>(results), kNoNode);
-  count_ = results;
-  pending_ = Pending::unpack;
-}
-
-void FrameRecorder::branch(const DvmFrameView& f, bool keeps) {
-  const bool none = f.opcode == POP_JUMP_FORWARD_IF_NONE || f.opcode == POP_JUMP_BACKWARD_IF_NONE;
-  const bool asks_none =
-      none || f.opcode == POP_JUMP_FORWARD_IF_NOT_NONE || f.opcode == POP_JUMP_BACKWARD_IF_NOT_NONE;
-  jumps_if_ = none || f.opcode == POP_JUMP_FORWARD_IF_TRUE ||
-              f.opcode == POP_JUMP_BACKWARD_IF_TRUE || f.opcode == JUMP_IF_TRUE_OR_POP;
-  add(Kind::branch, asks_none ? words().none : words().truth, tops(1));
-  // A branch both ways of which are the same does not show its answer.
-  if (f.oparg == 0) {
-    PyObject* condition = f.stack[f.depth - 1];
-    if (PyType_HasFeature(Py_TYPE(condition), Py_TPFLAGS_HEAPTYPE)) {
-      throw Unrecordable("a condition that decides nothing");
-    }
-    const int answer = asks_none ? Py_IsNone(condition) : PyObject_IsTrue(condition);
-    if (answer < 0) PyErr_Clear();  // the program is about to meet the same error
-    jumps_if_ = answer > 0;
-  }
-  fall_through_ = f.index + (f.oparg == 0 ? 0 : 1);
-  if (!keeps) drop(1);
-  pending_ = keeps ? Pending::jump_or_keep : Pending::branch;
 }
 
 }  // namespace dvm::capture

@@ -28,7 +28,7 @@ PyObject* dvm_frame_function(PyFrameObject* frame);        /* borrowed */
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 /* f_trace_opcodes: set to `on`, the former value returned. */
 int dvm_frame_swap_opcodes(PyFrameObject* frame, int on);
-void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines);
+void dvm_frame_mute_lines(PyFrameObject* frame); /* no line events, which nobody reads */
 
 #ifdef __cplusplus
 }

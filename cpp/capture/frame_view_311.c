@@ -49,7 +49,4 @@ int dvm_frame_swap_opcodes(PyFrameObject* frame, int on) {
   return was;
 }
 
-void dvm_frame_trace(PyFrameObject* frame, int opcodes, int lines) {
-  frame->f_trace_opcodes = (char)opcodes;
-  frame->f_trace_lines = (char)lines;
-}
+void dvm_frame_mute_lines(PyFrameObject* frame) { frame->f_trace_lines = 0; }

@@ -109,6 +109,7 @@ void add_special(Table& table) {
                            IMPORT_FROM,
                            LOAD_ASSERTION_ERROR,
                            RETURN_VALUE,
+                           RAISE_VARARGS,
                            JUMP_IF_FALSE_OR_POP,
                            JUMP_IF_TRUE_OR_POP,
                            POP_JUMP_FORWARD_IF_FALSE,
@@ -142,7 +143,6 @@ void add_refused(Table& table) {
                            IMPORT_STAR, PRINT_EXPR}) {
     table[static_cast<size_t>(opcode)] = refused("code outside a function");
   }
-  table[RAISE_VARARGS] = refused("a raise statement");
   table[LOAD_BUILD_CLASS] = refused("a class definition");
   table[DELETE_GLOBAL] = refused("a deleted global variable");
 }

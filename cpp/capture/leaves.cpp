@@ -7,7 +7,7 @@ namespace dvm::capture {
 namespace {
 
 struct Leaves {
-  std::vector<Ref> kept;
+  std::vector<Ref> callables, codes;
   std::unordered_set<PyObject*> members;
 };
 
@@ -19,18 +19,18 @@ Leaves& leaves() {
 
 }  // namespace
 
-void set_leaves(std::vector<Ref> callables) {
+std::vector<Ref> set_leaves(std::vector<Ref> callables) {
   Leaves fresh;
   for (const Ref& callable : callables) {
     fresh.members.insert(callable.get());
-    if (PyFunction_Check(callable.get())) {
-      fresh.members.insert(PyFunction_GET_CODE(callable.get()));
-      fresh.kept.push_back(Ref::borrow(PyFunction_GET_CODE(callable.get())));
-    }
-    fresh.kept.push_back(callable);
+    if (!PyFunction_Check(callable.get())) continue;
+    fresh.codes.push_back(Ref::borrow(PyFunction_GET_CODE(callable.get())));
+    fresh.members.insert(fresh.codes.back().get());
   }
+  fresh.callables = std::move(callables);
   // What is dropped may run Python code, which may record: by then the new set is in place.
   std::swap(leaves(), fresh);
+  return std::move(fresh.callables);
 }
 
 bool is_leaf(PyObject* callable) {

@@ -7,7 +7,7 @@
 
 namespace dvm::capture {
 
-void set_leaves(std::vector<Ref> callables);
+std::vector<Ref> set_leaves(std::vector<Ref> callables);  // the former ones
 // Whether the callable itself, the function of a bound method, or a function's code is a leaf.
 bool is_leaf(PyObject* callable);
 

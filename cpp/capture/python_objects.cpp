@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "capture/instance_dict.h"
+
 namespace dvm::capture {
 
 namespace {
@@ -48,16 +50,12 @@ bool is_sequence(PyObject* object) {
   return PyList_CheckExact(object) || PyTuple_CheckExact(object);
 }
 
-// An attribute kept in the object's own dict, in its type, or in a module.
+// An attribute kept in the object itself: an instance's own, a member of a module or of a type.
 bool keeps_attribute(PyObject* owner, PyObject* name, PyObject* value) {
-  if (_PyType_Lookup(Py_TYPE(owner), name) == value) return true;
   if (PyType_Check(owner)) {
     return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name) == value;
   }
-  if (Py_TYPE(owner)->tp_dictoffset == 0 || PyType_Check(owner)) return false;
-  Ref dict = Ref::steal(PyObject_GenericGetDict(owner, nullptr));
-  PyObject* found =
-      dict && PyDict_CheckExact(dict.get()) ? PyDict_GetItemWithError(dict.get(), name) : nullptr;
+  PyObject* found = dvm_instance_attribute(owner, name);
   PyErr_Clear();
   return found == value;
 }

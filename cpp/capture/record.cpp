@@ -1,5 +1,7 @@
 #include "capture/record.h"
 
+#include "capture/numpy_api.h"
+
 namespace dvm::capture {
 
 using core::SeenEvent;
@@ -9,8 +11,17 @@ namespace {
 
 // A loop of this length is no straight path any more, and what it kept alive would add up.
 constexpr size_t kMaxEvents = size_t{1} << 18;
+// What a program that makes and drops large arrays would never need at once.
+constexpr size_t kMaxKeptBytes = size_t{1} << 30;
 
 PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
+
+size_t bytes_of(PyObject* object) {
+  if (!PyArray_CheckExact(object)) return 0;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) ? static_cast<size_t>(PyArray_NBYTES(array))
+                                                    : 0;
+}
 
 }  // namespace
 
@@ -49,11 +60,23 @@ Ref made(PyObject* object) {
   return Ref::steal(object);
 }
 
-Record::~Record() {
-  for (const SeenNode& node : data_.nodes) {
+Record::~Record() { release(); }
+
+// Destructors may run any code, so that nothing here may still refer to what is dropped.
+void Record::release() {
+  const core::Recording dropped = std::exchange(data_, {});
+  const auto kept = std::exchange(kept_, {});
+  const auto snapshots = std::exchange(snapshots_, {});
+  for (const SeenNode& node : dropped.nodes) {
     Py_XDECREF(as_object(node.object));
     Py_XDECREF(as_object(node.scope));
   }
+}
+
+void Record::discard(std::string reason, core::Loc loc) {
+  if (aborted()) return;
+  release();
+  abort(std::move(reason), loc);
 }
 
 NodeId Record::add_node(SeenNode node) {
@@ -169,6 +192,8 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 }
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
+  if (at(event).kind != SeenEvent::Kind::inplace) kept_bytes_ += bytes_of(object);
+  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("more memory than a recording may keep");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;

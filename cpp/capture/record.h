@@ -25,6 +25,11 @@ struct Unrecordable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Nor can it keep what it has seen alive: the program looks at lifetimes, or memory runs short.
+struct Unkeepable : Unrecordable {
+  using Unrecordable::Unrecordable;
+};
+
 // Where an event happens: which instruction of which code object.
 struct Place {
   PyCodeObject* code;
@@ -72,7 +77,8 @@ class Record {
 
   void set_result(NodeId node) { data_.result = node; }
   void count_opcode() { ++data_.opcodes; }
-  void abort(std::string reason, core::Loc loc);  // the first reason wins
+  void abort(std::string reason, core::Loc loc);    // the first reason wins
+  void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
   bool aborted() const { return !data_.aborted.empty(); }
   void keep(PyObject* object) { kept_.push_back(Ref::borrow(object)); }
 
@@ -95,9 +101,11 @@ class Record {
   core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
   NodeId add_node(core::SeenNode node);
   void take_snapshot(core::SeenNode& node);
+  void release();
 
   core::Recording data_;
   std::vector<Ref> kept_;
+  size_t kept_bytes_ = 0;  // of arrays that the recorded program made
   std::unordered_map<Key, NodeId, HashKey> globals_, presets_;
   std::unordered_map<PyObject*, NodeId> constants_;
   std::unordered_map<PyObject*, Cell> cells_;

@@ -14,13 +14,15 @@
 
 namespace dvm::capture {
 
-struct RecordedCall {
+struct Trace {
   std::unique_ptr<Record> record;
   Ref result;  // null: the function raised, its exception is pending
 };
 
 // Runs `call`, which calls `function` and returns what that returns, and records the function.
-RecordedCall record_call(PyFunctionObject* function, const std::function<PyObject*()>& call);
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call);
+// The same for a function whose parameters are bound already.
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound);
 
 // Whether a recording is under way on this thread: a compiled function then runs its original, so
 // that its body is recorded as part of its caller's.

@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "capture/call_bound.h"
 #include "capture/known_callers.h"
 #include "capture/recorder.h"
 
@@ -73,6 +74,8 @@ class Recorder {
   void guarded(PyFrameObject* frame, Body body) noexcept {
     try {
       body();
+    } catch (const Unkeepable& reason) {
+      record_.discard(reason.what(), here(frame));
     } catch (const Unrecordable& reason) {
       record_.abort(reason.what(), here(frame));
     } catch (const std::exception& error) {
@@ -105,8 +108,9 @@ class Recorder {
       instance = entry->instance;
       add_enter(frame, parameters);
     }
-    frames_.push_back({FrameRecorder(record_, frame, parameters), instance, false});
-    if (previous_ == nullptr) dvm_frame_trace(frame, 0, 0);
+    const bool may_stop = !frames_.empty() && frames_.back().frame.is_iterating();
+    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop), instance, false});
+    if (previous_ == nullptr) dvm_frame_mute_lines(frame);
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
 
@@ -126,12 +130,13 @@ class Recorder {
     PyObject* function = dvm_frame_function(frame);
     const NodeId callee = record_.data().operands_of(record_.event(caller.event()))[0];
     operands.push_back(record_.object(callee) == function ? callee : record_.constant(function));
-    record_.add(Kind::enter, reinterpret_cast<PyFunctionObject*>(function)->func_qualname, operands,
-                caller.place());
+    PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
+    record_.keep(name);  // the program may give the function another
+    record_.add(Kind::enter, name, operands, caller.place());
   }
 
   void on_return(PyObject* value) {
-    if (value == nullptr) throw Unrecordable("an exception left a function");
+    if (value == nullptr) return on_stop();
     Followed& top = frames_.back();
     NodeId node = top.frame.returned(value);
     if (frames_.size() == 1) {
@@ -145,10 +150,19 @@ class Recorder {
     if (!finished_) frames_.back().frame.set_followed(node);
   }
 
+  // The frame gave no further item.
+  void on_stop() {
+    if (!frames_.back().frame.is_stopped()) throw Unrecordable("an exception left a function");
+    record_.add(Kind::leave, words().exhausted, {}, frames_.back().frame.place());
+    frames_.pop_back();
+  }
+
   void on_exception(PyObject* argument) {
     PyObject* type = PyTuple_GET_ITEM(argument, 0);
-    // How an iterator says that there is no further item.
-    if (frames_.back().frame.is_iterating() && type == PyExc_StopIteration) return;
+    if (type == PyExc_StopIteration) {
+      FrameRecorder& top = frames_.back().frame;
+      if (top.is_iterating() || top.stop()) return;
+    }
     const char* name = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "?";
     throw Unrecordable(std::string("an exception was raised (") + name + ")");
   }
@@ -171,8 +185,8 @@ int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument
 
 }  // namespace
 
-RecordedCall record_call(PyFunctionObject* function, const std::function<PyObject*()>& call) {
-  RecordedCall recorded{std::make_unique<Record>(), {}};
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call) {
+  Trace recorded{std::make_unique<Record>(), {}};
   Record& record = *recorded.record;
   Recorder recorder(record, function);
   PyThreadState* thread = PyThreadState_Get();
@@ -196,6 +210,10 @@ RecordedCall record_call(PyFunctionObject* function, const std::function<PyObjec
   PyErr_Restore(type, value, traceback);
   if (!recorder.is_finished()) record.abort("the function did not return", {});
   return recorded;
+}
+
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound) {
+  return record_call(function, [&] { return call_bound(function, bound); });
 }
 
 bool is_recording() { return current != nullptr; }

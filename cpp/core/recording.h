@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/refgraph.h"
 
 namespace dvm::core {
 
+using NodeId = int32_t;
+inline constexpr NodeId kNoNode = -1;
 using HostHandle = void*;  // an object of the host; whoever fills a Recording keeps it alive
 
 struct SeenNode {

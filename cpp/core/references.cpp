@@ -38,53 +38,79 @@ ReferenceGraph::ReferenceGraph(const Recording& recording, const HostObjects& ho
 }
 
 void ReferenceGraph::place(const Recording& recording, const HostObjects& host) {
-  shadows_.push_back({kNoNode, {Version{}}});
+  shadows_.push_back({});
   std::unordered_map<HostHandle, ShadowId> known;
+  // An argument nobody looked at is no part of what the program depends on.
+  std::vector<bool> used(recording.nodes.size());
+  for (const NodeId operand : recording.operands) used[static_cast<size_t>(operand)] = true;
+  if (recording.result != kNoNode) used[static_cast<size_t>(recording.result)] = true;
   for (size_t i = 0; i < recording.nodes.size(); ++i) {
     const SeenNode& node = recording.nodes[i];
     const auto fresh = static_cast<ShadowId>(shadows_.size());
     ShadowId shadow = fresh;
     if (host.has_identity(node.object))
       shadow = known.try_emplace(node.object, fresh).first->second;
-    if (shadow == fresh) shadows_.push_back({static_cast<NodeId>(i), {Version{}}});
+    if (shadow == fresh) shadows_.push_back({static_cast<NodeId>(i), 1, {}, {}});
     shadow_of_.push_back(shadow);
     // A constant belongs to the code; what an event yields is linked where the event says so.
-    if (node.origin != SeenNode::Origin::constant && node.origin != SeenNode::Origin::event) {
-      at(kExternal).versions[0].push_back({variable_of(node), shadow});
+    const bool outside =
+        node.origin != SeenNode::Origin::constant && node.origin != SeenNode::Origin::event;
+    if (outside && used[i]) {
+      read(kExternal, variable_of(node), shadow);
     }
   }
 }
 
-ReferenceGraph::Version& ReferenceGraph::new_version(ShadowId holder) {
-  auto& versions = at(holder).versions;
-  Version copy = versions.back();
-  return versions.emplace_back(std::move(copy));
+size_t ReferenceGraph::HashPlace::operator()(const Place& place) const {
+  const Relation& r = place.relation;
+  size_t hash = static_cast<size_t>(place.holder) * 2 + static_cast<size_t>(place.when);
+  for (const size_t part : {static_cast<size_t>(r.kind), reinterpret_cast<size_t>(r.scope) >> 4,
+                            reinterpret_cast<size_t>(r.key) >> 4, static_cast<size_t>(r.index)}) {
+    hash = hash * 0x9e3779b97f4a7c15U + part;
+  }
+  return hash;
+}
+
+std::vector<ReferenceGraph::Reference>& ReferenceGraph::references(ShadowId holder, When when) {
+  return when == When::initially ? at(holder).initial : at(holder).final;
+}
+
+bool ReferenceGraph::holds(const Place& place) const {
+  const auto found = places_.find(place);
+  if (found == places_.end()) return false;
+  const ShadowNode& holder = at(place.holder);
+  const auto& all = place.when == When::initially ? holder.initial : holder.final;
+  return all[found->second].target != kDropped;
+}
+
+void ReferenceGraph::set(const Place& place, ShadowId target) {
+  auto& all = references(place.holder, place.when);
+  const auto [found, added] = places_.try_emplace(place, all.size());
+  if (added) {
+    all.push_back({place.relation, target});
+  } else {
+    all[found->second].target = target;
+  }
 }
 
 // A reference that is not there yet was there from the beginning, unseen (section 5.3.2).
 void ReferenceGraph::read(ShadowId holder, const Relation& relation, ShadowId target) {
-  const auto is_same = [&](const Reference& r) { return r.relation == relation; };
-  auto& versions = at(holder).versions;
-  if (std::ranges::any_of(versions.back(), is_same)) return;
-  for (Version& version : versions) {
-    if (std::ranges::none_of(version, is_same)) version.push_back({relation, target});
-  }
+  if (holds({holder, When::finally, relation})) return;
+  set({holder, When::finally, relation}, target);
+  const Place first{holder, When::initially, relation};
+  if (!holds(first)) set(first, target);
 }
 
 void ReferenceGraph::write(ShadowId holder, const Relation& relation, ShadowId target) {
-  Version& version = new_version(holder);
-  std::erase_if(version, [&](const Reference& r) { return r.relation == relation; });
-  version.push_back({relation, target});
-}
-
-void ReferenceGraph::erase(ShadowId holder, const Relation& relation) {
-  std::erase_if(new_version(holder), [&](const Reference& r) { return r.relation == relation; });
+  ++at(holder).versions;
+  set({holder, When::finally, relation}, target);
 }
 
 void ReferenceGraph::add_part(ShadowId holder, ShadowId target) {
-  Version& version = new_version(holder);
-  const auto index = static_cast<int32_t>(version.size());
-  version.push_back({{Relation::Kind::part, nullptr, nullptr, index}, target});
+  ++at(holder).versions;
+  auto& all = at(holder).final;
+  all.push_back(
+      {{Relation::Kind::part, nullptr, nullptr, static_cast<int32_t>(all.size())}, target});
 }
 
 void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
@@ -116,11 +142,11 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
     case Kind::store_attribute:
       return write(shadow(0), attribute, shadow(1));
     case Kind::delete_attribute:
-      return erase(shadow(0), attribute);
+      return write(shadow(0), attribute, kDropped);
     case Kind::store_subscript:
       return write(shadow(0), item(), shadow(2));
     case Kind::delete_subscript:
-      return erase(shadow(0), item());
+      return write(shadow(0), item(), kDropped);
     case Kind::store_global:
       return write(kExternal, {Relation::Kind::variable, handle(1), event.name, 0}, shadow(0));
     case Kind::store_cell:
@@ -136,12 +162,12 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
       return write(shadow(0), item(), shadow(2));
     case Kind::inplace:
       // An operator that made a new object changed none.
-      if (event.result != kNoNode && shadow_of(event.result) == shadow(0)) new_version(shadow(0));
+      if (event.result != kNoNode && shadow_of(event.result) == shadow(0)) ++at(shadow(0)).versions;
       return;
     case Kind::call:
     case Kind::call_ex:
       if (const NodeId changed = host.changed_by(recording, event); changed != kNoNode) {
-        if (operands.size() == 1) new_version(shadow_of(changed));
+        if (operands.size() == 1) ++at(shadow_of(changed)).versions;
         for (size_t i = 1; i < operands.size(); ++i) add_part(shadow_of(changed), shadow(i));
       }
       return;
@@ -149,10 +175,11 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
       break;
   }
   if (builds(event.kind) && event.result != kNoNode) {
-    Version& version = at(shadow_of(event.result)).versions.back();
+    ShadowNode& made = at(shadow_of(event.result));
     for (size_t i = 0; i < operands.size(); ++i) {
-      version.push_back(
-          {{Relation::Kind::part, nullptr, nullptr, static_cast<int32_t>(i)}, shadow(i)});
+      const Relation part{Relation::Kind::part, nullptr, nullptr, static_cast<int32_t>(i)};
+      made.initial.push_back({part, shadow(i)});
+      made.final.push_back({part, shadow(i)});
     }
   }
 }
@@ -162,9 +189,9 @@ std::vector<ShadowId> ReferenceGraph::search(ShadowId source, When when) const {
   std::vector<bool> found(shadows_.size());
   found[static_cast<size_t>(source)] = true;
   for (size_t next = 0; next < result.size(); ++next) {
-    const auto& versions = at(result[next]).versions;
-    for (const Reference& r : when == When::initially ? versions.front() : versions.back()) {
-      if (found[static_cast<size_t>(r.target)]) continue;
+    const ShadowNode& node = at(result[next]);
+    for (const Reference& r : when == When::initially ? node.initial : node.final) {
+      if (r.target == kDropped || found[static_cast<size_t>(r.target)]) continue;
       found[static_cast<size_t>(r.target)] = true;
       result.push_back(r.target);
     }
@@ -189,7 +216,7 @@ std::vector<NodeId> ReferenceGraph::mock_nodes() const {
     if (!existed[static_cast<size_t>(id)]) nodes.push_back(at(id).first);
   }
   for (const ShadowId id : initial) {
-    if (id != kExternal && at(id).versions.size() > 1) nodes.push_back(at(id).first);
+    if (id != kExternal && at(id).versions > 1) nodes.push_back(at(id).first);
   }
   return nodes;
 }

@@ -44,12 +44,14 @@ class ReferenceGraph {
  public:
   struct Reference {
     Relation relation;
-    ShadowId target;
+    ShadowId target;  // kDropped: no longer held
   };
-  using Version = std::vector<Reference>;
+  static constexpr ShadowId kDropped = -1;
+  // Of the versions between the first and the last only their number matters to guards and mocks.
   struct ShadowNode {
     NodeId first = kNoNode;  // the recording's first node for it; none for the external state
-    std::vector<Version> versions;
+    int32_t versions = 1;
+    std::vector<Reference> initial, final;
   };
 
   ReferenceGraph(const Recording& recording, const HostObjects& host);
@@ -65,18 +67,31 @@ class ReferenceGraph {
   std::vector<NodeId> mock_nodes() const;
 
  private:
+  struct Place {
+    ShadowId holder;
+    When when;
+    Relation relation;
+    bool operator==(const Place&) const = default;
+  };
+  struct HashPlace {
+    size_t operator()(const Place& place) const;
+  };
+
   void place(const Recording& recording, const HostObjects& host);
   void apply(const Recording& recording, const HostObjects& host, const SeenEvent& event);
+  bool holds(const Place& place) const;
+  void set(const Place& place, ShadowId target);
   void read(ShadowId holder, const Relation& relation, ShadowId target);
-  void write(ShadowId holder, const Relation& relation, ShadowId target);
-  void add_part(ShadowId holder, ShadowId target);  // at the end of its elements
-  void erase(ShadowId holder, const Relation& relation);
-  Version& new_version(ShadowId holder);
+  void write(ShadowId holder, const Relation& relation, ShadowId target);  // a new version
+  void add_part(ShadowId holder, ShadowId target);                         // a new version
+  std::vector<Reference>& references(ShadowId holder, When when);
   ShadowNode& at(ShadowId id) { return shadows_[static_cast<size_t>(id)]; }
   const ShadowNode& at(ShadowId id) const { return shadows_[static_cast<size_t>(id)]; }
 
   std::vector<ShadowNode> shadows_;
   std::vector<ShadowId> shadow_of_;
+  // Where in its holder's list a relation is. Parts are left out: no later event names them.
+  std::unordered_map<Place, size_t, HashPlace> places_;
 };
 
 }  // namespace dvm::core

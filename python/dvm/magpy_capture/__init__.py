@@ -23,7 +23,6 @@ from dvm.magpy_capture.tables import leaves
 
 __all__ = ["NotCapturable", "PathSpec", "lower"]
 
-_dvm.use_recorder(True)
 _dvm.set_leaves(leaves())
 
 

@@ -1,0 +1,428 @@
+"""One frame under the reference tracer: the nodes in its locals and on its value stack.
+
+Each instruction is applied with the meaning the `dis` manual gives it, before it runs; what it
+produced is read off the real stack at the frame's next event.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dvm import _dvm
+from dvm.magpy_capture.settrace_record import (
+    NO_NODE,
+    NULL,
+    Place,
+    Record,
+    UnkeepableError,
+    UnrecordableError,
+    is_cell_slot,
+    looks_at_lifetimes,
+)
+
+_BINARY = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
+_COMPARE = ("<", "<=", "==", "!=", ">", ">=")
+_UNARY = {
+    "UNARY_POSITIVE": "+",
+    "UNARY_NEGATIVE": "-",
+    "UNARY_NOT": "not",
+    "UNARY_INVERT": "~",
+}
+_REFUSED = {
+    "a match statement that takes a value apart": (
+        "MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS GET_LEN"
+    ),
+    "a generator": "YIELD_VALUE SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
+    "asynchronous code": (
+        "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR ASYNC_GEN_WRAP"
+    ),
+    "a handled exception": (
+        "PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH RERAISE PREP_RERAISE_STAR "
+        "WITH_EXCEPT_START"
+    ),
+    "code outside a function": (
+        "LOAD_NAME STORE_NAME DELETE_NAME LOAD_CLASSDEREF SETUP_ANNOTATIONS IMPORT_STAR PRINT_EXPR"
+    ),
+    "a class definition": "LOAD_BUILD_CLASS",
+    "a deleted global variable": "DELETE_GLOBAL",
+}
+_REASONS = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
+_UPDATES = {
+    "LIST_APPEND": 1,
+    "LIST_EXTEND": 1,
+    "SET_ADD": 1,
+    "SET_UPDATE": 1,
+    "MAP_ADD": 2,
+    "DICT_UPDATE": 1,
+    "DICT_MERGE": 1,
+}
+_NOTHING = {
+    "RESUME",
+    "NOP",
+    "PRECALL",
+    "JUMP_FORWARD",
+    "JUMP_BACKWARD",
+    "JUMP_BACKWARD_NO_INTERRUPT",
+}
+_BUILDS = {
+    "BUILD_TUPLE": "tuple",
+    "BUILD_LIST": "list",
+    "BUILD_SET": "set",
+    "BUILD_STRING": "string",
+    "BUILD_SLICE": "slice",
+    "BUILD_MAP": "dict",
+}
+
+
+class FrameShadow:
+    """The nodes in one frame's locals and on its value stack."""
+
+    def __init__(self, record: Record, frame: types.FrameType, parameters: Sequence[int]) -> None:
+        self.record = record
+        self.frame = frame
+        self.code = frame.f_code
+        _, slots, _ = _dvm.peek(frame)
+        self.locals = [*parameters, *[NO_NODE] * (len(slots) - len(parameters))]
+        self.stack: list[int] = []
+        self.instruction = 0
+        self.instance = NO_NODE  # what a call of a type results in, instead of __init__'s None
+        self.returned = NO_NODE
+        self.keyword_names: tuple[str, ...] = ()
+        #: Settles the running instruction from the real (start, slots, stack); None: nothing to do.
+        self.pending: Callable[[int, tuple[Any, ...]], None] | None = None
+        self.event = -1
+        self.followed = NO_NODE
+        self.method_self = NO_NODE
+        self.iterating = False
+        self.may_stop = False  # the frame gives the next item of an iteration
+        self.stopped = False
+        for slot, node in enumerate(self.locals):
+            if is_cell_slot(self.code, slot, len(slots)):
+                record.adopt_cell(slots[slot], node)
+
+    @property
+    def place(self) -> Place:
+        return self.code, self.instruction
+
+    def before_opcode(self) -> None:
+        if self.stopped:
+            raise UnrecordableError("an exception was raised (StopIteration)")
+        start = index = self.frame.f_lasti // 2
+        units = self.code.co_code
+        oparg = units[2 * index + 1]
+        while dis.opname[units[2 * index]] == "EXTENDED_ARG":
+            index += 1
+            oparg = oparg << 8 | units[2 * index + 1]
+        name = dis.opname[units[2 * index]]
+        _, slots, stack = _dvm.peek(self.frame)
+        if self.pending is not None:
+            self.pending(start, stack)
+            self.pending, self.event, self.followed = None, -1, NO_NODE
+            self.iterating = False
+        if len(stack) != len(self.stack):
+            raise UnrecordableError(
+                f"the value stack has another depth than its shadow (opcode {units[2 * index]})"
+            )
+        self.record.opcodes += 1
+        self.instruction = index
+        self.apply(name, oparg, index, slots, stack)
+
+    # ---- the effect of an instruction
+
+    def apply(
+        self, name: str, oparg: int, index: int, slots: tuple[Any, ...], stack: tuple[Any, ...]
+    ) -> None:
+        if name in _NOTHING:
+            return
+        if name in _REASONS:
+            raise UnrecordableError(_REASONS[name])
+        if name in _UNARY:
+            self.produce("unary", _UNARY[name], self.pop(1))
+        elif name in _BUILDS:
+            self.produce(_BUILDS[name], "", self.pop(oparg * (2 if name == "BUILD_MAP" else 1)))
+        elif name in _UPDATES:
+            items = self.pop(_UPDATES[name])
+            self.effect(name.lower(), "", [self.stack[-oparg], *items])
+        elif "JUMP" in name:
+            self.branch(name, oparg, index, stack)
+        elif handler := getattr(self, name.lower(), None):
+            handler(oparg, slots, stack)
+        else:
+            raise UnrecordableError("an instruction dvm does not know")
+
+    def pop(self, count: int) -> list[int]:
+        nodes = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return nodes
+
+    def effect(
+        self, kind: str, name: str, operands: Sequence[int], keywords: Sequence[str] = ()
+    ) -> None:
+        self.event = self.record.add(kind, name, operands, self.place, keywords)
+        self.pending = lambda _start, _stack: None
+
+    def produce(
+        self, kind: str, name: str, operands: Sequence[int], keywords: Sequence[str] = ()
+    ) -> None:
+        self.effect(kind, name, operands, keywords)
+        self.stack.append(NO_NODE)
+        self.pending = self.settle_top
+
+    def produced(self, seen: Any) -> int:
+        """The node for what the running event came to: a followed body's own, or a new one."""
+        if self.followed != NO_NODE:
+            returned = self.record.object(self.followed)
+            if returned is seen or (type(returned) is type(seen) is int and returned == seen):
+                self.record.events[self.event][4] = self.followed
+                return self.followed
+        return self.record.add_result(self.event, seen)
+
+    def settle_top(self, _start: int, stack: tuple[Any, ...]) -> None:
+        if len(stack) == len(self.stack):
+            self.stack[-1] = self.produced(stack[-1])
+
+    def variable(self, oparg: int) -> str:
+        return self.code.co_names[oparg]
+
+    # ---- one method per instruction that is no row of a table above
+
+    def pop_top(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.pop()
+
+    def push_null(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.append(NO_NODE)
+
+    def copy(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.append(self.stack[-oparg])
+
+    def swap(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack[-1], self.stack[-oparg] = self.stack[-oparg], self.stack[-1]
+
+    def load_const(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.append(self.record.constant(self.code.co_consts[oparg]))
+
+    def load_assertion_error(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.append(self.record.constant(AssertionError))
+
+    def load_closure(self, oparg: int, slots: Any, _stack: Any) -> None:
+        self.stack.append(self.record.constant(slots[oparg]))
+
+    def load_fast(self, oparg: int, slots: Any, _stack: Any) -> None:
+        node = self.locals[oparg]
+        if slots[oparg] is not NULL and (
+            node == NO_NODE or self.record.object(node) is not slots[oparg]
+        ):
+            raise UnrecordableError("a local variable of unknown origin")
+        self.stack.append(node)
+
+    def store_fast(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.locals[oparg] = self.stack.pop()
+
+    def delete_fast(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.locals[oparg] = NO_NODE
+
+    def load_global(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack += [NO_NODE] * (1 + (oparg & 1))
+        name = self.variable(oparg >> 1)
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) == len(self.stack):
+                self.stack[-1] = self.record.global_(self.frame.f_globals, name, stack[-1])
+
+        self.pending = settle
+
+    def store_global(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        value = self.stack.pop()
+        scope = self.frame.f_globals
+        self.effect("store_global", self.variable(oparg), [value, self.record.constant(scope)])
+        self.record.globals[id(scope), self.variable(oparg)] = value
+
+    def load_deref(self, oparg: int, slots: Any, _stack: Any) -> None:
+        self.stack.append(self.record.cell(slots[oparg]))
+
+    def store_deref(self, oparg: int, slots: Any, _stack: Any) -> None:
+        value, cell = self.stack.pop(), slots[oparg]
+        if not self.record.is_adopted(cell):
+            self.effect("store_cell", "", [value, self.record.constant(cell)])
+        self.record.set_cell(cell, value)
+
+    def delete_deref(self, oparg: int, slots: Any, _stack: Any) -> None:
+        if not self.record.is_adopted(slots[oparg]):
+            raise UnrecordableError("a deleted variable of an outer function")
+        self.record.set_cell(slots[oparg], NO_NODE)
+
+    def load_attr(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("attribute", self.variable(oparg), self.pop(1))
+
+    def store_attr(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        value, owner = self.pop(2)
+        self.effect("store_attribute", self.variable(oparg), [owner, value])
+
+    def delete_attr(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.effect("delete_attribute", self.variable(oparg), self.pop(1))
+
+    def load_method(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.method_self = owner = self.stack.pop()
+        self.effect("attribute", self.variable(oparg), [owner])
+        self.stack += [NO_NODE, NO_NODE]
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) != len(self.stack):
+                return
+            if stack[-2] is NULL:
+                self.stack[-1] = self.produced(stack[-1])
+            else:
+                self.stack[-2:] = [self.produced(stack[-2]), owner]
+
+        self.pending = settle
+
+    def binary_subscr(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("subscript", "", self.pop(2))
+
+    def store_subscr(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        value, container, key = self.pop(3)
+        self.effect("store_subscript", "", [container, key, value])
+
+    def delete_subscr(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.effect("delete_subscript", "", self.pop(2))
+
+    def binary_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        kind = "binary" if oparg < len(_BINARY) else "inplace"
+        self.produce(kind, _BINARY[oparg % len(_BINARY)], self.pop(2))
+
+    def compare_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("compare", _COMPARE[oparg], self.pop(2))
+
+    def is_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("is", "is not" if oparg else "is", self.pop(2))
+
+    def contains_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("contains", "not in" if oparg else "in", self.pop(2))
+
+    def get_iter(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("iter", "", self.pop(1))
+
+    def for_iter(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("next", "", self.stack[-1:])
+        self.iterating = True
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) == len(self.stack):
+                self.stack[-1] = self.produced(stack[-1])
+            elif len(stack) == len(self.stack) - 2:
+                del self.stack[-2:]
+                self.record.events[self.event][1] = "exhausted"
+
+        self.pending = settle
+
+    def list_to_tuple(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("list_to_tuple", "", self.pop(1))
+
+    def build_const_key_map(self, oparg: int, _slots: Any, stack: Any) -> None:
+        *values, _ = self.pop(oparg + 1)
+        items: list[int] = []
+        for key, value in zip(stack[-1], values, strict=True):
+            items += [self.record.constant(key), value]
+        self.produce("dict", "", items)
+
+    def format_value(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("format", ("", "s", "r", "a")[oparg & 3], self.pop(2 if oparg & 4 else 1))
+
+    def make_function(self, oparg: int, _slots: Any, stack: Any) -> None:
+        parts = ("defaults", "kwdefaults", "annotations", "closure")
+        names = [part for bit, part in enumerate(parts) if oparg >> bit & 1]
+        *values, code = self.pop(len(names) + 1)
+        self.produce("function", stack[-1].co_qualname, [code, *values], names)
+
+    def import_name(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        level, names = self.pop(2)
+        self.produce("import", self.variable(oparg), [names, level])
+
+    def import_from(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("import_from", self.variable(oparg), self.stack[-1:])
+
+    def before_with(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        exit_event = self.record.add("attribute", "__exit__", self.stack[-1:], self.place)
+        self.produce("with_enter", "", self.stack[-1:])
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) == len(self.stack):
+                self.stack[-2] = self.record.add_result(exit_event, stack[-2])
+                self.stack[-1] = self.produced(stack[-1])
+
+        self.pending = settle
+
+    def unpack_sequence(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.unpack([f"{i}/{oparg}" for i in range(oparg)])
+
+    def unpack_ex(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        before, after = oparg & 0xFF, oparg >> 8
+        self.unpack([f"{i}/{before}*{after}" for i in range(before + 1 + after)])
+
+    def unpack(self, names: list[str]) -> None:
+        sequence = self.stack.pop()
+        events = [self.record.add("unpack", name, [sequence], self.place) for name in names]
+        self.event = events[0] if events else -1
+        self.stack += [NO_NODE] * len(events)
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) == len(self.stack):
+                for i, event in enumerate(events):
+                    self.stack[-1 - i] = self.record.add_result(event, stack[-1 - i])
+
+        self.pending = settle
+
+    def kw_names(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.keyword_names = self.code.co_consts[oparg]
+
+    def call(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        method, first, *arguments = self.pop(oparg + 2)
+        self.method_self = NO_NODE
+        if method == NO_NODE:
+            operands = [first, *arguments]
+        elif self.record.is_looked_up(method, first):
+            self.method_self = first
+            operands = [method, *arguments]
+        else:
+            operands = [method, first, *arguments]
+        if looks_at_lifetimes(self.record.object(operands[0])):
+            raise UnkeepableError("a look at how long objects live")
+        names, self.keyword_names = self.keyword_names, ()
+        self.produce("call", "", operands, names)
+
+    def call_function_ex(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        _, *operands = self.pop(3 + (oparg & 1))
+        self.method_self = NO_NODE
+        self.produce("call_ex", "", operands)
+
+    def return_value(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.returned = self.stack.pop()
+
+    def raise_varargs(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        if not self.may_stop or oparg != 1:
+            raise UnrecordableError("a raise statement")
+        self.stack.pop()
+
+    def branch(self, name: str, oparg: int, index: int, stack: tuple[Any, ...]) -> None:
+        asks_none = "NONE" in name
+        jumps_if = name.endswith("IF_NONE") or "TRUE" in name
+        if oparg == 0:  # both ways are the same: the jump does not tell
+            if type(stack[-1]).__flags__ & 1 << 9:
+                raise UnrecordableError("a condition that decides nothing")
+            answer = stack[-1] is None if asks_none else bool(stack[-1])
+        self.effect("branch", "none" if asks_none else "truth", self.stack[-1:])
+        keeps = name.endswith("OR_POP")
+        if not keeps:
+            self.stack.pop()
+
+        def settle(start: int, stack: tuple[Any, ...]) -> None:
+            if keeps and len(stack) == len(self.stack) - 1:
+                self.stack.pop()
+            jumped = start != index + 1
+            outcome = answer if oparg == 0 else jumped == jumps_if
+            self.record.events[self.event][3] = ["1" if outcome else "0"]
+
+        self.pending = settle

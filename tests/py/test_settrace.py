@@ -1,0 +1,120 @@
+"""The native recorder and the reference tracer give the same records.
+
+They share nothing but the look at the real value stack, so that a mistake in one shows.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dvm.magpy_capture import settrace, tables
+from programs.clone import Cloner
+from programs.registry import Program, programs
+from recordings import Recording, event_lines, leaves, node_text, record  # noqa: F401
+from strangers import STRANGERS
+from test_recorder import CASES
+from test_recorder_robust import program as random_program
+
+
+def shown(recording: Recording) -> list[Any]:
+    """Everything about a recording that does not name this run's own objects."""
+    lines: list[Any] = event_lines(recording)
+    lines += [
+        (origin, index, name, type(scope).__name__, type(seen).__name__, type(snapshot).__name__)
+        for origin, index, name, scope, seen, snapshot in recording["nodes"]
+    ]
+    lines += [len(node[5]) for node in recording["nodes"] if node[5] is not None]
+    lines += [event[5] for event in recording["events"]]
+    result = node_text(recording, recording["result"])
+    return [*lines, result, recording["aborted"], recording["aborted_at"], recording["opcodes"]]
+
+
+def check_same(native: Recording, reference: Recording) -> None:
+    assert shown(native) == shown(reference)
+    assert type(native["exception"]) is type(reference["exception"])
+
+
+@pytest.mark.parametrize(("function", "args", "_expected", "_result"), CASES)
+def test_constructs(function: Any, args: Any, _expected: Any, _result: Any) -> None:
+    first, second = copy.deepcopy(args), copy.deepcopy(args)
+    check_same(record(function, *first), settrace.record(function, *second))
+
+
+@pytest.mark.parametrize("name", sorted(STRANGERS))
+def test_strangers(name: str) -> None:
+    function = STRANGERS[name]
+    record(function)  # what the library caches on first use is there for both
+    check_same(record(function), settrace.record(function))
+    assert sys.gettrace() is None
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 3))
+def test_random_programs(seed: int) -> None:
+    make = random_program(seed)[0]
+    check_same(record(make(), 3, 0, [1, 2]), settrace.record(make(), 3, 0, [1, 2]))
+
+
+def standardise(x: Any) -> Any:
+    return (x - x.mean(axis=0)) / (x.std(axis=0) + 1e-6)
+
+
+def smooth(x: Any) -> Any:
+    padded = np.pad(x, ((1, 1), (0, 0)), mode="edge")
+    return np.roll(padded, 1, axis=0)[1:-1] + np.flip(x, 1)
+
+
+def grow(x: Any) -> Any:
+    parts = [np.tile(x, 2), np.stack([x, x]).reshape(4, -1).T]
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def converge(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        while np.abs(x).max() > 0.1:
+            x = x / 2
+    return np.linalg.norm(x), np.meshgrid(x[0], x[0])
+
+
+@pytest.mark.parametrize("function", [standardise, smooth, grow, converge])
+@pytest.mark.parametrize("single", [(), (np.roll, np.pad, np.flip, np.stack)])
+def test_numpy_programs(function: Any, single: Any, leaves: Any) -> None:  # noqa: F811
+    leaves(*single)
+    x = np.random.default_rng(0).random((4, 3))
+    check_same(record(function, x.copy()), settrace.record(function, x.copy()))
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_numpy_programs_as_dvm_records_them(program: Program, leaves: Any) -> None:  # noqa: F811
+    leaves(*tables.leaves())
+    variables = Cloner().clone(program.read_variables())
+    own = program.read_variables()
+    for args, named in itertools.islice(program.calls(), 1):
+        program.function(*args, **named)  # what NumPy caches on first use is there for both
+    try:
+        for (first, named), (second, _), _ in zip(
+            program.calls(), program.calls(), range(4), strict=False
+        ):
+            recordings = []
+            for tracer, args in ((record, first), (settrace.record, second)):
+                program.write_variables(Cloner().clone(variables))
+                recordings.append(tracer(program.function, *args, **Cloner().clone(named)))
+            check_same(*recordings)
+    finally:
+        program.write_variables(own)
+
+
+def test_leaves_stay_leaves(leaves: Any) -> None:  # noqa: F811
+    def function() -> Any:
+        return random.Random(0).uniform(1, 2)
+
+    leaves(random.Random.uniform, random.Random)
+    native = record(function)
+    check_same(native, settrace.record(function))
+    assert [event[0] for event in native["events"]] == ["attribute", "call"] * 2
