@@ -278,3 +278,28 @@ def one_object_in_two_parameters_and_a_global(w: World) -> None:
 
 
 SHARED = floats(3)
+
+
+@case
+def equal_views_are_two_objects(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x * 2
+        return x[1:], x[1:], x.T, x.T, x.reshape(-1), x.reshape(-1), y[:1], y[:1], y.T, y.T, x[:]
+
+    for shape in ((3,), (3,), (2, 3), (1,)):
+        w(f, floats(*shape))
+
+
+@case
+def equal_methods_and_scalars_are_two_objects(w: World) -> None:
+    class Model:
+        def go(self):
+            return 1
+
+    @w.compiled
+    def f(m, x):
+        return m.go, m.go, x[0], x[0], x.max(), x.max(), x.sum, x.copy
+
+    for n in (3, 3, 2):
+        w(f, Model(), floats(n))
