@@ -11,15 +11,17 @@ import numpy as np
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.numpy_functions import NumpyFunctions
-from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
+    FRESH,
     FUNCTIONS,
     METHODS,
     PURE,
     PURE_CLASSES,
+    PURE_METHODS,
     READS,
     is_numpy_function,
 )
@@ -38,6 +40,8 @@ from dvm.magpy_capture.values import (
     Tensor,
 )
 
+RANDOM = (np.random.Generator, np.random.RandomState)
+
 Named = dict[str, Abstract]
 
 
@@ -48,7 +52,6 @@ class Calls(NumpyFunctions, PythonFunctions):
         super().__init__(spec, modes)
         self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
         self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
-        self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.frames: list[list[int]] = []  # parameters of the frames being lowered
         self.impure_calls: list[tuple[Any, list[Abstract]]] = []
         self.opaque_calls: list[tuple[str, Any]] = []
@@ -121,9 +124,7 @@ class Calls(NumpyFunctions, PythonFunctions):
             return self.container_method(base, name, positional, seen)
         if isinstance(base, ErrorState):
             return self.leave_context(base)
-        if isinstance(base, Host) and isinstance(
-            base.object, (np.random.Generator, np.random.RandomState)
-        ):
+        if isinstance(base, Host) and isinstance(base.object, RANDOM):
             bound = self.step("getattr", base.register, name)
             return self.random(base, bound, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
@@ -138,6 +139,8 @@ class Calls(NumpyFunctions, PythonFunctions):
         handler = METHODS.get(name)
         function = getattr(np.ndarray, name)
         if handler is None:
+            if name not in PURE_METHODS:
+                raise self.refuse(f"the array method {name}")
             return self.opaque(function, [base, *positional], named, seen)
         method = getattr(self, handler)
         self.seen_result = seen
@@ -148,7 +151,7 @@ class Calls(NumpyFunctions, PythonFunctions):
                 raise self.refuse(f"{name}: {mismatch}") from None
             return method(base, *positional, **named)
         except NotCapturable:
-            if name in ("fill", "sort", "partition", "put", "resize", "setfield", "itemset"):
+            if name not in PURE_METHODS:
                 raise
             return self.opaque(function, [base, *positional], named, seen)
 
@@ -200,7 +203,21 @@ class Calls(NumpyFunctions, PythonFunctions):
         registers = [self.register_of(value) for value in arguments]
         callee = self.constant(function)
         self.opaque_calls.append((_name(function), self.at))
-        return self.computed(self.step("call", callee, registers, tuple(named), True), seen)
+        result = self.computed(self.step("call", callee, registers, tuple(named), True), seen)
+        if function not in FRESH and not isinstance(function, np.ufunc):
+            self.keep_apart(result, arguments)
+        return result
+
+    def keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
+        """The function may return its argument or a view of it: not on this path."""
+        results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
+        for made in map(self.resolve, results):
+            if not isinstance(made, Tensor) or made.is_scalar:
+                continue
+            for argument in arguments:
+                if isinstance(argument, Tensor) and not argument.is_scalar:
+                    pair = (self.register_of(made), self.register_of(argument))
+                    self.guard("guard_overlap", *pair, False, key=pair)
 
     def random(
         self, owner: Any, callee: int, positional: list[Abstract], named: Named, seen: Any
@@ -228,9 +245,9 @@ class Calls(NumpyFunctions, PythonFunctions):
     def super_attribute(self, base: SuperValue, name: str) -> Abstract:
         classes = base.instance.cls.__mro__
         for owner in classes[classes.index(base.cls) + 1 :]:
+            found = class_attribute(owner, name)
+            self.guard_class(owner, name, MISSING if found is None else found)
             if name in vars(owner):
-                found = vars(owner)[name]
-                self.guard_class(owner, name, found)
                 if isinstance(found, classmethod):
                     return Method(Literal(base.instance.cls), name, found.__func__)
                 return Method(base.instance, name, found)
@@ -265,6 +282,12 @@ class Calls(NumpyFunctions, PythonFunctions):
             return self.array_attribute(base, name, seen)
         if isinstance(base, SuperValue):
             return self.super_attribute(base, name)
+        if isinstance(base, Method) and name in ("__self__", "__func__"):
+            if name == "__self__":
+                return self.resolve(base.base)
+            return Literal(seen)
+        if isinstance(base, Host) and isinstance(base.object, RANDOM):
+            return Method(base, name)
         if isinstance(base, Instance):
             return self.instance_attribute(base, name, seen)
         if isinstance(base, (ListValue, DictValue, SetValue, Size, ErrorState)):
@@ -303,6 +326,10 @@ class Calls(NumpyFunctions, PythonFunctions):
             found = class_attribute(owner, name)
             if found is not None:
                 return self._of_class(owner, name, found, seen)
+        user_class = isinstance(owner, type) and _is_user_class(owner)
+        if isinstance(owner, types.FunctionType) or user_class:
+            fetch = lambda: self.step("getattr", self.constant(owner), name)  # noqa: E731
+            return self.reach(fetch, seen)
         if is_constant(owner) or isinstance(owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)):
             if is_constant(owner) and not isinstance(owner, type) and callable(seen):
                 return Method(base, name)

@@ -11,6 +11,8 @@ from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
+    DictView,
+    End,
     Host,
     IteratorValue,
     ListValue,
@@ -47,9 +49,17 @@ class Containers(Indexing):
         if isinstance(value, RangeValue):
             parts = (self.integer(part) for part in (value.start, value.stop, value.step))
             return [Literal(i) for i in range(*parts)]
+        if isinstance(value, DictView):
+            items = value.base.items
+            if value.kind == "keys":
+                return [Literal(key) for key in items]
+            if value.kind == "values":
+                return list(items.values())
+            return [Sequence([Literal(key), item]) for key, item in items.items()]
         if isinstance(value, IteratorValue):
-            rest = value.elements[value.position :]
-            value.position = len(value.elements)
+            rest = []
+            while (part := value.pull()) is not End:
+                rest.append(part)
             return rest
         if isinstance(value, Literal) and isinstance(
             value.object, (str, bytes, tuple, range, frozenset)
@@ -62,6 +72,25 @@ class Containers(Indexing):
             self.known_size(value.shape[0])
             return [self.index(value, Literal(i)) for i in range(length)]
         raise self.refuse(f"iteration over {describe(value)}")
+
+    def iterator(self, value: Abstract) -> IteratorValue:
+        """`iter(value)`. Over a list it sees what is appended meanwhile."""
+        value = self.resolve(value)
+        if isinstance(value, IteratorValue):
+            return value
+        position = 0
+        fixed = None if isinstance(value, ListValue) else self.elements(value)
+
+        def pull() -> Any:
+            nonlocal position
+            parts = value.elements if fixed is None else fixed
+            if position < 0 or position >= len(parts):
+                position = -1  # an iterator at its end stays there
+                return End
+            position += 1
+            return self.resolve(parts[position - 1])
+
+        return IteratorValue(pull)
 
     def known_size(self, dim: Any) -> int:
         """The size as it was in the recorded call; other sizes take another path."""
@@ -127,8 +156,9 @@ class Containers(Indexing):
         if name == "copy":
             return ListValue(list(base.elements))
         base.changed = True
-        if name == "extend":
-            base.elements.extend(self.elements(positional[0]))
+        if name in ("append", "extend"):
+            for part in positional if name == "append" else self.elements(positional[0]):
+                base.append(part)
             return Literal(None)
         if name in ("insert", "pop") and positional:
             positional = [self.integer(positional[0]), *positional[1:]]
@@ -139,12 +169,8 @@ class Containers(Indexing):
         items = base.items
         if name not in DICT_METHODS:
             raise self.refuse(f"the method {name} of a dict")
-        if name == "items":
-            return ListValue([Sequence([Literal(k), v]) for k, v in items.items()])
-        if name == "keys":
-            return ListValue([Literal(key) for key in items])
-        if name == "values":
-            return ListValue(list(items.values()))
+        if name in ("items", "keys", "values"):
+            return DictView(base, name)
         if name == "copy":
             return DictValue(dict(items))
         if name == "get":

@@ -6,6 +6,8 @@ Everything that can fail is computed before the step `commit`; then come the eff
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 from dvm.magpy_capture.arrays import Arrays
@@ -53,6 +55,10 @@ class Finisher:
             if isinstance(value, Sequence) and value.register >= 0:
                 return
             if isinstance(value, ListValue) and value.register >= 0 and not value.changed:
+                return
+            if isinstance(value, ListValue) and not value.is_read:
+                for part in value.tail:
+                    self.prepare(part, seen)
                 return
             for part in value.elements:
                 self.prepare(part, seen)
@@ -177,10 +183,6 @@ def finish(low: Any, result: Abstract) -> None:
     seen: set[int] = set()
     for value in changed:
         end.prepare(value, seen)
-        if isinstance(value, (ListValue, DictValue)):
-            parts = value.elements if isinstance(value, ListValue) else value.items.values()
-            for part in parts:
-                end.prepare(part, seen)
     for _, _, value in low.changed_variables.values():
         end.prepare(value, seen)
     for _, value in low.changed_cells.values():
@@ -193,15 +195,22 @@ def finish(low: Any, result: Abstract) -> None:
             end.prepare(argument, seen)
     end.prepare(result, seen)
     copies = _array_effects(low)
+    _keep_apart(low, changed)
     low.compute_fallible()
+    _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
+    extend = low.constant(list.extend)
     low.steps.append(("commit",))
     for target, source in copies:
         low.steps.append(("copyto", target, source))
     for value in changed:
         register = value.register
         if isinstance(value, ListValue):
-            parts = [end.build(part) for part in value.elements]
-            low.steps.append(("list_replace", register, parts))
+            if value.is_read:
+                parts = [end.build(part) for part in value.elements]
+                low.steps.append(("list_replace", register, parts))
+            else:
+                tail = low.step("list", [end.build(part) for part in value.tail])
+                low.steps.append(("effect", low.register(), extend, [register, tail], ()))
         elif isinstance(value, DictValue):
             end.fill_dict(value, register)
         elif isinstance(value, SetValue):
@@ -230,6 +239,26 @@ def _changed_objects(low: Any) -> list[Abstract]:
         and getattr(value, "register", -1) >= 0
         and getattr(value, "changed", False)
     ]
+
+
+def _guard_output(low: Any, has_state: bool) -> None:
+    """Printing comes after all other effects: the stream must be one that cannot tell."""
+    if not low.impure_calls or not has_state:
+        return
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        raise low.refuse("printing to a stream of the program's own beside other effects")
+    scope = vars(sys)
+    stream = low.step("variable", scope, "stdout", key=("variable", id(scope), "stdout"))
+    low.guard_type(stream, sys.stdout)
+
+
+def _keep_apart(low: Any, changed: list[Abstract]) -> None:
+    """A changed object of the caller is none of the others it reached in another way."""
+    for value in changed:
+        for other in low._reached.values():
+            if other is not value and type(other) is type(value) and other.register >= 0:
+                if getattr(other, "cls", None) is getattr(value, "cls", None):
+                    low.guard("guard_same", value.register, other.register, False)
 
 
 def _array_effects(low: Arrays) -> list[tuple[int, int]]:

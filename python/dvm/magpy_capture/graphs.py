@@ -304,15 +304,19 @@ class Graphs(Program):
             outputs = list(dict.fromkeys(value for value, *_ in segment.outputs))
             graph, scalars, unbound = self.graph.extract(segment.inputs, outputs)
             inputs = list(segment.inputs)
-            if unbound:
+            ints = [symbol for symbol in unbound if symbol in self.int_homes]
+            if len(unbound) > len(ints):
                 inputs += self._binders(unbound, inputs)
-                graph, scalars, unbound = self.graph.extract(inputs, outputs)
+                graph, scalars, _ = self.graph.extract(inputs, outputs)
+            for symbol in ints:
+                graph.scalar("i64", size=self.int_dims[symbol])
             by_output = sorted(segment.outputs, key=lambda output: outputs.index(output[0]))
             self.steps[index] = (
                 "run",
                 graph,
                 [self._homes[value] for value in inputs],
-                [self._scalars[value] for value in scalars],
+                [self._scalars[value] for value in scalars]
+                + [self.int_homes[symbol] for symbol in ints],
                 [(graph.outputs[outputs.index(value)], *rest) for value, *rest in by_output],
                 segment.flags,
             )

@@ -71,7 +71,7 @@ class Indexing(Objects):
             kind = {"b": "bool", "f": "float"}.get(np.dtype(value.dtype).kind, "int")
             register = self.leave(self.value_of(value), kind)
             self.guard("guard_value", register, value.object.item(), key=(register,))
-            return Literal(value.object)
+            return Literal(value.object, identical=False)
         raise self.refuse(f"{describe(value)} where a constant is needed")
 
     def plain(self, value: Abstract) -> Any:
@@ -98,12 +98,25 @@ class Indexing(Objects):
         if isinstance(value, Size):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
-            return self.dim_of_int(value)
+            return self.dim_of_int(value.register, value.object)
+        if isinstance(value, Tensor) and value.is_scalar and np.dtype(value.dtype).kind in "iu":
+            if value.object is not None:
+                register = self.leave(self.value_of(value), "int")
+                return self.dim_of_int(register, int(value.object))
         return self.size(self.integer(value))
 
-    def dim_of_int(self, value: Host) -> _dvm.Dim:
-        """A computed or passed int as a size."""
-        return self.size(self.integer(value))
+    def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
+        """A computed or passed int as a size of either sign."""
+        if abs(seen) >= 2**62:
+            raise self.refuse(f"the size {seen}")
+        for name, home in self.int_homes.items():
+            if home == register:
+                return self.int_dims[name]
+        name = f"k{len(self.int_homes)}"
+        self.int_homes[name] = register
+        self.symbol_values[name] = seen
+        self.int_dims[name] = self.graph.symbol(name, lo=-(2**62))
+        return self.int_dims[name]
 
     def is_negative(self, dim: _dvm.Dim) -> bool:
         """Whether the size is below zero; where that is not plain, the path is for one answer."""

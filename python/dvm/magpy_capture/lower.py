@@ -19,11 +19,13 @@ from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
+from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
     DictValue,
+    End,
     Gone,
     Host,
     Instance,
@@ -52,6 +54,10 @@ class Lowering(Calls):
         self.values: dict[int, Abstract] = {}
         self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
         self.cells: dict[int, Abstract] = {}
+        # The followed event whose body comes next, and those of the frames that are open:
+        # kind, name, keywords, result.
+        self.pending: tuple[str, str, list[str], int] | None = None
+        self.entered: list[tuple[str, str, list[str], int] | None] = []
         for node in self.nodes:
             if node[5] is not None:
                 self.snapshots.setdefault(id(node[4]), node[5])
@@ -61,6 +67,8 @@ class Lowering(Calls):
         for kind, name, operands, keywords, result, at, followed in recording["events"]:
             self.at = at
             handler = getattr(self, "on_" + kind)
+            if followed:
+                self.pending = (kind, name, keywords, result)
             value = handler(name, operands, keywords, result, followed)
             if result >= 0 and not followed:
                 self.check(value, self.seen(result))
@@ -97,6 +105,8 @@ class Lowering(Calls):
             return self.reach(fetch, seen)
         if kind == "default":
             return self.default(scope, index, seen)
+        if kind == "event":
+            raise self.refuse("a value of unknown origin")
         return Literal(seen)
 
     def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
@@ -114,10 +124,10 @@ class Lowering(Calls):
     def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
         """A parameter that the call did not give: a part of the function, whose defaults are
         guarded together with its code."""
-        if is_constant(seen):
-            return Literal(seen)
         code = function.__code__
         if slot < code.co_argcount:
+            if is_constant(seen):
+                return Literal(seen)
             defaults = function.__defaults__ or ()
             place = slot - (code.co_argcount - len(defaults))
             holder = self.constant(defaults)
@@ -156,6 +166,8 @@ class Lowering(Calls):
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
         self.frames.append(operands)
+        self.entered.append(self.pending)
+        self.pending = None
         node = operands[-1]
         function = self.seen(node)
         if isinstance(self.values.get(node), Closure):
@@ -170,8 +182,35 @@ class Lowering(Calls):
             key=(id(function),),
         )
 
-    def on_leave(self, *_: Any) -> None:
+    def on_leave(self, _n: str, operands: Operands, *_: Any) -> None:
         self.frames.pop()
+        cause = self.entered.pop()
+        if cause is None:
+            return
+        kind, name, keywords, result = cause
+        self.pending = cause  # a second body may follow: __init__ after __new__, __radd__ ...
+        returned = self.value(operands[0])
+        if isinstance(returned, Literal) and returned.object is NotImplemented:
+            return
+        if kind == "branch":
+            self.outcome(returned, keywords[0] == "1")
+        elif kind == "call" and isinstance(returned, (Host, Size)):
+            if type(self.seen(operands[0])) is int and self.seen(result) == self.seen(operands[0]):
+                self.is_negative(self.dim_of(returned))  # len() refuses a negative answer
+        if result < 0 or result in self.values or result == operands[0]:
+            return
+        seen = self.seen(result)
+        if kind == "contains" or name in ("not", "!="):
+            negative = name in ("not in", "not") or name == "!=" and seen != self.seen(operands[0])
+            self.values[result] = self.truth_of(returned, negative, seen)
+        elif seen is self.seen(operands[0]):
+            self.values[result] = returned
+
+    def truth_of(self, value: Abstract, negative: bool, seen: bool) -> Abstract:
+        """`bool(value)` or its negation, of what a special method returned."""
+        if isinstance(value, Literal):
+            return Literal(seen)
+        return self.host_operation("not" if negative else "truth", [value], seen)
 
     def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         self.value(operands[0])
@@ -211,6 +250,8 @@ class Lowering(Calls):
             if isinstance(callee, Instance):
                 self.guard_class(callee.cls, "__call__", class_attribute(callee.cls, "__call__"))
                 return
+            if isinstance(callee, Host):
+                raise self.refuse(f"a call of {describe(callee)}")
             raise self.refuse(f"a call of {describe(callee)}")
         if isinstance(callee, Literal) and isinstance(callee.object, type):
             for name in ("__new__", "__init__"):
@@ -218,8 +259,14 @@ class Lowering(Calls):
 
     def dispatched(self, operands: Operands) -> None:
         """A followed operator: the classes of its operands decide what runs."""
+        assert self.pending is not None
+        kind, name, *_ = self.pending
         for node in operands:
-            self.value(node)
+            value = self.value(node)
+            if isinstance(value, Instance):
+                for method in looked_up(kind, name):
+                    found = class_attribute(value.cls, method)
+                    self.guard_class(value.cls, method, MISSING if found is None else found)
 
     # ---- operators
 
@@ -241,7 +288,8 @@ class Lowering(Calls):
             self.ufunc_call(BINARY_OPERATORS[name], [a, b], {"out": a}, self.seen(result))
             return a
         if isinstance(a, ListValue) and name == "+":
-            a.elements.extend(self.elements(b))
+            for part in self.elements(b):
+                a.append(part)
             a.changed = True
             return a
         if isinstance(a, (ListValue, SetValue, DictValue)):
@@ -249,9 +297,20 @@ class Lowering(Calls):
         return self.binary(name, a, b, self.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if self.is_integer_scalar(a, b):  # NumPy warns when these overflow, unlike arrays
+            return self.host_operation(name, [a, b], seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc_call(self.power_of(name, a, b), [a, b], {}, seen)
         return self.python_binary(name, a, b, seen)
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        """Whether all are NumPy integer scalars, or Python ints beside one."""
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if not tensors or not all(
+            t.is_scalar and np.dtype(t.dtype).kind in "iu" for t in tensors
+        ):
+            return False
+        return all(isinstance(value, Tensor) or self.class_of(value) is int for value in values)
 
     def power_of(self, name: str, a: Abstract, b: Abstract) -> np.ufunc:
         return BINARY_OPERATORS[name]
@@ -264,7 +323,7 @@ class Lowering(Calls):
         a = self.value(operands[0])
         if name == "not":
             return self.negation(a, self.seen(result))
-        if isinstance(a, Tensor):
+        if isinstance(a, Tensor) and not self.is_integer_scalar(a):
             return self.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.seen(result))
         return self.host_operation(name, [a], self.seen(result))
 
@@ -290,14 +349,14 @@ class Lowering(Calls):
     def identity(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
         """`a is b`, where every call of the path gives the recorded answer."""
         literals = [value for value in (a, b) if isinstance(value, Literal)]
-        if len(literals) == 2:
+        if len(literals) == 2 and all(value.identical for value in literals):
             return Literal(seen)
         if any(is_singleton(value.object) for value in literals):
             other = b if a is literals[0] else a
             if isinstance(other, Host) and type(other.object) in (bool, type(None)):
                 raise self.refuse(f"the identity of {describe(other)}")
             return Literal(seen)  # a value of a known type is never one of the singletons
-        if any(isinstance(value, (Host, Size)) for value in (a, b)):
+        if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
             raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
@@ -356,9 +415,19 @@ class Lowering(Calls):
         base = self.value(operands[0])
         if followed:
             if isinstance(base, Instance):
-                return self.guard_class(base.cls, name, class_attribute(base.cls, name))
+                return self.followed_attribute(base, name)
             raise self.refuse(f"attribute {name} of {describe(base)}")
         return self.attribute(base, name, self.seen(result))
+
+    def followed_attribute(self, base: Instance, name: str) -> None:
+        """A property or another descriptor, or __getattr__, written in Python."""
+        found = class_attribute(base.cls, name)
+        for hook in ("__getattribute__", "__getattr__"):
+            method = class_attribute(base.cls, hook)
+            self.guard_class(base.cls, hook, MISSING if method is None else method)
+        self.guard_class(base.cls, name, MISSING if found is None else found)
+        if not hasattr(type(found), "__set__") and base.register >= 0:
+            self.guard("guard_lacks", base.register, name)
 
     def on_store_attribute(
         self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
@@ -440,7 +509,7 @@ class Lowering(Calls):
         return SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
 
     def on_list_append(self, _n: str, operands: Operands, *_: Any) -> None:
-        self.value(operands[0]).elements.append(self.value(operands[1]))
+        self.value(operands[0]).append(self.value(operands[1]))
 
     def on_list_extend(self, _n: str, operands: Operands, *_: Any) -> None:
         self.value(operands[0]).elements.extend(self.elements(self.value(operands[1])))
@@ -494,12 +563,7 @@ class Lowering(Calls):
     ) -> Abstract:
         if followed:
             return self.dispatched(operands)
-        base = self.value(operands[0])
-        if isinstance(base, IteratorValue):
-            return base
-        if isinstance(base, ListValue):
-            return IteratorValue(base.elements)  # sees what is appended meanwhile
-        return IteratorValue(self.elements(base))
+        return self.iterator(self.value(operands[0]))
 
     def on_next(
         self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
@@ -509,13 +573,10 @@ class Lowering(Calls):
         iterator = self.value(operands[0])
         if not isinstance(iterator, IteratorValue):
             raise self.refuse(f"iteration over {describe(iterator)}")
-        ended = iterator.position >= len(iterator.elements)
-        if ended != (name == "exhausted"):
+        item = iterator.pull()
+        if (item is End) != (name == "exhausted"):
             raise self.refuse("an iteration that went on otherwise than expected")
-        if ended:
-            return None
-        iterator.position += 1
-        return self.resolve(iterator.elements[iterator.position - 1])
+        return None if item is End else item
 
     def on_unpack(
         self, name: str, operands: Operands, _k: Any, result: int, _f: bool

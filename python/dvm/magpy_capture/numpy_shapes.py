@@ -70,7 +70,13 @@ class Shapes(Reductions):
             parts = shape.elements
         elif isinstance(shape, Literal) and isinstance(shape.object, (tuple, list)):
             parts = [Literal(part) for part in shape.object]
-        return [self.dim_of(part) for part in parts]
+        sizes = []
+        for part in parts:
+            size = self.dim_of(part)
+            if size.constant is None and self.is_negative(size):
+                size = self.size(self.integer(part))
+            sizes.append(size)
+        return sizes
 
     # ---- views
 
@@ -84,6 +90,7 @@ class Shapes(Reductions):
         unknown = [i for i, dim in enumerate(sizes) if dim.constant == -1]
         if unknown:
             known = self.product(dim for i, dim in enumerate(sizes) if i not in unknown)
+            self.require_positive(known)  # or -1 may be anything, and NumPy raises
             sizes[unknown[0]] = self._without(x.shape, sizes, unknown[0]) or (
                 self.product(x.shape) // known
             )

@@ -150,6 +150,8 @@ class Ufuncs(Containers):
                 return self.accumulate(function, *positional, **named)
         except (NotCapturable, TypeError):
             pass
+        if name not in ("outer", "reduce", "accumulate", "reduceat"):
+            raise self.refuse(f"{function.__name__}.{name}")
         return self.opaque(getattr(function, name), positional, named, seen)
 
     def outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:

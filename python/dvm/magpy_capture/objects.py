@@ -7,6 +7,7 @@ not guarded (paper MagPy, section 4.1: nodes are created lazily).
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable
 from typing import Any
@@ -49,6 +50,12 @@ FIXED = (
     types.GenericAlias,
     types.NotImplementedType,
 )
+#: Instances of subclasses of these have state that is not in attributes.
+NOT_PLAIN = (
+    *(np.ndarray, np.generic, BaseException, int, float, complex, str, bytes, tuple, list, dict),
+    *(set, frozenset, types.ModuleType, type, enum.Enum, types.SimpleNamespace),
+)
+MAX_RANK = 8  # of arrays in the graph
 SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
@@ -63,6 +70,7 @@ class Objects(Arrays):
         self._reached_registers: dict[int, int] = {}
         self._external_arrays: list[Tensor] = []
         self._taken: set[int] = set()  # graph values whose memory belongs to one array
+        self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
 
     # ---- reaching
@@ -73,7 +81,7 @@ class Objects(Arrays):
         name: (dict, name) when it is a variable of a module, so that functions and modules are
         guarded together.
         """
-        if isinstance(seen, FIXED) or type(seen) in SINGLETONS:
+        if issubclass(type(seen), FIXED) or type(seen) in SINGLETONS:
             if name is not None:
                 self.guard_name(*name, seen)
             else:
@@ -95,31 +103,30 @@ class Objects(Arrays):
     def adopt(self, register: int, seen: Any, *, external: bool) -> Abstract:
         """The value of the object in a register; guards what the lowering relies on."""
         kind = type(seen)
-        if kind is np.ndarray and is_supported(seen.dtype) and seen.flags.aligned:
+        if kind is np.ndarray and is_supported(seen.dtype) and seen.flags.aligned and (
+            seen.ndim <= MAX_RANK
+        ):
             self.guard("guard_signature", register, seen, key=(register,))
             tensor = self.tensor_of_array(register, seen, external=external)
             if external:
                 self._meet(tensor)
             return tensor
-        if isinstance(seen, np.generic) and is_supported(seen.dtype):
+        if issubclass(kind, np.generic) and is_supported(seen.dtype):
             self.guard_type(register, seen)
             return self.tensor_of_scalar(register, seen)
         if kind in SINGLETONS:
             self.guard_is(register, seen)
             return Literal(seen)
-        if isinstance(seen, (str, bytes, types.FunctionType)) or isinstance(seen, FIXED):
-            if isinstance(seen, (str, bytes)):
-                return self._text(register, seen, external)
+        if kind in (str, bytes):
+            return self._text(register, seen, external)
+        if issubclass(kind, FIXED):
             self.guard_is(register, seen)
             return Literal(seen)
         self.guard_type(register, seen)
-        if isinstance(seen, tuple):
+        if kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_fields"):
             return self._adopt_tuple(register, seen)
         if kind is list:
-            items = self.snapshots.get(id(seen), seen) if external else seen
-            self.guard("guard_length", register, len(items), key=(register,))
-            parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
-            return ListValue(parts, register if external else -1, object=seen)
+            return self._adopt_list(register, seen, external)
         if kind is dict:
             return self._adopt_dict(register, seen, external)
         if kind is set and external:
@@ -135,7 +142,18 @@ class Objects(Arrays):
             self.guard_type(register, seen)
             return Host(register, seen)
         self.guard("guard_value", register, seen, key=(register,))
-        return Literal(seen)
+        return Literal(seen, identical=False)
+
+    def _adopt_list(self, register: int, seen: list[Any], external: bool) -> Abstract:
+        items = list(self.snapshots.get(id(seen), seen) if external else seen)
+
+        def load() -> list[Abstract]:
+            self.guard("guard_length", register, len(items), key=(register,))
+            return [self._part("item", register, i, item) for i, item in enumerate(items)]
+
+        if external:
+            return ListValue(register=register, object=seen, load=load)
+        return ListValue(load(), object=seen)
 
     def _adopt_tuple(self, register: int, seen: Any) -> Abstract:
         self.guard("guard_length", register, len(seen), key=(register,))
@@ -166,9 +184,7 @@ class Objects(Arrays):
     def _is_plain_instance(seen: Any) -> bool:
         """An instance of a Python class whose attributes work as the language's default says."""
         cls = type(seen)
-        return bool(cls.__flags__ & (1 << 9)) and not isinstance(
-            seen, (np.ndarray, BaseException, int, float, str, bytes, list, dict, set, types.ModuleType)
-        )
+        return bool(cls.__flags__ & (1 << 9)) and not issubclass(cls, NOT_PLAIN)
 
     # ---- memory shared between the caller's arrays
 
@@ -203,6 +219,12 @@ class Objects(Arrays):
             if isinstance(value, Gone):
                 raise self.refuse(f"attribute {name}, which was deleted")
             return self.resolve(value)
+        self.guard_class(base.cls, "__getattribute__", object.__getattribute__)
+        if class_attribute(base.cls, "__getattribute__") is not object.__getattribute__:
+            raise self.refuse(f"attribute {name} of an object with its own __getattribute__")
+        for cls in base.cls.__mro__:
+            if (id(cls), name) in self.class_changes:
+                raise self.refuse(f"the class attribute {name}, which the program has set")
         found = class_attribute(base.cls, name)
         if name == "__class__":
             return Literal(base.cls)
@@ -268,7 +290,7 @@ class Objects(Arrays):
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
         if isinstance(value, (Literal, Host)):
-            return is_pure_object(value.object) or is_constant(value.object)
+            return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
             return all(self.is_pure(part) for part in value.elements)
         if isinstance(value, ListValue):
@@ -297,6 +319,11 @@ def is_pure_object(value: Any) -> bool:
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
     return kind in PURE_TYPES or isinstance(value, np.dtype)
+
+
+def is_pure_class(value: Any) -> bool:
+    """A type of Python or NumPy itself, or a ufunc, as an argument."""
+    return isinstance(value, np.ufunc) or isinstance(value, type) and not value.__flags__ & (1 << 9)
 
 
 def is_constant(value: Any) -> bool:

@@ -31,6 +31,8 @@ from dvm.magpy_capture.values import (
 #: In guards on names: the name must not exist.
 MISSING = _dvm.MISSING
 
+#: Exact types of which equal values are interchangeable.
+PINNED = (int, float, bool, str, bytes, complex, type(None), tuple, range, slice)
 _DIM_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 _DIM_FUNCTIONS = {"floordiv": "//", "mod": "%"}
 
@@ -54,6 +56,7 @@ class Program:
         self._kept: list[Any] = []  # objects whose identity is part of a key
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
+        self.int_dims: dict[str, _dvm.Dim] = {}
 
     # ---- steps
 
@@ -156,6 +159,8 @@ class Program:
                 raise self.refuse(f"an object of type {value.cls.__name__} that a call receives")
             return value.register
         if value.register >= 0 and not value.changed:
+            if isinstance(value, ListValue):
+                len(value.elements)  # what a callee sees of it is guarded
             return int(value.register)
         if isinstance(value, ListValue):
             return self.step("list", [self.register_of(part) for part in value.elements])
@@ -215,9 +220,11 @@ class Program:
             return value
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
+        if type(seen) not in PINNED:
+            raise self.refuse(f"a value of type {type(seen).__name__} as a constant")
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
-        return Literal(seen)
+        return Literal(seen, identical=False)
 
 
 def describe(value: Abstract) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
     DictValue,
+    End,
     Gone,
     Host,
     Instance,
@@ -110,36 +112,50 @@ class PythonFunctions(Containers):
         return SetValue({self.plain(part) for part in self.elements(iterable)})
 
     def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
-        columns = [self.elements(iterable) for iterable in iterables]
-        if self.plain(strict) and len({len(column) for column in columns}) > 1:
-            raise self.refuse("zip of unequal lengths")
-        return IteratorValue([Sequence(list(row)) for row in zip(*columns, strict=False)])
+        if self.plain(strict):
+            raise self.refuse("zip with strict")
+        columns = [self.iterator(iterable) for iterable in iterables]
+
+        def pull() -> Any:
+            row = []
+            for column in columns:
+                part = column.pull()
+                if part is End:
+                    return End
+                row.append(part)
+            return Sequence(row) if row else End
+
+        return IteratorValue(pull)
 
     def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
-        first = self.integer(start)
-        parts = self.elements(iterable)
-        return IteratorValue(
-            [Sequence([Literal(i), part]) for i, part in enumerate(parts, first)]
-        )
+        number = self.integer(start)
+        source = self.iterator(iterable)
+
+        def pull() -> Any:
+            nonlocal number
+            part = source.pull()
+            if part is End:
+                return End
+            number += 1
+            return Sequence([Literal(number - 1), part])
+
+        return IteratorValue(pull)
 
     def make_reversed(self, sequence: Abstract) -> Abstract:
-        return IteratorValue(self.elements(sequence)[::-1])
+        return self.iterator(Sequence(self.elements(sequence)[::-1]))
 
     def make_iter(self, iterable: Abstract) -> Abstract:
-        iterable = self.resolve(iterable)
-        if isinstance(iterable, IteratorValue):
-            return iterable
-        return IteratorValue(self.elements(iterable))
+        return self.iterator(iterable)
 
     def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
         if not isinstance(iterator, IteratorValue):
             raise self.refuse(f"next of {describe(iterator)}")
-        if iterator.position >= len(iterator.elements):
-            if default is None:
-                raise self.refuse("next of an iterator at its end")
-            return default
-        iterator.position += 1
-        return self.resolve(iterator.elements[iterator.position - 1])
+        part = iterator.pull()
+        if part is not End:
+            return part
+        if default is None:
+            raise self.refuse("next of an iterator at its end")
+        return default
 
     # ---- types and attributes
 
@@ -172,7 +188,8 @@ class PythonFunctions(Containers):
         cls, wanted = self.class_of(value), self.plain(classes)
         for one in wanted if isinstance(wanted, tuple) else (wanted,):
             if not isinstance(one, type) or type(one).__instancecheck__ is not type.__instancecheck__:
-                if getattr(one, "__module__", "") not in ("abc", "collections.abc", "numbers"):
+                abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
+                if not abstract or cls.__flags__ & (1 << 9):  # a class may be registered later
                     raise self.refuse(f"isinstance with {one!r}")
         return Literal(issubclass(cls, wanted))
 
@@ -221,9 +238,20 @@ class PythonFunctions(Containers):
                 return True
             self.guard("guard_lacks", base.register, name)
             return False
-        return hasattr(self.class_of(base), name) or (
-            isinstance(base, Literal) and hasattr(base.object, name)
-        )
+        if isinstance(base, Literal):
+            if isinstance(base.object, types.ModuleType):
+                scope = vars(base.object)
+                if name not in scope and "__getattr__" in scope:
+                    raise self.refuse("hasattr of a module with its own __getattr__")
+                self.guard_name(scope, name, scope.get(name, MISSING))
+                return name in scope
+            if isinstance(base.object, type):
+                found = class_attribute(base.object, name)
+                self.guard_class(base.object, name, MISSING if found is None else found)
+            elif not is_constant(base.object) or isinstance(base.object, types.FunctionType):
+                raise self.refuse(f"hasattr of {describe(base)}")
+            return hasattr(base.object, name)
+        return hasattr(self.class_of(base), name)
 
     def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
         raise self.refuse("setattr")

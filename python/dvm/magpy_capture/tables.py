@@ -99,7 +99,13 @@ BUILTINS: dict[Any, str] = {
 PURE: frozenset[Any] = frozenset(
     {round, pow, divmod, str, repr, ord, chr, hash, complex, bytes, format, sorted, frozenset, hex, bin}
     | {value for value in vars(math).values() if callable(value)}
-    | {value for name, value in vars(operator).items() if callable(value) and name[0] != "i"}
+    | {
+        getattr(operator, name)
+        for name in (
+            "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge not_ truth and_ or_ "
+            "xor invert lshift rshift getitem index contains concat matmul"
+        ).split()
+    }
 ) - {hash}
 
 #: functions that read something of the world and change nothing: called on every replay
@@ -116,7 +122,7 @@ IMPURE: frozenset[Any] = frozenset(
         "seterrcall setbufsize set_printoptions memmap copyto put putmask place fill_diagonal "
         "put_along_axis empty empty_like frombuffer nditer nested_iters vectorize frompyfunc "
         "apply_along_axis apply_over_axes fromfunction fromiter piecewise asfortranarray "
-        "may_share_memory shares_memory printoptions"
+        "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
     ).split()
 )
 
@@ -136,6 +142,23 @@ OPAQUE: frozenset[Any] = frozenset(
         ).split()
         if hasattr(np, name)
     ]
+)
+
+
+#: opaque functions that always make new memory
+FRESH: frozenset[Any] = frozenset(
+    getattr(np, name)
+    for name in (
+        "matmul dot vdot inner outer kron sort argsort searchsorted nonzero flatnonzero argwhere "
+        "bincount interp convolve correlate histogram unique percentile quantile median lexsort"
+    ).split()
+)
+#: array methods that change nothing, called as they are where no table has them
+PURE_METHODS: frozenset[str] = frozenset(
+    "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
+    "searchsorted take tobytes tolist trace round sum prod max min mean var std any all argmax "
+    "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
+    "view __getitem__ __len__ __contains__".split()
 )
 
 

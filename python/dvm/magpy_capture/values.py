@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Literal:
-    """An object that is the same on every call of the path."""
+    """An object that is the same on every call of the path.
+
+    identical: False where it is only an equal one, which `is` can tell.
+    """
 
     object: Any
+    identical: bool = True
 
 
 @dataclass(eq=False)
@@ -115,14 +119,43 @@ class Sequence:
     object: Any = None
 
 
-@dataclass(eq=False)
 class ListValue:
-    """A list; `changed` if the caller's own list must be rewritten at the end."""
+    """A list; `changed` if the caller's own list must be rewritten at the end.
 
-    elements: list[Any]
-    register: int = -1
-    changed: bool = False
-    object: Any = None
+    load: reads the elements of a list of the caller, when the program first looks at them; a list
+        that it only appends to (a log, a history) stays unread, and `tail` is what it appended.
+    """
+
+    def __init__(
+        self,
+        elements: list[Any] | None = None,
+        register: int = -1,
+        object: Any = None,
+        load: Callable[[], list[Any]] | None = None,
+    ) -> None:
+        self._elements = elements
+        self.register = register
+        self.object = object
+        self.load = load
+        self.changed = False
+        self.tail: list[Any] = []
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the elements are known."""
+        return self._elements is not None
+
+    @property
+    def elements(self) -> list[Any]:
+        """The elements, read (and their number guarded) if they were not."""
+        if self._elements is None:
+            assert self.load is not None
+            self._elements = [*self.load(), *self.tail]
+        return self._elements
+
+    def append(self, value: Any) -> None:
+        """Append without looking."""
+        (self.tail if self._elements is None else self._elements).append(value)
 
 
 @dataclass(eq=False)
@@ -199,11 +232,22 @@ class RangeValue:
 
 
 @dataclass(eq=False)
-class IteratorValue:
-    """An iterator over abstract values; `position` is how far it has come."""
+class DictView:
+    """What keys(), values() or items() of a dict gave."""
 
-    elements: list[Any]
-    position: int = 0
+    base: DictValue
+    kind: str
+
+
+class End:
+    """What an iterator gives when nothing is left."""
+
+
+@dataclass(eq=False)
+class IteratorValue:
+    """An iterator over abstract values: `pull` gives the next one, or End."""
+
+    pull: Callable[[], Any]
 
 
 @dataclass(eq=False)
