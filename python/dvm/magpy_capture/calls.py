@@ -10,7 +10,7 @@ import numpy as np
 
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import class_attribute, is_constant
-from dvm.magpy_capture.numpy_functions import NumpyFunctions
+from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
@@ -45,7 +45,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(NumpyFunctions, PythonFunctions):
+class Calls(NumpyMoves, PythonFunctions):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:

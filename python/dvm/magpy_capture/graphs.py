@@ -25,7 +25,10 @@ DTYPES: dict[str, str] = dict(_dvm.dtype_table)
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
 #: Ops with checks at run time, which must happen even if nothing uses the result.
-CHECKED = frozenset({"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather"})
+CHECKED = frozenset(
+    {"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather", "take_along"}
+    | {"update"}
+)
 #: Floating-point ops that raise no status flag but for signalling NaNs.
 SILENT = frozenset({"neg", "abs", "select", "maximum", "minimum", "max", "min", "cast_up", "sign"})
 
@@ -177,6 +180,21 @@ class Graphs(Program):
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
         return self.node(
             op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes
+        )
+
+    def along_value(self, op: str, inputs: SequenceOf[int], axis: int) -> int:
+        """An op that works along one axis: argmax, cumsum, gather ..."""
+        return self.node(
+            op, inputs, lambda: self.graph.along(op, list(inputs), axis, at=self.at), (axis,)
+        )
+
+    def iota_value(self, dtype: str, size: _dvm.Dim) -> int:
+        """0, 1, 2 ... of one axis."""
+        return self.node(
+            "iota",
+            (),
+            lambda: self.graph.iota(DTYPES[dtype], [size], 0, at=self.at),
+            (dtype, size),
         )
 
     def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:

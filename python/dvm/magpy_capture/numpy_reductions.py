@@ -197,10 +197,13 @@ class Reductions(Ufuncs):
                 raise self.refuse(f"{op} of a flattened array with keepdims")
             x = self.flat(x)
             axis = ZERO
-        x = self.fresh(self.in_c_order(x), x.dtype, x.shape)
         place = self.axis(self.plain(axis), x.rank)
-        found = self.reduce(op, x, [place], bool(self.plain(keepdims)))
-        found.dtype = "int64"
+        value = self.along_value(op, [self.in_c_order(x)], place)
+        shape = [self.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
+        if not self.plain(keepdims):
+            del shape[place]
+            value = self.reshape_value(value, shape)
+        found = self.fresh(value, "int64", shape, is_scalar=not shape)
         return found if self.is_none(out) else self.store_result(found, self.as_array(out))
 
     def flat(self, x: Tensor) -> Tensor:

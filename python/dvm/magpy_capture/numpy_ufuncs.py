@@ -143,7 +143,7 @@ class Ufuncs(Containers):
     ) -> Abstract:
         try:
             if name == "outer" and len(positional) == 2 and not named:
-                return self.outer(function, *positional)
+                return self.ufunc_outer(function, *positional)
             if name == "reduce" and positional:
                 return self.ufunc_reduce(function, *positional, **named)
             if name == "accumulate" and positional:
@@ -154,7 +154,7 @@ class Ufuncs(Containers):
             raise self.refuse(f"{function.__name__}.{name}")
         return self.opaque(getattr(function, name), positional, named, seen)
 
-    def outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:
+    def ufunc_outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:
         x, y = self.as_array(a), self.as_array(b)
         one = self.size(1)
         shape = [*x.shape, *(one for _ in y.shape)]
@@ -259,9 +259,7 @@ class Ufuncs(Containers):
         return self.store_result(result, out)
 
     def scan_value(self, op: str, value: int, axis: int) -> int:
-        return self.node(
-            op, (value,), lambda: self.graph.scan(op, value, axis, at=self.at), (axis,)
-        )
+        return self.along_value(op, [value], axis)
 
 
 __all__ = ["FALSE", "NONE", "TRUE", "UFUNCS", "ZERO", "Host", "Size", "Ufuncs"]

@@ -138,7 +138,7 @@ OPAQUE: frozenset[Any] = frozenset(
             "histogram bincount percentile quantile median nonzero flatnonzero argwhere lexsort "
             "interp convolve correlate cross in1d isin union1d intersect1d setdiff1d digitize "
             "issubdtype result_type can_cast promote_types common_type min_scalar_type "
-            "dot vdot inner outer kron matmul polyfit polyval cov corrcoef nanmedian"
+            "dot vdot inner kron matmul polyfit polyval cov corrcoef nanmedian"
         ).split()
         if hasattr(np, name)
     ]
