@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--json", help="write the numbers to this file")
     options = parser.parse_args()
     gc.disable()  # it would walk over what the benchmark itself keeps
-    rows = {f.__name__: measure(f, 3000, 201) for f in (loop, elements, shuffle_locals, calls)}
+    rows = {f.__name__: measure(f, 1000, 401) for f in (loop, elements, shuffle_locals, calls)}
     print(f"{'':16}{'opcodes':>10}{'plain':>10}{'recorded':>10}{'added':>10}  [ns per opcode]")
     for name, row in rows.items():
         print(

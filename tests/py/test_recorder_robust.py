@@ -420,6 +420,44 @@ def test_a_callback_that_assigns_out_of_sight_ends_the_recording() -> None:
     assert recording["aborted"] == "a variable shared with an inner function changed out of sight"
 
 
+def test_frames_run_by_c_code_stay_inside_the_event() -> None:
+    class Dies:
+        def __del__(self) -> None:
+            log.append(helper(1))
+
+    def on_collection(phase: str, _info: Any) -> None:
+        log.append(phase)
+
+    def function(xs: Any) -> Any:
+        doubled = list(map(helper, xs))
+        squared = np.frompyfunc(helper, 1, 1)(np.array(xs))
+        table = dict.fromkeys(filter(helper, xs))
+        return doubled, squared, table, [Thing() for _ in range(1000)]
+
+    class Thing:
+        def __init__(self) -> None:
+            self.me = self
+
+    log: list[Any] = []
+    gc.callbacks.append(on_collection)
+    threshold = gc.get_threshold()
+    gc.set_threshold(10, 2, 2)
+    try:
+        recording = record(function, [1, 2])
+        Dies()
+        recording_of_death = record(lambda: Dies() and None)
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(on_collection)
+    assert not recording["aborted"]
+    assert not recording_of_death["aborted"]
+    assert recording["value"][0] == [2, 3]
+    assert "stop" in log
+    entered = [event[1] for event in recording["events"] if event[0] == "enter"]
+    assert not any(name.endswith((".helper", "on_collection", "__del__")) for name in entered)
+    assert "helper" not in entered
+
+
 def test_long_loops_end_the_recording() -> None:
     def function(n: Any) -> Any:
         total = 0

@@ -6,13 +6,11 @@ attribute. What is not known to be run by the event stays inside it.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dvm import _dvm
+from dvm.magpy_capture.settrace_callees import Arguments, Callee, lookup
 from dvm.magpy_capture.settrace_record import (
     NO_NODE,
     Place,
@@ -61,27 +59,6 @@ _ACCESS = {
     "store_attribute": ("fset", "__set__", "__setattr__"),
     "delete_attribute": ("fdel", "__delete__", "__delattr__"),
 }
-_BUILTINS = {
-    name: f"__{name}__"
-    for name in "len iter next abs repr bool int float str round hash divmod reversed".split()  # noqa: SIM905
-}
-
-
-@dataclass
-class Arguments:
-    """The nodes a body is called with."""
-
-    positional: list[int] = field(default_factory=list)
-    named: dict[str, int] = field(default_factory=dict)
-    instance: int = NO_NODE  # what an __init__ initialises
-
-
-def lookup(kind: type, name: str) -> Any:
-    """What the type defines under the name, itself or inherited."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None
 
 
 def bind(
@@ -148,7 +125,7 @@ def find_arguments(
 
     first = parameter(code, slots, 0) if parameter_slots(code) else None
     if kind in ("call", "call_ex"):
-        return _Callee(record, caller, function, code, slots).find(operands[0])
+        return Callee(record, caller, function, code, slots).find(operands[0])
     if kind in ("binary", "inplace"):
         stem = _OPERATORS[name]
         if kind == "inplace" and is_method(0, f"__i{stem}__"):
@@ -190,152 +167,3 @@ def _accessor(
     if any(lookup(type(seen[0]), method) is function for method in hooks):
         return Arguments([operands[0], record.constant(name), *operands[1:]])
     return None
-
-
-class _Callee:
-    """From a callee to the function which runs in the end."""
-
-    def __init__(
-        self,
-        record: Record,
-        caller: FrameShadow,
-        function: Any,
-        code: types.CodeType,
-        slots: Sequence[Any],
-    ) -> None:
-        self.record = record
-        self.caller = caller
-        self.function = function
-        self.code = code
-        self.slots = slots
-        self.arguments = Arguments()
-        self.event = record.events[caller.event]
-
-    def find(self, node: int) -> Arguments | None:
-        callee = self.record.object(node)
-        if self.leads_on(callee) and self.read_arguments() and self.follow(node, callee):
-            return self.arguments
-        return None
-
-    def member(self, owner: int, name: str, seen: Any) -> int:
-        return self.record.derive("attribute", name, [owner], self.caller.place, seen)
-
-    def element(self, container: int, key: Any, seen: Any) -> int:
-        operands = [container, self.record.constant(key)]
-        return self.record.derive("subscript", "", operands, self.caller.place, seen)
-
-    def wrapped(self, callee: Any) -> Any:
-        name = f"{type(callee).__module__}.{type(callee).__qualname__}"
-        if name == "numpy._ArrayFunctionDispatcher":
-            return callee._implementation
-        return callee.__wrapped__ if type(callee) is _dvm.Compiled else None
-
-    def defines(self, kind: type, name: str) -> bool:
-        found = lookup(kind, name)
-        return found is self.function or (
-            type(found) is staticmethod and found.__func__ is self.function
-        )
-
-    def leads_on(self, callee: Any) -> bool:
-        """Whether calling it runs the function, by the objects alone."""
-        if _dvm.is_leaf(callee):
-            return False
-        if callee is self.function:
-            return True
-        if type(callee) is types.MethodType:
-            return self.leads_on(callee.__func__)
-        if type(callee) is functools.partial:
-            return self.leads_on(callee.func)
-        if (inner := self.wrapped(callee)) is not None:
-            return inner is self.function
-        if lookup(type(callee), "__call__") is self.function:
-            return True
-        is_type = isinstance(callee, type)
-        if is_type and (self.defines(callee, "__new__") or self.defines(callee, "__init__")):
-            return True
-        if not is_type and type(callee) is not types.BuiltinFunctionType:
-            return False
-        method = _BUILTINS.get(callee.__name__)
-        kind, _, operands, *_ = self.event
-        if method is None or kind != "call" or len(operands) != 2:
-            return False
-        return lookup(type(self.record.object(operands[1])), method) is self.function
-
-    def read_arguments(self) -> bool:
-        kind, _, operands, keywords, *_ = self.event
-        if kind == "call":
-            split = len(operands) - len(keywords)
-            self.arguments.positional = operands[1:split]
-            self.arguments.named = dict(zip(keywords, operands[split:], strict=True))
-            if self.caller.method_self != NO_NODE:
-                self.arguments.positional.insert(0, self.caller.method_self)
-            return True
-        spread = self.record.object(operands[1])
-        if type(spread) not in (tuple, list):
-            return False
-        self.arguments.positional = [
-            self.element(operands[1], i, seen) for i, seen in enumerate(spread)
-        ]
-        if len(operands) < 3:
-            return True
-        for key, seen in self.record.object(operands[2]).items():
-            self.arguments.named[key] = self.element(operands[2], key, seen)
-        return True
-
-    def follow(self, node: int, callee: Any) -> bool:
-        if callee is self.function or self.wrapped(callee) is not None:
-            return True
-        if type(callee) is types.MethodType:
-            return self.follow_method(node, callee)
-        if type(callee) is functools.partial:
-            return self.follow_partial(node, callee)
-        if lookup(type(callee), "__call__") is self.function:
-            self.arguments.positional.insert(0, node)
-            return True
-        return self.follow_type(node, callee) if isinstance(callee, type) else True
-
-    def follow_method(self, node: int, method: types.MethodType) -> bool:
-        self.arguments.positional.insert(0, self.self_of(node, method.__self__))
-        if method.__func__ is self.function:
-            return True
-        return self.follow(self.member(node, "__func__", method.__func__), method.__func__)
-
-    def self_of(self, node: int, owner: Any) -> int:
-        origin, event, *_ = self.record.nodes[node]
-        if origin == "event" and self.record.events[event][0] == "attribute":
-            looked_on: int = self.record.events[event][2][0]
-            if self.record.object(looked_on) is owner:
-                return looked_on
-        return self.member(node, "__self__", owner)
-
-    def follow_partial(self, node: int, partial: Any) -> bool:
-        if partial.args:
-            container = self.member(node, "args", partial.args)
-            self.arguments.positional = [
-                self.element(container, i, seen) for i, seen in enumerate(partial.args)
-            ] + self.arguments.positional
-        if partial.keywords:
-            container = self.member(node, "keywords", partial.keywords)
-            presets = {
-                key: self.element(container, key, seen) for key, seen in partial.keywords.items()
-            }
-            self.arguments.named = presets | self.arguments.named
-        if partial.func is self.function:
-            return True
-        return self.follow(self.member(node, "func", partial.func), partial.func)
-
-    def follow_type(self, node: int, kind: type) -> bool:
-        if self.defines(kind, "__new__"):
-            self.arguments.positional.insert(0, node)
-            return True
-        if not self.defines(kind, "__init__"):
-            return True
-        instance = self.caller.followed
-        if instance == NO_NODE:
-            seen = parameter(self.code, self.slots, 0)
-            if type(seen) is not kind or lookup(kind, "__new__") is not vars(object)["__new__"]:
-                return False
-            instance = self.record.derive("new", "", [node], self.caller.place, seen)
-        self.arguments.instance = instance
-        self.arguments.positional.insert(0, instance)
-        return True

@@ -22,59 +22,15 @@ from dvm.magpy_capture.settrace_record import (
     is_cell_slot,
     looks_at_lifetimes,
 )
-
-_BINARY = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
-_COMPARE = ("<", "<=", "==", "!=", ">", ">=")
-_UNARY = {
-    "UNARY_POSITIVE": "+",
-    "UNARY_NEGATIVE": "-",
-    "UNARY_NOT": "not",
-    "UNARY_INVERT": "~",
-}
-_REFUSED = {
-    "a match statement that takes a value apart": (
-        "MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS GET_LEN"
-    ),
-    "a generator": "YIELD_VALUE SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
-    "asynchronous code": (
-        "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR ASYNC_GEN_WRAP"
-    ),
-    "a handled exception": (
-        "PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH RERAISE PREP_RERAISE_STAR "
-        "WITH_EXCEPT_START"
-    ),
-    "code outside a function": (
-        "LOAD_NAME STORE_NAME DELETE_NAME LOAD_CLASSDEREF SETUP_ANNOTATIONS IMPORT_STAR PRINT_EXPR"
-    ),
-    "a class definition": "LOAD_BUILD_CLASS",
-    "a deleted global variable": "DELETE_GLOBAL",
-}
-_REASONS = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
-_UPDATES = {
-    "LIST_APPEND": 1,
-    "LIST_EXTEND": 1,
-    "SET_ADD": 1,
-    "SET_UPDATE": 1,
-    "MAP_ADD": 2,
-    "DICT_UPDATE": 1,
-    "DICT_MERGE": 1,
-}
-_NOTHING = {
-    "RESUME",
-    "NOP",
-    "PRECALL",
-    "JUMP_FORWARD",
-    "JUMP_BACKWARD",
-    "JUMP_BACKWARD_NO_INTERRUPT",
-}
-_BUILDS = {
-    "BUILD_TUPLE": "tuple",
-    "BUILD_LIST": "list",
-    "BUILD_SET": "set",
-    "BUILD_STRING": "string",
-    "BUILD_SLICE": "slice",
-    "BUILD_MAP": "dict",
-}
+from dvm.magpy_capture.settrace_tables import (
+    BINARY,
+    BUILDS,
+    COMPARE,
+    NOTHING,
+    REASONS,
+    UNARY,
+    UPDATES,
+)
 
 
 class FrameShadow:
@@ -135,16 +91,16 @@ class FrameShadow:
     def apply(
         self, name: str, oparg: int, index: int, slots: tuple[Any, ...], stack: tuple[Any, ...]
     ) -> None:
-        if name in _NOTHING:
+        if name in NOTHING:
             return
-        if name in _REASONS:
-            raise UnrecordableError(_REASONS[name])
-        if name in _UNARY:
-            self.produce("unary", _UNARY[name], self.pop(1))
-        elif name in _BUILDS:
-            self.produce(_BUILDS[name], "", self.pop(oparg * (2 if name == "BUILD_MAP" else 1)))
-        elif name in _UPDATES:
-            items = self.pop(_UPDATES[name])
+        if name in REASONS:
+            raise UnrecordableError(REASONS[name])
+        if name in UNARY:
+            self.produce("unary", UNARY[name], self.pop(1))
+        elif name in BUILDS:
+            self.produce(BUILDS[name], "", self.pop(oparg * (2 if name == "BUILD_MAP" else 1)))
+        elif name in UPDATES:
+            items = self.pop(UPDATES[name])
             self.effect(name.lower(), "", [self.stack[-oparg], *items])
         elif "JUMP" in name:
             self.branch(name, oparg, index, stack)
@@ -290,11 +246,11 @@ class FrameShadow:
         self.effect("delete_subscript", "", self.pop(2))
 
     def binary_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
-        kind = "binary" if oparg < len(_BINARY) else "inplace"
-        self.produce(kind, _BINARY[oparg % len(_BINARY)], self.pop(2))
+        kind = "binary" if oparg < len(BINARY) else "inplace"
+        self.produce(kind, BINARY[oparg % len(BINARY)], self.pop(2))
 
     def compare_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
-        self.produce("compare", _COMPARE[oparg], self.pop(2))
+        self.produce("compare", COMPARE[oparg], self.pop(2))
 
     def is_op(self, oparg: int, _slots: Any, _stack: Any) -> None:
         self.produce("is", "is not" if oparg else "is", self.pop(2))
