@@ -68,7 +68,7 @@ py::dict decision_of(const core::Decision& decision) {
   return dict;
 }
 
-// Calls of functions dvm does not know: those of the steps and those within Plans.
+// Calls of functions dvm does not know.
 int64_t opaque_calls(const Path& path) {
   int64_t count = 0;
   for (const capture::Step& step : path.steps) {
@@ -76,7 +76,6 @@ int64_t opaque_calls(const Path& path) {
     if (step.op == capture::StepOp::call_) count += p[3 + p[2] + 1];
     if (step.op == capture::StepOp::call_random_) count += p[3 + p[2] + 2];
   }
-  for (const auto& segment : path.segments) count += std::ssize(segment->callees);
   return count;
 }
 

@@ -153,9 +153,6 @@ class PathParser {
       segment->outputs.push_back(parse_output(output.cast<py::tuple>()));
     }
     segment->flags = item().cast<int32_t>();
-    for (const int32_t reg : segment->tensors) use(reg);
-    for (const int32_t reg : segment->scalars) use(reg);
-    for (const Segment::Output& output : segment->outputs) define(output.reg);
     path_.segments.push_back(std::move(segment));
     return static_cast<int32_t>(path_.segments.size()) - 1;
   }

@@ -68,7 +68,7 @@ Outcome CompiledFunction::find(Call& call) {
     if (i >= roots_.size()) continue;
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed) continue;
-    likely_ = i;
+    if (outcome == Outcome::done) likely_ = i;  // a fallback may have few guards, or none
     return outcome;
   }
   return Outcome::missed;
@@ -170,15 +170,13 @@ std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, s
   const Running running(running_);
   std::vector<std::string> reasons;
   for (size_t i = 0; i < roots_.size(); ++i) {
-    std::string missed;
     Call call{.arguments = binding.slots(),
               .parameters = code_of(function_)->co_localsplusnames,
-              .missed = &missed,
+              .missed = &reasons,
               .rehearsal = true};
     const Outcome outcome = replay(*roots_[i], call);
     Py_XDECREF(call.value);
     if (outcome != Outcome::missed) return {};
-    reasons.push_back(std::move(missed));
   }
   return reasons;
 }

@@ -38,7 +38,7 @@ class CompiledFunction {
   // is None. Null with no error set when no Path takes the call.
   PyObject* timed_call(PyObject* const* args, size_t nargsf, PyObject* keywords,
                        runtime::CallTimes& times);
-  // Why each Path does not take the call, in the order of paths(); empty if one of them does.
+  // Why the Paths do not take the call, one reason for each that was tried; empty if one does.
   // Computes what the guards need, and commits nothing.
   std::vector<std::string> explain_miss(PyObject* const* args, size_t nargsf, PyObject* keywords);
 

@@ -68,33 +68,10 @@ bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
   return true;
 }
 
-bool NumpyHost::call(int callee, std::span<const runtime::BufferView> args,
-                     runtime::BufferView& result) {
-  constexpr size_t kMaxCallArguments = 16;
-  DVM_CHECK(args.size() <= kMaxCallArguments, "host call with too many arguments");
-  Ref arrays[kMaxCallArguments];
-  PyObject* borrowed[kMaxCallArguments];
-  for (size_t i = 0; i < args.size(); ++i) {
-    arrays[i] = Ref::steal(array_of(args[i]));
-    if (!arrays[i]) return false;
-    borrowed[i] = arrays[i].get();
-  }
-  Ref value = Ref::steal(PyObject_Vectorcall(callees_[static_cast<size_t>(callee)].get(), borrowed,
-                                             args.size(), nullptr));
-  if (!value) return false;
-  // A NumPy scalar (the product of two vectors, say) is a rank-0 array to the Plan.
-  Ref array = Ref::steal(PyArray_FROM_O(value.get()));
-  if (!array) return false;
-  auto* as_array = reinterpret_cast<PyArrayObject*>(array.get());
-  const auto dtype = dtype_of(as_array);
-  if (!dtype || PyArray_NDIM(as_array) > core::kMaxRank) {
-    PyErr_Format(PyExc_TypeError, "a host function returned %R, which dvm cannot hold",
-                 reinterpret_cast<PyObject*>(Py_TYPE(value.get())));
-    return false;
-  }
-  view_into(as_array, *dtype, result);
-  array.release();
-  return true;
+// A path calls host functions as steps of its own, between segments.
+bool NumpyHost::call(int, std::span<const runtime::BufferView>, runtime::BufferView&) {
+  PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
+  return false;
 }
 
 }  // namespace dvm::capture

@@ -1,8 +1,7 @@
-// HostCalls for NumPy: arrays as outputs, Python callables as host functions.
+// HostCalls for NumPy: arrays as outputs.
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "capture/numpy_api.h"
 #include "runtime/host.h"
@@ -18,8 +17,7 @@ struct ValueSlot {
 class NumpyHost final : public runtime::HostCalls {
  public:
   // The first `used` slots are taken, by inputs.
-  NumpyHost(const std::vector<Ref>& callees, std::span<ValueSlot> slots, size_t used)
-      : callees_(callees), slots_(slots), used_(used) {}
+  NumpyHost(std::span<ValueSlot> slots, size_t used) : slots_(slots), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
@@ -42,7 +40,6 @@ class NumpyHost final : public runtime::HostCalls {
     return slot >= slots_.data() && slot < slots_.data() + slots_.size();
   }
 
-  const std::vector<Ref>& callees_;
   std::span<ValueSlot> slots_;
   size_t used_;
 };

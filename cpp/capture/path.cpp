@@ -53,9 +53,6 @@ int Path::traverse(visitproc visit, void* arg) const {
       Py_VISIT(name.object.get());
     }
   }
-  for (const auto& segment : segments) {
-    for (const Ref& callee : segment->callees) Py_VISIT(callee.get());
-  }
   return 0;
 }
 

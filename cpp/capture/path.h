@@ -72,8 +72,7 @@ struct Segment {
   core::Graph graph;
   std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
   std::vector<Output> outputs;
-  int32_t flags = 0;         // FP status flags (core/fp_flags.h) that drop the replay
-  std::vector<Ref> callees;  // the Plan's host functions
+  int32_t flags = 0;  // FP status flags (core/fp_flags.h) that drop the replay
   driver::Compilation compilation;
 };
 
@@ -107,7 +106,8 @@ struct Path {
   core::Loc reason_at() const;
 };
 
-// Calls visit(int32_t& reg, bool defines) for every register a step names.
+// Calls visit(int32_t& reg, bool defines) for every register a step names, in the order of its
+// operands.
 template <typename PathRef, typename Visit>
 void for_each_register(PathRef& path, const Step& step, Visit&& visit) {
   auto* word = path.pool.data() + step.operands;
@@ -126,6 +126,13 @@ void for_each_register(PathRef& path, const Step& step, Visit&& visit) {
       case 'R': {
         auto count = *word++;
         for (; count > 0; --count) visit(*word++, false);
+        break;
+      }
+      case 'S': {
+        auto& segment = *path.segments[static_cast<size_t>(*word++)];
+        for (auto& reg : segment.tensors) visit(reg, false);
+        for (auto& reg : segment.scalars) visit(reg, false);
+        for (auto& output : segment.outputs) visit(output.reg, true);
         break;
       }
       default:

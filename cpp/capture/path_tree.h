@@ -1,4 +1,8 @@
-// Installing Paths: each is compiled, and shares what it has in common with an earlier one.
+// Installing Paths: what a new path has in common with an earlier one runs once for both.
+//
+// A path that begins like another one (registers renamed) and leaves it at a guard with an outcome
+// is hung to that guard: only what comes from there on is kept of it. So `while error > tolerance`
+// with many iteration counts is one pass with many exits.
 #pragma once
 
 #include <memory>
@@ -9,8 +13,8 @@
 namespace dvm::capture {
 
 // Compiles the segments of a path that ends up in `paths`; `roots` are those of them which start
-// from the beginning. With `may_share`, the new path is hung into the tree of a root that begins in
-// the same way; without, no existing path is touched (a replay of one is in flight).
+// from the beginning. Without `may_share` no existing path is touched (a replay of one may be in
+// flight).
 //
 // A segment dvm has no compiled form for turns the rest of the path into a fallback.
 void install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,

@@ -63,12 +63,12 @@ Outcome run(Frame& frame) {
       case Category::guard:
       case Category::choice:
         if (!forget_exception()) return give_up(frame, Outcome::raised);
+        if (frame.call.missed) frame.call.missed->push_back(explain_miss(frame, *step));
         if (step->otherwise != nullptr) {
           frame.path = step->otherwise;
           step = frame.path->steps.data();
           continue;
         }
-        if (frame.call.missed) *frame.call.missed = explain_miss(frame, *step);
         return give_up(frame, Outcome::missed);
       case Category::compute:
         return give_up(frame, forget_exception() ? Outcome::dropped : Outcome::raised);

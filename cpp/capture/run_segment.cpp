@@ -29,13 +29,6 @@ class Context {
   runtime::ExecutionContext& context_;
 };
 
-// The flags a target reports of its Regions; one that reports none raised none.
-template <typename AnyContext>
-int32_t raised_flags(const AnyContext& context) {
-  if constexpr (requires { context.fp_flags; }) return context.fp_flags;
-  return 0;
-}
-
 // Reads a number as the dtype; false when it does not fit or is none (an error may be set).
 bool read_scalar(PyObject* object, core::DType dtype, core::Scalar& scalar) {
   if (core::is_floating(dtype)) {
@@ -170,30 +163,30 @@ PyObject* object_of(const Segment::Output& output, const BufferView& result,
 namespace steps {
 
 bool run_(Frame& f, const int32_t* p) {
-  const std::shared_ptr<const Segment> segment = f.path->segments[static_cast<size_t>(p[0])];
-  const runtime::Plan& plan = segment->compilation.plan;
-  const size_t input_count = segment->tensors.size(), scalar_count = segment->scalars.size();
+  const Segment& segment = *f.path->segments[static_cast<size_t>(p[0])];
+  const runtime::Plan& plan = segment.compilation.plan;
+  const size_t input_count = segment.tensors.size(), scalar_count = segment.scalars.size();
   const auto result_count = static_cast<size_t>(plan.result_count());
   Scratch<BufferView, kRoom> inputs(input_count), results(result_count);
   Scratch<core::Scalar, kRoom> scalars(scalar_count);
   Scratch<ValueSlot, 2 * kRoom> slots(input_count + result_count);
 
   for (size_t i = 0; i < input_count; ++i) {
-    if (!read_tensor(f[segment->tensors[i]], plan.inputs[i], slots[i], inputs[i])) return false;
+    if (!read_tensor(f[segment.tensors[i]], plan.inputs[i], slots[i], inputs[i])) return false;
   }
   for (size_t i = 0; i < scalar_count; ++i) {
-    if (!read_scalar(f[segment->scalars[i]], plan.scalars[i], scalars[i])) return false;
+    if (!read_scalar(f[segment.scalars[i]], plan.scalars[i], scalars[i])) return false;
   }
   // Input slots come first, so that the host knows those as values on the stack, too.
-  NumpyHost host(segment->callees, slots.first(input_count + result_count), input_count);
+  NumpyHost host(slots.first(input_count + result_count), input_count);
   Context context(f.call.times);
   const runtime::Outcome outcome =
       runtime::execute(plan, *f.path->target, host, inputs.first(input_count),
                        scalars.first(scalar_count), results.first(result_count), *context);
   if (outcome != runtime::Outcome::done) return false;
 
-  bool made = (raised_flags(*context) & segment->flags) == 0;
-  for (const Segment::Output& output : segment->outputs) {
+  bool made = ((*context).fp_flags & segment.flags) == 0;
+  for (const Segment::Output& output : segment.outputs) {
     made = made && f.define(output.reg,
                             object_of(output, results[static_cast<size_t>(output.result)], host));
   }

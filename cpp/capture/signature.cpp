@@ -43,15 +43,16 @@ Signature foreign_signature(PyArrayObject* array) {
 }  // namespace
 
 Signature signature_of(PyObject* object) {
-  if (PyArray_Check(object)) {
+  if (PyArray_CheckExact(object)) {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
-    const auto dtype = PyArray_CheckExact(object) ? dtype_of(array) : std::nullopt;
+    const auto dtype = dtype_of(array);
     if (!dtype || PyArray_NDIM(array) > core::kMaxRank) return foreign_signature(array);
     return tagged(Argument::array, static_cast<uint64_t>(*dtype) | order_bits(array) << 8);
   }
   if (PyFloat_CheckExact(object)) return tagged(Argument::floating, uint64_t{0});
   if (PyLong_CheckExact(object)) return tagged(Argument::integer, uint64_t{0});
   if (is_identity_object(object)) return tagged(Argument::object, object);
+  if (PyArray_Check(object)) return foreign_signature(reinterpret_cast<PyArrayObject*>(object));
   return tagged(Argument::other, Py_TYPE(object));
 }
 

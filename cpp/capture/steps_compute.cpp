@@ -86,7 +86,7 @@ bool call_(Frame& f, const int32_t* p) {
 bool call_random_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
   f.call.opaque += behind[2];
-  return f.random.save(f.path->object(behind[1])) && call_with(f, p[0], p[1], p + 2, behind[0]);
+  return f.random.save(f[behind[1]]) && call_with(f, p[0], p[1], p + 2, behind[0]);
 }
 
 bool effect_(Frame& f, const int32_t* p) { return call_with(f, p[0], p[1], p + 2, p[3 + p[2]]); }
@@ -149,6 +149,11 @@ bool instance_(Frame& f, const int32_t* p) {
   Ref nothing = Ref::steal(PyTuple_New(0));
   auto* type = reinterpret_cast<PyTypeObject*>(f.path->object(p[1]));
   return nothing && f.define(p[0], PyBaseObject_Type.tp_new(type, nothing.get(), nullptr));
+}
+
+bool forget_(Frame& f, const int32_t* p) {
+  if (p[0] >= 0) Py_CLEAR(f.registers[p[0]]);
+  return true;
 }
 
 }  // namespace steps

@@ -116,11 +116,6 @@ bool guard_keys_(Frame& f, const int32_t* p) { return has_keys(f[p[0]], f.path->
 
 bool guard_errstate_(Frame& f, const int32_t* p) { return errstate_is(f.path->object(p[0])); }
 
-bool forget_(Frame& f, const int32_t* p) {
-  Py_CLEAR(f.registers[p[0]]);
-  return true;
-}
-
 }  // namespace steps
 
 }  // namespace dvm::capture
