@@ -6,6 +6,7 @@ here, once, when dvm is imported.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import Any
@@ -71,6 +72,28 @@ def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: An
     return inspection.inspect(self, stage, args, kwargs)
 
 
+def _recompile(function: Any, target: str, numerics: str, name: str) -> Any:
+    from dvm.compiling import compile
+
+    return compile(function, target=target, numerics=numerics, name=name)
+
+
+def _reduce(self: _dvm.Compiled[..., Any]) -> Any:
+    """Pickle as a function is pickled: by the name it is found under, or its original is."""
+    found: Any = sys.modules.get(self.__module__)
+    for part in self.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is self:
+        return self.__qualname__
+    options = self.options
+    return _recompile, (self.__wrapped__, options.target, options.numerics, self.label)
+
+
+def _copy(self: _dvm.Compiled[..., Any], _memo: Any = None) -> Any:
+    """Copies of a function are the function."""
+    return self
+
+
 def _repr(self: _dvm.Compiled[..., Any]) -> str:
     stats = _stats(self)
     return (
@@ -84,6 +107,9 @@ for _name, _member in {
     "fallback_reasons": property(_fallback_reasons),
     "inspect": _inspect,
     "__repr__": _repr,
+    "__reduce__": _reduce,
+    "__copy__": _copy,
+    "__deepcopy__": _copy,
     "__class_getitem__": classmethod(GenericAlias),  # annotations: dvm.Compiled[[int], float]
 }.items():
     setattr(_dvm.Compiled, _name, _member)

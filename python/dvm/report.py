@@ -57,11 +57,7 @@ class Report:
 
 def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> Report:
     """Call `compiled` once and report it; see `dvm.explain`."""
-    try:
-        arguments = inspection.bound(compiled, args, kwargs)
-    except TypeError:
-        arguments = args  # the call below raises the function's own TypeError
-    missed = _dvm.explain_miss(compiled, *arguments)
+    missed = _dvm.explain_miss(compiled, *args, **kwargs)
     if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
         missed = ["it is the first call"]
     before = compiled.stats
@@ -78,7 +74,7 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
         missed = ["sizes, memory layout or a number of the call failed a check of the path's plan"]
     timed = None
     if outcome in ("hit", "captured"):
-        timed = _dvm.timed_call(compiled, *arguments)
+        timed = _dvm.timed_call(compiled, *args, **kwargs)
     return Report(
         function=compiled.label,
         target=compiled.options.target,
