@@ -243,3 +243,121 @@ def floor_division_and_remainder_signs(w: World) -> None:
     for dtype in ("i8", "i8", "i1", "f8", "f4", "i4"):
         w(f, a.astype(dtype), b.astype(dtype))
     w(f, np.array([-0.0, 5.5, np.inf]), np.array([2.0, np.inf, 2.0]))
+
+
+def others(n=4):
+    """Arrays of the dtypes that are computed by NumPy alone."""
+    yield ints(n) + 1j
+    yield ints(n).astype(">f8")
+    yield ints(n).astype("g")
+    yield ints(n).astype("c8")
+    yield floats(n)
+
+
+@case
+def in_place_on_every_dtype(w: World) -> None:
+    @w.compiled
+    def f(x):
+        before = x * 1
+        x += 1
+        x *= x
+        y = x
+        y -= 2
+        return before, x * 1, y is x
+
+    for x in others():
+        w(f, x)
+        w(f, x)
+        w(f, x)
+
+
+@case
+def views_of_every_dtype_are_written(w: World) -> None:
+    @w.compiled
+    def f(x):
+        v = x[1:]
+        v += 1
+        t = x.reshape(2, 2).T
+        t *= 2
+        x[::2] = 5
+        x[-1] += 3
+        return v, x + 0
+
+    for x in others():
+        w(f, x)
+        w(f, x)
+        w(f, x[::-1])
+
+
+@case
+def methods_that_write_into_every_dtype(w: World) -> None:
+    @w.compiled
+    def f(x, how):
+        before = x * 1
+        if how == "sort":
+            x.sort()
+        elif how == "fill":
+            x.fill(2)
+        elif how == "put":
+            x.put([0], 7)
+        elif how == "swap":
+            x.byteswap(True)
+        elif how == "lock":
+            x.setflags(write=False)
+        elif how == "partition":
+            x.partition(1)
+        after = x * 1
+        if x.real.sum() > 8:
+            return before, after, "large"
+        return before, after
+
+    for how in ("sort", "fill", "put", "lock", "partition", "swap"):
+        for _ in range(2):
+            for x in others():
+                w(f, x[::-1].copy(), how)
+
+
+@case
+def out_and_where_of_every_dtype(w: World) -> None:
+    @w.compiled
+    def f(x, out):
+        before = out * 1
+        np.add(x, 1, out=out)
+        middle = out * 1
+        np.multiply(x, 2, out, where=x != 1)
+        return before, middle, out * 1
+
+    for x in others():
+        w(f, x, x * 0)
+        w(f, x, x * 0)
+        w(f, x, x)
+
+
+@case
+def two_names_of_one_array_of_every_dtype(w: World) -> None:
+    @w.compiled
+    def f(x, y, items):
+        x += 1
+        items.append(y)
+        items[0] += 1
+        return y * 1, items[0] is x, items[-1] is y, x is y
+
+    for x in others():
+        w(f, x, x.copy(), [x])
+        w(f, x, x.copy(), [x])
+        w(f, x, x, [x])
+        w(f, x, x[::-1], [x.copy()])
+
+
+@case
+def scalars_of_every_dtype(w: World) -> None:
+    @w.compiled
+    def f(x):
+        s = x[0]
+        t = s
+        t += 1
+        return s, t, x.sum(), x[1] * 2, abs(x[2]), s == t, x
+
+    for x in others():
+        w(f, x)
+        w(f, x)

@@ -726,3 +726,151 @@ def the_type_of_an_argument_by_its_class(w: World) -> None:
     w(f, B(), floats(2))
     B.__bases__ = (Bag,)
     w(f, B(), floats(2))
+
+
+@case
+def an_item_got_by_operator_is_a_view(w: World) -> None:
+    @w.compiled
+    def f(x, items):
+        v = operator.getitem(x, slice(0, 2))
+        v += 1
+        operator.concat(items, [x])[0][0] = 9
+        operator.itemgetter(0)(items)[1] = 8
+        return x, v, items
+
+    for n in (3, 3, 4):
+        w(f, floats(n), [floats(2)])
+
+
+@case
+def a_dict_is_iterated_by_the_caller(w: World) -> None:
+    @w.compiled
+    def f(d, key):
+        d[key] = d[key] * 2
+        return d[key] + 1
+
+    def each(d):
+        out = []
+        for key in d:
+            out.append(key)
+            f(d, key)
+        return out, list(d.values())
+
+    for holes in ("", "", "a", "ab", "d", "abc"):
+        d = {k: floats(2) for k in "abcdef"}
+        for key in holes:
+            del d[key]
+        w(each, d)
+        w(each, d)
+
+
+@case
+def a_set_is_iterated_by_the_caller(w: World) -> None:
+    @w.compiled
+    def f(s, key, x):
+        s.add(key)
+        s.discard("none")
+        return x + key
+
+    def each(s):
+        return [float(f(s, key, floats(2))[0]) for key in s]
+
+    for n in (3, 3, 3, 12):
+        s = set(range(0, 1000, 1000 // n))
+        w(each, s)
+        w(each, s)
+
+
+@case
+def a_list_is_iterated_by_the_caller(w: World) -> None:
+    @w.compiled
+    def f(items, i):
+        items[i] = items[i] * 2
+        if i == 1:
+            items.append(items[i] + 1)
+        return items[i]
+
+    def each(items):
+        return [f(items, i) for i, _ in enumerate(items)]
+
+    for n in (3, 3, 2, 1):
+        w(each, [floats(2) + i for i in range(n)])
+
+
+@case
+def attributes_deleted_and_made_again(w: World) -> None:
+    @w.compiled
+    def f(m, x):
+        del m.a
+        m.z = x
+        m.a = x * 2
+        del m.z
+        m.y = m.a + 1
+        return list(vars(m)), m.y
+
+    for n in (2, 2, 3):
+        w(f, w.watch(Bag(a=1, b=2)), floats(n))
+        w(f, w.watch(Bag(b=1, a=2, z=3)), floats(n))
+
+
+@case
+def keys_deleted_and_made_again(w: World) -> None:
+    @w.compiled
+    def f(d, x):
+        del d["a"]
+        d["z"] = x
+        d["a"] = x * 2
+        d.pop("z")
+        d.update(b=d.pop("b"))
+        return list(d), d["a"]
+
+    for n in (2, 2, 3):
+        w(f, {"a": 1, "b": 2, "c": 3}, floats(n))
+        w(f, {"c": 1, "a": 2, "b": 3, "z": 4}, floats(n))
+
+
+@case
+def printing_to_a_real_stream(w: World) -> None:
+    import io
+
+    m = w.watch(Bag(n=0))
+
+    @w.compiled
+    def f(x, y):
+        m.n += 1
+        print("one", m.n, x.sum())
+        x += 1
+        z = x + y
+        print("two", z[0])
+        return z
+
+    def call(x, y):
+        raw = io.BytesIO()
+        old, sys.stdout = sys.stdout, io.TextIOWrapper(raw, write_through=True)
+        try:
+            return f(x, y), raw.getvalue()
+        except ValueError as error:
+            return str(error), raw.getvalue()
+        finally:
+            sys.stdout = old
+
+    for n in (2, 2, 3, 2, 1):
+        w(call, floats(2), floats(n))
+
+
+@case
+def tuples_and_strings_are_truth(w: World) -> None:
+    @w.compiled
+    def f(v, x):
+        a = 1 if v else 2
+        b = "empty" if not v else "full"
+        n = 0
+        while v and n < 2:
+            n += 1
+            x = x + 1
+        return a, b, x, v or 5, v and 6
+
+    for v in ([], [1], (), (1,), "", "a", {}, {1: 2}, set(), {3}, None, 0, 2, range(0), range(2)):
+        w(f, v, floats(2))
+    for v in ([], [1], [], (1,), {}, {1: 2}, {}, set(), {3}, "a", ""):
+        w(f, v, floats(2))

@@ -183,6 +183,8 @@ class Describer:
         flags = array.flags
         self.arrays.append(plain)
         base = array.base
+        if type(base) is np.ndarray and id(base) not in self.numbers and base.size == array.size:
+            base = None  # all of an array that nothing else refers to
         return (
             str(array.dtype.descr),
             array.dtype.char,
@@ -190,7 +192,7 @@ class Describer:
             values,
             {
                 "strides": strides,
-                "flags": (flags.owndata, flags.writeable, flags.aligned),
+                "flags": (flags.writeable, flags.aligned),
                 "base": None if base is None else type(base).__name__,
                 "base is": self.numbers.get(id(base)),
             },
