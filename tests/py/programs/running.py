@@ -15,6 +15,9 @@ from programs.clone import Cloner
 from programs.observe import TOLERANCE, Outcome, differences, observe
 from programs.registry import Program
 
+# What the compiler's own names for indexing by arrays stand for.
+INDEXING = {"_getitem": "getitem", "_with_items": "setitem"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -75,18 +78,21 @@ def opaque_names(compiled: _dvm.Compiled[..., Any]) -> frozenset[str]:
     Within a Graph that is a call's callee; among the steps of a path a call that ends in "true",
     of a register whose definition names the function.
     """
-    paths: list[Any] = [path for path in _dvm.paths(compiled) if not path["reason"]]
-    graphs = "\n".join(path["graph"] for path in paths)
-    names = set(re.findall(r'callee = "([^"#]*)', graphs))
-    # A path that leaves another one on the way has the registers of both.
-    steps = "\n".join(path.get("steps", "") for path in paths)
-    defined = dict(re.findall(r"^(r\d+) = (.*)$", steps, re.MULTILINE))
-    for register in re.findall(r"= (?:call|call_random) (r\d+), .*true", steps):
-        words = re.findall(
-            r"'(\w+)'|(?:function|method) (?:\w+\.)*(\w+)", defined.get(register, "")
-        )
-        names.add("".join(words[-1]) if words else f"what {register} is")
-    return frozenset(names)
+    names: set[str] = set()
+    elsewhere: dict[str, str] = {}
+    for path in _dvm.paths(compiled):
+        if path["reason"]:
+            continue
+        names |= set(re.findall(r'callee = "([^"#]*)', path["graph"]))
+        # A path that leaves another one on the way has the registers of both.
+        steps = path.get("steps", "")
+        own = dict(re.findall(r"^(r\d+) = (.*)$", steps, re.MULTILINE))
+        elsewhere = own | elsewhere
+        for register in re.findall(r"= (?:call|call_random) (r\d+), .*true", steps):
+            callee = own.get(register, elsewhere.get(register, ""))
+            words = re.findall(r"'(\w+)'|(?:function|method) (?:\w+\.)*(\w+)", callee)
+            names.add("".join(words[-1]) if words else f"{register} = {callee}")
+    return frozenset(INDEXING.get(name, name) for name in names)
 
 
 def shortfalls(program: Program) -> list[str]:
