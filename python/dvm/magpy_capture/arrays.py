@@ -57,6 +57,7 @@ class Arrays(Graphs):
     def tensor_of_scalar(self, register: int, scalar: np.generic) -> Tensor:
         array = self.step("call", self.constant(np.asarray), [register], ())
         value = self.input_value(array, np.asarray(scalar), ())
+        self.scalar_of_array[array] = register
         return Tensor(Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True)
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
@@ -91,6 +92,7 @@ class Arrays(Graphs):
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
         storage = value.storage
+        self.settle(value)
         if value.base is not None:
             if value.remake is None:
                 raise self.refuse("a view that leaves the function")
@@ -99,7 +101,12 @@ class Arrays(Graphs):
             return storage.register
         if storage.host < 0:
             if value.is_scalar:
-                storage.host = self.leave(self.value_of(value), "numpy")
+                register = self.leave(self.value_of(value), "numpy")
+                if register in self._taken_scalars:  # to Python, two objects
+                    kind = self.constant(np.dtype(value.dtype).type)
+                    register = self.step("call", kind, [register], ())
+                self._taken_scalars.add(register)
+                storage.host = register
             else:
                 storage.host = self._owned(value)
         return storage.host
@@ -126,8 +133,16 @@ class Arrays(Graphs):
             t.cached = (t.storage.version, t.view(self.value_of(t.base)))
         return t.cached[1]
 
+    def settle(self, value: Tensor) -> None:
+        """A copy that NumPy would make a view of if some sizes were 1: require that none is."""
+        for dim in value.copied_unless_one:
+            test = self._operate(">", self.register_of_dim(dim), self.constant(1))
+            self.guard("guard_truth", test, True)
+        value.copied_unless_one = ()
+
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
+        self.settle(t)
         if t.base is None:
             if t.storage.external:
                 self.guard("guard_writeable", t.storage.register, True)
@@ -236,13 +251,23 @@ class Arrays(Graphs):
             own = "float64"
         else:
             own = "int64"
-            if np.dtype(dtype).kind in "biu" and dtype != "int64":
-                # NumPy checks a Python int against the range of a narrower loop.
+            if np.dtype(dtype).kind in "iu" and dtype != "int64":
+                self._require_range(number, np.iinfo(dtype))
+            elif dtype == "bool":
                 return self.operand(self.pin(number, number.object), dtype)
         value = self.scalar_value(own, number.register)
         if own == "int64" and dtype in ("float16", "float32"):
             value = self.cast_value(value, "float64")  # as NumPy converts a Python int
         return self.fresh(self.cast_value(value, dtype), dtype, [])
+
+    def _require_range(self, number: Host, limits: Any) -> None:
+        """NumPy checks a Python int against the range of a narrower loop, and raises."""
+        for name, limit in (("<=", int(limits.max)), (">=", int(limits.min))):
+            if abs(limit) < 2**63:
+                test = self._operate(name, number.register, self.constant(limit))
+                self.guard("guard_truth", test, True)
+        if not limits.min <= number.object <= limits.max:
+            raise self.refuse(f"the number {number.object} in arithmetic of {limits.dtype}")
 
     def _constant(self, value: Any, dtype: str) -> int:
         if type(value) is int:
@@ -319,6 +344,8 @@ class Arrays(Graphs):
 
     def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
         """`function(*operands)`, at least one of them an array."""
+        if function is np.square:
+            function, operands = np.multiply, [operands[0], operands[0]]
         op = UFUNCS.get(function)
         if op is None or len(operands) != function.nin:
             raise self.refuse(f"ufunc {function.__name__}")

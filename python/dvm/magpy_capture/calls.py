@@ -40,6 +40,15 @@ from dvm.magpy_capture.values import (
     Tensor,
 )
 
+#: random functions that return what they draw and write into nothing
+DRAWS = frozenset(
+    "integers random normal uniform standard_normal choice permutation exponential poisson binomial "
+    "beta gamma laplace logistic lognormal geometric rayleigh standard_exponential standard_gamma "
+    "standard_t triangular vonmises wald weibull zipf randint rand randn random_sample ranf sample "
+    "random_integers chisquare dirichlet f gumbel hypergeometric logseries multinomial "
+    "multivariate_normal negative_binomial pareto power standard_cauchy bytes".split()
+)
+DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
 RANDOM = (np.random.Generator, np.random.RandomState)
 
 Named = dict[str, Abstract]
@@ -73,8 +82,10 @@ class Calls(NumpyMoves, PythonFunctions):
         if function is super and not positional:
             return self.super_of(seen)
         owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.random.RandomState) and _is_draw(function):
-            return self.random(owner, self.constant(function), positional, named, seen)
+        if isinstance(owner, np.random.RandomState):
+            return self.random(
+                owner, function, self.constant(function), positional, named, seen
+            )
         if isinstance(owner, np.ufunc):
             return self.ufunc_method(owner, function.__name__, positional, named, seen)
         arguments = [*positional, *named.values()]
@@ -126,7 +137,11 @@ class Calls(NumpyMoves, PythonFunctions):
             return self.leave_context(base)
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
             bound = self.step("getattr", base.register, name)
-            return self.random(base, bound, positional, named, seen)
+            function = getattr(base.object, name)
+            return self.random(base, function, bound, positional, named, seen)
+        if isinstance(base, Host) and isinstance(base.object, np.ndarray):
+            if name not in PURE_METHODS:
+                raise self.refuse(f"the array method {name}")
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
@@ -220,10 +235,19 @@ class Calls(NumpyMoves, PythonFunctions):
                     self.guard("guard_overlap", *pair, False, key=pair)
 
     def random(
-        self, owner: Any, callee: int, positional: list[Abstract], named: Named, seen: Any
+        self,
+        owner: Any,
+        function: Any,
+        callee: int,
+        positional: list[Abstract],
+        named: Named,
+        seen: Any,
     ) -> Abstract:
         """A draw from a generator, whose state returns if the replay is dropped."""
         arguments = [*positional, *named.values()]
+        name = getattr(function, "__name__", "")
+        if name not in DRAWS or "out" in named or name in DRAWS_INTO and len(positional) > 1:
+            raise self.refuse(f"the random function {name}")
         for argument in arguments:
             if not self.is_pure(argument):
                 raise self.refuse(f"a random draw with {describe(argument)}")
@@ -338,7 +362,8 @@ class Calls(NumpyMoves, PythonFunctions):
         raise self.refuse(f"attribute {name} of {describe(base)}")
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
-        self.guard_class(owner, name, found)
+        if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
+            self.guard_class(owner, name, found)
         if isinstance(found, (types.FunctionType, staticmethod)):
             return Literal(getattr(found, "__func__", found))
         if isinstance(found, classmethod):
@@ -402,10 +427,6 @@ def _hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _is_draw(function: Any) -> bool:
-    return function.__name__ not in ("seed", "set_state", "get_state", "shuffle")
 
 
 def _is_none(value: Abstract) -> bool:

@@ -158,6 +158,13 @@ class Finisher:
         return False
 
     def fill_dict(self, value: DictValue, register: int) -> None:
+        if value.register >= 0 and list(value.items) == list(value.initial):
+            # The same keys: somebody may be iterating over it.
+            for key, item in value.items.items():
+                if item is not value.initial[key]:
+                    place = self.lowering.constant(key)
+                    self.lowering.steps.append(("set_item", register, place, self.build(item)))
+            return
         flat: list[int] = []
         for key, item in value.items.items():
             flat += [self.lowering.constant(key), self.build(item)]

@@ -52,7 +52,7 @@ class Graphs(Program):
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
         super().__init__(spec)
         self.graph = _dvm.Graph()
-        self.modes = modes
+        self.modes = self.entry_modes = modes
         self._symbols = 0
         self._ops: list[tuple[str, tuple[int, ...]]] = []  # by value
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -60,6 +60,7 @@ class Graphs(Program):
         self._segment_of: dict[int, Segment] = {}
         self._homes: dict[int, int] = {}  # value -> register of an array with it
         self._scalars: dict[int, int] = {}  # value of op scalar -> register of the number
+        self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
         self._uses_modes = False
         self._empties = 0
@@ -95,7 +96,7 @@ class Graphs(Program):
             self._fallible.append(value)
             if not self._uses_modes:
                 self._uses_modes = True
-                self.guard("guard_errstate", self.modes)
+                self.guard("guard_errstate", self.entry_modes)
         elif op in CHECKED:
             self._fallible.append(value)
 
@@ -255,7 +256,9 @@ class Graphs(Program):
     def _home_as(self, register: int, kind: str) -> int:
         if kind == "array":
             return register
-        scalar = self._operate("getitem", register, self.constant(()))
+        scalar = self.scalar_of_array.get(register)
+        if scalar is None:
+            scalar = self._operate("getitem", register, self.constant(()))
         return scalar if kind == "numpy" else self._operate(kind, scalar)
 
     def root(self, value: int) -> int:
@@ -311,7 +314,7 @@ class Graphs(Program):
     def set_modes(self, modes: Modes) -> None:
         if modes != self.modes:
             self.compute_fallible()
-            self.modes = modes
+            self.modes = self.entry_modes = modes
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""

@@ -183,6 +183,8 @@ class Lowering(Calls):
         )
 
     def on_leave(self, _n: str, operands: Operands, *_: Any) -> None:
+        if not self.frames:
+            raise self.refuse("an iterator that ended")
         self.frames.pop()
         cause = self.entered.pop()
         if cause is None:
@@ -299,8 +301,10 @@ class Lowering(Calls):
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if self.is_integer_scalar(a, b):  # NumPy warns when these overflow, unlike arrays
             return self.host_operation(name, [a, b], seen)
+        if name == "**" and (shortcut := self.power_shortcut(a, b)) is not None:
+            return self.ufunc_call(shortcut, [a], {}, seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufunc_call(self.power_of(name, a, b), [a, b], {}, seen)
+            return self.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
         return self.python_binary(name, a, b, seen)
 
     def is_integer_scalar(self, *values: Abstract) -> bool:
@@ -312,8 +316,17 @@ class Lowering(Calls):
             return False
         return all(isinstance(value, Tensor) or self.class_of(value) is int for value in values)
 
-    def power_of(self, name: str, a: Abstract, b: Abstract) -> np.ufunc:
-        return BINARY_OPERATORS[name]
+    def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
+        """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""
+        if not isinstance(a, Tensor) or a.is_scalar or not isinstance(b, Literal):
+            return None
+        if type(b.object) not in (int, float):
+            return None
+        if b.object == 2:
+            return np.square
+        if np.dtype(a.dtype).kind != "f":
+            return None
+        return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
 
     def on_unary(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -330,7 +343,11 @@ class Lowering(Calls):
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
             return self.computed(self.operator("not", [a]), seen)
-        return Literal(seen)  # containers of the path have a known length
+        if isinstance(a, ListValue):
+            self.elements(a)  # its length is looked at
+        elif isinstance(a, Instance):
+            self.outcome(a, not seen)
+        return Literal(seen)
 
     def on_compare(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -622,6 +639,8 @@ class Lowering(Calls):
             if not self.is_pure(value):
                 raise self.refuse(f"the truth of {describe(value)}")
             self.guard("guard_truth", self.register_of(value), taken)
+        elif isinstance(value, ListValue):
+            self.elements(value)  # its length is looked at
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):
                 if class_attribute(value.cls, name) is not None:

@@ -94,7 +94,7 @@ class Reductions(Ufuncs):
     ) -> Abstract:
         x = self.cast(self.cast(self.as_array(a), "bool"), "int64")
         result = self.reduce("sum", x, self.axes(axis, x.rank), bool(self.plain(keepdims)))
-        if self.is_none(axis) and not self.plain(keepdims):
+        if isinstance(self.seen_result, int):  # older versions of NumPy
             return self.computed(self.leave(self.value_of(result), "int"), self.seen_result)
         return result
 

@@ -146,9 +146,14 @@ class Shapes(Reductions):
                 (np.reshape, [target]),
                 contiguous=False,
             )
-        if x.order != c_order(x.rank) and x.contiguous and len(moved) > 1 and len(shape) == 1:
-            value = self.reshape_value(self.copy_value(self.in_c_order(x)), shape)
-            return self.fresh(value, x.dtype, shape)
+        seen = getattr(self, "seen_result", None)
+        sizes = [self.observed(dim) for dim in x.shape]
+        if isinstance(seen, np.ndarray) and seen.size > 1 and 1 not in sizes:
+            if x.object is not None and not np.may_share_memory(seen, x.object):
+                value = self.reshape_value(self.copy_value(self.in_c_order(x)), shape)
+                made = self.fresh(value, x.dtype, shape)
+                made.copied_unless_one = tuple(d for d in x.shape if d.constant is None)
+                return made
         raise self.refuse("reshape of an array whose memory is not in C order")
 
     def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.arrays import c_order, is_supported
+from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import NotCapturable
@@ -118,9 +118,18 @@ class Ufuncs(Containers):
             self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
             for value in positional
         ]
+        masked = not (isinstance(where, Literal) and where.object is True)
+        if masked:  # elsewhere NumPy computes nothing, so nothing there may raise a flag
+            test = self.cast(self.as_array(where), "bool")
+            loop = self.loop_of(function, positional, **kwargs)
+            positional = [
+                self.elementwise("select", [test, self.operand(value, dtype), one], dtype)
+                for value, dtype in zip(positional, loop, strict=False)
+                for one in [self.operand(Literal(1), dtype)]
+            ]
         result = self.ufunc(function, positional, **kwargs)
         if self.is_none(out):
-            if not (isinstance(where, Literal) and where.object is True):
+            if masked:
                 raise self.refuse("where= without out=")
             return result
         if not isinstance(out, Tensor):
@@ -250,16 +259,14 @@ class Ufuncs(Containers):
         x = self.as_array(array)
         place = self.axis(self.plain(axis), x.rank)
         x = self.cast(x, self.accumulator(function, x.dtype, dtype))
-        value = self.scan_value(SCANS[function], self.in_c_order(x), place)
-        result = self.fresh(value, x.dtype, x.shape, c_order(x.rank))
+        value = self.along_value(SCANS[function], [self.value_of(x)], x.order.index(place))
+        result = self.fresh(value, x.dtype, x.shape, x.order)
         if self.is_none(out):
             return result
         if not isinstance(out, Tensor):
             raise self.refuse(f"out={describe(out)}")
         return self.store_result(result, out)
 
-    def scan_value(self, op: str, value: int, axis: int) -> int:
-        return self.along_value(op, [value], axis)
 
 
 __all__ = ["FALSE", "NONE", "TRUE", "UFUNCS", "ZERO", "Host", "Size", "Ufuncs"]

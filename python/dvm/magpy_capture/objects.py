@@ -69,6 +69,7 @@ class Objects(Arrays):
         self._reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
         self._reached_registers: dict[int, int] = {}
         self._external_arrays: list[Tensor] = []
+        self._taken_scalars: set[int] = set()
         self._taken: set[int] = set()  # graph values whose memory belongs to one array
         self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
@@ -167,7 +168,7 @@ class Objects(Arrays):
                 raise self.refuse(f"a dict with a key of type {type(key).__name__}")
         self.guard("guard_keys", register, tuple(items), key=(register,))
         parts = {k: self._part("key", register, k, item) for k, item in items.items()}
-        return DictValue(parts, register if external else -1, object=seen)
+        return DictValue(parts, register if external else -1, object=seen, initial=dict(parts))
 
     def _part(self, step: str, base: int, index: Any, seen: Any) -> Unread:
         value: list[Abstract] = []
@@ -257,7 +258,8 @@ class Objects(Arrays):
         """What the class provides under `name`, seen through an instance."""
         if found is None:
             raise self.refuse(f"attribute {name} of an object of type {base.cls.__name__}")
-        self.guard_class(base.cls, name, found)
+        if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
+            self.guard_class(base.cls, name, found)
         if isinstance(found, types.FunctionType):
             return Method(base, name, found)
         if isinstance(found, staticmethod):
@@ -267,13 +269,10 @@ class Objects(Arrays):
         return self.class_constant(base.cls, name, found)
 
     def class_constant(self, cls: type, name: str, found: Any) -> Abstract:
-        """A plain value stored in a class."""
-        owner = next(c for c in cls.__mro__ if name in vars(c))
+        """A plain value stored in a class, fetched on every call."""
 
         def fetch() -> int:
-            return self.step(
-                "getattr", self.constant(owner), name, key=("getattr", id(owner), name)
-            )
+            return self.step("getattr", self.constant(cls), name, key=("getattr", id(cls), name))
 
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
             raise self.refuse(f"attribute {name}, a {type(found).__name__}")

@@ -113,7 +113,10 @@ class PythonFunctions(Containers):
 
     def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
         if self.plain(strict):
-            raise self.refuse("zip with strict")
+            parts = [self.elements(iterable) for iterable in iterables]
+            if len({len(part) for part in parts}) > 1:
+                raise self.refuse("zip of unequal lengths")
+            iterables = tuple(Sequence(part) for part in parts)
         columns = [self.iterator(iterable) for iterable in iterables]
 
         def pull() -> Any:

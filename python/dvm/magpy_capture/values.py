@@ -103,6 +103,7 @@ class Tensor:
     contiguous: bool = True  # its elements lie densely in `order`
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
     object: Any = None  # the array seen in the recorded call
+    copied_unless_one: tuple[Any, ...] = ()  # sizes; see Arrays.settle
 
     @property
     def rank(self) -> int:
@@ -166,6 +167,7 @@ class DictValue:
     register: int = -1
     changed: bool = False
     object: Any = None
+    initial: dict[Any, Any] = field(default_factory=dict)  # the items at entry
 
 
 @dataclass(eq=False)
