@@ -41,7 +41,7 @@ def compare(program: Program, plain: Outcome, actual: Outcome) -> list[str]:
 
 
 @cache
-def run(program: Program, first: int = 0) -> Run:
+def run(program: Program, first: int) -> Run:
     """Make every call of the program, plain and compiled, each on its own arguments.
 
     first: the call to begin with; from the second on they are those of sizes 1 and 0.
@@ -97,7 +97,7 @@ def opaque_names(compiled: _dvm.Compiled[..., Any]) -> frozenset[str]:
 
 def shortfalls(program: Program) -> list[str]:
     """Return in what the compiler does less than the program expects of it."""
-    seen = run(program)
+    seen = run(program, 0)
     found = []
     if seen.stats.captures != program.captures:
         found.append(f"{seen.stats.captures} captures instead of {program.captures}")
