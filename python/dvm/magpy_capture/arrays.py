@@ -81,12 +81,14 @@ class Arrays(Graphs):
         order = None if value.order == c_order(value.rank) else value.order
         return self.leave(self.value_of(value), "array", order)
 
-    def _remade(self, view: Tensor, base: int) -> int:
+    def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
+        """The view made again of a host array; `shared` if equal ones may be one object."""
         function, arguments = view.remake  # type: ignore[misc]
         registers = [base, *(self.register_of(argument) for argument in arguments)]
         if isinstance(function, str):
-            return self._operate(function, *registers)
-        key = ("remake", id(function), *registers)
+            key = ("operator", function, *registers) if shared else None
+            return self.step("operator", function, *registers, key=key)
+        key = ("remake", id(function), *registers) if shared else None
         return self.step("call", self.constant(function), registers, (), key=key)
 
     def object_register(self, value: Tensor) -> int:
@@ -96,7 +98,10 @@ class Arrays(Graphs):
         if value.base is not None:
             if value.remake is None:
                 raise self.refuse("a view that leaves the function")
-            return self._remade(value, self.object_register(value.base))
+            if value.host < 0:
+                base = self.object_register(value.base)
+                value.host = self._remade(value, base, shared=False)
+            return value.host
         if storage.external:
             return storage.register
         if storage.host < 0:

@@ -209,7 +209,8 @@ class Calls(NumpyMoves, PythonFunctions):
         for argument in arguments:
             if not self.is_pure(argument):
                 raise self.refuse(f"{_name(function)} of {describe(argument)}")
-        if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
+        fixed = all(self.is_fixed(argument) for argument in arguments) and is_constant(seen)
+        if fixed and not isinstance(function, np.ufunc):
             return Literal(seen)
         if "out" in named and not _is_none(named["out"]):
             raise self.refuse(f"{_name(function)} with out=")

@@ -31,6 +31,10 @@ from dvm.magpy_capture.values import (
 )
 
 
+#: Steps that can miss: never after `commit`.
+FETCHES = ("variable", "cell", "attribute", "item", "key", "run", "iterate")
+
+
 class Finisher:
     """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
 
@@ -146,7 +150,7 @@ class Finisher:
             value = self.lowering.resolve(stack.pop())
             if value is target:
                 return True
-            if id(value) in seen:
+            if id(value) in seen or getattr(value, "register", -1) >= 0:
                 continue
             seen.add(id(value))
             if isinstance(value, (Sequence, ListValue)):
@@ -235,6 +239,9 @@ def finish(low: Any, result: Abstract) -> None:
         registers = [end.build(argument) for argument in arguments]
         low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
     low.steps.append(("return", end.build(result)))
+    behind = low.steps[low.steps.index(("commit",)) :]
+    if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
+        raise low.refuse("an object that would be looked at after the effects")
 
 
 def _changed_objects(low: Any) -> list[Abstract]:

@@ -262,9 +262,12 @@ class Indexing(Objects):
 
         if not shape and not any(_is(part, Ellipsis) for part in parts):
             return self.fresh(view(self.value_of(t)), t.dtype, [], is_scalar=True)
-        return self.view_of(
+        made = self.view_of(
             t, shape, order, view, write, ("getitem", [key]), contiguous=whole
         )
+        if not all(selection.kept):
+            self.value_of(made)  # the check of its integers happens even if nothing uses it
+        return made
 
     def _view_order(self, t: Tensor, selection: Selection) -> Order:
         place = {axis: i for i, axis in enumerate(selection.result) if axis is not None}

@@ -294,7 +294,8 @@ class Lowering(Calls):
                 a.append(part)
             a.changed = True
             return a
-        if isinstance(a, (ListValue, SetValue, DictValue)):
+        mutable = isinstance(a, Host) and isinstance(a.object, np.ndarray)
+        if mutable or isinstance(a, (ListValue, SetValue, DictValue)):
             raise self.refuse(f"the operator {name}= on {describe(a)}")
         return self.binary(name, a, b, self.seen(result))
 
@@ -676,6 +677,8 @@ def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
     except NotCapturable as refusal:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
         steps = spec.steps
+        if ("commit",) in steps:
+            del steps[steps.index(("commit",)) :]
         while steps and not steps[-1][0].startswith("guard"):
             steps.pop()
         steps.append(("fallback", refusal.reason, refusal.at))

@@ -239,6 +239,8 @@ class Shapes(Reductions):
             for place in gone:
                 if not self.is_one(x.shape[place]):
                     raise self.refuse("squeeze of a size other than 1")
+        if not gone and not x.is_scalar:
+            return x
         key = [Literal(0) if i in gone else _everything() for i in range(x.rank)]
         return self.index(x, Sequence([*key, Literal(Ellipsis)]))
 

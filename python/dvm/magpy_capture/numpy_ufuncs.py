@@ -92,13 +92,24 @@ class Ufuncs(Containers):
         if all(self.is_fixed(value) for value in [*positional, *named.values(), out]) and (
             isinstance(seen, np.generic)
         ):
-            return Literal(seen)
+            if self.is_quiet(function, positional):
+                return Literal(seen)
+            return self.opaque(function, positional, named, seen)
         try:
             return self._ufunc(function, positional, dict(named), out)
         except NotCapturable:
             if not self.is_none(out):
                 raise
             return self.opaque(function, positional, named, seen)
+
+    def is_quiet(self, function: Any, positional: list[Abstract]) -> bool:
+        """Whether the call on these constants raises no floating-point warning."""
+        try:
+            with np.errstate(all="raise"):
+                function(*(self.plain(value) for value in positional))
+        except FloatingPointError:
+            return False
+        return True
 
     def _ufunc(
         self, function: np.ufunc, positional: list[Abstract], named: Named, out: Abstract

@@ -306,7 +306,8 @@ class Objects(Arrays):
         for operand in operands:
             if not self.is_pure(operand):
                 raise self.refuse(f"the operator {name} on {describe(operand)}")
-        if all(isinstance(operand, Literal) for operand in operands) and is_constant(seen):
+        known = all(isinstance(operand, Literal) for operand in operands) and is_constant(seen)
+        if known and not isinstance(seen, np.generic):  # arithmetic of NumPy's may warn
             return Literal(seen)
         return self.computed(self.operator(name, operands), seen)
 

@@ -103,6 +103,7 @@ class Tensor:
     contiguous: bool = True  # its elements lie densely in `order`
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
     object: Any = None  # the array seen in the recorded call
+    host: int = -1  # register of the view itself, once it left the path
     copied_unless_one: tuple[Any, ...] = ()  # sizes; see Arrays.settle
 
     @property
