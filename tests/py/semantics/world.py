@@ -216,7 +216,7 @@ def canonical(value: Any) -> Any:
     """Return values with floats as text which tells -0.0 from 0.0 and takes any NaN for one."""
     if isinstance(value, list | tuple):
         return [canonical(item) for item in value]
-    if isinstance(value, float | complex):
+    if isinstance(value, float | complex | np.longdouble):
         return Float(value)
     return value
 
@@ -224,7 +224,7 @@ def canonical(value: Any) -> Any:
 class Float:
     """A float or complex number, compared bit by bit except for what is stored in a NaN."""
 
-    def __init__(self, value: complex) -> None:
+    def __init__(self, value: Any) -> None:
         self.value = value
 
     def __repr__(self) -> str:
