@@ -179,7 +179,7 @@ def look(roots: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray[An
         elif isinstance(value, float):
             items[f"{path} value"] = np.array(value)
         else:
-            items[f"{path} value"] = repr(value)
+            items[f"{path} value"] = re.sub(r"0x[0-9a-f]+", "0x", repr(value))
     for (p, a), (q, b) in itertools.combinations(arrays.items(), 2):
         items[f"{p}, {q} sharing"] = distance(a, b)
     return items, arrays
