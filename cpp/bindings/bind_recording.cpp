@@ -50,6 +50,19 @@ std::vector<py::str> to_strings(const char* const (&texts)[kSize]) {
   return {std::begin(texts), std::end(texts)};
 }
 
+// Thousands of new tuples would set off the garbage collector, over and over, for nothing.
+class NoCollection {
+ public:
+  NoCollection() : was_on_(PyGC_Disable() != 0) {}
+  NoCollection(const NoCollection&) = delete;
+  ~NoCollection() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  bool was_on_;
+};
+
 class Locations {
  public:
   py::object of(const core::SeenEvent& event) {
@@ -123,6 +136,9 @@ py::dict record(const py::object& function, const py::args& args, const py::kwar
     if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
   }
   py::dict recording = to_python(call.record->data());
+  const core::ReferenceGraph references(call.record->data(), capture::PythonObjects());
+  recording["guard_nodes"] = references.guard_nodes();
+  recording["mock_nodes"] = references.mock_nodes();
   recording["nanoseconds"] = spent.count();
   recording["value"] = or_none(call.result.get());
   recording["exception"] = exception;
@@ -157,6 +173,7 @@ py::tuple peek(const py::object& object) {
 }  // namespace
 
 py::dict to_python(const core::Recording& recording) {
+  const NoCollection no_collection;
   py::dict record;
   record["nodes"] = nodes_of(recording);
   record["events"] = events_of(recording);
@@ -165,9 +182,6 @@ py::dict to_python(const core::Recording& recording) {
   const core::Loc at = recording.aborted_at;
   record["aborted_at"] = py::make_tuple(at ? *at.file : std::string(), at.line);
   record["opcodes"] = recording.opcodes;
-  const core::ReferenceGraph references(recording, capture::PythonObjects());
-  record["guard_nodes"] = references.guard_nodes();
-  record["mock_nodes"] = references.mock_nodes();
   return record;
 }
 

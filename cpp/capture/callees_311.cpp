@@ -32,6 +32,16 @@ Ref attribute(PyObject* object, const char* name) {
   return value;
 }
 
+// What a builtin function or type asks of its argument, or null.
+const char* method_asked_by(PyObject* callee) {
+  if (PyCFunction_Check(callee)) {
+    return method_behind(reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name);
+  }
+  if (!PyType_Check(callee)) return nullptr;
+  auto* type = reinterpret_cast<PyTypeObject*>(callee);
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : method_behind(type->tp_name);
+}
+
 bool is_defined_by(PyTypeObject* type, const char* name, PyObject* function) {
   PyObject* found = special_method(type, name);
   if (found == function) return true;
@@ -116,12 +126,7 @@ bool Callee::leads_to_function(PyObject* callee) const {
       return true;
     }
   }
-  const bool builtin = PyCFunction_Check(callee) || PyType_Check(callee);
-  const char* method =
-      builtin ? method_behind(PyType_Check(callee)
-                                  ? reinterpret_cast<PyTypeObject*>(callee)->tp_name
-                                  : reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name)
-              : nullptr;
+  const char* method = method_asked_by(callee);
   if (method == nullptr) return false;
   const core::SeenEvent& event = record_.event(caller_.event());
   const auto operands = record_.data().operands_of(event);

@@ -24,15 +24,15 @@ class FrameRecorder {
   // The event of the instruction that is running, or -1. Python code that runs meanwhile is part of
   // it, and is followed when it is a body this event is known to run.
   int32_t event() const { return event_; }
-  // StopIteration was raised in it: unless it ends the frame, it is an exception like any other.
-  bool stop();
-  bool is_stopped() const { return stopped_; }
-  bool is_iterating() const { return pending_ == Pending::next; }
-  // The object a method was looked up on, which the call event leaves out.
-  NodeId method_self() const { return method_self_; }
   // Such a body returned this node: the result of the instruction, if it turns out to be that.
   void set_followed(NodeId node) { followed_ = node; }
   NodeId followed() const { return followed_; }
+  // The object a method was looked up on, which the call event leaves out.
+  NodeId method_self() const { return method_self_; }
+  bool is_iterating() const { return pending_ == Pending::next; }
+  // StopIteration was raised in it: unless it ends the frame, it is an exception like any other.
+  bool stop();
+  bool is_stopped() const { return stopped_; }
 
   const void* identity() const { return identity_; }
   Place place() const { return {code_, instruction_}; }

@@ -62,13 +62,13 @@ bool keeps_attribute(PyObject* owner, PyObject* name, PyObject* value) {
 
 }  // namespace
 
-bool PythonObjects::has_identity(core::HostHandle handle) const {
-  PyObject* object = as_object(handle);
-  const PyTypeObject* type = Py_TYPE(object);
+bool PythonObjects::has_identity(core::HostHandle object) const {
+  PyObject* value = as_object(object);
+  const PyTypeObject* type = Py_TYPE(value);
   return type != &PyLong_Type && type != &PyFloat_Type && type != &PyComplex_Type &&
          type != &PyBool_Type && type != &PyUnicode_Type && type != &PyBytes_Type &&
-         object != Py_None && object != Py_Ellipsis &&
-         !(PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 0);
+         value != Py_None && value != Py_Ellipsis &&
+         !(PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 0);
 }
 
 bool PythonObjects::is_held(const Recording& recording, const SeenEvent& event) const {

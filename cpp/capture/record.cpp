@@ -99,7 +99,7 @@ NodeId Record::argument(int slot, PyObject* object, bool collected) {
 
 NodeId Record::preset(PyObject* function, int slot, PyObject* object) {
   const auto [found, added] =
-      presets_.try_emplace(Key{function, reinterpret_cast<void*>(intptr_t{slot})}, kNoNode);
+      presets_.try_emplace(Key{function, static_cast<uintptr_t>(slot)}, kNoNode);
   if (added || this->object(found->second) != object) {
     found->second = add_node({SeenNode::Origin::preset, slot, nullptr, function, object, nullptr});
   }
@@ -115,7 +115,8 @@ NodeId Record::constant(PyObject* object) {
 }
 
 NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
-  const auto [found, added] = globals_.try_emplace(Key{globals, name}, kNoNode);
+  const auto [found, added] =
+      globals_.try_emplace(Key{globals, reinterpret_cast<uintptr_t>(name)}, kNoNode);
   if (added) {
     found->second = add_node({SeenNode::Origin::global, 0, name, globals, object, nullptr});
   } else if (this->object(found->second) != object) {
@@ -126,7 +127,7 @@ NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
 }
 
 void Record::set_global(PyObject* globals, PyObject* name, NodeId node) {
-  globals_.insert_or_assign(Key{globals, name}, node);
+  globals_.insert_or_assign(Key{globals, reinterpret_cast<uintptr_t>(name)}, node);
   keep(globals);
 }
 

@@ -85,12 +85,12 @@ class Record {
  private:
   struct Key {
     PyObject* scope;
-    const void* name;
+    uintptr_t name;  // of a variable, or a parameter's slot
     bool operator==(const Key&) const = default;
   };
   struct HashKey {
     size_t operator()(const Key& key) const {
-      return reinterpret_cast<size_t>(key.scope) * 31 + (reinterpret_cast<size_t>(key.name) >> 4);
+      return reinterpret_cast<size_t>(key.scope) * 31 + (key.name >> 4) + key.name;
     }
   };
   struct Cell {

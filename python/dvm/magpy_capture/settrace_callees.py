@@ -102,7 +102,8 @@ class Callee:
         is_type = isinstance(callee, type)
         if is_type and (self.defines(callee, "__new__") or self.defines(callee, "__init__")):
             return True
-        if not is_type and type(callee) is not types.BuiltinFunctionType:
+        is_heap_type = is_type and callee.__flags__ & 1 << 9
+        if is_heap_type or not (is_type or type(callee) is types.BuiltinFunctionType):
             return False
         method = _BUILTINS.get(callee.__name__)
         kind, _, operands, *_ = self.event
