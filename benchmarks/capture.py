@@ -41,9 +41,9 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 IMPORT = """
 import time
 import numpy
-start = time.perf_counter()
+start = time.thread_time()
 import dvm
-print(time.perf_counter() - start)
+print(time.thread_time() - start)
 """
 
 FIRST_CAPTURE = f"""
