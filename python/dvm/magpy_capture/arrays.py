@@ -121,7 +121,8 @@ class Arrays(Graphs):
         order = None if value.order == c_order(value.rank) else value.order
         content = self.value_of(value)
         root = self.root(content)
-        if root in self._taken or self.is_home(root):
+        shared = root in self._taken or self.is_home(root)
+        if shared or root != content and not self.is_reduction(root):
             register = self.leave(content, "array", order)
             return self.step("call", self.constant(np.array), [register], ())
         self._taken.add(root)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
@@ -142,7 +142,11 @@ class Calls(NumpyMoves, PythonFunctions):
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             if name not in PURE_METHODS:
                 raise self.refuse(f"the array method {name}")
+        if isinstance(base, Literal) and isinstance(base.object, np.ufunc):
+            return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
+            if isinstance(base, Literal) and type(base.object) not in PURE_TYPES:
+                raise self.refuse(f"the method {name} of {describe(base)}")
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
             return Literal(None)
@@ -356,7 +360,8 @@ class Calls(NumpyMoves, PythonFunctions):
             fetch = lambda: self.step("getattr", self.constant(owner), name)  # noqa: E731
             return self.reach(fetch, seen)
         if is_constant(owner) or isinstance(owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)):
-            if is_constant(owner) and not isinstance(owner, type) and callable(seen):
+            immutable = type(owner) in PURE_TYPES or isinstance(owner, (np.ufunc, np.dtype))
+            if immutable and callable(seen):
                 return Method(base, name)
             if is_constant(seen) or callable(seen):
                 return Literal(seen)

@@ -35,6 +35,8 @@ SET_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 class Containers(Indexing):
     """Containers whose parts are abstract values."""
 
+    seen_result: Any = None  # what the call being lowered returned
+
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
         value = self.resolve(value)

@@ -62,7 +62,6 @@ class Graphs(Program):
         self._scalars: dict[int, int] = {}  # value of op scalar -> register of the number
         self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
-        self._uses_modes = False
         self._empties = 0
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         self._covered: set[int] = set()  # values that some segment computes
@@ -94,9 +93,6 @@ class Graphs(Program):
         arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
         if arithmetic or op == "cast":
             self._fallible.append(value)
-            if not self._uses_modes:
-                self._uses_modes = True
-                self.guard("guard_errstate", self.entry_modes)
         elif op in CHECKED:
             self._fallible.append(value)
 
@@ -127,7 +123,7 @@ class Graphs(Program):
         self._record("input", (), value)
         if list(order) != sorted(order):
             register = self.step(
-                "call", self.constant(np.transpose), [register, self.constant(tuple(order))], ()
+                "call", self.constant(np.ndarray.transpose), [register, self.constant(tuple(order))], ()
             )
         self._homes[value] = register
         return value
@@ -267,6 +263,10 @@ class Graphs(Program):
             value = self._ops[value][1][0]
         return value
 
+    def is_reduction(self, value: int) -> bool:
+        """Whether a Plan writes the value straight into another shape of it, if that leaves."""
+        return self._ops[value][0] in ("sum", "prod", "max", "min", "any", "all")
+
     def is_home(self, value: int) -> bool:
         return value in self._homes
 
@@ -318,6 +318,8 @@ class Graphs(Program):
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""
+        if any(step[0] in ("segment", "call", "operator") for step in self.steps):
+            self.steps.insert(0, ("guard_errstate", self.entry_modes))
         for index, step in enumerate(self.steps):
             if step[0] != "segment":
                 continue

@@ -130,7 +130,7 @@ class Shapes(Reductions):
                 c_order(len(shape)),
                 lambda value: self.reshape_value(value, shape),
                 lambda _base, value: self.reshape_value(value, own),
-                (np.reshape, [target]),
+                (np.ndarray.reshape, [target]),
             )
         moved = [axis for axis in x.order if x.shape[axis].constant != 1]
         kept = [dim for dim in x.shape if dim.constant != 1]
@@ -143,10 +143,23 @@ class Shapes(Reductions):
                 c_order(len(shape)),
                 lambda value: self.reshape_value(value, shape),
                 lambda _base, value: self.reshape_value(value, own),
-                (np.reshape, [target]),
+                (np.ndarray.reshape, [target]),
                 contiguous=False,
             )
-        seen = getattr(self, "seen_result", None)
+        seen = self.seen_result
+        if x.order == c_order(x.rank) and x.object is not None and isinstance(seen, np.ndarray):
+            if seen.size > 1 and np.may_share_memory(seen, x.object):
+                # Axes were split, not merged: whatever NumPy makes of it on other calls, reading
+                # it is the same. It is not written through.
+                return self.view_of(
+                    x,
+                    shape,
+                    c_order(len(shape)),
+                    lambda value: self.reshape_value(value, shape),
+                    None,
+                    (np.ndarray.reshape, [target]),
+                    contiguous=False,
+                )
         sizes = [self.observed(dim) for dim in x.shape]
         if isinstance(seen, np.ndarray) and seen.size > 1 and 1 not in sizes:
             if x.object is not None and not np.may_share_memory(seen, x.object):
@@ -180,7 +193,7 @@ class Shapes(Reductions):
             order,
             lambda value: value,
             lambda _base, value: value,
-            (np.transpose, [Literal(tuple(axes))]),
+            (np.ndarray.transpose, [Literal(tuple(axes))]),
         )
 
     def transpose(self, a: Abstract, axes: Abstract = NONE) -> Tensor:

@@ -54,8 +54,6 @@ class ErrorState:
 class PythonFunctions(Containers):
     """What Python's builtins do to abstract values."""
 
-    seen_result: Any = None
-
     # ---- sizes and ranges
 
     def length(self, value: Abstract) -> Abstract:

@@ -135,10 +135,10 @@ OPAQUE: frozenset[Any] = frozenset(
         getattr(np, name)
         for name in (
             "sort argsort partition argpartition searchsorted unique einsum einsum_path tensordot "
-            "histogram bincount percentile quantile median nonzero flatnonzero argwhere lexsort "
+            "histogram bincount nonzero flatnonzero argwhere lexsort "
             "interp convolve correlate cross in1d isin union1d intersect1d setdiff1d digitize "
             "issubdtype result_type can_cast promote_types common_type min_scalar_type "
-            "dot vdot inner kron matmul polyfit polyval cov corrcoef nanmedian"
+            "dot vdot inner kron matmul"
         ).split()
         if hasattr(np, name)
     ]
@@ -150,7 +150,7 @@ FRESH: frozenset[Any] = frozenset(
     getattr(np, name)
     for name in (
         "matmul dot vdot inner outer kron sort argsort searchsorted nonzero flatnonzero argwhere "
-        "bincount interp convolve correlate histogram unique percentile quantile median lexsort"
+        "bincount interp convolve correlate histogram unique lexsort"
     ).split()
 )
 #: array methods that change nothing, called as they are where no table has them
