@@ -160,7 +160,7 @@ const std::vector<Value>& Flow::reads(Value v) const {
 }
 
 // An update happens in place where it is the last to need its operand: earlier readers of the same
-// memory stay before it.
+// memory stay before it. Those before the update before it follow from that one.
 void Flow::order_updates() {
   std::vector<Value> memory(static_cast<size_t>(graph_.size()));
   std::vector<std::vector<Value>> readers(memory.size());
@@ -170,9 +170,9 @@ void Flow::order_updates() {
     memory[static_cast<size_t>(v)] = shares ? memory[static_cast<size_t>(node.inputs[0])] : v;
     if (!at(v).live) continue;
     if (node.op == Op::update) {
-      for (Value reader : readers[static_cast<size_t>(memory[static_cast<size_t>(v)])]) {
-        insert(at(v).after, reader);
-      }
+      std::vector<Value>& since = readers[static_cast<size_t>(memory[static_cast<size_t>(v)])];
+      for (Value reader : since) insert(at(v).after, reader);
+      since.clear();
     }
     for (Value source : reads(v)) {
       const Value read = memory[static_cast<size_t>(source)];

@@ -1,5 +1,5 @@
-// Plain loops on the calling thread. Along the axis they run through one line at a time; all other
-// axes are walked by an odometer.
+// Plain loops on the calling thread. The axes that an op does not work along are walked by an
+// odometer.
 #include "runtime/whole_ops.h"
 
 #include <algorithm>
@@ -34,9 +34,16 @@ struct Walk {
   bool run(F f) const {
     if (std::find(shape, shape + rank, 0) != shape + rank) return true;
     int64_t index[core::kMaxRank] = {}, at[3] = {};
+    if (rank == 0) return f(at);
+    const int last = rank - 1;
     while (true) {
-      if (!f(at)) return false;
-      int d = rank - 1;
+      // Most of the time goes into the innermost axis.
+      for (int64_t i = shape[last]; i > 0; --i) {
+        if (!f(at)) return false;
+        for (int k = 0; k < 3; ++k) at[k] += strides[last][k];
+      }
+      for (int k = 0; k < 3; ++k) at[k] -= strides[last][k] * shape[last];
+      int d = last - 1;
       for (; d >= 0; --d) {
         for (int k = 0; k < 3; ++k) at[k] += strides[d][k];
         if (++index[d] < shape[d]) break;
@@ -68,6 +75,10 @@ template <typename T>
 T& element(std::byte* data, int64_t offset) {
   return *reinterpret_cast<T*>(data + offset);
 }
+template <typename T>
+const T& element(const std::byte* data, int64_t offset) {
+  return *reinterpret_cast<const T*>(data + offset);
+}
 
 template <typename T>
 bool iota(const BufferView& out) {
@@ -77,38 +88,97 @@ bool iota(const BufferView& out) {
   return true;
 }
 
+// The elements of a line of `a` along the axis and of what it gives. Lines that lie side by side go
+// together, one step along the axis at a time, for their elements are neighbours in memory.
+struct Lines {
+  Walk others;  // a, result
+  int64_t count, side = 1;
+  int64_t from, to;  // strides along the axis
+  int64_t from_side = 0, to_side = 0;
+
+  Lines(const BufferView& a, const BufferView& result, int axis)
+      : count(a.shape[axis]), from(a.strides[axis]), to(result.strides[axis]) {
+    const int last = a.rank - 1;
+    for (int d = 0; d < a.rank; ++d) {
+      if (d == axis) continue;
+      if (d == last) {
+        side = a.shape[d];
+        from_side = a.strides[d];
+        to_side = result.strides[d];
+      } else {
+        others.add(a.shape[d], a.strides[d], result.strides[d]);
+      }
+    }
+  }
+};
+
 // Each from the one before, in order, as NumPy's accumulate does: there is no tree to speed it up.
 template <typename T, typename Combine>
 bool scan(const BufferView& a, const BufferView& out, int axis, Combine combine) {
-  const int64_t count = a.shape[axis], from = a.strides[axis], to = out.strides[axis];
   if (!agree_but(-1, a, out)) return false;
-  if (count == 0) return true;
-  return lines(axis, a, out, out).run([&](const int64_t* at) {
-    T total = element<T>(a.data, at[0]);
-    element<T>(out.data, at[1]) = total;
-    for (int64_t i = 1; i < count; ++i) {
-      total = combine(total, element<T>(a.data, at[0] + i * from));
-      element<T>(out.data, at[1] + i * to) = total;
+  const Lines lines(a, out, axis);
+  return lines.others.run([&](const int64_t* at) {
+    const std::byte* x = a.data + at[0];
+    std::byte* y = out.data + at[1];
+    if (lines.side == 1) {  // what goes round stays in a register
+      T total{};
+      for (int64_t i = 0; i < lines.count; ++i) {
+        const T next = element<T>(x, i * lines.from);
+        total = i == 0 ? next : combine(total, next);
+        element<T>(y, i * lines.to) = total;
+      }
+      return true;
+    }
+    for (int64_t i = 0; i < lines.count; ++i, x += lines.from, y += lines.to) {
+      for (int64_t j = 0; j < lines.side; ++j) {
+        const T next = element<T>(x, j * lines.from_side);
+        T& result = element<T>(y, j * lines.to_side);
+        result = i == 0 ? next : combine(element<T>(y - lines.to, j * lines.to_side), next);
+      }
     }
     return true;
   });
 }
 
-// The first element that no other beats; the first NaN beats all and ends the search.
+// The first element that no other beats; the first NaN beats all.
 template <typename T, typename Beats>
 bool arg(const BufferView& a, const BufferView& out, int axis, Beats beats) {
-  const int64_t count = a.shape[axis], stride = a.strides[axis];
-  if (count == 0 || out.shape[axis] != 1 || !agree_but(axis, a, out)) return false;
-  return lines(axis, a, out, out).run([&](const int64_t* at) {
-    int64_t best = 0;
-    T value = element<T>(a.data, at[0]);
-    for (int64_t i = 1; i < count && scalar::eq{}(value, value); ++i) {
-      const T other = element<T>(a.data, at[0] + i * stride);
-      if (!beats(other, value) && scalar::eq{}(other, other)) continue;
-      value = other;
-      best = i;
+  if (a.shape[axis] == 0 || out.shape[axis] != 1 || !agree_but(axis, a, out)) return false;
+  const Lines lines(a, out, axis);
+  return lines.others.run([&](const int64_t* at) {
+    const std::byte* x = a.data + at[0];
+    std::byte* y = out.data + at[1];
+    if (lines.side == 1) {
+      int64_t best = 0;
+      T value = element<T>(x, 0);
+      for (int64_t i = 1; i < lines.count && scalar::eq{}(value, value); ++i) {
+        const T other = element<T>(x, i * lines.from);
+        if (!beats(other, value) && scalar::eq{}(other, other)) continue;
+        value = other;
+        best = i;
+      }
+      element<int64_t>(y, 0) = best;
+      return true;
     }
-    element<int64_t>(out.data, at[1]) = best;
+    constexpr int64_t kBlock = 64;
+    for (int64_t first = 0; first < lines.side; first += kBlock) {
+      const int64_t width = std::min(kBlock, lines.side - first);
+      int64_t best[kBlock] = {};
+      T values[kBlock];
+      for (int64_t i = 0; i < lines.count; ++i) {
+        const std::byte* row = x + i * lines.from + first * lines.from_side;
+        for (int64_t j = 0; j < width; ++j) {
+          const T other = element<T>(row, j * lines.from_side);
+          const bool wins = i == 0 || beats(other, values[j]) || !scalar::eq{}(other, other);
+          if (!wins || (i != 0 && !scalar::eq{}(values[j], values[j]))) continue;
+          values[j] = other;
+          best[j] = i;
+        }
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        element<int64_t>(y, (first + j) * lines.to_side) = best[j];
+      }
+    }
     return true;
   });
 }
@@ -166,6 +236,10 @@ bool gather(const BufferView& a, const BufferView& indices, const BufferView& ou
       wrap(index, a.shape[axis]);
       const std::byte* from = a.data + line[0] + index * a.strides[axis];
       std::byte* to = out.data + line[1] + at[1];
+      if (row == static_cast<int64_t>(sizeof(T))) {
+        element<T>(to, 0) = element<T>(from, 0);
+        return true;
+      }
       if (row > 0) {
         std::memcpy(to, from, static_cast<size_t>(row));
         return true;

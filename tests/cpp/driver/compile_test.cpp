@@ -205,6 +205,24 @@ TEST(Lower, ReadersComeBeforeUpdates) {
   EXPECT_EQ(count(plan, " = host_alloc "), 2) << plan;
 }
 
+// A recurrence over an array, unrolled: each step reads what the one before has written.
+TEST(Lower, LongChainsOfUpdatesStayInPlace) {
+  std::string body = "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n";
+  constexpr int kLength = 300;
+  for (int i = 0; i < kLength; ++i) {
+    auto value = [&](int k) { return "%" + std::to_string(3 * i + k); };
+    auto box = [](int start) {
+      return " {starts = [" + std::to_string(start) + "], steps = [1]}\n";
+    };
+    body += value(2) + " = slice(" + value(1) + ") f32[1]" + box(i);
+    body += value(3) + " = neg(" + value(2) + ") f32[1]\n";
+    body += value(4) + " = update(" + value(1) + ", " + value(3) + ") f32[s0]" + box(i + 1);
+  }
+  const std::string plan = plan_of(body + "return %" + std::to_string(3 * kLength + 1));
+  EXPECT_EQ(count(plan, " = alloc "), kLength) << "a part each";
+  EXPECT_EQ(count(plan, " = host_alloc "), 1);
+}
+
 TEST(Targets, AreOnePerName) {
   for (const vm::TargetTraits& traits : vm::all_targets()) {
     EXPECT_EQ(&target(traits.name), &target(traits.name));

@@ -232,6 +232,11 @@ TEST(FpFlags, OfReductionsComeFromTheirElementsAlone) {
       {Insn::sum, {65504, 65504, 65504}, kOverflow},
       {Insn::max, {1, NAN, 3}, 0},
       {Insn::max, {NAN, NAN, INFINITY}, 0},
+      {Insn::min, {1, NAN, 3}, 0},
+      {Insn::min, {NAN, NAN, -INFINITY}, 0},
+      {Insn::prod, {INFINITY, 0, 1}, kInvalid},
+      {Insn::prod, {INFINITY, NAN, 1}, 0},
+      {Insn::prod, {65504, 2, 1}, kOverflow},
   };
   static const auto cpu = cpu::make_cpu_target();
   for (const ReduceRow& row : rows) {
