@@ -321,10 +321,20 @@ class Arrays(Graphs):
             ]
             result = dims[0]
             for dim in dims[1:]:
-                if not same_dim(result, dim):
-                    result = result.bcast(dim)
+                result = self.broadcast_dim(result, dim)
             shape.append(result)
         return shape
+
+    def broadcast_dim(self, a: _dvm.Dim, b: _dvm.Dim) -> _dvm.Dim:
+        """bcast(a, b), in which each size occurs once however often it was met."""
+        parts = [self._broadcast_of.get(str(dim), frozenset([str(dim)])) for dim in (a, b)]
+        if parts[1] <= parts[0]:
+            return a
+        if parts[0] <= parts[1]:
+            return b
+        result = a.bcast(b)
+        self._broadcast_of[str(result)] = parts[0] | parts[1]
+        return result
 
     def elementwise(
         self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None

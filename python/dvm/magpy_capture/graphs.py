@@ -63,6 +63,7 @@ class Graphs(Program):
         self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
         self._empties = 0
+        self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         self._covered: set[int] = set()  # values that some segment computes
 

@@ -122,13 +122,23 @@ class Indexing(Objects):
         """Whether the size is below zero; where that is not plain, the path is for one answer."""
         if dim.constant is not None:
             return bool(dim.constant < 0)
-        text = str(dim)
-        if "-" not in text and not any(name in text for name in self.int_homes):
-            return False  # sums and products of sizes
+        if self.is_natural(dim):
+            return False
         negative = self.observed(dim) < 0
         test = self._operate("<", self.register_of_dim(dim), self.constant(0))
         self.guard("guard_truth", test, negative)
         return negative
+
+    def is_natural(self, dim: _dvm.Dim) -> bool:
+        """Whether the size is plainly not negative: a sum of products of sizes."""
+        if dim.constant is not None:
+            return bool(dim.constant >= 0)
+        text = str(dim)
+        return "-" not in text and not any(name in text for name in self.int_homes)
+
+    def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
+        """max(dim, low)"""
+        return dim if self.is_natural(dim - low) else dim.max(low)
 
     # ---- the index
 
@@ -213,20 +223,20 @@ class Indexing(Objects):
             if same_dim(offset, size) and step > 0:
                 return size
             if self.is_negative(offset):
-                return (size + offset).max(low)
-            return offset.min(high)
+                return self.at_least(size + offset, low)
+            return offset if self.is_natural(high - offset) else offset.min(high)
 
         if step > 0:
             start, stop = position(part.start, zero), position(part.stop, size)
-            count = (stop - start).max(0) if not same_dim(start, zero) or not same_dim(stop, size) else size
+            count = self.at_least(stop - start, zero)
             if step > 1:
                 count = (count + (step - 1)) // step
             return start, step, count
         start, stop = position(part.start, high), position(part.stop, low)
-        count = (start - stop).max(0)
+        count = self.at_least(start - stop, zero)
         if step < -1:
             count = (count + (-step - 1)) // -step
-        return start.max(0), step, count
+        return self.at_least(start, zero), step, count
 
     # ---- views
 
