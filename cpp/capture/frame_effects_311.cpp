@@ -2,6 +2,7 @@
 // branches, cells.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "capture/frame_recorder.h"
 #include "capture/instructions_311.h"
@@ -11,13 +12,19 @@ namespace dvm::capture {
 
 namespace {
 
-// Functions that show how long objects live and who holds them, which the recording changes.
+// Functions that show how long objects live and who holds them, which the recording changes. The
+// modules are told by their definitions: importing one here would run the import of the user's
+// frame.
 bool looks_at_lifetimes(PyObject* callee) {
-  static PyObject* const collector = PyImport_ImportModule("gc");
-  static PyObject* const counter = PySys_GetObject("getrefcount");
-  if (callee == counter || callee == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return true;
-  return PyCFunction_Check(callee) && collector != nullptr &&
-         PyCFunction_GET_SELF(callee) == collector;
+  if (callee == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return true;
+  if (!PyCFunction_Check(callee)) return false;
+  PyObject* owner = PyCFunction_GET_SELF(callee);
+  if (owner == nullptr || !PyModule_CheckExact(owner)) return false;
+  const PyModuleDef* definition = PyModule_GetDef(owner);
+  if (definition == nullptr) return false;
+  const char* name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
+  return std::strcmp(definition->m_name, "gc") == 0 ||
+         (std::strcmp(definition->m_name, "sys") == 0 && std::strcmp(name, "getrefcount") == 0);
 }
 
 }  // namespace

@@ -81,6 +81,11 @@ class Recorder {
     } catch (const std::exception& error) {
       record_.abort(std::string("the recorder failed: ") + error.what(), here(frame));
     }
+    // An error left behind would surface in the program.
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      record_.abort("the recorder failed: an error of the interpreter", here(frame));
+    }
   }
 
   static core::Loc here(PyFrameObject* frame) {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 import random
+import subprocess
 import sys
 import threading
 import warnings
@@ -480,6 +481,22 @@ def test_programs_that_count_references_see_none_of_the_recorder() -> None:
     assert recording["value"] == function()
     assert recording["aborted"] == "a look at how long objects live"
     assert recording["nodes"] == recording["events"] == []
+
+
+def test_builtins_of_the_function_are_its_own() -> None:
+    # Nothing the recorder does may go through the program's own __import__.
+    source = """
+import sys
+import numpy as np
+from dvm import _dvm
+scope = {"__builtins__": {"abs": lambda x: x * 10, "len": len}}
+exec("def f(x):\\n    return abs(x) + len(x)\\n", scope)
+plain = scope["f"](np.ones(3))
+recording = _dvm.record(scope["f"], np.ones(3))
+assert recording["exception"] is None, recording["exception"]
+assert recording["aborted"] == "" and (recording["value"] == plain).all()
+"""
+    subprocess.run([sys.executable, "-c", source], check=True, timeout=60)
 
 
 def test_weak_references_die_as_they_do() -> None:
