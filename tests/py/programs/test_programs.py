@@ -22,7 +22,6 @@ NOT_YET: tuple[str, ...] = (
     "images.thumbnails",
     "physics.projectiles",
     "physics.ising_sweep",
-    "physics.relax_potential",
     "finance.crossover",
     "finance.internal_rate",
     "finance.value_at_risk",
