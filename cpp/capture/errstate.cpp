@@ -67,10 +67,12 @@ bool import_errstate() {
   return g_variable && g_make && g_read && g_empty_tuple;
 }
 
-bool errstate_is(PyObject* modes) {
-  if (!read_state() || PyTuple_GET_SIZE(modes) != std::ssize(kModes)) return false;
-  for (Py_ssize_t i = 0; i < std::ssize(kModes); ++i) {
-    PyObject* now = PyTuple_GET_ITEM(known().modes.get(), i);
+bool RaisingErrstate::program_has(PyObject* modes) const {
+  if (!entered_ && !read_state()) return false;
+  PyObject* present = entered_ ? modes_.get() : known().modes.get();
+  if (PyTuple_GET_SIZE(modes) != PyTuple_GET_SIZE(present)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(present); ++i) {
+    PyObject* now = PyTuple_GET_ITEM(present, i);
     PyObject* then = PyTuple_GET_ITEM(modes, i);
     if (now != then && PyUnicode_Compare(now, then) != 0) return false;
   }
@@ -79,6 +81,7 @@ bool errstate_is(PyObject* modes) {
 
 bool RaisingErrstate::set() {
   if (!read_state()) return false;
+  modes_ = known().modes;
   token_ = Ref::steal(PyContextVar_Set(g_variable, known().raising.get()));
   entered_ = static_cast<bool>(token_);
   return entered_;

@@ -7,10 +7,6 @@ namespace dvm::capture {
 
 bool import_errstate();  // false: a Python error is set
 
-// Whether np.geterr() is `modes`: four strings, for divide, over, under and invalid. An unchanged
-// state costs one look at the context variable. False may have a Python error set.
-bool errstate_is(PyObject* modes);
-
 // While entered, NumPy raises where it would have warned, so that a replay that is dropped has
 // warned of nothing. What the program told NumPy to ignore stays ignored.
 class RaisingErrstate {
@@ -21,6 +17,10 @@ class RaisingErrstate {
   ~RaisingErrstate() { leave(); }
 
   bool enter() { return entered_ || set(); }  // false: a Python error is set
+  // Whether the program's own np.geterr() is `modes`: four strings, for divide, over, under and
+  // invalid. An unchanged state costs one look at the context variable. False may have a Python
+  // error set.
+  bool program_has(PyObject* modes) const;
   void leave() {
     if (token_) reset();
     entered_ = false;
@@ -31,6 +31,7 @@ class RaisingErrstate {
   void reset();
   bool entered_ = false;
   Ref token_;
+  Ref modes_;  // the program's, while entered
 };
 
 }  // namespace dvm::capture

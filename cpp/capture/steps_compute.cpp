@@ -21,6 +21,9 @@ bool is_builtin(PyObject* callee) {
   return self == nullptr || PyModule_CheckExact(self) || is_plain(self);
 }
 
+// Before the commit nothing may be shown; behind it warnings are the program's own.
+bool silence(Frame& f) { return f.committed || f.errstate.enter(); }
+
 bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
   const auto count = static_cast<size_t>(list[0]);
   // One more in front, which bound methods use for self.
@@ -31,7 +34,7 @@ bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, in
     arguments[i] = f[list[1 + i]];
     plain = plain && is_plain(arguments[i]);
   }
-  if (!plain && !f.committed && !f.errstate.enter()) return false;
+  if (!plain && !silence(f)) return false;
   PyObject* names = keywords < 0 ? nullptr : f.path->object(keywords);
   const size_t positional =
       count - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : size_t{0});
@@ -73,7 +76,7 @@ bool operator_(Frame& f, const int32_t* p) {
   PyObject* a = f[p[2]];
   PyObject* b = p[3] < 0 ? nullptr : f[p[3]];
   const bool plain = is_plain(a) && (b == nullptr || is_plain(b));
-  if (!plain && !f.errstate.enter()) return false;
+  if (!plain && !silence(f)) return false;
   return f.define(p[0], apply(static_cast<Operator>(p[1]), a, b));
 }
 
@@ -135,7 +138,7 @@ bool string_(Frame& f, const int32_t* p) {
 }
 
 bool format_(Frame& f, const int32_t* p) {
-  if (!is_plain(f[p[1]]) && !f.errstate.enter()) return false;
+  if (!is_plain(f[p[1]]) && !silence(f)) return false;
   Ref value = Ref::borrow(f[p[1]]);
   if (p[2] == 's') value = Ref::steal(PyObject_Str(value.get()));
   if (p[2] == 'r') value = Ref::steal(PyObject_Repr(value.get()));

@@ -114,7 +114,9 @@ bool guard_lacks_(Frame& f, const int32_t* p) {
 
 bool guard_keys_(Frame& f, const int32_t* p) { return has_keys(f[p[0]], f.path->object(p[1])); }
 
-bool guard_errstate_(Frame& f, const int32_t* p) { return errstate_is(f.path->object(p[0])); }
+bool guard_errstate_(Frame& f, const int32_t* p) {
+  return f.errstate.program_has(f.path->object(p[0]));
+}
 
 }  // namespace steps
 
