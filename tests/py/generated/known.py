@@ -63,6 +63,20 @@ KNOWN = [
         "return x[::2, 0].ravel()",
         times(X, X),
     ),
+    Known(
+        "a float stored as an integer is not refused as Python's int() refuses it",
+        "exception",
+        r"plain OverflowError: (Python integer|cannot convert float).*compiled returned",
+        "x[0][...] = x[1]",
+        times("(np.zeros(3, 'u1'), 1.5)", "(np.zeros(3, 'u1'), -2.0)"),
+    ),
+    Known(
+        "padding an array of no axes gives the array itself",
+        "identity|sharing",
+        r"pad\(",
+        "return x, np.pad(x, 1, mode='edge')",
+        times("np.array(3.0)", "np.array(3.0)"),
+    ),
 ]
 
 
