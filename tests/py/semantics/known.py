@@ -2,8 +2,8 @@
 
 KNOWN: tuple[str, ...] = (
     "classes:a_non_data_descriptor_is_shadowed",
+    "disguises:bytes_under_another_name",
     "disguises:properties_that_lie_about_the_class",
-    "effects:warnings_of_numpys_python_code",
     "effects:warnings_of_complex_casts",
     "guards:builtins_of_the_function_are_its_own",
     "guards:a_module_gets_a_function",
@@ -13,10 +13,11 @@ KNOWN: tuple[str, ...] = (
     "overrides:an_iterator_class",
     "overrides:del_runs_when_the_program_drops_it",
     "overrides:special_methods_that_answer_wrongly",
+    "scalars:operations_on_zero_dimensional_arrays",
+    "shortcuts:scalars_that_are_one_object",
     "shortcuts:a_list_that_grows_for_long",
     "shortcuts:the_type_of_an_argument_by_its_class",
     "special_values:maximum_and_minimum",
     "special_values:clipping",
-    "special_values:medians_and_percentiles",
     "warnings_and_errstate:nan_travels_without_a_warning",
 )
