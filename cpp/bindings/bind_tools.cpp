@@ -68,9 +68,17 @@ py::list reference(const std::string& text, const py::args& inputs) {
 
 void bind_tables(py::module_& module) {
   py::list ufuncs, numeric, dtypes, targets;
+  py::dict rules;
   for (const core::ElementwiseInfo& op : core::kElementwise) {
     ufuncs.append(py::make_tuple(op.name, op.numpy));
     if (op.operands == core::OperandRule::numeric) numeric.append(op.name);
+    py::list taken;
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      const auto dtype = static_cast<core::DType>(d);
+      if (core::allows(op.operands, dtype)) taken.append(core::to_string(dtype));
+    }
+    rules[py::str(std::string(op.name))] =
+        py::make_tuple(op.arity, py::tuple(taken), op.result == core::ResultRule::boolean);
   }
 #define DVM_COMPARE(name, op, numpy) ufuncs.append(py::make_tuple(#name, numpy));
 #include "core/compare.def"
@@ -80,6 +88,7 @@ void bind_tables(py::module_& module) {
   }
   for (const vm::TargetTraits& target : vm::all_targets()) targets.append(target.name);
   module.attr("ufunc_table") = ufuncs;
+  module.attr("ufunc_rules") = rules;
   module.attr("numeric_ops") = py::frozenset(numeric);
   module.attr("dtype_table") = dtypes;
   module.attr("target_names") = targets;

@@ -66,10 +66,7 @@ std::string attribute_names(uint32_t keys) {
 }
 
 std::string_view dtype_rule(Op op) {
-  if (const ElementwiseInfo* row = elementwise_info(op)) {
-    if (row->operands == OperandRule::floating) return "floating";
-    return row->operands == OperandRule::any ? "any" : "all but bool";
-  }
+  if (const ElementwiseInfo* row = elementwise_info(op)) return to_string(row->operands);
   if (is_comparison(op)) return "any -> bool";
   if (op == Op::dim || op == Op::iota) return "all but bool";
   if (op == Op::argmax || op == Op::argmin) return "any -> i64";

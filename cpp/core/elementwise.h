@@ -7,7 +7,7 @@
 
 namespace dvm::core {
 
-enum class OperandRule : uint8_t { any, numeric, floating };
+enum class OperandRule : uint8_t { any, numeric, floating, integer, integral };
 enum class ResultRule : uint8_t { same, boolean };
 
 struct ElementwiseInfo {
@@ -18,8 +18,25 @@ struct ElementwiseInfo {
 };
 
 constexpr bool allows(OperandRule rule, DType dtype) {
-  if (rule == OperandRule::floating) return is_floating(dtype);
-  return rule == OperandRule::any || dtype != DType::boolean;
+  switch (rule) {
+    case OperandRule::any:
+      return true;
+    case OperandRule::numeric:
+      return dtype != DType::boolean;
+    case OperandRule::floating:
+      return is_floating(dtype);
+    case OperandRule::integer:
+      return info(dtype).kind == Kind::integer;
+    case OperandRule::integral:
+      return !is_floating(dtype);
+  }
+  return false;
+}
+// As a table of documentation or an error calls it.
+constexpr std::string_view to_string(OperandRule rule) {
+  constexpr std::string_view kNames[] = {"any", "all but bool", "floating", "integer",
+                                         "integer, bool"};
+  return kNames[static_cast<int>(rule)];
 }
 
 inline constexpr ElementwiseInfo kElementwise[] = {

@@ -9,7 +9,9 @@ namespace {
 
 bool computes(const Node& node) {
   const OpClass cls = op_class(node.op);
-  return (cls == OpClass::elementwise && node.op != Op::cast) || cls == OpClass::reduce;
+  // The neighbour of a half is not that of a float.
+  const bool stays = node.op == Op::cast || node.op == Op::nextafter;
+  return (cls == OpClass::elementwise && !stays) || cls == OpClass::reduce;
 }
 bool moves(const Node& node) {
   return op_class(node.op) == OpClass::view || op_class(node.op) == OpClass::broadcast;

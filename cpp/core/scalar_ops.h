@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "core/dtype.h"
+#include "core/scalar_math.h"
 #include "core/sum_order.h"
 
 namespace dvm::core::scalar {
@@ -46,6 +47,14 @@ inline float lift(Half x) { return to_float(x); }
 inline float lift(float x) { return x; }
 inline double lift(double x) { return x; }
 
+// What core/scalar_math.h takes.
+inline bool plain(uint8_t x) { return x != 0; }
+inline float plain(Half x) { return to_float(x); }
+template <typename T>
+T plain(T x) {
+  return x;
+}
+
 inline uint8_t lower(Bit x) { return x.v; }
 template <typename T>
 T lower(Wrapping<T> x) {
@@ -55,8 +64,8 @@ template <typename Storage, typename Lifted>
 Storage lower_to(Lifted x) {
   if constexpr (std::is_same_v<Storage, Half>) {
     return to_half(x);
-  } else if constexpr (std::is_floating_point_v<Storage>) {
-    return x;
+  } else if constexpr (std::is_arithmetic_v<Lifted>) {
+    return static_cast<Storage>(x);
   } else {
     return lower(x);
   }
@@ -71,6 +80,7 @@ T magnitude(T x) {
     return x.v < 0 ? -x : x;
   }
 }
+inline Bit magnitude(Bit x) { return x; }
 
 #define DVM_SCALAR_1(name, expression) \
   struct name {                        \
@@ -89,6 +99,40 @@ T magnitude(T x) {
     }                                      \
   }
 
+// The same on plain values, and questions, whose answer is a bool.
+#define DVM_PLAIN_1(name, expression) \
+  struct name {                       \
+    template <typename T>             \
+    T operator()(T x) const {         \
+      const auto a = plain(x);        \
+      return lower_to<T>(expression); \
+    }                                 \
+  }
+#define DVM_PLAIN_2(name, expression)        \
+  struct name {                              \
+    template <typename T>                    \
+    T operator()(T x, T y) const {           \
+      const auto a = plain(x), b = plain(y); \
+      return lower_to<T>(expression);        \
+    }                                        \
+  }
+#define DVM_ASK_1(name, expression) \
+  struct name {                     \
+    template <typename T>           \
+    uint8_t operator()(T x) const { \
+      const auto a = plain(x);      \
+      return expression;            \
+    }                               \
+  }
+#define DVM_ASK_2(name, expression)          \
+  struct name {                              \
+    template <typename T>                    \
+    uint8_t operator()(T x, T y) const {     \
+      const auto a = plain(x), b = plain(y); \
+      return expression;                     \
+    }                                        \
+  }
+
 // One line per row of elementwise.def.
 DVM_SCALAR_2(add, a + b);
 DVM_SCALAR_2(sub, a - b);
@@ -104,8 +148,90 @@ DVM_SCALAR_1(log, std::log(a));
 DVM_SCALAR_1(log1p, std::log1p(a));
 DVM_SCALAR_1(tanh, std::tanh(a));
 
+DVM_PLAIN_2(floor_divide, math::floor_divide(a, b));
+DVM_PLAIN_2(remainder, math::remainder(a, b));
+DVM_PLAIN_2(fmod, math::fmod(a, b));
+DVM_PLAIN_2(power, math::power(a, b));
+DVM_PLAIN_1(square, math::square(a));
+DVM_PLAIN_1(reciprocal, math::reciprocal(a));
+DVM_PLAIN_1(positive, a);
+DVM_PLAIN_1(fabs, std::fabs(a));
+DVM_PLAIN_1(sign, math::sign(a));
+DVM_PLAIN_2(copysign, std::copysign(a, b));
+DVM_PLAIN_2(fmax, math::fmax(a, b));
+DVM_PLAIN_2(fmin, math::fmin(a, b));
+DVM_PLAIN_2(heaviside, math::heaviside(a, b));
+DVM_PLAIN_2(gcd, math::gcd(a, b));
+DVM_PLAIN_2(lcm, math::lcm(a, b));
+
+DVM_PLAIN_1(floor, math::floor(a));
+DVM_PLAIN_1(ceil, math::ceil(a));
+DVM_PLAIN_1(trunc, math::trunc(a));
+DVM_PLAIN_1(rint, std::nearbyint(a));
+
+DVM_PLAIN_1(cbrt, std::cbrt(a));
+DVM_PLAIN_1(exp2, std::exp2(a));
+DVM_PLAIN_1(expm1, std::expm1(a));
+DVM_PLAIN_1(log2, std::log2(a));
+DVM_PLAIN_1(log10, std::log10(a));
+DVM_PLAIN_2(logaddexp, math::logaddexp(a, b));
+DVM_PLAIN_2(logaddexp2, math::logaddexp2(a, b));
+DVM_PLAIN_1(sin, std::sin(a));
+DVM_PLAIN_1(cos, std::cos(a));
+DVM_PLAIN_1(tan, std::tan(a));
+DVM_PLAIN_1(arcsin, std::asin(a));
+DVM_PLAIN_1(arccos, std::acos(a));
+DVM_PLAIN_1(arctan, std::atan(a));
+DVM_PLAIN_2(arctan2, std::atan2(a, b));
+DVM_PLAIN_1(sinh, std::sinh(a));
+DVM_PLAIN_1(cosh, std::cosh(a));
+DVM_PLAIN_1(arcsinh, std::asinh(a));
+DVM_PLAIN_1(arccosh, std::acosh(a));
+DVM_PLAIN_1(arctanh, std::atanh(a));
+DVM_PLAIN_2(hypot, std::hypot(a, b));
+DVM_PLAIN_1(deg2rad, math::deg2rad(a));
+DVM_PLAIN_1(rad2deg, math::rad2deg(a));
+
+DVM_ASK_1(isnan, math::isnan(a));
+DVM_ASK_1(isinf, math::isinf(a));
+DVM_ASK_1(isfinite, math::isfinite(a));
+DVM_ASK_1(signbit, std::signbit(a));
+DVM_ASK_2(logical_and, (a != 0) & (b != 0));
+DVM_ASK_2(logical_or, (a != 0) | (b != 0));
+DVM_ASK_2(logical_xor, (a != 0) ^ (b != 0));
+DVM_ASK_1(logical_not, a == 0);
+
+DVM_PLAIN_2(bitwise_and, (a & b));
+DVM_PLAIN_2(bitwise_or, a | b);
+DVM_PLAIN_2(bitwise_xor, a ^ b);
+DVM_PLAIN_1(invert, math::invert(a));
+DVM_PLAIN_2(left_shift, math::left_shift(a, b));
+DVM_PLAIN_2(right_shift, math::right_shift(a, b));
+
 #undef DVM_SCALAR_1
 #undef DVM_SCALAR_2
+#undef DVM_PLAIN_1
+#undef DVM_PLAIN_2
+#undef DVM_ASK_1
+#undef DVM_ASK_2
+
+// The neighbour of a half is a half's, not that of the float it computes as.
+struct nextafter {  // NOLINT(readability-identifier-naming)
+  template <typename T>
+  T operator()(T a, T b) const {
+    return std::nextafter(a, b);
+  }
+  Half operator()(Half a, Half b) const {
+    const float x = to_float(a), y = to_float(b);
+    if (x != x || y != y) return to_half(x + y);
+    if (x == y) return a;
+    if (x == 0) return {static_cast<uint16_t>((b.bits & 0x8000) | 1)};
+    const bool away = (x > 0) == (y > x);
+    const Half next{static_cast<uint16_t>(away ? a.bits + 1 : a.bits - 1)};
+    if ((next.bits & 0x7fff) == 0x7c00) raise(kOverflow);
+    return next;
+  }
+};
 
 // One functor per row of compare.def.
 #define DVM_COMPARE(name, op, numpy)     \
@@ -125,21 +251,21 @@ struct select {  // NOLINT(readability-identifier-naming): named like its op, as
   }
 };
 
-// What a float passes through on its way to a narrower or unsigned integer, to which it then wraps:
+// A float on its way to a narrower or unsigned integer passes through i32 or i64, and then wraps:
 // so does NumPy, and programs rely on it where 256.0 is meant to become a byte.
-template <typename To>
-using Truncated =
-    std::conditional_t<(sizeof(To) < 4 || std::is_same_v<To, int32_t>), int32_t, int64_t>;
-
-// The floats that such an integer holds once truncated: [kLow, kEnd). Those of u64 reach further.
+//
+// The floats that do so truncate: [kLow, kEnd). The wide unsigned ones hold more above zero; NumPy
+// refuses for u32 what is below the range of i32.
 template <typename To, typename From>
 struct Truncation {
-  static constexpr From kLow = static_cast<From>(std::numeric_limits<Truncated<To>>::min());
-  static constexpr From kEnd = std::is_same_v<To, uint64_t> ? kLow * -2 : -kLow;
+  static constexpr bool kWideUnsigned = std::is_unsigned_v<To> && sizeof(To) >= 4;
+  using Signed = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
+  static constexpr From kLow = static_cast<From>(std::numeric_limits<Signed>::min());
+  static constexpr From kEnd = kWideUnsigned ? kLow * -2 : -kLow;
 };
 
-// Float to integer truncates; beyond Truncation it saturates, and NaN is 0. To bool is != 0, so NaN
-// is true. Integers wrap. Float to float rounds once.
+// Float to integer truncates; beyond its Truncation it saturates, and NaN is 0. To bool is != 0, so
+// NaN is true. Integers wrap. Float to float rounds once.
 template <typename To, typename From>
 To cast(From x) {
   if constexpr (std::is_same_v<To, From>) {
@@ -151,16 +277,14 @@ To cast(From x) {
   } else if constexpr (std::is_same_v<To, Half>) {
     return half_from_double(static_cast<double>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Wide = Truncated<To>;
     using Range = Truncation<To, From>;
-    if (x >= Range::kLow && x < -Range::kLow) return static_cast<To>(static_cast<Wide>(x));
+    using Signed = typename Range::Signed;
+    if (x >= Range::kLow && x < -Range::kLow) return static_cast<To>(static_cast<Signed>(x));
     if (x >= Range::kLow && x < Range::kEnd) return static_cast<To>(x);
     if (x != x) return 0;
-    using Limits = std::numeric_limits<Wide>;
-    if constexpr (std::is_same_v<To, uint64_t>) {
-      if (x > 0) return std::numeric_limits<To>::max();
-    }
-    return static_cast<To>(x < 0 ? Limits::min() : Limits::max());
+    if (x < 0) return static_cast<To>(std::numeric_limits<Signed>::min());
+    return Range::kWideUnsigned ? std::numeric_limits<To>::max()
+                                : static_cast<To>(std::numeric_limits<Signed>::max());
   } else {
     return static_cast<To>(x);
   }

@@ -26,16 +26,18 @@ DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::
     // Through float only what float holds exactly: the rest would round twice.
     if constexpr (std::is_same_v<F, float>) return float_to_half(x);
     return core::half_from_double(static_cast<double>(x)).bits;
-  } else if constexpr (std::is_floating_point_v<F> && std::is_same_v<T, uint64_t>) {
-    return core::scalar::cast<T>(x);
   } else if constexpr (std::is_floating_point_v<F> && std::is_integral_v<T>) {
-    // Selects instead of branches. Clamped first, so that the conversion itself is defined.
-    using Limits = std::numeric_limits<core::scalar::Truncated<T>>;
     using Range = core::scalar::Truncation<T, F>;
-    const bool inside = x >= Range::kLow && x < Range::kEnd;
-    const auto truncated = static_cast<core::scalar::Truncated<T>>(inside ? x : F{0});
-    const auto high = x >= Range::kEnd ? Limits::max() : truncated;
-    return static_cast<T>(x < Range::kLow ? Limits::min() : high);
+    if constexpr (Range::kWideUnsigned) {
+      return core::scalar::cast<T>(x);
+    } else {
+      // Selects instead of branches. Clamped first, so that the conversion itself is defined.
+      using Limits = std::numeric_limits<typename Range::Signed>;
+      const bool inside = x >= Range::kLow && x < Range::kEnd;
+      const auto truncated = static_cast<typename Range::Signed>(inside ? x : F{0});
+      const auto high = x >= Range::kEnd ? Limits::max() : truncated;
+      return static_cast<T>(x < Range::kLow ? Limits::min() : high);
+    }
   } else {
     return static_cast<T>(x);
   }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "cpu/tile_ops.h"
 #include "vm/interpreter.h"
 
 namespace dvm::cpu {
@@ -51,7 +52,8 @@ inline constexpr CostTable kCost = {
             {0.40f, 0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
             {0.05f, 0.07f, 0.10f, 0.20f, 3.00f, 0.10f, 0.20f},  // arithmetic
             {0.00f, 0.00f, 0.00f, 0.00f, 3.00f, 0.20f, 0.70f},  // division
-            {0.00f, 0.00f, 0.00f, 0.00f, 4.50f, 2.20f, 3.10f},  // transcendental
+            {2.50f, 2.50f, 2.50f, 5.00f, 4.50f, 2.20f,
+             3.10f},  // transcendental; integers: division
             {0.10f, 0.20f, 0.30f, 1.30f, 1.00f, 0.20f, 0.25f},  // cast
             {0.05f, 0.07f, 0.08f, 0.15f, 0.90f, 0.08f, 0.15f},  // reduce
         },
@@ -80,6 +82,7 @@ constexpr CostClass cost_class(vm::Insn insn) {
       return CostClass::division;
     case vm::Insn::exp:
     case vm::Insn::log:
+    case vm::Insn::log1p:
     case vm::Insn::tanh:
       return CostClass::transcendental;
     case vm::Insn::cast:
@@ -90,8 +93,15 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::min:
       return CostClass::reduce;
     default:
-      return CostClass::arithmetic;
+      break;
   }
+    // What calls the math library, element by element, has no body in tile_ops.h.
+#define DVM_ELEMENTWISE(name, ...)                                  \
+  if (insn == vm::Insn::name && !tile_ops::Written<tile_ops::name>) \
+    return CostClass::transcendental;
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  return CostClass::arithmetic;
 }
 
 // Nanoseconds that one body tile takes when its operands are in cache.

@@ -1,4 +1,5 @@
-// Elementwise arithmetic and comparisons: one loop per op, dtype and choice of scalar operands.
+// The rows of tile_ops.h and comparisons: one loop per op, dtype and choice of scalar operands.
+#include <algorithm>
 #include <type_traits>
 
 #include "core/elementwise.h"
@@ -55,38 +56,44 @@ FpFlags binary(const TileArgs& args, Apply apply) {
       return loop<D, Result, true, false>(args, apply);
     case 2:
       return loop<D, Result, false, true>(args, apply);
-    default:
-      return loop<D, Result, true, true>(args, apply);
+    default: {
+      // One element, repeated.
+      TileArgs one = args;
+      one.size = 1;
+      const FpFlags flags = loop<D, Result, true, false>(one, apply);
+      auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
+      std::fill_n(dst + 1, args.size - 1, *dst);
+      return flags;
+    }
   }
 }
 
-template <typename Op, DType D>
+template <typename Op, DType D, DType Result>
 void binary_kernel(const TileArgs& args) noexcept {
-  const auto run = [&] {
-    return binary<D, D>(args, [](auto a, auto b) { return Op::apply(a, b); });
-  };
-  finish<Op::kQuiet && core::is_floating(D)>(run);
+  finish<Op::kQuiet && core::is_floating(D)>(
+      [&] { return binary<D, Result>(args, [](auto a, auto b) { return Op::apply(a, b); }); });
 }
 
-template <typename Op, DType D, bool kScalar>
+template <typename Op, DType D, DType Result, bool kScalar>
 [[gnu::noinline]] FpFlags unary_loop(const TileArgs& args) {
   const Source<D, kScalar> a(args.src[0]);
-  auto* dst = reinterpret_cast<typename Element<D>::Storage*>(args.dst);
+  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
   const int64_t size = args.size;
-  RoundingFlags<D> rounding;
+  RoundingFlags<Result> rounding;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) {
     const auto x = Op::apply(a[i], a[i]);
     rounding.note(x);
-    dst[i] = Element<D>::store(x);
+    dst[i] = Element<Result>::store(x);
   }
   return rounding.flags();
 }
 
-template <typename Op, DType D>
+template <typename Op, DType D, DType Result>
 void unary_kernel(const TileArgs& args) noexcept {
   finish<Op::kQuiet && core::is_floating(D)>([&] {
-    return args.scalar_mask ? unary_loop<Op, D, true>(args) : unary_loop<Op, D, false>(args);
+    return args.scalar_mask ? unary_loop<Op, D, Result, true>(args)
+                            : unary_loop<Op, D, Result, false>(args);
   });
 }
 
@@ -104,14 +111,15 @@ void compare_kernel(const TileArgs& args) noexcept {
   });
 }
 
-template <typename Op, int kArity, core::OperandRule kOperands, DType D>
-constexpr vm::TileKernel elementwise_kernel() {
-  if constexpr (!core::allows(kOperands, D)) {
-    return nullptr;
-  } else if constexpr (kArity == 1) {
-    return unary_kernel<Op, D>;
-  } else {
-    return binary_kernel<Op, D>;
+template <typename Op, int kArity, core::OperandRule kOperands, core::ResultRule kResult, DType D>
+void fill_row(vm::TileKernel& entry) {
+  if constexpr (tile_ops::Written<Op> && core::allows(kOperands, D)) {
+    constexpr DType kStored = kResult == core::ResultRule::boolean ? DType::boolean : D;
+    if constexpr (kArity == 1) {
+      entry = unary_kernel<Op, D, kStored>;
+    } else {
+      entry = binary_kernel<Op, D, kStored>;
+    }
   }
 }
 
@@ -119,9 +127,9 @@ constexpr vm::TileKernel elementwise_kernel() {
 
 void fill_elementwise(KernelTable& table) {
   const auto fill = [&]<DType D>() {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  table.entry(Insn::name, D) =                                                     \
-      elementwise_kernel<tile_ops::name, arity, core::OperandRule::dtypes, D>();
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+  fill_row<tile_ops::name, arity, core::OperandRule::dtypes, core::ResultRule::result, D>( \
+      table.entry(Insn::name, D));
 #include "core/elementwise.def"
 #undef DVM_ELEMENTWISE
     table.entry(Insn::cmp, D) = compare_kernel<D>;

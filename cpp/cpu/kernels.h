@@ -7,7 +7,8 @@ namespace dvm::cpu {
 
 const vm::KernelTable& kernel_table();
 
-void fill_elementwise(vm::KernelTable& table);  // rows of elementwise.def, and cmp
+void fill_elementwise(vm::KernelTable& table);  // rows of tile_ops.h, and cmp
+void fill_plain(vm::KernelTable& table);        // the other rows of elementwise.def
 void fill_cast(vm::KernelTable& table);
 void fill_move(vm::KernelTable& table);  // load, store, views, copy, broadcast, select
 void fill_reduce(vm::KernelTable& table);

@@ -1,19 +1,36 @@
-// The cpu's body of every elementwise instruction: one line per row of core/elementwise.def.
+// The cpu's bodies of elementwise instructions that a compiler turns into SIMD: at most one line
+// per row of core/elementwise.def. A row without one runs as core/scalar_ops.h writes it
+// (plain_rows).
 //   floating   over float and double; halves arrive as float and are rounded afterwards
-//   integer    over a, b (signed) or ua, ub (unsigned, where overflow wraps)
+//   integer    over a, b (as they are) or ua, ub (unsigned, where overflow wraps)
 //   boolean    over bool; `kNever` where the row allows none
 // A quiet op raises no status flags, as NumPy's does not, even though its comparisons with NaN
 // would. The expressions are what a compiler can vectorise: selects, not calls, wherever possible.
 // Their meaning is that of core/scalar_ops.h, against which the tests compare them.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
+#include "core/scalar_math.h"
 #include "cpu/elements.h"
 
 namespace dvm::cpu::tile_ops {
+
+namespace math = core::math;
+
+#define DVM_ELEMENTWISE(name, ...) struct name;
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+
+// Whether the row has a body here.
+template <typename Op>
+concept Written = requires {
+  sizeof(Op);
+};
 
 inline constexpr int kNever = 0;
 
@@ -23,28 +40,37 @@ using Unsigned = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
 
 template <typename T>
 DVM_ALWAYS_INLINE T magnitude(T x) {
-  return x < T{0} ? static_cast<T>(0 - static_cast<Unsigned<T>>(x)) : x;
+  return math::negative(x) ? static_cast<T>(0 - static_cast<Unsigned<T>>(x)) : x;
+}
+
+// std::signbit, which GCC 12 cannot vectorise without crashing.
+template <typename T>
+DVM_ALWAYS_INLINE bool is_negative(T x) {
+  return std::bit_cast<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>(x) < 0;
 }
 
 #define DVM_TILE_OP(name, floating, integer, boolean) \
-  DVM_TILE_OP_FLAGS(name, false, floating, integer, boolean)
+  DVM_TILE_BODY(name, T, false, floating, integer, boolean)
 #define DVM_TILE_OP_QUIET(name, floating, integer, boolean) \
-  DVM_TILE_OP_FLAGS(name, true, floating, integer, boolean)
-#define DVM_TILE_OP_FLAGS(name, quiet, floating, integer, boolean)                 \
-  struct name {                                                                    \
-    static constexpr bool kQuiet = quiet;                                          \
-    template <typename T>                                                          \
-    DVM_ALWAYS_INLINE static T apply([[maybe_unused]] T a, [[maybe_unused]] T b) { \
-      if constexpr (std::is_floating_point_v<T>) {                                 \
-        return floating;                                                           \
-      } else if constexpr (std::is_same_v<T, bool>) {                              \
-        return static_cast<T>(boolean);                                            \
-      } else {                                                                     \
-        [[maybe_unused]] const auto ua = static_cast<Unsigned<T>>(a);              \
-        [[maybe_unused]] const auto ub = static_cast<Unsigned<T>>(b);              \
-        return static_cast<T>(integer);                                            \
-      }                                                                            \
-    }                                                                              \
+  DVM_TILE_BODY(name, T, true, floating, integer, boolean)
+// A question: quiet, and the answer is a bool.
+#define DVM_TILE_ASK(name, floating, integer, boolean) \
+  DVM_TILE_BODY(name, bool, true, floating, integer, boolean)
+#define DVM_TILE_BODY(name, Result, quiet, floating, integer, boolean)                  \
+  struct name {                                                                         \
+    static constexpr bool kQuiet = quiet;                                               \
+    template <typename T>                                                               \
+    DVM_ALWAYS_INLINE static Result apply([[maybe_unused]] T a, [[maybe_unused]] T b) { \
+      if constexpr (std::is_floating_point_v<T>) {                                      \
+        return floating;                                                                \
+      } else if constexpr (std::is_same_v<T, bool>) {                                   \
+        return static_cast<Result>(boolean);                                            \
+      } else {                                                                          \
+        [[maybe_unused]] const auto ua = static_cast<Unsigned<T>>(a);                   \
+        [[maybe_unused]] const auto ub = static_cast<Unsigned<T>>(b);                   \
+        return static_cast<Result>(integer);                                            \
+      }                                                                                 \
+    }                                                                                   \
   };
 
 // `a != a` keeps the first of two NaNs, and `>=` the first of two zeros, as NumPy does.
@@ -54,16 +80,46 @@ DVM_TILE_OP(mul, a* b, ua* ub, a& b)
 DVM_TILE_OP(div, a / b, kNever, kNever)
 DVM_TILE_OP_QUIET(maximum, (a >= b || a != a) ? a : b, a > b ? a : b, a | b)
 DVM_TILE_OP_QUIET(minimum, (a <= b || a != a) ? a : b, a < b ? a : b, a& b)
+DVM_TILE_OP_QUIET(fmax, math::fmax(a, b), a > b ? a : b, a | b)
+DVM_TILE_OP_QUIET(fmin, math::fmin(a, b), a < b ? a : b, a& b)
 DVM_TILE_OP_QUIET(neg, -a, 0 - ua, kNever)
 DVM_TILE_OP_QUIET(abs, std::fabs(a), magnitude(a), a)
+DVM_TILE_OP_QUIET(fabs, std::fabs(a), kNever, kNever)
+DVM_TILE_OP_QUIET(positive, a, a, kNever)
+DVM_TILE_OP_QUIET(sign, math::sign(a), math::sign(a), kNever)
+DVM_TILE_OP_QUIET(copysign, std::copysign(a, b), kNever, kNever)
+DVM_TILE_OP_QUIET(heaviside, math::heaviside(a, b), kNever, kNever)
+DVM_TILE_OP(square, a* a, ua* ua, kNever)
+DVM_TILE_OP(reciprocal, 1 / a, math::reciprocal(a), kNever)
 DVM_TILE_OP(sqrt, std::sqrt(a), kNever, kNever)
 DVM_TILE_OP(exp, std::exp(a), kNever, kNever)
 DVM_TILE_OP(log, std::log(a), kNever, kNever)
 DVM_TILE_OP(log1p, std::log1p(a), kNever, kNever)
 DVM_TILE_OP(tanh, std::tanh(a), kNever, kNever)
+DVM_TILE_OP(deg2rad, math::deg2rad(a), kNever, kNever)
+DVM_TILE_OP(rad2deg, math::rad2deg(a), kNever, kNever)
+DVM_TILE_OP_QUIET(floor, math::floor(a), a, a)
+DVM_TILE_OP_QUIET(ceil, math::ceil(a), a, a)
+DVM_TILE_OP_QUIET(trunc, math::trunc(a), a, a)
+DVM_TILE_OP_QUIET(rint, std::nearbyint(a), kNever, kNever)
+
+DVM_TILE_ASK(isnan, a != a, false, false)
+DVM_TILE_ASK(isinf, math::isinf(a), false, false)
+DVM_TILE_ASK(isfinite, math::isfinite(a), true, true)
+DVM_TILE_ASK(signbit, is_negative(a), kNever, kNever)
+DVM_TILE_ASK(logical_and, (a != 0) & (b != 0), (a != 0) & (b != 0), a& b)
+DVM_TILE_ASK(logical_or, (a != 0) | (b != 0), (a != 0) | (b != 0), a | b)
+DVM_TILE_ASK(logical_xor, (a != 0) ^ (b != 0), (a != 0) ^ (b != 0), a ^ b)
+DVM_TILE_ASK(logical_not, a == 0, a == 0, !a)
+
+DVM_TILE_OP(bitwise_and, kNever, ua& ub, a& b)
+DVM_TILE_OP(bitwise_or, kNever, ua | ub, a | b)
+DVM_TILE_OP(bitwise_xor, kNever, ua ^ ub, a ^ b)
+DVM_TILE_OP(invert, kNever, ~ua, !a)
 
 #undef DVM_TILE_OP
 #undef DVM_TILE_OP_QUIET
-#undef DVM_TILE_OP_FLAGS
+#undef DVM_TILE_ASK
+#undef DVM_TILE_BODY
 
 }  // namespace dvm::cpu::tile_ops

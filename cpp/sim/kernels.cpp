@@ -1,7 +1,7 @@
 #include "sim/kernels.h"
 
-#include "core/elementwise.h"
 #include "core/reductions.h"
+#include "vm/plain_kernel.h"
 
 namespace dvm::sim {
 
@@ -11,40 +11,17 @@ namespace scalar = core::scalar;
 using core::DType;
 using core::Storage;
 using vm::Insn;
+using vm::PlainSource;
 using vm::TileArgs;
-using vm::TileKernel;
-
-// Source k of an instruction; a literal has one element.
-template <typename T>
-struct Source {
-  Source(const TileArgs& args, int k)
-      : data(reinterpret_cast<const T*>(args.src[k])), step(args.scalar_mask >> k & 1 ? 0 : 1) {}
-  T operator[](int64_t i) const { return data[i * step]; }
-  const T* data;
-  int64_t step;
-};
 
 template <typename T>
 T* destination(const TileArgs& args) {
   return reinterpret_cast<T*>(args.dst);
 }
 
-template <typename Op, DType D, int kArity>
-void elementwise_kernel(const TileArgs& args) noexcept {
-  using T = Storage<D>;
-  const Source<T> a(args, 0);
-  for (int64_t i = 0; i < args.size; ++i) {
-    if constexpr (kArity == 1) {
-      destination<T>(args)[i] = Op{}(a[i]);
-    } else {
-      destination<T>(args)[i] = Op{}(a[i], Source<T>(args, 1)[i]);
-    }
-  }
-}
-
 template <DType D>
 void compare_kernel(const TileArgs& args) noexcept {
-  const Source<Storage<D>> a(args, 0), b(args, 1);
+  const PlainSource<Storage<D>> a(args, 0), b(args, 1);
   const auto loop = [&](auto op) {
     for (int64_t i = 0; i < args.size; ++i) destination<uint8_t>(args)[i] = op(a[i], b[i]);
   };
@@ -60,7 +37,7 @@ void compare_kernel(const TileArgs& args) noexcept {
 template <DType D>
 void cast_kernel(const TileArgs& args) noexcept {
   core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
-    const Source<Storage<From>> a(args, 0);
+    const PlainSource<Storage<From>> a(args, 0);
     for (int64_t i = 0; i < args.size; ++i) {
       destination<Storage<D>>(args)[i] = scalar::cast<Storage<D>>(a[i]);
     }
@@ -69,8 +46,8 @@ void cast_kernel(const TileArgs& args) noexcept {
 
 template <DType D>
 void select_kernel(const TileArgs& args) noexcept {
-  const Source<uint8_t> c(args, 0);
-  const Source<Storage<D>> a(args, 1), b(args, 2);
+  const PlainSource<uint8_t> c(args, 0);
+  const PlainSource<Storage<D>> a(args, 1), b(args, 2);
   for (int64_t i = 0; i < args.size; ++i) {
     destination<Storage<D>>(args)[i] = scalar::select{}(c[i], a[i], b[i]);
   }
@@ -78,7 +55,7 @@ void select_kernel(const TileArgs& args) noexcept {
 
 template <DType D>
 void copy_kernel(const TileArgs& args) noexcept {
-  const Source<Storage<D>> a(args, 0);
+  const PlainSource<Storage<D>> a(args, 0);
   for (int64_t i = 0; i < args.size; ++i) destination<Storage<D>>(args)[i] = a[i];
 }
 
@@ -115,7 +92,7 @@ void view_store_kernel(const TileArgs& args) noexcept {
 
 template <DType D>
 void broadcast_kernel(const TileArgs& args) noexcept {
-  const Source<Storage<D>> a(args, 0);
+  const PlainSource<Storage<D>> a(args, 0);
   auto* dst = destination<Storage<D>>(args);
   for (int64_t m = 0; m < args.m; ++m) {
     for (int64_t i = 0; i < args.size; ++i) {
@@ -165,16 +142,11 @@ void min_kernel(const TileArgs& args) noexcept {
   });
 }
 
-template <typename Op, DType D, int kArity, core::OperandRule kOperands>
-constexpr TileKernel elementwise() {
-  if constexpr (core::allows(kOperands, D)) return elementwise_kernel<Op, D, kArity>;
-  return nullptr;
-}
-
 template <DType D>
 void fill(vm::KernelTable& table) {
 #define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  table.entry(Insn::name, D) = elementwise<scalar::name, D, arity, core::OperandRule::dtypes>();
+  table.entry(Insn::name, D) =                                                     \
+      vm::plain_kernel<scalar::name, D, arity, core::OperandRule::dtypes>();
 #include "core/elementwise.def"
 #undef DVM_ELEMENTWISE
   table.entry(Insn::load, D) = copy_kernel<D>;

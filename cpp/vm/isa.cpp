@@ -75,18 +75,6 @@ std::optional<Compare> compare_from_text(std::string_view text) {
   return std::nullopt;
 }
 
-bool contains(DTypeSet set, DType dtype) {
-  switch (set) {
-    case DTypeSet::any:
-      return true;
-    case DTypeSet::numeric:
-      return core::info(dtype).kind != core::Kind::boolean;
-    case DTypeSet::floating:
-      return core::is_floating(dtype);
-  }
-  return false;
-}
-
 Extents extents(const Instruction& insn, bool tail) {
   Extents result{insn.m, insn.size, insn.n};
   if (!tail || insn.split == 0) return result;

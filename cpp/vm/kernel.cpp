@@ -215,7 +215,7 @@ class Preparer {
     const Node& first = graph_.node(node.inputs[0]);
     if (all_scalars) step.src[0] = as_tensor(step.src[0], first);
     if (step.insn == Insn::cast) step.aux = static_cast<uint8_t>(first.type.dtype);
-    if (step.insn == Insn::cmp) step.dtype = first.type.dtype;
+    if (info(step.insn).boolean_result) step.dtype = first.type.dtype;
     const int lead = kernel_.rank - node.type.rank();
     for (int axis : node.attrs.axes) step.axes |= static_cast<uint16_t>(1u << (lead + axis));
     return add_step(step, node.type);

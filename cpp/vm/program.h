@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/elementwise.h"
 #include "core/graph.h"
 
 namespace dvm::vm {
@@ -66,8 +67,8 @@ std::optional<Compare> compare_from_text(std::string_view text);
 enum class ReduceOrder : uint8_t { lanes, sequential };
 std::string_view to_string(ReduceOrder order);
 
-enum class DTypeSet : uint8_t { any, numeric, floating };
-bool contains(DTypeSet set, DType dtype);
+using DTypeSet = core::OperandRule;
+constexpr bool contains(DTypeSet set, DType dtype) { return core::allows(set, dtype); }
 
 struct InsnInfo {
   std::string_view name;

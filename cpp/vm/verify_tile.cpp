@@ -9,8 +9,6 @@ namespace {
 
 std::string number(auto value) { return std::to_string(value); }
 
-constexpr std::string_view kDTypeSets[] = {"any", "numeric", "floating"};
-
 }  // namespace
 
 TileVerifier::TileVerifier(const Program& program, const TargetTraits& target)
@@ -63,8 +61,8 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
     fail("unknown dtype " + number(static_cast<int>(insn.dtype)));
   }
   if (!contains(row.dtypes, insn.dtype)) {
-    fail("dtype " + std::string(core::to_string(insn.dtype)) + " is not " +
-         std::string(kDTypeSets[static_cast<int>(row.dtypes)]));
+    fail("dtype " + std::string(core::to_string(insn.dtype)) + " is not one of " +
+         std::string(core::to_string(row.dtypes)));
   }
   if (insn.zero != 0) fail("reserved bits are set");
   int aux_end = 1, aux_begin = 0;

@@ -19,6 +19,8 @@ can_capture: bool
 
 # Tables, so that Python repeats no list of the core's.
 ufunc_table: list[tuple[str, str]]  # op, ufunc
+# Of the ops that are no comparisons: arity, dtypes of the operands, whether the result is bool.
+ufunc_rules: dict[str, tuple[int, tuple[str, ...], bool]]
 numeric_ops: frozenset[str]
 dtype_table: list[tuple[str, str]]  # NumPy name, spelling in text
 target_names: list[str]

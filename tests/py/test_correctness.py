@@ -145,7 +145,7 @@ FUNCTIONS = [
 def sample(random: np.random.Generator, dtype: np.dtype[Any], shape: Any, specials: bool) -> Array:
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(bool)
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         return random.integers(-50, 50, shape).astype(dtype)
     values = random.uniform(-4, 4, shape).astype(dtype)
     if specials and values.size > 8:

@@ -59,9 +59,9 @@ Number converted(DType dtype, Number x) {
   if (x.exact || dtype == DType::boolean) return rounded(dtype, x);
   if (std::isnan(x.d)) return {true, 0, 0};
   // Through i32 or i64, where it saturates, and on to the narrower or unsigned by wrapping.
-  const bool narrow = byte_size(dtype) < 4 || dtype == DType::i32;
-  const Wide lo = narrow ? INT32_MIN : INT64_MIN;
-  const Wide hi = dtype == DType::u64 ? Wide{UINT64_MAX} : -(lo + 1);
+  const Wide lo = byte_size(dtype) <= 4 ? INT32_MIN : INT64_MIN;
+  const bool reaches_further = dtype == DType::u32 || dtype == DType::u64;
+  const Wide hi = reaches_further ? -2 * lo - 1 : -(lo + 1);
   if (x.d <= static_cast<double>(lo)) return rounded(dtype, {true, lo, 0});
   if (x.d >= static_cast<double>(hi)) return rounded(dtype, {true, hi, 0});
   return rounded(dtype, {true, static_cast<Wide>(x.d), 0});
@@ -123,6 +123,8 @@ class Oracle {
       default:
         break;
     }
+    // NumPy is the oracle of these: tests/py/test_elementwise.py.
+    if (elementwise_info(node.op) && node.op > Op::tanh) return {{}, HUGE_VAL};
     std::vector<Number> x;
     for (size_t i = 0; i < node.inputs.size(); ++i) x.push_back(read(in(i), at));
     if (node.op == Op::cast) return {converted(dtype, x[0])};
@@ -362,8 +364,8 @@ class Oracle {
 
 bool agrees(const Expected& expected, const Number& got) {
   const Number& want = expected.value;
-  if (want.exact || got.exact) return want.exact == got.exact && want.i == got.i;
   if (expected.tolerance == HUGE_VAL) return true;
+  if (want.exact || got.exact) return want.exact == got.exact && want.i == got.i;
   if (std::isnan(want.d)) return std::isnan(got.d);
   if (std::isinf(want.d) || std::isinf(got.d)) return want.d == got.d;
   return std::fabs(want.d - got.d) <= expected.tolerance;

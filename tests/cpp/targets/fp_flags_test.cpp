@@ -94,6 +94,40 @@ constexpr Row kRows[] = {
     {Insn::log1p, inf, one, 0},
     {Insn::tanh, thousand, one, 0},
     {Insn::tanh, nan, one, 0},
+    {Insn::floor_divide, one, zero, kDivideByZero},
+    {Insn::floor_divide, zero, zero, kInvalid},
+    {Insn::remainder, one, zero, kInvalid},
+    {Insn::fmod, one, zero, kInvalid},
+    {Insn::fmod, inf, one, kInvalid},
+    {Insn::power, zero, minus_one, kDivideByZero},
+    {Insn::power, minus_one, half, kInvalid},
+    {Insn::square, large, one, kOverflow},
+    {Insn::reciprocal, zero, one, kDivideByZero},
+    {Insn::sign, nan, one, 0},
+    {Insn::fmax, nan, one, 0},
+    {Insn::fmin, one, nan, 0},
+    {Insn::heaviside, nan, one, 0},
+    {Insn::floor, nan, one, 0},
+    {Insn::ceil, half, one, 0},
+    {Insn::trunc, inf, one, 0},
+    {Insn::rint, half, one, 0},
+    {Insn::exp2, large, one, kOverflow},
+    {Insn::expm1, large, one, kOverflow},
+    {Insn::log2, zero, one, kDivideByZero},
+    {Insn::log10, minus_one, one, kInvalid},
+    {Insn::sin, inf, one, kInvalid},
+    {Insn::tan, nan, one, 0},
+    {Insn::arcsin, thousand, one, kInvalid},
+    {Insn::arccosh, zero, one, kInvalid},
+    {Insn::arctanh, one, one, kDivideByZero},
+    {Insn::cosh, large, one, kOverflow},
+    {Insn::hypot, large, large, kOverflow},
+    {Insn::hypot, inf, nan, 0},
+    {Insn::isnan, nan, one, 0},
+    {Insn::isinf, nan, one, 0},
+    {Insn::isfinite, nan, one, 0},
+    {Insn::logical_and, nan, one, 0},
+    {Insn::logical_not, nan, one, 0},
     {Insn::cmp, nan, one, 0, Compare::eq},
     {Insn::cmp, nan, one, 0, Compare::ne},
     {Insn::cmp, nan, one, 0, Compare::lt},
@@ -146,7 +180,7 @@ TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
           last.resize(static_cast<size_t>(vm::info(row.insn).operands) - 1);
           const vm::Instruction fixed{
               .insn = row.insn, .dtype = D, .aux = static_cast<uint8_t>(row.compare)};
-          const bool exact = row.insn < Insn::exp || row.insn > Insn::tanh;
+          const bool exact = row.insn < Insn::exp;
           for (const int64_t count : {1, 2, 3, 7, 64, 65, 100000}) {
             for (const bool streams : {true, false}) {
               const int flags = flags_of(fixed, last, count, streams);
@@ -179,6 +213,14 @@ constexpr CastRow kCasts[] = {
     {9223372036854775808.0, DType::i64, kInvalid},
     {-9223372036854775808.0, DType::i64, 0},
     {-0.5, DType::i32, 0},
+    {300, DType::i8, 0},  // wraps, as a C cast by way of int does
+    {-1, DType::u8, 0},
+    {3e9, DType::i16, kInvalid},
+    {4294967295.0, DType::u32, 0},
+    {4294967296.0, DType::u32, kInvalid},
+    {-2147483649.0, DType::u32, kInvalid},
+    {9223372036854775808.0, DType::u64, 0},
+    {18446744073709551616.0, DType::u64, kInvalid},
     {NAN, DType::boolean, 0},
     {INFINITY, DType::boolean, 0},
     {NAN, DType::f16, 0},
@@ -216,6 +258,21 @@ TEST(FpFlags, IntegersToHalvesOverflow) {
       .insn = Insn::cast, .dtype = DType::f16, .aux = static_cast<uint8_t>(DType::i64)};
   EXPECT_EQ(flags_of<int64_t>(fixed, {70000}, 100, true), kOverflow);
   EXPECT_EQ(flags_of<int64_t>(fixed, {65504}, 100, true), 0);
+}
+
+TEST(FpFlags, OfIntegersAreRaisedByHand) {
+  const auto flags = [](Insn insn, int a, int b) {
+    return flags_of<int8_t>({.insn = insn, .dtype = DType::i8},
+                            {static_cast<int8_t>(a), static_cast<int8_t>(b)}, 100, true);
+  };
+  EXPECT_EQ(flags(Insn::floor_divide, 1, 0), kDivideByZero);
+  EXPECT_EQ(flags(Insn::remainder, 1, 0), kDivideByZero);
+  EXPECT_EQ(flags(Insn::fmod, 1, 0), kDivideByZero);
+  EXPECT_EQ(flags(Insn::floor_divide, -128, -1), kOverflow);
+  EXPECT_EQ(flags(Insn::remainder, -128, -1), 0);
+  EXPECT_EQ(flags(Insn::power, 2, -1), kInvalid);  // a ValueError
+  EXPECT_EQ(flags(Insn::add, 127, 127), 0);
+  EXPECT_EQ(flags(Insn::left_shift, 1, 127), 0);
 }
 
 struct ReduceRow {

@@ -177,13 +177,13 @@ const std::vector<Rule> kRules = {
     {"DType", kFlags, [](E& e) { e.insn(2).dtype = static_cast<DType>(core::kDTypeCount); },
      kInvalid, "instruction 2 (add): unknown dtype 12"},
     {"DTypeNotNumeric", kCpu, [](E& e) { e.insn(4).dtype = DType::boolean; }, kInvalid,
-     "instruction 4 (sub): dtype bool is not numeric"},
+     "instruction 4 (sub): dtype bool is not one of all but bool"},
     {"DTypeNotFloating", kCpu,
      [](E& e) {
        e.insn(4).insn = Insn::div;
        e.insn(4).dtype = DType::i64;
      },
-     kInvalid, "instruction 4 (div): dtype i64 is not floating"},
+     kInvalid, "instruction 4 (div): dtype i64 is not one of floating"},
     {"Reserved", kFlags, [](E& e) { e.insn(0).zero = 1; }, kInvalid,
      "instruction 0 (load): reserved bits are set"},
     {"AuxOfAdd", kFlags, [](E& e) { e.insn(2).aux = 1; }, kInvalid, "aux is 1, outside [0, 1)"},

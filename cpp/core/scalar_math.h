@@ -1,0 +1,256 @@
+// What elementwise operations mean beyond C++'s own operators and libm: NumPy's rules for division,
+// powers, shifts, signs and NaN. Over plain values: bool, integers, float and double.
+//
+// Nothing here traps or is undefined. Integer operations raise the status flags that NumPy's do,
+// by hand; those of floats come from their arithmetic.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/fp_flags.h"
+
+namespace dvm::core::math {
+
+template <typename T>
+concept Float = std::floating_point<T>;
+template <typename T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+
+// Integers wrap: computed in 64 unsigned bits, of which the low ones are kept.
+template <Integer T>
+constexpr uint64_t word(T x) {
+  return static_cast<uint64_t>(x);
+}
+template <Integer T>
+constexpr T wrap(uint64_t x) {
+  return static_cast<T>(x);
+}
+template <Integer T>
+constexpr bool negative(T x) {
+  if constexpr (std::is_signed_v<T>) return x < 0;
+  return false;
+}
+template <Integer T>
+constexpr uint64_t magnitude(T x) {
+  return negative(x) ? -word(x) : word(x);
+}
+
+template <typename T>
+T fmod(T a, T b) {
+  if constexpr (Float<T>) {
+    return std::fmod(a, b);
+  } else {
+    if (b == 0) raise(kDivideByZero);
+    if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
+    return static_cast<T>(a % b);
+  }
+}
+
+// Takes the sign of b.
+template <typename T>
+T remainder(T a, T b) {
+  T result = math::fmod(a, b);
+  if constexpr (Float<T>) {
+    if (b == 0) return result;
+    if (result == 0) return std::copysign(T{0}, b);
+    return std::isless(b, T{0}) != std::isless(result, T{0}) ? result + b : result;
+  } else {
+    return result != 0 && negative(a) != negative(b) ? static_cast<T>(result + b) : result;
+  }
+}
+
+// Floats as npy_divmod does it: a less the remainder is nearly a multiple of b, and the quotient is
+// snapped to the integer it then should be.
+template <typename T>
+T floor_divide(T a, T b) {
+  if constexpr (Float<T>) {
+    if (b == 0) return a / b;
+    const T rest = std::fmod(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && std::isless(b, T{0}) != std::isless(rest, T{0})) quotient -= 1;
+    if (quotient == 0) return std::copysign(T{0}, a / b);
+    const T floored = std::floor(quotient);
+    return std::isgreater(quotient - floored, T{0.5}) ? floored + 1 : floored;
+  } else {
+    if (b == 0) {
+      raise(kDivideByZero);
+      return 0;
+    }
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
+      if (a == std::numeric_limits<T>::min()) raise(kOverflow);
+      return wrap<T>(-word(a));
+    }
+    const auto quotient = a / b;
+    return static_cast<T>(quotient - (a % b != 0 && negative(a) != negative(b)));
+  }
+}
+
+// NumPy refuses negative exponents of integers with a ValueError: `invalid` stands for it.
+template <typename T>
+T power(T a, T exponent) {
+  if constexpr (Float<T>) {
+    // To infinity by an infinite exponent is exact, and yet NumPy may warn.
+    const T result = std::pow(a, exponent);
+    if (std::isinf(exponent) && std::isinf(result) && std::isfinite(a)) {
+      raise(a == 0 ? kDivideByZero : kOverflow);
+    }
+    return result;
+  } else {
+    if (negative(exponent)) {
+      raise(kInvalid);
+      return 0;
+    }
+    uint64_t result = 1, base = word(a);
+    for (uint64_t rest = word(exponent); rest != 0; rest >>= 1, base *= base) {
+      if (rest & 1) result *= base;
+    }
+    return wrap<T>(result);
+  }
+}
+
+inline uint64_t greatest_divisor(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    const uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+template <Integer T>
+T gcd(T a, T b) {
+  return wrap<T>(greatest_divisor(magnitude(a), magnitude(b)));
+}
+template <Integer T>
+T lcm(T a, T b) {
+  const uint64_t divisor = greatest_divisor(magnitude(a), magnitude(b));
+  return divisor == 0 ? T{0} : wrap<T>(magnitude(a) / divisor * magnitude(b));
+}
+
+template <Integer T>
+T left_shift(T a, T by) {
+  return word(by) < 8 * sizeof(T) ? wrap<T>(word(a) << word(by)) : T{0};
+}
+template <Integer T>
+T right_shift(T a, T by) {
+  constexpr uint64_t kLast = 8 * sizeof(T) - 1;
+  return static_cast<T>(word(by) <= kLast ? a >> static_cast<int>(by)
+                                          : (negative(a) ? a >> kLast : T{0}));
+}
+
+template <std::integral T>
+T invert(T x) {
+  if constexpr (std::same_as<T, bool>) {
+    return !x;
+  } else {
+    return static_cast<T>(~x);
+  }
+}
+
+template <typename T>
+T sign(T x) {
+  if constexpr (Float<T>) {
+    return x > 0 ? T{1} : x < 0 ? T{-1} : x == 0 ? T{0} : x;
+  } else {
+    return static_cast<T>((x > 0) - negative(x));
+  }
+}
+
+template <typename T>
+T reciprocal(T x) {
+  if constexpr (Float<T>) {
+    return 1 / x;
+  } else {
+    if (x == 0) raise(kDivideByZero | kInvalid);
+    return magnitude(x) == 1 ? x : T{0};
+  }
+}
+
+template <typename T>
+T square(T x) {
+  if constexpr (Float<T>) {
+    return x * x;
+  } else {
+    return wrap<T>(word(x) * word(x));
+  }
+}
+
+// The second of two equals, as NumPy's: it matters for zeros.
+template <typename T>
+T fmax(T a, T b) {
+  return a >= b || b != b ? a : b;
+}
+template <typename T>
+T fmin(T a, T b) {
+  return a <= b || b != b ? a : b;
+}
+
+template <Float T>
+T heaviside(T x, T at_zero) {
+  return x != x ? x : x == 0 ? at_zero : x < 0 ? T{0} : T{1};
+}
+
+template <Float T>
+T logaddexp(T a, T b) {
+  if (a == b) return a + static_cast<T>(0.693147180559945309417232121458176568L);  // infinities too
+  const T distance = a - b;
+  if (distance > 0) return a + std::log1p(std::exp(-distance));
+  if (distance <= 0) return b + std::log1p(std::exp(distance));
+  return distance;  // NaN
+}
+template <Float T>
+T logaddexp2(T a, T b) {
+  constexpr T kLog2E = static_cast<T>(1.442695040888963407359924681001892137L);
+  if (a == b) return a + 1;
+  const T distance = a - b;
+  if (distance > 0) return a + kLog2E * std::log1p(std::exp2(-distance));
+  if (distance <= 0) return b + kLog2E * std::log1p(std::exp2(distance));
+  return distance;
+}
+
+template <Float T>
+inline constexpr T kPi = static_cast<T>(3.141592653589793238462643383279502884L);
+template <Float T>
+T deg2rad(T x) {
+  return x * (kPi<T> / T{180});
+}
+template <Float T>
+T rad2deg(T x) {
+  return x * (T{180} / kPi<T>);
+}
+
+// Integers and bool are whole and finite.
+template <typename T>
+T floor(T x) {
+  if constexpr (Float<T>) return std::floor(x);
+  return x;
+}
+template <typename T>
+T ceil(T x) {
+  if constexpr (Float<T>) return std::ceil(x);
+  return x;
+}
+template <typename T>
+T trunc(T x) {
+  if constexpr (Float<T>) return std::trunc(x);
+  return x;
+}
+template <typename T>
+bool isnan(T x) {
+  return x != x;
+}
+template <typename T>
+bool isinf(T x) {
+  if constexpr (Float<T>) return std::fabs(x) == std::numeric_limits<T>::infinity();
+  return false;
+}
+template <typename T>
+bool isfinite(T x) {
+  if constexpr (Float<T>) return std::fabs(x) < std::numeric_limits<T>::infinity();
+  return true;
+}
+
+}  // namespace dvm::core::math

@@ -1,0 +1,30 @@
+// The elementwise rows that have no body in cpu/tile_ops.h: what calls the math library, and
+// integer division, of which no loop becomes SIMD. Compiled without the flags of the other kernels,
+// so that status flags come from exactly the operations that scalar_math.h writes down.
+#include "cpu/kernels.h"
+#include "cpu/tile_ops.h"
+#include "vm/plain_kernel.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+template <typename Body, typename Op, DType D, int kArity, core::OperandRule kOperands>
+void fill_row(vm::TileKernel& entry) {
+  if constexpr (!tile_ops::Written<Body>) entry = vm::plain_kernel<Op, D, kArity, kOperands>();
+}
+
+}  // namespace
+
+void fill_plain(vm::KernelTable& table) {
+  const auto fill = [&]<DType D>() {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)   \
+  fill_row<tile_ops::name, core::scalar::name, D, arity, core::OperandRule::dtypes>( \
+      table.entry(vm::Insn::name, D));
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  };
+  for (int d = 0; d < core::kDTypeCount; ++d) core::dispatch(static_cast<DType>(d), fill);
+}
+
+}  // namespace dvm::cpu
