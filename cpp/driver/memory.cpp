@@ -95,8 +95,14 @@ void MemoryMap::find_targets(const fuser::Fusion& fusion) {
     if (fusion.order[k].region >= 0 || !in_place(update)) continue;
     const Value part = graph_.node(update).inputs[1];
     const std::vector<size_t>& uses = touches[static_cast<size_t>(part)];
+    // An argument has no Region that writes it, though one may read it before the update.
+    const auto writes_part = [&](int32_t region) {
+      if (region < 0) return false;
+      const std::vector<Value>& outputs = fusion.regions[static_cast<size_t>(region)].outputs;
+      return std::find(outputs.begin(), outputs.end(), part) != outputs.end();
+    };
     const bool alone = uses.size() == 2 && root(part) == part && (*this)[part].last == part &&
-                       !(*this)[part].to_host && fusion.order[uses[0]].region >= 0;
+                       !(*this)[part].to_host && writes_part(fusion.order[uses[0]].region);
     if (!alone) continue;
     const std::vector<size_t>& others = touches[static_cast<size_t>(root(update))];
     const bool ready = std::all_of(others.begin(), others.end(), [&](size_t other) {
