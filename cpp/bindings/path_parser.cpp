@@ -2,6 +2,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace py = pybind11;
@@ -94,10 +96,37 @@ class PathParser {
     DVM_CHECK(!path_.steps.empty() && (path_.steps.back().op == StepOp::return_ ||
                                        path_.steps.back().op == StepOp::fallback_),
               "the steps of a path end in return or fallback");
+    give_up_guards_behind_the_commit();
     path_.registers = static_cast<int32_t>(defined_.size());
   }
 
  private:
+  // Whether a step may fail without an error of the program's own.
+  static bool may_miss(StepOp op) {
+    if (op == StepOp::argument_ || op == StepOp::constant_) return false;
+    if (op == StepOp::run_ || op == StepOp::call_random_ || op == StepOp::fallback_) return true;
+    const capture::Category category = capture::info(op).category;
+    return category == capture::Category::fetch || category == capture::Category::guard ||
+           category == capture::Category::choice;
+  }
+
+  // What has been seen cannot be undone: a path that would still have to check something behind its
+  // effects lets the original run instead of them.
+  void give_up_guards_behind_the_commit() {
+    const auto commit = std::find_if(path_.steps.begin(), path_.steps.end(),
+                                     [](const Step& step) { return step.op == StepOp::commit_; });
+    const auto missing =
+        std::find_if(commit, path_.steps.end(), [](const Step& step) { return may_miss(step.op); });
+    if (missing == path_.steps.end()) return;
+    const int32_t at = missing->at;
+    const std::string reason = "after an effect the path depends on a step that may fail (" +
+                               std::string(capture::info(missing->op).name) + ")";
+    path_.steps.erase(commit, path_.steps.end());
+    path_.steps.push_back({StepOp::fallback_, at, static_cast<uint32_t>(path_.pool.size())});
+    word(object(py::str(reason)));
+    word(at);
+  }
+
   bool more() const { return next_ < items_.size(); }
   py::object item() {
     DVM_CHECK(more(), "too few operands of step " + items_[0].cast<std::string>());

@@ -176,6 +176,7 @@ std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, s
               .rehearsal = true};
     const Outcome outcome = replay(*roots_[i], call);
     Py_XDECREF(call.value);
+    if (outcome == Outcome::dropped) return {reasons.back()};
     if (outcome != Outcome::missed) return {};
   }
   return reasons;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/replay.h"
 #include "capture/recorder.h"
+#include "capture/replay.h"
 
 namespace dvm::capture {
 
@@ -38,7 +38,8 @@ class CompiledFunction {
   // is None. Null with no error set when no Path takes the call.
   PyObject* timed_call(PyObject* const* args, size_t nargsf, PyObject* keywords,
                        runtime::CallTimes& times);
-  // Why the Paths do not take the call, one reason for each that was tried; empty if one does.
+  // Why the Paths do not take the call, one reason for each that was tried, or why the one that
+  // takes it is dropped; empty if a replay serves it.
   // Computes what the guards need, and commits nothing.
   std::vector<std::string> explain_miss(PyObject* const* args, size_t nargsf, PyObject* keywords);
 

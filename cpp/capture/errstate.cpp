@@ -83,11 +83,12 @@ bool RaisingErrstate::set() {
   if (!read_state()) return false;
   modes_ = known().modes;
   token_ = Ref::steal(PyContextVar_Set(g_variable, known().raising.get()));
-  entered_ = static_cast<bool>(token_);
+  entered_ = token_ && warnings_.enter();
   return entered_;
 }
 
 void RaisingErrstate::reset() {
+  if (entered_) warnings_.leave();
   // Called with an exception pending, too.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

@@ -1,14 +1,15 @@
 // NumPy's error state (np.geterr), which lives in a context variable.
 #pragma once
 
-#include "capture/py.h"
+#include "capture/raising_warnings.h"
 
 namespace dvm::capture {
 
 bool import_errstate();  // false: a Python error is set
 
-// While entered, NumPy raises where it would have warned, so that a replay that is dropped has
-// warned of nothing. What the program told NumPy to ignore stays ignored.
+// While entered, NumPy raises where it would have warned, and so does Python's `warnings`, so that
+// a replay that is dropped has warned of nothing. What the program told them to ignore stays
+// ignored.
 class RaisingErrstate {
  public:
   RaisingErrstate() = default;
@@ -32,6 +33,7 @@ class RaisingErrstate {
   bool entered_ = false;
   Ref token_;
   Ref modes_;  // the program's, while entered
+  RaisingWarnings warnings_;
 };
 
 }  // namespace dvm::capture

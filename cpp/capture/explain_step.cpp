@@ -147,6 +147,20 @@ std::string explain_miss(const Frame& frame, const Step& step) {
   }
 }
 
+std::string explain_drop(const Frame& frame, const Step& step) {
+  const core::Loc at = frame.path->location(step);
+  std::string text = at ? core::to_string(at) + ": " : "";
+  if (!PyErr_Occurred()) return text + (frame.refused ? frame.refused : "a computation failed");
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  text += std::string("raises ") + reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  Ref message = Ref::steal(value ? PyObject_Str(value) : nullptr);
+  if (message) text += std::string(": ") + printable(message.get());
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return text;
+}
+
 namespace {
 
 void print_operand(const Path& path, char letter, const int32_t*& p, std::string& text) {

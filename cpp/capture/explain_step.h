@@ -15,4 +15,7 @@ std::string print(const Path& path);
 // Why the step of the frame's path failed: "argument x: dtype float32 became float64".
 std::string explain_miss(const Frame& frame, const Step& step);
 
+// Why a computation of the frame's path failed; the Python error, if any, stays set.
+std::string explain_drop(const Frame& frame, const Step& step);
+
 }  // namespace dvm::capture

@@ -13,7 +13,8 @@ struct Frame {
   PyObject** registers;  // owned; null until defined
   const Path* path;      // whose step is running
   Outcome outcome = Outcome::missed;
-  bool committed = false;  // from here on warnings are the program's own
+  const char* refused = nullptr;  // why a step failed that set no Python error
+  bool committed = false;         // from here on warnings are the program's own
   RaisingErrstate errstate{};
   RandomStates random{};
 

@@ -18,7 +18,7 @@ int8_t g_rows[NPY_NTYPES_LEGACY];
 }  // namespace
 
 bool import_numpy() {
-  if (_import_array() < 0 || !import_errstate()) return false;
+  if (_import_array() < 0 || !import_errstate() || !import_warnings()) return false;
   std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
   for (int i = 0; i < core::kDTypeCount; ++i) {
     Ref name = Ref::steal(PyUnicode_FromString(std::string(core::kDTypes[i].numpy).c_str()));

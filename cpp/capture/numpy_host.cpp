@@ -1,6 +1,7 @@
 #include "capture/numpy_host.h"
 
 #include <cstring>
+#include <utility>
 
 namespace dvm::capture {
 
@@ -26,27 +27,69 @@ bool is_whole(PyArrayObject* owner, const runtime::BufferView& buffer) {
   return true;
 }
 
+// Whether it is all elements of its owner in their order, in another shape.
+bool is_reshape(PyArrayObject* owner, const runtime::BufferView& buffer) {
+  if (PyArray_BYTES(owner) != reinterpret_cast<char*>(buffer.data) ||
+      !PyArray_IS_C_CONTIGUOUS(owner) || !PyArray_CHKFLAGS(owner, NPY_ARRAY_OWNDATA)) {
+    return false;
+  }
+  int64_t stride = core::byte_size(buffer.dtype);
+  for (int i = buffer.rank - 1; i >= 0; --i) {
+    if (buffer.shape[i] != 1 && buffer.strides[i] != stride) return false;
+    stride *= buffer.shape[i];
+  }
+  return stride == PyArray_NBYTES(owner) && stride > 0;
+}
+
+// Keeps nothing alive.
+PyObject* borrowing_view(const runtime::BufferView& buffer) {
+  PyArray_Descr* descr = descr_of(buffer.dtype);
+  Py_INCREF(descr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, buffer.rank, buffer.shape, buffer.strides,
+                              buffer.data, NPY_ARRAY_WRITEABLE, nullptr);
+}
+
 }  // namespace
 
 PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
-  const npy_intp* shape = buffer.shape;
   if (is_slot(buffer.owner)) {
-    PyObject* array = new_array(buffer.dtype, buffer.rank, shape);
+    PyObject* array = new_array(buffer.dtype, buffer.rank, buffer.shape);
     if (array != nullptr) {
       std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), buffer.data,
                   static_cast<size_t>(core::byte_size(buffer.dtype)));
     }
     return array;
   }
+  auto* owner = static_cast<PyArrayObject*>(buffer.owner);
+  const bool untaken = Py_REFCNT(owner) == 1;  // by an earlier result; the one is the Plan's
+  if (untaken && is_whole(owner, buffer)) {
+    return Py_NewRef(reinterpret_cast<PyObject*>(owner));
+  }
+  if (untaken && is_reshape(owner, buffer)) {
+    // The memory moves to an array of the right shape.
+    PyObject* array = new_array(buffer.dtype, buffer.rank, buffer.shape);
+    if (array != nullptr) {
+      std::swap(reinterpret_cast<PyArrayObject_fields*>(array)->data,
+                reinterpret_cast<PyArrayObject_fields*>(owner)->data);
+    }
+    return array;
+  }
+  const Ref view = Ref::steal(borrowing_view(buffer));
+  if (!view) return nullptr;
+  return PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(view.get()), NPY_CORDER);
+}
+
+PyObject* NumpyHost::argument_of(const runtime::BufferView& buffer) {
   auto* owner = static_cast<PyObject*>(buffer.owner);
-  if (is_whole(reinterpret_cast<PyArrayObject*>(owner), buffer)) return Py_NewRef(owner);
-  PyArray_Descr* descr = descr_of(buffer.dtype);
-  Py_INCREF(descr);
-  PyObject* view = PyArray_NewFromDescr(
-      &PyArray_Type, descr, buffer.rank, shape, buffer.strides, buffer.data,
-      PyArray_FLAGS(reinterpret_cast<PyArrayObject*>(owner)) & NPY_ARRAY_WRITEABLE, nullptr);
+  auto* array = reinterpret_cast<PyArrayObject*>(owner);
+  if (is_whole(array, buffer)) return Py_NewRef(owner);
+  PyObject* view = borrowing_view(buffer);
+  if (view == nullptr) return nullptr;
+  if (!PyArray_ISWRITEABLE(array)) {
+    PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(view), NPY_ARRAY_WRITEABLE);
+  }
   // SetBaseObject steals the reference to the owner, also when it fails.
-  if (view && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(owner)) < 0) {
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(owner)) < 0) {
     Py_CLEAR(view);
   }
   return view;

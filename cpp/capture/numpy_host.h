@@ -30,16 +30,19 @@ class NumpyHost final : public runtime::HostCalls {
     if (!is_slot(value)) Py_DECREF(static_cast<PyObject*>(value));
   }
 
-  // The array a buffer is, or a view of its owner with the buffer's shape and strides, or a copy of
-  // a value slot. New reference; null: a Python error is set.
-  PyObject* array_of(const runtime::BufferView& buffer) const;
-
- private:
+  // Whether a buffer is a value on the stack rather than an array.
   bool is_slot(runtime::HostValue value) const {
     auto* slot = static_cast<ValueSlot*>(value);
     return slot >= slots_.data() && slot < slots_.data() + slots_.size();
   }
 
+  // What the Plan made, as an array that owns its memory and shares it with no other result
+  // (NumPy's own results do neither). New reference; null: a Python error is set.
+  PyObject* array_of(const runtime::BufferView& buffer) const;
+  // What the Plan hands back of an argument: the argument itself, or a view of it.
+  static PyObject* argument_of(const runtime::BufferView& buffer);
+
+ private:
   std::span<ValueSlot> slots_;
   size_t used_;
 };

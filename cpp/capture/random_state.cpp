@@ -10,6 +10,8 @@ constexpr const char* kAccessors[][2] = {{"get_state", "set_state"}, {"getstate"
 Ref bit_generator_of(PyObject* owner) {
   Ref generator = Ref::steal(PyObject_GetAttrString(owner, "bit_generator"));
   if (!generator) PyErr_Clear();
+  // The module np.random has a submodule of that name.
+  if (generator && !PyObject_HasAttrString(generator.get(), "state")) return {};
   return generator;
 }
 

@@ -37,10 +37,13 @@ bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
   __builtin_unreachable();
 }
 
-// Forgets a failed step's exception; false for those that must reach the user, come what may.
+// Forgets a failed step's exception; false for those that must reach the user, come what may. Where
+// recursion went too deep, running every original on the way out would double the calls per level.
 bool forget_exception() {
   if (!PyErr_Occurred()) return true;
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_RecursionError)) {
+    return false;
+  }
   PyErr_Clear();
   return true;
 }
@@ -71,6 +74,9 @@ Outcome run(Frame& frame) {
         }
         return give_up(frame, Outcome::missed);
       case Category::compute:
+        // Behind the commit there is no way back: only building the result is left.
+        if (frame.committed) return Outcome::raised;
+        if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, *step));
         return give_up(frame, forget_exception() ? Outcome::dropped : Outcome::raised);
       case Category::effect:
         return Outcome::raised;
@@ -108,10 +114,13 @@ bool fallback_(Frame& f, const int32_t*) {
 }  // namespace steps
 
 Outcome replay(const Path& root, Call& call) {
+  call.path = &root;
+  if (Py_EnterRecursiveCall(" while replaying a path")) return Outcome::raised;
   Registers registers(root.registers);
   Frame frame{call, registers.data(), &root};
   const Outcome outcome = run(frame);
   call.path = frame.path;
+  Py_LeaveRecursiveCall();
   return outcome;
 }
 

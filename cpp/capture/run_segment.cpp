@@ -1,5 +1,6 @@
 // The step `run`: registers to a Plan's inputs, the Plan, and its results to Python objects.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "capture/frame.h"
@@ -73,6 +74,13 @@ bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot&
   }
   core::Scalar scalar;
   if (!read_scalar(object, declared.dtype, scalar)) return false;
+  // NumPy refuses what does not fit, or warns.
+  const core::Scalar held = core::round_to(declared.dtype, scalar);
+  if (core::is_floating(declared.dtype)
+          ? std::isinf(held.as_float()) != std::isinf(scalar.as_float())
+          : held != scalar) {
+    return false;
+  }
   core::dispatch(declared.dtype, [&]<core::DType D>() {
     using T = core::Storage<D>;
     T value;
@@ -136,17 +144,13 @@ PyObject* permuted(PyObject* object, const std::array<int8_t, core::kMaxRank>& o
   return object;
 }
 
-PyObject* object_of(const Segment::Output& output, const BufferView& result,
+PyObject* object_of(const Segment::Output& output, const BufferView& result, bool is_argument,
                     const NumpyHost& host) {
   switch (output.kind) {
     case ResultKind::array: {
-      PyObject* array = host.array_of(result);
+      PyObject* array = is_argument ? NumpyHost::argument_of(result) : host.array_of(result);
       if (array == nullptr || !output.permuted) return array;
-      // One reference is the Plan's, one is ours.
-      const bool fresh =
-          Py_REFCNT(array) == 2 &&
-          PyArray_CHKFLAGS(reinterpret_cast<PyArrayObject*>(array), NPY_ARRAY_OWNDATA);
-      return permuted(array, output.order, fresh);
+      return permuted(array, output.order, !is_argument);
     }
     case ResultKind::numpy:
       return PyArray_Scalar(result.data, descr_of(result.dtype), nullptr);
@@ -171,6 +175,7 @@ bool run_(Frame& f, const int32_t* p) {
   Scratch<core::Scalar, kRoom> scalars(scalar_count);
   Scratch<ValueSlot, 2 * kRoom> slots(input_count + result_count);
 
+  f.refused = "an array or a number does not fit what was recorded";
   for (size_t i = 0; i < input_count; ++i) {
     if (!read_tensor(f[segment.tensors[i]], plan.inputs[i], slots[i], inputs[i])) return false;
   }
@@ -183,12 +188,20 @@ bool run_(Frame& f, const int32_t* p) {
   const runtime::Outcome outcome =
       runtime::execute(plan, *f.path->target, host, inputs.first(input_count),
                        scalars.first(scalar_count), results.first(result_count), *context);
-  if (outcome != runtime::Outcome::done) return false;
-
+  if (outcome != runtime::Outcome::done) {
+    f.refused = "sizes or memory layouts do not fit together as recorded";
+    return false;
+  }
   bool made = ((*context).fp_flags & segment.flags) == 0;
+  if (!made) f.refused = "NumPy warns of a floating-point error here";
   for (const Segment::Output& output : segment.outputs) {
-    made = made && f.define(output.reg,
-                            object_of(output, results[static_cast<size_t>(output.result)], host));
+    if (!made) break;
+    const BufferView& result = results[static_cast<size_t>(output.result)];
+    const auto owns = [&](const BufferView& input) { return input.owner == result.owner; };
+    const auto given = inputs.first(input_count);
+    const bool is_argument =
+        !host.is_slot(result.owner) && std::any_of(given.begin(), given.end(), owns);
+    made = f.define(output.reg, object_of(output, result, is_argument, host));
   }
   for (const BufferView& result : results.first(result_count)) host.release(result.owner);
   return made;

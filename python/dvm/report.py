@@ -70,8 +70,6 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
             (name for name, key in outcomes.items() if getattr(after, key) > getattr(before, key)),
             "fallback",
         )
-    if outcome == "drop":
-        missed = ["sizes, memory layout or a number of the call failed a check of the path's plan"]
     timed = None
     if outcome in ("hit", "captured"):
         timed = _dvm.timed_call(compiled, *args, **kwargs)

@@ -6,6 +6,7 @@ import gc
 import math
 import operator
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -294,6 +295,22 @@ def test_guard_on_the_error_state() -> None:
             assert runs() == "replayed", "another state of the same modes"
 
 
+def test_the_error_state_is_the_programs_own_behind_calls_of_numpy() -> None:
+    runs = Runs(
+        compute(
+            ("constant", 2, np.add),
+            ("call", 3, 2, [0, 1], ()),
+            ("guard_errstate", ERRSTATE),
+            result=3,
+        ),
+        X,
+        X,
+    )
+    np.testing.assert_array_equal(runs(X, X), X + X)
+    with np.errstate(over="ignore"):
+        assert runs(X, X) == "original"
+
+
 def compute(*steps: tuple[Any, ...], result: int) -> Steps:
     return [("argument", 0, 0), ("argument", 1, 1), *steps, ("return", result)]
 
@@ -453,6 +470,54 @@ def test_permuted_results_own_their_memory() -> None:
     )(x)
     assert reversed_axes.flags.f_contiguous
     assert not reversed_axes.flags.c_contiguous
+
+
+def test_results_own_memory_of_their_own() -> None:
+    """Reshaped within the segment, equal to another result, or both: NumPy's would, too."""
+
+    def build(g: Any, v: list[int]) -> list[int]:
+        doubled = g.elementwise("add", [v[0], v[0]])
+        again = g.elementwise("add", [v[0], v[0]])
+        row = g.reshape(doubled, [1, *g.shape(doubled)])
+        return [row, doubled, again]
+
+    made, (row, doubled, again) = graph(build, "f64")
+    runs = Runs(
+        [
+            ("argument", 0, 0),
+            run_step(
+                (made, []),
+                (row, 1, "array"),
+                (doubled, 2, "array"),
+                (again, 3, "array"),
+                (row, 4, "array", (1, 0)),
+            ),
+            ("tuple", 5, [1, 2, 3, 4]),
+            ("return", 5),
+        ],
+        X,
+    )
+    for x in (X, X[::2], X[:1], X[:0]):
+        results = runs(x)
+        expected = [(2 * x)[None], 2 * x, 2 * x, (2 * x)[:, None]]
+        for i, (result, value) in enumerate(zip(results, expected, strict=True)):
+            np.testing.assert_array_equal(result, value)
+            assert result.flags.owndata, i
+            assert result.base is None
+            assert not any(np.shares_memory(result, other) for other in results[:i])
+        for result in results:
+            result += 1  # as much memory as it says
+    assert runs.stats.drops == 0
+    only = Runs([("argument", 0, 0), run_step((made, []), (row, 1, "array")), ("return", 1)], X)
+    result = only(X)
+    np.testing.assert_array_equal(result, (2 * X)[None])
+    assert result.flags.owndata
+
+
+def test_an_argument_handed_back_is_the_argument() -> None:
+    made, (value,) = graph(lambda _, v: [v[0]], "f64")
+    runs = Runs([("argument", 0, 0), run_step((made, []), (value, 1, "array")), ("return", 1)], X)
+    assert runs(X) is X
 
 
 def test_a_segment_takes_numbers_and_scalars() -> None:
@@ -616,6 +681,32 @@ def test_an_error_of_an_effect_is_the_programs_own() -> None:
     assert runs.stats.drops == 0
 
 
+@pytest.mark.parametrize(
+    "late",
+    [("guard_length", 0, 1), ("item", 2, 0, 0), ("variable", 2, SCOPE, "name"), ("fallback",)],
+    ids=lambda step: step[0],
+)
+def test_nothing_that_may_miss_stands_behind_the_commit(late: tuple[Any, ...]) -> None:
+    """The original runs instead: an effect must not happen twice."""
+    seen: list[Any] = []
+    end = [("return", 0)] if late[0] != "fallback" else []
+    late = late if late[0] != "fallback" else ("fallback", "late", ("", 0))
+    runs = Runs(
+        [
+            ("argument", 0, 0),
+            ("constant", 1, seen.append),
+            ("commit",),
+            ("effect", 3, 1, [0], ()),
+            late,
+            *end,
+        ],
+        [1],
+    )
+    assert runs([1]) == runs([]) == "original"
+    assert seen == []
+    assert "after an effect" in runs.compiled.fallback_reasons[0]
+
+
 # ---- what a failure comes to
 
 
@@ -680,6 +771,53 @@ def test_nothing_warns_before_the_commit() -> None:
         committed(X[:2], zero)
 
 
+def test_python_warnings_before_the_commit_drop() -> None:
+    def callee(x: Any) -> Any:
+        warnings.warn("from the callee", UserWarning, stacklevel=1)
+        return x
+
+    runs = Runs(
+        [("argument", 0, 0), ("constant", 1, callee), ("call", 2, 1, [0], ()), ("return", 2)], X
+    )
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        before = warnings.filters
+        assert runs(X) == "original"
+        assert warnings.filters is before
+        assert seen == []
+        assert runs.stats.drops == 1
+        warnings.simplefilter("ignore", UserWarning)
+        assert runs(X) is X
+        warnings.filterwarnings("default", "from the", UserWarning)
+        assert runs(X) == "original"
+        warnings.filterwarnings("ignore", "from the", UserWarning)
+        assert runs(X) is X
+        assert seen == []
+
+
+def test_other_threads_warn_as_ever() -> None:
+    inside, done = threading.Event(), threading.Event()
+
+    def callee(x: Any) -> Any:
+        inside.set()
+        assert done.wait(10)
+        return x
+
+    runs = Runs(
+        [("argument", 0, 0), ("constant", 1, callee), ("call", 2, 1, [0], ()), ("return", 2)], X
+    )
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=runs, args=(X,))
+        thread.start()
+        assert inside.wait(10)
+        warnings.warn("of another thread", UserWarning, stacklevel=1)
+        done.set()
+        thread.join()
+    assert [str(warning.message) for warning in seen] == ["of another thread"]
+    assert runs.stats.hits == 1
+
+
 @pytest.mark.parametrize("made", [np.random.default_rng, np.random.RandomState, None])
 def test_draws_are_taken_back(made: Callable[[int], Any] | None) -> None:
     owner = made(0) if made else np.random
@@ -691,8 +829,9 @@ def test_draws_are_taken_back(made: Callable[[int], Any] | None) -> None:
         return [
             ("argument", 0, 0),
             ("constant", 1, draw),
-            ("call_random", 2, 1, [], (), owner),
-            ("call_random", 3, 1, [], (), owner, True),
+            ("constant", 6, owner),
+            ("call_random", 2, 1, [], (), 6),
+            ("call_random", 3, 1, [], (), 6, True),
             ("tuple", 4, [2, 3]),
             *end,
             ("return", 4),

@@ -191,6 +191,25 @@ def test_recursion_through_a_path() -> None:
     assert f.stats.hits == hits + 51
 
 
+def test_endless_recursion_ends_as_in_python() -> None:
+    """No level runs its original on the way out: that would double the calls per level."""
+    originals = 0
+
+    def endless(n: int) -> int:
+        nonlocal originals
+        originals += 1
+        return f(n) if originals > 1 else n
+
+    f: Any = dvm.compile(endless)
+    with lowered(
+        lambda _: [("argument", 0, 0), ("constant", 1, f), ("call", 2, 1, [0], ()), ("return", 2)]
+    ):
+        f(1)
+        with pytest.raises(RecursionError):
+            f(1)
+    assert originals == 1
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_replays() -> None:
@@ -262,6 +281,31 @@ def test_misses_are_explained_in_words() -> None:
     scope["CONFIG"] = 2
     assert _dvm.explain_miss(f, x, config, 1) == ["global CONFIG was rebound"]
     assert f.stats.calls == 1
+
+
+def test_drops_are_explained_in_words() -> None:
+    made, (value,) = double()
+    f = installed(
+        lambda x, y: (x, y),
+        [
+            ("argument", 0, 0),
+            ("argument", 1, 1),
+            ("at", "model.py", 3),
+            ("run", made, [0], [], [(value, 2, "array")], 2),
+            ("at", "model.py", 4),
+            ("operator", 3, "/", 1, 1),
+            ("return", 2),
+        ],
+        X,
+        1,
+    )
+    assert _dvm.explain_miss(f, X, 1) == []
+    for arguments, reason in (
+        ((3, 1), "model.py:3: an array or a number does not fit what was recorded"),
+        ((np.full(4, 1.5e308), 1), "model.py:3: NumPy warns of a floating-point error here"),
+        ((X, 0), "model.py:4: raises ZeroDivisionError: division by zero"),
+    ):
+        assert _dvm.explain_miss(f, *arguments) == [reason]
 
 
 def test_explaining_and_timing_commit_nothing() -> None:

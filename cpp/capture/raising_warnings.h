@@ -1,0 +1,26 @@
+// Python warnings before the commit of a replay: raised instead of shown, so that the replay drops
+// and the original warns, once and in its own place.
+#pragma once
+
+#include "capture/py.h"
+
+namespace dvm::capture {
+
+bool import_warnings();  // false: a Python error is set
+
+// While entered, what the filters of `warnings` would show on this thread is raised; what they
+// ignore stays ignored, and other threads warn as ever.
+class RaisingWarnings {
+ public:
+  RaisingWarnings() = default;
+  RaisingWarnings(const RaisingWarnings&) = delete;
+  RaisingWarnings& operator=(const RaisingWarnings&) = delete;
+
+  bool enter();  // false: a Python error is set
+  void leave();  // keeps a pending Python error
+
+ private:
+  Ref program_, raising_;  // the program's filters, to be put back in the place of ours
+};
+
+}  // namespace dvm::capture
