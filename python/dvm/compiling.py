@@ -95,10 +95,12 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[
     The call has run already and its result is the caller's, so nothing may be raised here: a bug
     becomes the reason of a fallback, with a warning.
     """
-    from dvm import magpy_capture
+    from dvm import inspection, magpy_capture
 
     try:
-        return magpy_capture.lower(compiled, recording)
+        spec = magpy_capture.lower(compiled, recording)
+        inspection.record(compiled, spec)
+        return spec
     except Exception as error:
         bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
         warnings.warn(str(bug), RuntimeWarning, stacklevel=2)

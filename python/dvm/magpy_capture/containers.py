@@ -110,7 +110,10 @@ class Containers(Indexing):
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
-            return self.resolve(base.elements[operator.index(place)])
+            try:
+                return self.resolve(base.elements[operator.index(place)])
+            except IndexError:
+                raise self.refuse("an index beyond the end") from None
         if isinstance(base, DictValue):
             name = self.plain(key)
             if name not in base.items:

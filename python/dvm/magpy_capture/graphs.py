@@ -30,7 +30,13 @@ CHECKED = frozenset(
     | {"update"}
 )
 #: Floating-point ops that raise no status flag but for signalling NaNs.
-SILENT = frozenset({"neg", "abs", "select", "maximum", "minimum", "max", "min", "cast_up", "sign"})
+SILENT = frozenset(
+    "neg abs select maximum minimum max min sign fmax fmin fabs positive copysign heaviside floor "
+    "ceil trunc rint isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not "
+    "eq ne lt le gt ge iota empty update gather take_along argmax argmin input".split()
+)
+#: Integer ops that raise a status flag where NumPy warns or raises.
+INTEGER_FLAGS = frozenset({"floor_divide", "remainder", "fmod", "power", "reciprocal"})
 
 FLAG_BITS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
 
@@ -92,7 +98,7 @@ class Graphs(Program):
         while len(self._ops) <= value:
             self._ops.append((op, inputs))
         arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
-        if arithmetic or op == "cast":
+        if arithmetic or op == "cast" or op in INTEGER_FLAGS:
             self._fallible.append(value)
         elif op in CHECKED:
             self._fallible.append(value)
@@ -299,7 +305,8 @@ class Graphs(Program):
 
     def _flags(self) -> int:
         names = ("divide", "over", "under", "invalid")
-        return sum(
+        # An invalid operation has another value than NumPy's, whatever the error state says.
+        return FLAG_BITS["invalid"] | sum(
             FLAG_BITS[name]
             for name, mode in zip(names, self.modes, strict=True)
             if mode != "ignore"

@@ -683,6 +683,7 @@ def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
             steps.pop()
         steps.append(("fallback", refusal.reason, refusal.at))
     lowering.finish_segments()
+    spec.sizes = lowering.symbol_values
 
 
 __all__ = ["lower"]

@@ -300,6 +300,8 @@ class NumpyMoves(NumpyFunctions):
         x = self.as_array(array)
         if x.order != c_order(x.rank):
             raise self.refuse("padding of an array not in C order")
+        if not x.rank:
+            raise self.refuse("padding of a 0-d array")
         how = self.plain(mode)
         widths = self._widths(pad_width, x.rank)
         if how == "constant":

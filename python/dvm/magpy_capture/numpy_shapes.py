@@ -176,6 +176,10 @@ class Shapes(Reductions):
 
     def ravel(self, a: Abstract, order: Abstract = Literal("C")) -> Tensor:
         x = self.as_array(a)
+        if self.plain(order) == "C" and not (x.contiguous and x.order == c_order(x.rank)):
+            made = self.flatten(x)
+            made.copied_unless_one = tuple(d for d in x.shape if d.constant is None)
+            return made
         return self.reshape(x, Sequence([Literal(-1)]), order)
 
     def flatten(self, a: Tensor, order: Abstract = Literal("C")) -> Tensor:

@@ -34,3 +34,4 @@ class PathSpec:
     reason: str = ""
     reason_at: Location = NOWHERE
     steps: list[Step] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)  # of symbols, in the recorded call

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +21,9 @@ from dvm import _dvm
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
+for _alias, _name in ((np.degrees, np.rad2deg), (np.radians, np.deg2rad)):
+    if _name in UFUNCS:
+        UFUNCS[_alias] = UFUNCS[_name]
 
 #: operator of the language -> the ufunc that ndarray implements it with
 BINARY_OPERATORS: dict[str, Any] = {
@@ -145,6 +149,18 @@ OPAQUE: frozenset[Any] = frozenset(
 )
 
 
+def _checks() -> list[Any]:
+    """The assertions of numpy.testing, which look and raise; of programs that have imported it."""
+    testing = sys.modules.get("numpy.testing")
+    callers = ("assert_warns", "assert_no_warnings", "assert_raises", "assert_raises_regex")
+    names = testing.__all__ if testing else []
+    return [
+        getattr(testing, name)
+        for name in names
+        if name.startswith("assert_") and name not in (*callers, "assert_no_gc_cycles")
+    ]
+
+
 #: opaque functions that always make new memory
 FRESH: frozenset[Any] = frozenset(
     getattr(np, name)
@@ -178,6 +194,7 @@ def leaves() -> Iterable[Any]:
     return [
         *FUNCTIONS,
         *OPAQUE,
+        *_checks(),
         state,
         state.__init__,
         state.__enter__,
