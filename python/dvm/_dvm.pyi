@@ -8,7 +8,6 @@ import numpy as np
 
 from dvm.compiled import Stats
 from dvm.compiling import Options
-from dvm.inspection import Recorded
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
@@ -55,7 +54,7 @@ class Compiled(Generic[_P, _R]):
     # Set by dvm.compile and dvm.compiled.
     options: Options
     label: str
-    recorded: dict[str, Recorded]
+    recorded: dict[str, dict[str, int]]
     @property
     def stats(self) -> Stats: ...
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect as python_inspect
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
@@ -16,42 +15,18 @@ from dvm import _dvm, errors
 if TYPE_CHECKING:
     from dvm.magpy_capture import PathSpec
 
+#: One graph of a path; a path has one per segment.
+GRAPH = re.compile(r"graph v1 \{.*?\n\}\n", re.DOTALL)
+
 #: stage -> pass of the native driver; the graph is what all of them start from
 STAGES = {"graph": None, "fused": "fuse", "tiles": "tile", "bytecode": "encode"}
 
 
-@dataclass
-class Recorded:
-    """Where a path's tensors come from, and the sizes they had when it was recorded."""
-
-    tensors: list[tuple[Any, ...]]
-    sizes: dict[str, int]  # symbol -> size
-
-
-def record(compiled: _dvm.Compiled[..., Any], spec: PathSpec, arguments: tuple[Any, ...]) -> None:
-    """Keep the sizes of a recorded call under the text of its graph."""
-    graph = str(spec.graph)
-    sizes = _sizes(graph, spec.tensors, arguments)
-    compiled.recorded[graph] = Recorded(spec.tensors, sizes)
-
-
-def _sizes(
-    graph: str, tensors: list[tuple[Any, ...]], arguments: tuple[Any, ...]
-) -> dict[str, int]:
-    # Each dimension of each input is a symbol of its own (docs/decisions.md), printed as its name.
-    printed = re.findall(r"= input \w+\[(.*?)\]", graph)
-    sizes: dict[str, int] = {}
-    for shape, source in zip(printed, tensors, strict=True):
-        symbols = [symbol for symbol in shape.split(", ") if symbol]
-        sizes.update(zip(symbols, _fetch(source, arguments).shape, strict=True))
-    return sizes
-
-
-def _fetch(source: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
-    kind, where, *name = source
-    if kind == "argument":
-        return arguments[where]
-    return where[name[0]] if kind == "variable" else where.cell_contents
+def record(compiled: _dvm.Compiled[..., Any], spec: PathSpec) -> None:
+    """Keep the sizes of a recorded call under the text of each of its graphs."""
+    for step in spec.steps:
+        if step[0] == "run":
+            compiled.recorded[str(step[1])] = spec.sizes
 
 
 def bound(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> tuple[Any, ...]:
@@ -87,19 +62,26 @@ def inspect(compiled: _dvm.Compiled[..., Any], stage: str, args: Any, kwargs: An
         paths = _dvm.paths(compiled)[index:][:1]
     else:
         paths = _dvm.paths(compiled)
-    compiled_paths = [path for path in paths if not path["reason"]]
-    if not compiled_paths:
+    graphs = [g for path in paths if not path["reason"] for g in GRAPH.findall(path["graph"])]
+    if not graphs:
         why = compiled.fallback_reasons or ["it was not called yet"]
         raise errors.make("capture_refused", f"{compiled.label} has no compiled path: {why[-1]}")
-    arguments = bound(compiled, args, kwargs) if args or kwargs else None
-    texts = [_stage_text(compiled, path["graph"], stage, arguments) for path in compiled_paths]
+    sizes = _sizes_of_call(compiled, args, kwargs) if args or kwargs else None
+    texts = [_stage_text(compiled, graph, stage, sizes) for graph in graphs]
     if len(texts) == 1:
         return texts[0]
-    return "\n".join(f"# path {index}\n{text}" for index, text in enumerate(texts))
+    return "\n".join(f"# graph {index}\n{text}" for index, text in enumerate(texts))
+
+
+def _sizes_of_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> dict[str, int]:
+    """The sizes that a call has, by recording it once more."""
+    from dvm import magpy_capture
+
+    return magpy_capture.lower(compiled, _dvm.record(compiled.__wrapped__, *args, **kwargs)).sizes
 
 
 def _stage_text(
-    compiled: _dvm.Compiled[..., Any], graph: str, stage: str, arguments: tuple[Any, ...] | None
+    compiled: _dvm.Compiled[..., Any], graph: str, stage: str, sizes: dict[str, int] | None
 ) -> str:
     pass_name = STAGES[stage]
     if pass_name is None:
@@ -108,9 +90,7 @@ def _stage_text(
     if compiled.options.numerics == "strict":
         options += " numerics=strict"
     if stage in ("tiles", "bytecode"):
-        recorded = compiled.recorded[graph]
-        sizes = recorded.sizes
-        if arguments is not None:
-            sizes = _sizes(graph, recorded.tensors, arguments)
-        options += "".join(f" {symbol}={size}" for symbol, size in sizes.items())
+        known = compiled.recorded[graph] if sizes is None else sizes
+        named = {name: size for name, size in known.items() if re.search(rf"\b{name}\b", graph)}
+        options += "".join(f" {symbol}={size}" for symbol, size in named.items())
     return _dvm.run_pass(pass_name, options, graph)
