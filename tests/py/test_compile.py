@@ -129,15 +129,15 @@ def test_inspect_sizes_bytecode_for_the_arguments_given() -> None:
     f = dvm.compile(axpy)
     f(X, Y)
     long = np.ones((4, 5000), np.float32)
-    assert f.inspect("bytecode", long, long) != f.inspect("bytecode")
-    assert f.inspect("graph", long, long) == f.inspect("graph")
+    assert f.inspect("bytecode", long, long.copy()) != f.inspect("bytecode")
+    assert f.inspect("graph", long, long.copy()) == f.inspect("graph")
 
 
 def test_inspect_shows_the_path_the_arguments_take() -> None:
     f = dvm.compile(axpy)
     f(X, Y)
     f(X.astype(np.float64), Y.astype(np.float64))
-    assert f.inspect("graph").count("# path ") == 2
+    assert f.inspect("graph").count("# graph ") == 2
     assert "input f64" not in f.inspect("graph", X, Y)
     assert "input f64" in f.inspect("graph", X.astype(np.float64), Y.astype(np.float64))
 
