@@ -236,12 +236,18 @@ class Arrays(Graphs):
 
     # ---- operands
 
+    def observed(self, dim: _dvm.Dim) -> int:
+        raise NotImplementedError
+
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`."""
         operand = self.resolve(operand)
         if isinstance(operand, Tensor):
             return self.cast(operand, dtype)
         if isinstance(operand, Size):
+            if np.dtype(dtype).kind in "iu" and dtype != "int64":
+                number = Host(self.register_of_dim(operand.dim), self.observed(operand.dim))
+                self._require_range(number, np.iinfo(dtype))
             return self.fresh(self.dim_value(dtype, operand.dim), dtype, [])
         if isinstance(operand, Host) and type(operand.object) in PYTHON_NUMBERS:
             return self._number(operand, dtype)

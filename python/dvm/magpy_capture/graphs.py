@@ -71,6 +71,8 @@ class Graphs(Program):
         self._empties = 0
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
         self.symbol_values: dict[str, int] = {}  # in the recorded call
+        # Of integers: an invalid operation has another value than NumPy's, whatever the error state.
+        self._undefined: set[int] = set()
         self._covered: set[int] = set()  # values that some segment computes
 
     # ---- nodes
@@ -97,6 +99,8 @@ class Graphs(Program):
     def _record(self, op: str, inputs: tuple[int, ...], value: int) -> None:
         while len(self._ops) <= value:
             self._ops.append((op, inputs))
+        if op in ("cast", "power", "reciprocal") and self.graph.dtype(value)[0] != "f":
+            self._undefined.add(value)
         arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
         if arithmetic or op == "cast" or op in INTEGER_FLAGS:
             self._fallible.append(value)
@@ -298,6 +302,8 @@ class Graphs(Program):
                 if op not in FREE:
                     self._segment_of[node] = segment
         self._segment_of[value] = segment
+        if seen & self._undefined:
+            segment.flags |= FLAG_BITS["invalid"]
         self._covered |= seen
         segment.inputs.sort()
         self.steps.append(("segment", segment))
@@ -305,8 +311,7 @@ class Graphs(Program):
 
     def _flags(self) -> int:
         names = ("divide", "over", "under", "invalid")
-        # An invalid operation has another value than NumPy's, whatever the error state says.
-        return FLAG_BITS["invalid"] | sum(
+        return sum(
             FLAG_BITS[name]
             for name, mode in zip(names, self.modes, strict=True)
             if mode != "ignore"

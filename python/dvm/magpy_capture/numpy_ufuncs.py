@@ -67,7 +67,8 @@ class Ufuncs(Containers):
             return self.stacked([self.as_array(part, dtype) for part in value.elements], dtype)
         if isinstance(value, Literal) and isinstance(value.object, (tuple, list)):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)
-        if dtype is not None and np.dtype(dtype).kind in "iu" and self.class_of(value) is float:
+        is_float = isinstance(value, (Host, Literal)) and type(value.object) is float
+        if dtype is not None and np.dtype(dtype).kind in "iu" and is_float:
             # Assigned to an integer array it goes through int(), which checks its range.
             if not isinstance(value, Literal) or not float(value.object).is_integer():
                 raise self.refuse("a Python float written into an array of integers")
@@ -76,9 +77,6 @@ class Ufuncs(Containers):
             kind = self.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
         return self.operand(value, dtype)
-
-    def class_of(self, value: Abstract) -> type:
-        raise NotImplementedError
 
     def stacked(self, parts: list[Tensor], dtype: str | None) -> Tensor:
         raise NotImplementedError
