@@ -40,44 +40,7 @@ def times(*arguments: str) -> tuple[str, ...]:
     return tuple(f"arguments = ({argument},)" for argument in arguments)
 
 
-X = "np.arange(12.0).reshape(3, 4)"
-KNOWN = [
-    Known(
-        "a NumPy function in Python warns, then the call is dropped and warns again",
-        "warning",
-        r"Mean of empty slice|Degrees of freedom|ComplexWarning",
-        "v = x.astype('f8')\nreturn v.reshape(1, 4)",
-        times("np.ones(4, 'c16')", "np.ones(3, 'c16')"),
-    ),
-    Known(
-        "an index out of range that the program catches is too much for the lowering",
-        "internal",
-        r"IndexError: list index out of range",
-        "try:\n    return x.shape[5]\nexcept IndexError:\n    return 0",
-        times(X, X),
-    ),
-    Known(
-        "a strided view made flat stays a view",
-        "sharing",
-        r"ravel|reshape",
-        "return x[::2, 0].ravel()",
-        times(X, X),
-    ),
-    Known(
-        "a float stored as an integer is not refused as Python's int() refuses it",
-        "exception",
-        r"plain OverflowError: (Python integer|cannot convert float).*compiled returned",
-        "x[0][...] = x[1]",
-        times("(np.zeros(3, 'u1'), 1.5)", "(np.zeros(3, 'u1'), -2.0)"),
-    ),
-    Known(
-        "padding an array of no axes gives the array itself",
-        "identity|sharing",
-        r"pad\(",
-        "return x, np.pad(x, 1, mode='edge')",
-        times("np.array(3.0)", "np.array(3.0)"),
-    ),
-]
+KNOWN: list[Known] = []
 
 
 def known(program: Program, found: Difference) -> Known | None:

@@ -4,7 +4,6 @@ KNOWN: tuple[str, ...] = (
     "classes:a_non_data_descriptor_is_shadowed",
     "disguises:bytes_under_another_name",
     "disguises:properties_that_lie_about_the_class",
-    "effects:warnings_of_complex_casts",
     "guards:builtins_of_the_function_are_its_own",
     "guards:a_module_gets_a_function",
     "identity:negative_zero_is_kept_in_results",
