@@ -104,9 +104,7 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[
     except Exception as error:
         bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
         warnings.warn(str(bug), RuntimeWarning, stacklevel=2)
-        return magpy_capture.PathSpec(
-            reason=str(bug), steps=[("fallback", str(bug), ("", 0))]
-        )
+        return magpy_capture.PathSpec(reason=str(bug), steps=[("fallback", str(bug), ("", 0))])
 
 
 _dvm.set_lower(_lower)

@@ -179,4 +179,3 @@ def test_arrays_never_meet_a_path_of_another_kind(array: Array) -> None:
         assert type(result) is type(expected)
         assert result.dtype.char == expected.dtype.char
         np.testing.assert_array_equal(result, expected)
-

@@ -1,8 +1,8 @@
 """Arrays as the program sees them: promotion (NEP 50), broadcasting, memory order, views, writes.
 
 Result dtypes are not re-invented: ufuncs resolve them (`ufunc.resolve_dtypes`). Memory order (K
-order) is asked of NumPy's own iterator on small arrays. Every result is compared with the array that
-the recorded execution really produced (`Lowering.check`).
+order) is asked of NumPy's own iterator on small arrays. Every result is compared with the array
+that the recorded execution really produced (`Lowering.check`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Arrays(Graphs):
         content = self.value_of(value)
         root = self.root(content)
         shared = root in self._taken or self.is_home(root)
-        if shared or root != content and not self.is_reduction(root):
+        if shared or (root != content and not self.is_reduction(root)):
             register = self.leave(content, "array", order)
             return self.step("call", self.constant(np.array), [register], ())
         self._taken.add(root)
@@ -200,8 +200,11 @@ class Arrays(Graphs):
     # ---- arrangement
 
     def arranged(self, t: Tensor, order: Order) -> int:
-        """The content with the axes in the given order of memory, for broadcasting to a result of
-        rank len(order): missing leading axes stay missing, others become size 1."""
+        """The content with the axes in the given order of memory.
+
+        For broadcasting to a result of rank len(order): missing leading axes stay missing, others
+        become size 1.
+        """
         value = self.value_of(t)
         rank, lead = t.rank, len(order) - t.rank
         wanted = [axis - lead for axis in order if axis >= lead]
@@ -322,9 +325,7 @@ class Arrays(Graphs):
         rank = max(t.rank for t in operands)
         shape = []
         for axis in range(rank):
-            dims = [
-                t.shape[axis - rank + t.rank] for t in operands if axis - rank + t.rank >= 0
-            ]
+            dims = [t.shape[axis - rank + t.rank] for t in operands if axis - rank + t.rank >= 0]
             result = dims[0]
             for dim in dims[1:]:
                 result = self.broadcast_dim(result, dim)

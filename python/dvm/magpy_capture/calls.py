@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant
 from dvm.magpy_capture.numpy_moves import NumpyMoves
+from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
@@ -42,8 +42,8 @@ from dvm.magpy_capture.values import (
 
 #: random functions that return what they draw and write into nothing
 DRAWS = frozenset(
-    "integers random normal uniform standard_normal choice permutation exponential poisson binomial "
-    "beta gamma laplace logistic lognormal geometric rayleigh standard_exponential standard_gamma "
+    "integers random normal uniform standard_normal choice permutation exponential poisson "
+    "binomial beta gamma laplace logistic lognormal geometric rayleigh standard_exponential standard_gamma "
     "standard_t triangular vonmises wald weibull zipf randint rand randn random_sample ranf sample "
     "random_integers chisquare dirichlet f gumbel hypergeometric logseries multinomial "
     "multivariate_normal negative_binomial pareto power standard_cauchy bytes".split()
@@ -83,14 +83,12 @@ class Calls(NumpyMoves, PythonFunctions):
             return self.super_of(seen)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, np.random.RandomState):
-            return self.random(
-                owner, function, self.constant(function), positional, named, seen
-            )
+            return self.random(owner, function, self.constant(function), positional, named, seen)
         if isinstance(owner, np.ufunc):
             return self.ufunc_method(owner, function.__name__, positional, named, seen)
         arguments = [*positional, *named.values()]
         if _hashable(function) and (
-            function in PURE or isinstance(function, type) and issubclass(function, PURE_CLASSES)
+            function in PURE or (isinstance(function, type) and issubclass(function, PURE_CLASSES))
         ):
             return self.pure_call(function, positional, named, seen)
         if _hashable(function) and function in READS:
@@ -251,7 +249,7 @@ class Calls(NumpyMoves, PythonFunctions):
         """A draw from a generator, whose state returns if the replay is dropped."""
         arguments = [*positional, *named.values()]
         name = getattr(function, "__name__", "")
-        if name not in DRAWS or "out" in named or name in DRAWS_INTO and len(positional) > 1:
+        if name not in DRAWS or "out" in named or (name in DRAWS_INTO and len(positional) > 1):
             raise self.refuse(f"the random function {name}")
         for argument in arguments:
             if not self.is_pure(argument):
@@ -359,7 +357,9 @@ class Calls(NumpyMoves, PythonFunctions):
         if isinstance(owner, types.FunctionType) or user_class:
             fetch = lambda: self.step("getattr", self.constant(owner), name)  # noqa: E731
             return self.reach(fetch, seen)
-        if is_constant(owner) or isinstance(owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)):
+        if is_constant(owner) or isinstance(
+            owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)
+        ):
             immutable = type(owner) in PURE_TYPES or isinstance(owner, (np.ufunc, np.dtype))
             if immutable and callable(seen):
                 return Method(base, name)
@@ -407,9 +407,12 @@ class Calls(NumpyMoves, PythonFunctions):
         parts = self.index_parts(key)
         if not self.is_basic(parts):
             return self.advanced_store(base, parts, value)
-        target = self.index(base, Sequence([*parts, Literal(Ellipsis)]) if not any(
-            isinstance(part, Literal) and part.object is Ellipsis for part in parts
-        ) else key)
+        target = self.index(
+            base,
+            Sequence([*parts, Literal(Ellipsis)])
+            if not any(isinstance(part, Literal) and part.object is Ellipsis for part in parts)
+            else key,
+        )
         self.write(target, self.as_array(value, target.dtype))
         return None
 

@@ -20,7 +20,6 @@ from dvm.magpy_capture.values import (
     RangeValue,
     Sequence,
     SetValue,
-    SliceValue,
     Tensor,
 )
 

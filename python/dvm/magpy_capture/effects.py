@@ -1,7 +1,7 @@
-"""The end of a path: results become Python objects, and the caller's objects get what the program
-wrote into them (mocks, paper MagPy section 4.2).
+"""The end of a path: its results and its effects (mocks, paper MagPy section 4.2).
 
-Everything that can fail is computed before the step `commit`; then come the effects, then `return`.
+Results become Python objects, and the caller's objects get what the program wrote into them.
+Everything that can fail is computed before the step `commit`; then come the effects and `return`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Tensor,
 )
-
 
 #: Steps that can miss: never after `commit`.
 FETCHES = ("variable", "cell", "attribute", "item", "key", "run", "iterate")

@@ -1,9 +1,9 @@
 """The graph of one path, and how its values reach the host.
 
-All tensor operations of the path go into one graph. When a value is needed outside of it (a branch,
-an opaque call, the result), the part that computes it becomes a *segment*: a graph of its own, which
-the native core compiles into one Plan. Values of earlier segments that later ones need are handed on
-as arrays.
+All tensor operations of the path go into one graph. When a value is needed outside of it (a
+branch, an opaque call, the result), the part that computes it becomes a *segment*: a graph of its
+own, which the native core compiles into one Plan. Values of earlier segments that later ones need
+are handed on as arrays.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Graphs(Program):
         self._empties = 0
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
         self.symbol_values: dict[str, int] = {}  # in the recorded call
-        # Of integers: an invalid operation has another value than NumPy's, whatever the error state.
+        # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
         self._covered: set[int] = set()  # values that some segment computes
 
@@ -102,9 +102,7 @@ class Graphs(Program):
         if op in ("cast", "power", "reciprocal") and self.graph.dtype(value)[0] != "f":
             self._undefined.add(value)
         arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
-        if arithmetic or op == "cast" or op in INTEGER_FLAGS:
-            self._fallible.append(value)
-        elif op in CHECKED:
+        if arithmetic or op == "cast" or op in INTEGER_FLAGS or op in CHECKED:
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:
@@ -124,7 +122,9 @@ class Graphs(Program):
             total = total * dim
         return total
 
-    def input_value(self, register: int, array: np.ndarray[Any, Any], order: SequenceOf[int]) -> int:
+    def input_value(
+        self, register: int, array: np.ndarray[Any, Any], order: SequenceOf[int]
+    ) -> int:
         """The graph value of a host array in a register, its axes in order of memory."""
         symbols = [self.symbol() for _ in order]
         for stored, axis in enumerate(order):
@@ -134,7 +134,10 @@ class Graphs(Program):
         self._record("input", (), value)
         if list(order) != sorted(order):
             register = self.step(
-                "call", self.constant(np.ndarray.transpose), [register, self.constant(tuple(order))], ()
+                "call",
+                self.constant(np.ndarray.transpose),
+                [register, self.constant(tuple(order))],
+                (),
             )
         self._homes[value] = register
         return value
@@ -162,9 +165,7 @@ class Graphs(Program):
         )
 
     def elementwise_value(self, op: str, inputs: SequenceOf[int]) -> int:
-        return self.node(
-            op, inputs, lambda: self.graph.elementwise(op, list(inputs), at=self.at)
-        )
+        return self.node(op, inputs, lambda: self.graph.elementwise(op, list(inputs), at=self.at))
 
     def cast_value(self, value: int, dtype: str) -> int:
         if self.graph.dtype(value) == DTYPES[dtype]:
@@ -186,9 +187,7 @@ class Graphs(Program):
         )
 
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
-        return self.node(
-            op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes
-        )
+        return self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
 
     def along_value(self, op: str, inputs: SequenceOf[int], axis: int) -> int:
         """An op that works along one axis: argmax, cumsum, gather ..."""

@@ -137,7 +137,7 @@ class Indexing(Objects):
         return "-" not in text and not any(name in text for name in self.int_homes)
 
     def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
-        """max(dim, low)"""
+        """Return max(dim, low)."""
         return dim if self.is_natural(dim - low) else dim.max(low)
 
     # ---- the index
@@ -153,13 +153,14 @@ class Indexing(Objects):
     def is_basic(self, parts: list[Abstract]) -> bool:
         return all(
             isinstance(part, (SliceValue, Size))
-            or isinstance(part, Literal)
-            and (part.object is None or part.object is Ellipsis or _is_int_or_slice(part.object))
-            or isinstance(part, Host)
-            and type(part.object) is int
-            or isinstance(part, Tensor)
-            and part.is_scalar
-            and np.dtype(part.dtype).kind in "iu"
+            or (
+                isinstance(part, Literal)
+                and (
+                    part.object is None or part.object is Ellipsis or _is_int_or_slice(part.object)
+                )
+            )
+            or (isinstance(part, Host) and type(part.object) is int)
+            or (isinstance(part, Tensor) and part.is_scalar and np.dtype(part.dtype).kind in "iu")
             for part in parts
         )
 
@@ -207,7 +208,9 @@ class Indexing(Objects):
     def slice_range(self, part: Any, size: _dvm.Dim) -> tuple[_dvm.Dim, int, _dvm.Dim]:
         """(start, step, number of elements) of a slice of an axis of `size`."""
         if isinstance(part, Literal):
-            part = SliceValue(*(Literal(v) for v in (part.object.start, part.object.stop, part.object.step)))
+            part = SliceValue(
+                *(Literal(v) for v in (part.object.start, part.object.stop, part.object.step))
+            )
         given = self.plain(part.step)
         step = 1 if given is None else operator.index(given)
         if step == 0:
@@ -272,9 +275,7 @@ class Indexing(Objects):
 
         if not shape and not any(_is(part, Ellipsis) for part in parts):
             return self.fresh(view(self.value_of(t)), t.dtype, [], is_scalar=True)
-        made = self.view_of(
-            t, shape, order, view, write, ("getitem", [key]), contiguous=whole
-        )
+        made = self.view_of(t, shape, order, view, write, ("getitem", [key]), contiguous=whole)
         if not all(selection.kept):
             self.value_of(made)  # the check of its integers happens even if nothing uses it
         return made
@@ -288,9 +289,7 @@ class Indexing(Objects):
                 order.insert(later[0] if later else len(order), i)
         return tuple(order)
 
-    def update_value(
-        self, base: int, value: int, starts: list[_dvm.Dim], steps: list[int]
-    ) -> int:
+    def update_value(self, base: int, value: int, starts: list[_dvm.Dim], steps: list[int]) -> int:
         return self.node(
             "update",
             (base, value),

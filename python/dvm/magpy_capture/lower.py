@@ -122,8 +122,10 @@ class Lowering(Calls):
         return self.reach(fetch, seen, (scope, name))
 
     def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
-        """A parameter that the call did not give: a part of the function, whose defaults are
-        guarded together with its code."""
+        """A parameter that the call did not give.
+
+        It is a part of the function, whose defaults are guarded together with its code.
+        """
         code = function.__code__
         if slot < code.co_argcount:
             if is_constant(seen):
@@ -157,8 +159,10 @@ class Lowering(Calls):
             value.object = seen
             big = [axis for axis in range(seen.ndim) if seen.shape[axis] > 1]
             order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
-            if seen.size and order != [a for a in value.order if a in big] and all(
-                seen.strides[axis] for axis in big
+            if (
+                seen.size
+                and order != [a for a in value.order if a in big]
+                and all(seen.strides[axis] for axis in big)
             ):
                 raise self.refuse("a result in another memory order than expected")
 
@@ -203,7 +207,9 @@ class Lowering(Calls):
             return
         seen = self.seen(result)
         if kind == "contains" or name in ("not", "!="):
-            negative = name in ("not in", "not") or name == "!=" and seen != self.seen(operands[0])
+            negative = name in ("not in", "not") or (
+                name == "!=" and seen != self.seen(operands[0])
+            )
             self.values[result] = self.truth_of(returned, negative, seen)
         elif seen is self.seen(operands[0]):
             self.values[result] = returned
@@ -311,9 +317,7 @@ class Lowering(Calls):
     def is_integer_scalar(self, *values: Abstract) -> bool:
         """Whether all are NumPy integer scalars, or Python ints beside one."""
         tensors = [value for value in values if isinstance(value, Tensor)]
-        if not tensors or not all(
-            t.is_scalar and np.dtype(t.dtype).kind in "iu" for t in tensors
-        ):
+        if not tensors or not all(t.is_scalar and np.dtype(t.dtype).kind in "iu" for t in tensors):
             return False
         return all(isinstance(value, Tensor) or self.class_of(value) is int for value in values)
 
@@ -511,9 +515,7 @@ class Lowering(Calls):
         register = self.step("string", [self.register_of(part) for part in parts])
         return Host(register, self.seen(result))
 
-    def on_format(
-        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
-    ) -> Abstract:
+    def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.value(node) for node in operands]
         if not all(self.is_pure(part) for part in parts):
             raise self.refuse(f"formatting {describe(parts[0])}")
@@ -554,9 +556,7 @@ class Lowering(Calls):
     def on_list_to_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
         return Sequence(list(self.value(operands[0]).elements))
 
-    def on_function(
-        self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
-    ) -> Abstract:
+    def on_function(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         return Closure(self.seen(result))
 
     def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
@@ -583,9 +583,7 @@ class Lowering(Calls):
             return self.dispatched(operands)
         return self.iterator(self.value(operands[0]))
 
-    def on_next(
-        self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
-    ) -> Abstract:
+    def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
         if followed:
             return self.dispatched(operands)
         iterator = self.value(operands[0])
@@ -596,9 +594,7 @@ class Lowering(Calls):
             raise self.refuse("an iteration that went on otherwise than expected")
         return None if item is End else item
 
-    def on_unpack(
-        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
-    ) -> Abstract:
+    def on_unpack(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         index, _, total = name.partition("/")
         before, star, after = total.partition("*")
         base = self.value(operands[0])

@@ -94,9 +94,7 @@ class NumpyFunctions(Shapes):
             return self.reshaped(made, [*ones, *made.shape])
         return made
 
-    def asarray(
-        self, a: Abstract, dtype: Abstract = NONE, order: Abstract = NONE
-    ) -> Tensor:
+    def asarray(self, a: Abstract, dtype: Abstract = NONE, order: Abstract = NONE) -> Tensor:
         wanted = None if self.is_none(dtype) else self.dtype_name(dtype)
         made = self._converted(a, wanted, False)
         if self.plain(order) not in ("K", "A", None) and not (
@@ -182,9 +180,7 @@ class NumpyFunctions(Shapes):
             rank = t.rank if t.rank > rank else rank
         return rank
 
-    def round_of(
-        self, a: Abstract, decimals: Abstract = ZERO, out: Abstract = NONE
-    ) -> Abstract:
+    def round_of(self, a: Abstract, decimals: Abstract = ZERO, out: Abstract = NONE) -> Abstract:
         x = self.as_array(a)
         if self.plain(decimals) != 0 or not self.is_none(out):
             raise self.refuse("round to decimals")
@@ -192,7 +188,9 @@ class NumpyFunctions(Shapes):
 
     # ---- creation
 
-    def filled(self, value: Tensor, shape: list[Any], order: tuple[int, ...] | None = None) -> Tensor:
+    def filled(
+        self, value: Tensor, shape: list[Any], order: tuple[int, ...] | None = None
+    ) -> Tensor:
         order = c_order(len(shape)) if order is None else order
         stored = [shape[axis] for axis in order]
         content = self.copy_value(self.arranged(value, order), stored)
@@ -209,8 +207,10 @@ class NumpyFunctions(Shapes):
             raise self.refuse("full in another order than C")
         value = self.as_array(fill_value)
         if not self.is_none(dtype):
-            value = self.operand(fill_value, self.dtype_name(dtype)) if value.rank == 0 else (
-                self.cast(value, self.dtype_name(dtype))
+            value = (
+                self.operand(fill_value, self.dtype_name(dtype))
+                if value.rank == 0
+                else (self.cast(value, self.dtype_name(dtype)))
             )
         return self.filled(value, self.dims(shape))
 
@@ -219,9 +219,7 @@ class NumpyFunctions(Shapes):
     ) -> Tensor:
         return self.full(shape, Literal(0), Literal(self.dtype_name(dtype)), order)
 
-    def ones(
-        self, shape: Abstract, dtype: Abstract = NONE, order: Abstract = C_ORDER
-    ) -> Tensor:
+    def ones(self, shape: Abstract, dtype: Abstract = NONE, order: Abstract = C_ORDER) -> Tensor:
         name = "float64" if self.is_none(dtype) else self.dtype_name(dtype)
         return self.full(shape, Literal(1), Literal(name), order)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,7 @@ class NumpyMoves(NumpyFunctions):
         else:
             self.require_positive(parts)
             self.require_nonzero(delta)
-            step = self.elementwise(
-                "div", [delta, self.operand(Size(parts), "float64")], "float64"
-            )
+            step = self.elementwise("div", [delta, self.operand(Size(parts), "float64")], "float64")
             made = self.elementwise("mul", [ramp, step], "float64")
         made = self.elementwise("add", [made, first], "float64")
         if ends and not (count.constant is not None and count.constant < 2):
@@ -132,7 +131,7 @@ class NumpyMoves(NumpyFunctions):
         return self.cast(self._below(rows, columns, k), self.dtype_name(dtype))
 
     def _below(self, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> Tensor:
-        """column <= row + k, as bool."""
+        """Column <= row + k, as bool."""
         down = self.fresh(self.iota_value("int64", rows), "int64", [rows])
         down = self.index(down, Sequence([_all(), NONE]))
         across = self.fresh(self.iota_value("int64", columns), "int64", [columns])
@@ -350,9 +349,7 @@ class NumpyMoves(NumpyFunctions):
     ) -> Tensor:
         if self._parts(fill) is not None:
             raise self.refuse("padding with several constants")
-        shape = [
-            before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)
-        ]
+        shape = [before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)]
         value = self.cast(self.as_array(fill, x.dtype), x.dtype)
         if value.rank:
             raise self.refuse("padding with an array")
@@ -512,9 +509,7 @@ class NumpyMoves(NumpyFunctions):
     ) -> Abstract:
         return self._split(ary, indices_or_sections, axis, equal=False)
 
-    def _split(
-        self, ary: Abstract, sections: Abstract, axis: Abstract, *, equal: bool
-    ) -> Abstract:
+    def _split(self, ary: Abstract, sections: Abstract, axis: Abstract, *, equal: bool) -> Abstract:
         x = self.as_array(ary)
         place = self.axis(self.plain(axis), x.rank)
         parts = self._parts(sections)
@@ -536,7 +531,7 @@ class NumpyMoves(NumpyFunctions):
             bounds = parts
         edges: list[Abstract] = [NONE, *bounds, NONE]
         views = []
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in pairwise(edges):
             key: list[Abstract] = [_all()] * x.rank
             key[place] = SliceValue(first, last, NONE)
             views.append(self.index(x, Sequence(key)))
@@ -568,9 +563,7 @@ class NumpyMoves(NumpyFunctions):
     def flipud(self, m: Abstract) -> Tensor:
         return self.flip(m, ZERO)
 
-    def rot90(
-        self, m: Abstract, k: Abstract = ONE, axes: Abstract = Literal((0, 1))
-    ) -> Tensor:
+    def rot90(self, m: Abstract, k: Abstract = ONE, axes: Abstract = Literal((0, 1))) -> Tensor:
         x = self.as_array(m)
         first, second = (self.axis(axis, x.rank) for axis in self.plain(axes))
         turns = self.integer(k) % 4

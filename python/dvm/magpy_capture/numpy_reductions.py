@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dvm import _dvm
-
 from dvm.magpy_capture.numpy_ufuncs import FALSE, NONE, TRUE, ZERO, Ufuncs
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
@@ -179,12 +178,22 @@ class Reductions(Ufuncs):
     # ---- positions and running results
 
     def argmax(
-        self, a: Abstract, axis: Abstract = NONE, out: Abstract = NONE, *, keepdims: Abstract = FALSE
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        keepdims: Abstract = FALSE,
     ) -> Tensor:
         return self._position("argmax", a, axis, out, keepdims)
 
     def argmin(
-        self, a: Abstract, axis: Abstract = NONE, out: Abstract = NONE, *, keepdims: Abstract = FALSE
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        keepdims: Abstract = FALSE,
     ) -> Tensor:
         return self._position("argmin", a, axis, out, keepdims)
 

@@ -111,12 +111,14 @@ class Shapes(Reductions):
                 rest.remove(match)
         return None if any(True for size in sizes if size.constant == 0) else self.product(rest)
 
-    def reshape_method(self, a: Abstract, *shape: Abstract, order: Abstract = Literal("C")) -> Tensor:
+    def reshape_method(
+        self, a: Abstract, *shape: Abstract, order: Abstract = Literal("C")
+    ) -> Tensor:
         first = self.resolve(shape[0]) if shape else Sequence([])
         tuple_given = isinstance(first, (Sequence, ListValue)) or (
             isinstance(first, Literal) and isinstance(first.object, (tuple, list))
         )
-        one = len(shape) == 1 and tuple_given or not shape
+        one = (len(shape) == 1 and tuple_given) or not shape
         return self.reshape(a, first if one else Sequence(list(shape)), order)
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
@@ -170,9 +172,7 @@ class Shapes(Reductions):
         raise self.refuse("reshape of an array whose memory is not in C order")
 
     def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:
-        return Sequence(
-            [Literal(d.constant) if d.constant is not None else Size(d) for d in shape]
-        )
+        return Sequence([Literal(d.constant) if d.constant is not None else Size(d) for d in shape])
 
     def ravel(self, a: Abstract, order: Abstract = Literal("C")) -> Tensor:
         x = self.as_array(a)
@@ -409,4 +409,3 @@ class Shapes(Reductions):
 
 def _everything() -> SliceValue:
     return SliceValue(Literal(None), Literal(None), Literal(None))
-

@@ -129,7 +129,7 @@ class Ufuncs(Containers):
         if casting is not None:
             kwargs["casting"] = self.plain(casting)
         order = named.pop("order", None)
-        if named or order is not None and self.plain(order) != "K":
+        if named or (order is not None and self.plain(order) != "K"):
             raise self.refuse(f"{function.__name__} with {', '.join(named) or 'order'}")
         positional = [
             self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
@@ -247,7 +247,7 @@ class Ufuncs(Containers):
             return "bool"
         kind = np.dtype(dtype)
         if function in (np.add, np.multiply):
-            if kind.kind == "b" or kind.kind == "i" and kind.itemsize < 8:
+            if kind.kind == "b" or (kind.kind == "i" and kind.itemsize < 8):
                 return "int64"
             if kind.kind == "u" and kind.itemsize < 8:
                 return "uint64"
@@ -283,7 +283,6 @@ class Ufuncs(Containers):
         if not isinstance(out, Tensor):
             raise self.refuse(f"out={describe(out)}")
         return self.store_result(result, out)
-
 
 
 __all__ = ["FALSE", "NONE", "TRUE", "UFUNCS", "ZERO", "Host", "Size", "Ufuncs"]

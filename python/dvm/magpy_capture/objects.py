@@ -104,8 +104,11 @@ class Objects(Arrays):
     def adopt(self, register: int, seen: Any, *, external: bool) -> Abstract:
         """The value of the object in a register; guards what the lowering relies on."""
         kind = type(seen)
-        if kind is np.ndarray and is_supported(seen.dtype) and seen.flags.aligned and (
-            seen.ndim <= MAX_RANK
+        if (
+            kind is np.ndarray
+            and is_supported(seen.dtype)
+            and seen.flags.aligned
+            and (seen.ndim <= MAX_RANK)
         ):
             self.guard("guard_signature", register, seen, key=(register,))
             tensor = self.tensor_of_array(register, seen, external=external)
@@ -124,7 +127,7 @@ class Objects(Arrays):
             self.guard_is(register, seen)
             return Literal(seen)
         self.guard_type(register, seen)
-        if kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        if kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
             return self._adopt_tuple(register, seen)
         if kind is list:
             return self._adopt_list(register, seen, external)
@@ -238,7 +241,7 @@ class Objects(Arrays):
                 raise self.refuse(f"attribute {name}, a {type(found).__name__}")
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
-        if found is None or name in _instance_dict(base.object) and not _is_missing(base, name):
+        if found is None or (name in _instance_dict(base.object) and not _is_missing(base, name)):
             self.guard_class(base.cls, name, MISSING if found is None else found)
             return self._read(base, name, "attribute", seen)
         self.guard("guard_lacks", base.register, name)
@@ -323,7 +326,9 @@ def is_pure_object(value: Any) -> bool:
 
 def is_pure_class(value: Any) -> bool:
     """A type of Python or NumPy itself, or a ufunc, as an argument."""
-    return isinstance(value, np.ufunc) or isinstance(value, type) and not value.__flags__ & (1 << 9)
+    return isinstance(value, np.ufunc) or (
+        isinstance(value, type) and not value.__flags__ & (1 << 9)
+    )
 
 
 def is_constant(value: Any) -> bool:

@@ -188,7 +188,10 @@ class PythonFunctions(Containers):
     def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
         cls, wanted = self.class_of(value), self.plain(classes)
         for one in wanted if isinstance(wanted, tuple) else (wanted,):
-            if not isinstance(one, type) or type(one).__instancecheck__ is not type.__instancecheck__:
+            if (
+                not isinstance(one, type)
+                or type(one).__instancecheck__ is not type.__instancecheck__
+            ):
                 abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
                 if not abstract or cls.__flags__ & (1 << 9):  # a class may be registered later
                     raise self.refuse(f"isinstance with {one!r}")
@@ -318,9 +321,7 @@ class PythonFunctions(Containers):
         return self.host_operation(name, [a, b], seen)
 
     def _is_size(self, value: Abstract) -> bool:
-        return isinstance(value, Size) or (
-            isinstance(value, Literal) and type(value.object) is int
-        )
+        return isinstance(value, Size) or (isinstance(value, Literal) and type(value.object) is int)
 
     def _size_arithmetic(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if name in ("//", "%"):
@@ -349,9 +350,11 @@ class PythonFunctions(Containers):
         seen = None
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc(np.add, [a, b])
-        return self._size_arithmetic("+", a, b, seen) if self._is_size(a) and self._is_size(
-            b
-        ) else self.refuse_sum()
+        return (
+            self._size_arithmetic("+", a, b, seen)
+            if self._is_size(a) and self._is_size(b)
+            else self.refuse_sum()
+        )
 
     def refuse_sum(self) -> Abstract:
         raise self.refuse("sum of these values")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _BUILTINS = {
     name: f"__{name}__"
-    for name in "len iter next abs repr bool int float str round hash divmod reversed".split()  # noqa: SIM905
+    for name in "len iter next abs repr bool int float str round hash divmod reversed".split()
 }
 
 

@@ -1,5 +1,8 @@
-"""Which special methods an operation of the language looks up, so that a followed one is guarded by
-all that decided it: a class that gains a method later takes another way."""
+"""Which special methods an operation of the language looks up.
+
+A followed operation is guarded by all that decided it: a class that gains a method later takes
+another way.
+"""
 
 from __future__ import annotations
 

@@ -101,7 +101,23 @@ BUILTINS: dict[Any, str] = {
 
 #: pure functions on Python objects; folded when all arguments are known, else called on the host
 PURE: frozenset[Any] = frozenset(
-    {round, pow, divmod, str, repr, ord, chr, hash, complex, bytes, format, sorted, frozenset, hex, bin}
+    {
+        round,
+        pow,
+        divmod,
+        str,
+        repr,
+        ord,
+        chr,
+        hash,
+        complex,
+        bytes,
+        format,
+        sorted,
+        frozenset,
+        hex,
+        bin,
+    }
     | {value for value in vars(math).values() if callable(value)}
     | {
         getattr(operator, name)
@@ -123,8 +139,8 @@ IMPURE: frozenset[Any] = frozenset(
     getattr(np, name)
     for name in (
         "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
-        "seterrcall setbufsize set_printoptions memmap copyto put putmask place fill_diagonal "
-        "put_along_axis empty empty_like frombuffer nditer nested_iters vectorize frompyfunc "
+        "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
+        "fill_diagonal put_along_axis empty empty_like frombuffer nditer nested_iters vectorize frompyfunc "
         "apply_along_axis apply_over_axes fromfunction fromiter piecewise asfortranarray "
         "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
     ).split()
