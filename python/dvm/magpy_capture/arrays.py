@@ -232,7 +232,7 @@ class Arrays(Graphs):
             ]
             stored = np.zeros([sizes[axis] for axis in t.order], np.uint8)
             arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
-        flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+        flags: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
         iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, order="K")
         strides = iterator.operands[-1].strides
         return tuple(sorted(range(rank), key=lambda axis: -strides[axis]))

@@ -43,7 +43,8 @@ from dvm.magpy_capture.values import (
 #: random functions that return what they draw and write into nothing
 DRAWS = frozenset(
     "integers random normal uniform standard_normal choice permutation exponential poisson "
-    "binomial beta gamma laplace logistic lognormal geometric rayleigh standard_exponential standard_gamma "
+    "binomial beta gamma laplace logistic lognormal geometric rayleigh standard_exponential "
+    "standard_gamma "
     "standard_t triangular vonmises wald weibull zipf randint rand randn random_sample ranf sample "
     "random_integers chisquare dirichlet f gumbel hypergeometric logseries multinomial "
     "multivariate_normal negative_binomial pareto power standard_cauchy bytes".split()
@@ -63,7 +64,10 @@ class Calls(NumpyMoves, PythonFunctions):
         self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
         self.frames: list[list[int]] = []  # parameters of the frames being lowered
         self.impure_calls: list[tuple[Any, list[Abstract]]] = []
-        self.opaque_calls: list[tuple[str, Any]] = []
+
+    def value(self, node: int) -> Abstract:
+        """The value of a node of the recording."""
+        raise NotImplementedError
 
     def call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any

@@ -69,6 +69,9 @@ class Graphs(Program):
         self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
         self._empties = 0
+        self._taken: set[int] = set()  # graph values whose memory belongs to one array
+        self._taken_scalars: set[int] = set()
+        self.opaque_calls: list[tuple[str, Any]] = []
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         # Of integers: an invalid operation has another value than NumPy's in any error state.

@@ -366,9 +366,9 @@ class Lowering(Calls):
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.value(node) for node in operands)
-        return self.identity(a, b, self.seen(result))
+        return self.same_object(a, b, self.seen(result))
 
-    def identity(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
+    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
         """`a is b`, where every call of the path gives the recorded answer."""
         literals = [value for value in (a, b) if isinstance(value, Literal)]
         if len(literals) == 2 and all(value.identical for value in literals):

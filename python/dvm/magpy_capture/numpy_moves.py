@@ -15,6 +15,7 @@ from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
     Abstract,
+    Host,
     ListValue,
     Literal,
     Sequence,
@@ -43,9 +44,14 @@ class NumpyMoves(NumpyFunctions):
 
     # ---- ranges
 
+    def is_int(self, value: Abstract) -> bool:
+        return isinstance(value, Size) or (
+            isinstance(value, (Literal, Host)) and type(value.object) is int
+        )
+
     def arange(self, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor:
         parts = [self.resolve(part) for part in bounds]
-        if not all(self.class_of(part) is int for part in parts):
+        if not all(self.is_int(part) for part in parts):
             raise self.refuse("arange of other than ints")
         start, stop, step = ZERO, parts[0], ONE
         if len(parts) > 1:
@@ -524,8 +530,8 @@ class NumpyMoves(NumpyFunctions):
                 each = size // count
                 bounds = [Size(each * i) for i in range(1, count)]
             else:
-                each, extra = divmod(self.known_size(size), count)
-                ends = [i * each + min(i, extra) for i in range(1, count)]
+                whole, extra = divmod(self.known_size(size), count)
+                ends = [i * whole + min(i, extra) for i in range(1, count)]
                 bounds = [Literal(end) for end in ends]
         else:
             bounds = parts

@@ -28,7 +28,7 @@ FALSE = Literal(False)
 ZERO = Literal(0)
 
 #: ufunc -> op of the graph that reduces with it
-REDUCTIONS = {
+REDUCTIONS: dict[np.ufunc, str] = {
     np.add: "sum",
     np.multiply: "prod",
     np.maximum: "max",
@@ -37,7 +37,12 @@ REDUCTIONS = {
     np.logical_or: "any",
 }
 #: ufunc -> op that accumulates with it
-SCANS = {np.add: "cumsum", np.multiply: "cumprod", np.maximum: "cummax", np.minimum: "cummin"}
+SCANS: dict[np.ufunc, str] = {
+    np.add: "cumsum",
+    np.multiply: "cumprod",
+    np.maximum: "cummax",
+    np.minimum: "cummin",
+}
 
 
 class Ufuncs(Containers):
@@ -56,7 +61,7 @@ class Ufuncs(Containers):
         dtype = np.dtype(self.plain(value))
         if not is_supported(dtype):
             raise self.refuse(f"dtype {dtype.name}")
-        return dtype.name
+        return str(dtype.name)
 
     def as_array(self, value: Abstract, dtype: str | None = None) -> Tensor:
         """What np.asarray would make of `value`; numbers take `dtype` when it is given."""

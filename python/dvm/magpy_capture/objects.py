@@ -69,8 +69,6 @@ class Objects(Arrays):
         self._reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
         self._reached_registers: dict[int, int] = {}
         self._external_arrays: list[Tensor] = []
-        self._taken_scalars: set[int] = set()
-        self._taken: set[int] = set()  # graph values whose memory belongs to one array
         self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
 
@@ -84,7 +82,7 @@ class Objects(Arrays):
         """
         if issubclass(type(seen), FIXED) or type(seen) in SINGLETONS:
             if name is not None:
-                self.guard_name(*name, seen)
+                self.guard_name(name[0], name[1], seen)
             else:
                 self.guard_is(fetch(), seen)
             return Literal(seen)

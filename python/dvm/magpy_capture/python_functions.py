@@ -316,7 +316,12 @@ class PythonFunctions(Containers):
         if name == "|" and isinstance(a, DictValue) and isinstance(b, DictValue):
             return DictValue({**a.items, **b.items})
         if isinstance(a, SetValue) and isinstance(b, SetValue) and name in ("|", "&", "-", "^"):
-            ops = {"|": set.__or__, "&": set.__and__, "-": set.__sub__, "^": set.__xor__}
+            ops: dict[str, Any] = {
+                "|": set.__or__,
+                "&": set.__and__,
+                "-": set.__sub__,
+                "^": set.__xor__,
+            }
             return SetValue(ops[name](a.elements, b.elements))
         return self.host_operation(name, [a, b], seen)
 

@@ -122,8 +122,8 @@ PURE: frozenset[Any] = frozenset(
     | {
         getattr(operator, name)
         for name in (
-            "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge not_ truth and_ or_ "
-            "xor invert lshift rshift getitem index contains concat matmul"
+            "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge not_ truth and_ "
+            "or_ xor invert lshift rshift getitem index contains concat matmul"
         ).split()
     }
 ) - {hash}
@@ -140,8 +140,9 @@ IMPURE: frozenset[Any] = frozenset(
     for name in (
         "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
         "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
-        "fill_diagonal put_along_axis empty empty_like frombuffer nditer nested_iters vectorize frompyfunc "
-        "apply_along_axis apply_over_axes fromfunction fromiter piecewise asfortranarray "
+        "fill_diagonal put_along_axis empty empty_like frombuffer nditer nested_iters vectorize "
+        "frompyfunc apply_along_axis apply_over_axes fromfunction fromiter piecewise "
+        "asfortranarray "
         "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
     ).split()
 )
