@@ -52,7 +52,8 @@ bool SymbolBinder::apply(const Equation& equation) {
   const auto slope = core::evaluate(a, values_), offset = core::evaluate(b, values_);
   if (!slope || !offset) mismatch("undefined");
   if (*slope == 0 && *offset != size) mismatch(std::to_string(*offset));
-  if (*slope == 0) return true;
+  // True for every value of the symbol; kept, for it still tells the size of its own expression.
+  if (*slope == 0) return false;
   const Wide rest = Wide{size} - *offset;
   if (rest % *slope != 0)
     mismatch("another number for every " + to_string(dims_.symbol_at(unknown)));

@@ -167,7 +167,9 @@ TEST(FuseProperty, TightLimitsHold) {
                                                   {"shape-limit", {.shapes = 2}}};
   for (const auto& [rule, limits] : tight) {
     std::map<std::string, int> rules;
-    for (uint64_t seed = 0; seed < 500 && !HasFatalFailure(); ++seed) {
+    // Few graphs have so many shapes in one space; some seed does.
+    const auto wanted = [&](uint64_t seed) { return seed < 500 || rules[rule] == 0; };
+    for (uint64_t seed = 0; wanted(seed) && seed < 10000 && !HasFatalFailure(); ++seed) {
       check_case(seed, limits, rules);
     }
     EXPECT_GT(rules[rule], 0) << rule << " never decided anything";
