@@ -208,7 +208,6 @@ def finish(low: Any, result: Abstract) -> None:
     _keep_apart(low, changed)
     low.compute_fallible()
     _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
-    extend = low.constant(list.extend)
     low.steps.append(("commit",))
     for target, source in copies:
         low.steps.append(("copyto", target, source))
@@ -220,7 +219,9 @@ def finish(low: Any, result: Abstract) -> None:
                 low.steps.append(("list_replace", register, parts))
             else:
                 tail = low.step("list", [end.build(part) for part in value.tail])
-                low.steps.append(("effect", low.register(), extend, [register, tail], ()))
+                low.steps.append(
+                    ("effect", low.register(), low.constant(list.extend), [register, tail], ())
+                )
         elif isinstance(value, DictValue):
             end.fill_dict(value, register)
         elif isinstance(value, SetValue):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dvm import _dvm
@@ -17,76 +19,67 @@ numpy_table(
 )
 
 
+def _with_dtype(function: np.ufunc) -> Callable[..., Tensor]:
+    """np.sum and np.prod."""
+
+    def reduce(
+        self: Ufuncs,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+        initial: Abstract = NONE,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        return self.reduction(function, a, axis, dtype, out, keepdims, initial, where)
+
+    return reduce
+
+
+def _with_initial(function: np.ufunc) -> Callable[..., Tensor]:
+    """np.max and np.min."""
+
+    def reduce(
+        self: Ufuncs,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+        initial: Abstract = NONE,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        return self.reduction(function, a, axis, NONE, out, keepdims, initial, where)
+
+    return reduce
+
+
+def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
+    """np.any and np.all."""
+
+    def reduce(
+        self: Ufuncs,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+        *,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        return self.reduction(function, a, axis, NONE, out, keepdims, NONE, where)
+
+    return reduce
+
+
 class Reductions(Ufuncs):
     """np.sum and its kin, as functions and as array methods."""
 
-    def sum_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.add, a, axis, dtype, out, keepdims, initial, where)
-
-    def prod_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.multiply, a, axis, dtype, out, keepdims, initial, where)
-
-    def max_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.maximum, a, axis, NONE, out, keepdims, initial, where)
-
-    def min_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.minimum, a, axis, NONE, out, keepdims, initial, where)
-
-    def any_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        *,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.logical_or, a, axis, NONE, out, keepdims, NONE, where)
-
-    def all_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        *,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.reduction(np.logical_and, a, axis, NONE, out, keepdims, NONE, where)
+    sum_of = _with_dtype(np.add)
+    prod_of = _with_dtype(np.multiply)
+    max_of = _with_initial(np.maximum)
+    min_of = _with_initial(np.minimum)
+    any_of = _of_truth(np.logical_or)
+    all_of = _of_truth(np.logical_and)
 
     def count_nonzero(
         self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE

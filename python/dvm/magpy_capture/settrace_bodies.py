@@ -18,25 +18,11 @@ from dvm.magpy_capture.settrace_record import (
     parameter,
     parameter_slots,
 )
+from dvm.magpy_capture.special_methods import ARITHMETIC, UNARY
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.settrace_frame import FrameShadow
 
-_OPERATORS = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "truediv",
-    "//": "floordiv",
-    "%": "mod",
-    "**": "pow",
-    "@": "matmul",
-    "&": "and",
-    "|": "or",
-    "^": "xor",
-    "<<": "lshift",
-    ">>": "rshift",
-}
 _COMPARISONS = {
     "<": ("lt", "gt"),
     "<=": ("le", "ge"),
@@ -45,7 +31,6 @@ _COMPARISONS = {
     ">": ("gt", "lt"),
     ">=": ("ge", "le"),
 }
-_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 _PLAIN = {
     "subscript": "__getitem__",
     "store_subscript": "__setitem__",
@@ -127,7 +112,7 @@ def find_arguments(
     if kind in ("call", "call_ex"):
         return Callee(record, caller, function, code, slots).find(operands[0])
     if kind in ("binary", "inplace"):
-        stem = _OPERATORS[name]
+        stem = ARITHMETIC[name]
         if kind == "inplace" and is_method(0, f"__i{stem}__"):
             return Arguments(operands)
         if is_method(0, f"__{stem}__") and first is seen[0]:
@@ -143,7 +128,7 @@ def find_arguments(
         asked = is_method(0, "__bool__") or is_method(0, "__len__")
         return Arguments(operands) if asked else None
     if kind == "unary":
-        return Arguments(operands) if is_method(0, _UNARY[name]) else None
+        return Arguments(operands) if is_method(0, UNARY[name]) else None
     if kind == "contains":
         return Arguments(operands[::-1]) if is_method(1, "__contains__") else None
     if kind in _ACCESS:

@@ -6,7 +6,8 @@ another way.
 
 from __future__ import annotations
 
-_ARITHMETIC = {
+#: operator -> the word in the names of its methods
+ARITHMETIC = {
     "+": "add",
     "-": "sub",
     "*": "mul",
@@ -29,7 +30,7 @@ _COMPARISONS = {
     ">": ("__gt__", "__lt__"),
     ">=": ("__ge__", "__le__"),
 }
-_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 _OTHERS = {
     "subscript": ("__getitem__", "__class_getitem__"),
     "store_subscript": ("__setitem__",),
@@ -46,11 +47,11 @@ _OTHERS = {
 def looked_up(kind: str, name: str) -> tuple[str, ...]:
     """Names that the interpreter may look up in the classes of the operands."""
     if kind in ("binary", "inplace"):
-        word = _ARITHMETIC[name]
+        word = ARITHMETIC[name]
         methods = (f"__{word}__", f"__r{word}__")
         return (f"__i{word}__", *methods) if kind == "inplace" else methods
     if kind == "compare":
         return _COMPARISONS[name]
     if kind == "unary":
-        return (_UNARY[name],) if name in _UNARY else _OTHERS["branch"]
+        return (UNARY[name],) if name in UNARY else _OTHERS["branch"]
     return _OTHERS[kind]
