@@ -156,6 +156,7 @@ void bind_compiled(py::module_& module) {
   });
   module.def("stats", stats_of);
   module.def("refusal", [](py::handle object) { return unwrap(object).refusal(); });
+  module.def("limit", [](py::handle object) { return unwrap(object).limit(); });
   module.def("paths", [](py::handle object) {
     py::list paths;
     for (const auto& path : unwrap(object).paths()) paths.append(path_of(*path));

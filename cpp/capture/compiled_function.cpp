@@ -135,10 +135,8 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
     ++stats_.fallbacks;
     if (!std::exchange(warned_, true) &&
-        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                         "dvm: %S reached the limit of %d paths; calls that match none run "
-                         "uncompiled (see its stats)",
-                         function->func_qualname, kMaxPaths) < 0) {
+        PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "dvm: %S %s (see its stats)",
+                         function->func_qualname, limit().c_str()) < 0) {
       return nullptr;
     }
     return call_bound(function, bound);
@@ -157,6 +155,12 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     ++stats_.fallbacks;
   }
   return trace.result.release();
+}
+
+std::string CompiledFunction::limit() const {
+  if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) return {};
+  return "reached the limit of " + std::to_string(kMaxPaths) +
+         " paths; calls that match none run uncompiled";
 }
 
 std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, size_t nargsf,

@@ -49,6 +49,8 @@ class CompiledFunction {
   const std::vector<std::unique_ptr<Path>>& paths() const { return paths_; }
   // Why no call of this function can be captured, or empty.
   const std::string& refusal() const { return refusal_; }
+  // Why calls that match no path are not captured any more, or empty.
+  std::string limit() const;
   int traverse(visitproc visit, void* arg) const;
 
  private:

@@ -50,11 +50,12 @@ def _fallback_reasons(self: _dvm.Compiled[..., Any]) -> list[str]:
     refusal = _dvm.refusal(self)
     if refusal:
         return [refusal]
-    return [
+    reasons = [
         ": ".join(filter(None, (path["location"], path["reason"])))
         for path in _dvm.paths(self)
         if path["reason"]
     ]
+    return [*reasons, *filter(None, [_dvm.limit(self)])]
 
 
 def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: Any) -> str:

@@ -229,6 +229,7 @@ def test_the_limit_of_paths_is_loud_once() -> None:
             assert f(64) == 64
         assert f(65) == 65
     assert (f.stats.captures, f.stats.fallbacks) == (64, 2)
+    assert ["limit of 64 paths" in reason for reason in f.fallback_reasons] == [True]
     assert f(63) == 63
     assert f.stats.hits == 1
 

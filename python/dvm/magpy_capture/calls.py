@@ -277,7 +277,7 @@ class Calls(NumpyMoves, PythonFunctions):
         classes = base.instance.cls.__mro__
         for owner in classes[classes.index(base.cls) + 1 :]:
             found = class_attribute(owner, name)
-            self.guard_class(owner, name, MISSING if found is None else found)
+            self.guard_class(owner, name, found)
             if name in vars(owner):
                 if isinstance(found, classmethod):
                     return Method(Literal(base.instance.cls), name, found.__func__)
@@ -355,7 +355,7 @@ class Calls(NumpyMoves, PythonFunctions):
             return self.resolve(self.class_changes[id(owner), name][2])
         if isinstance(owner, type) and _is_user_class(owner):
             found = class_attribute(owner, name)
-            if found is not None:
+            if found is not MISSING:
                 return self._of_class(owner, name, found, seen)
         user_class = isinstance(owner, type) and _is_user_class(owner)
         if isinstance(owner, types.FunctionType) or user_class:

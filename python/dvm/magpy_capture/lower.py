@@ -274,7 +274,7 @@ class Lowering(Calls):
             if isinstance(value, Instance):
                 for method in looked_up(kind, name):
                     found = class_attribute(value.cls, method)
-                    self.guard_class(value.cls, method, MISSING if found is None else found)
+                    self.guard_class(value.cls, method, found)
 
     # ---- operators
 
@@ -446,8 +446,8 @@ class Lowering(Calls):
         found = class_attribute(base.cls, name)
         for hook in ("__getattribute__", "__getattr__"):
             method = class_attribute(base.cls, hook)
-            self.guard_class(base.cls, hook, MISSING if method is None else method)
-        self.guard_class(base.cls, name, MISSING if found is None else found)
+            self.guard_class(base.cls, hook, method)
+        self.guard_class(base.cls, name, found)
         if not hasattr(type(found), "__set__") and base.register >= 0:
             self.guard("guard_lacks", base.register, name)
 
@@ -464,7 +464,7 @@ class Lowering(Calls):
             raise self.refuse(f"setting attribute {name} of {describe(base)}")
         self.guard_class(base.cls, "__setattr__", class_attribute(base.cls, "__setattr__"))
         found = class_attribute(base.cls, name)
-        self.guard_class(base.cls, name, MISSING if found is None else found)
+        self.guard_class(base.cls, name, found)
         if followed:
             return
         plain = class_attribute(base.cls, "__setattr__") is object.__setattr__
@@ -640,7 +640,7 @@ class Lowering(Calls):
             self.elements(value)  # its length is looked at
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):
-                if class_attribute(value.cls, name) is not None:
+                if class_attribute(value.cls, name) is not MISSING:
                     raise self.refuse(f"the truth of {describe(value)}")
                 self.guard_class(value.cls, name, MISSING)
 

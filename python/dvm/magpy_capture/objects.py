@@ -239,8 +239,9 @@ class Objects(Arrays):
                 raise self.refuse(f"attribute {name}, a {type(found).__name__}")
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
-        if found is None or (name in _instance_dict(base.object) and not _is_missing(base, name)):
-            self.guard_class(base.cls, name, MISSING if found is None else found)
+        own = name in _instance_dict(base.object) and not _is_missing(base, name)
+        if own or found is MISSING:
+            self.guard_class(base.cls, name, found)
             return self._read(base, name, "attribute", seen)
         self.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
@@ -257,7 +258,7 @@ class Objects(Arrays):
 
     def class_value(self, base: Instance, found: Any, name: str, seen: Any) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
-        if found is None:
+        if found is MISSING:
             raise self.refuse(f"attribute {name} of an object of type {base.cls.__name__}")
         if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
@@ -339,10 +340,11 @@ def is_constant(value: Any) -> bool:
 
 
 def class_attribute(cls: type, name: str) -> Any:
+    """What the class or a base has under the name (None, perhaps); MISSING if nothing."""
     for owner in cls.__mro__:
         if name in vars(owner):
             return vars(owner)[name]
-    return None
+    return MISSING
 
 
 def _instance_dict(seen: Any) -> dict[str, Any]:

@@ -230,11 +230,11 @@ class PythonFunctions(Containers):
             if name in base.attributes:
                 return not isinstance(base.attributes[name], Gone)
             for hook in ("__getattr__", "__getattribute__"):
-                if class_attribute(base.cls, hook) not in (None, object.__getattribute__):
+                if class_attribute(base.cls, hook) not in (MISSING, object.__getattribute__):
                     raise self.refuse(f"hasattr of {describe(base)}")
             found = class_attribute(base.cls, name)
-            self.guard_class(base.cls, name, MISSING if found is None else found)
-            if found is not None:
+            self.guard_class(base.cls, name, found)
+            if found is not MISSING:
                 return True
             if base.register < 0:
                 return False
@@ -251,7 +251,7 @@ class PythonFunctions(Containers):
                 return name in scope
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
-                self.guard_class(base.object, name, MISSING if found is None else found)
+                self.guard_class(base.object, name, found)
             elif not is_constant(base.object) or isinstance(base.object, types.FunctionType):
                 raise self.refuse(f"hasattr of {describe(base)}")
             return hasattr(base.object, name)

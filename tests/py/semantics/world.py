@@ -58,6 +58,11 @@ class World:
         """Record what these are now."""
         self.records.append(("note", description(*things)))
 
+    def captured(self, function: Any, count: int) -> None:
+        """Check how often a compiled function was captured; a plain one never is."""
+        stats = getattr(function, "stats", None)
+        assert stats is None or stats.captures == count, stats
+
     def __call__(self, function: Any, /, *args: Any, **keywords: Any) -> Any:
         """Call, record all that can be seen, and return the result (None when it raised)."""
         result: Any = None
