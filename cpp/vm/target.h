@@ -23,7 +23,7 @@ struct TargetTraits {
   int32_t align;
   bool streams, flags;
   int64_t tile_overhead;
-  int64_t tile_cap, row_cap;
+  int64_t tile_cap, row_cap, near_bytes;
 };
 
 std::span<const TargetTraits> all_targets();

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::array kTargets = {
 #define DVM_TARGET(name, id, kind, cores, local, reserve, align, streams, flags, overhead, \
-                   tile_cap, row_cap)                                                      \
-  TargetTraits{#name,   id,    TargetKind::kind, cores,    local,  reserve, align,         \
-               streams, flags, overhead,         tile_cap, row_cap},
+                   tile_cap, row_cap, near)                                                \
+  TargetTraits{#name,   id,    TargetKind::kind, cores,    local,   reserve, align,        \
+               streams, flags, overhead,         tile_cap, row_cap, near},
 #include "vm/targets.def"
 #undef DVM_TARGET
 };

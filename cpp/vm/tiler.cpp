@@ -131,12 +131,13 @@ int64_t tile_limit(const Stage& stage, const TargetTraits& target) {
     load(stage.outputs[k].value);
     release(stage.outputs[k].value, stage.step_count);
   }
-  const int64_t room =
-      target.local_bytes - target.reserve_bytes - int64_t{peak_slots} * target.align;
+  const bool columns = stage.reduces() && stage.reduce_end < stage.rank;
+  const int64_t memory =
+      columns ? target.local_bytes : std::min(target.local_bytes, target.near_bytes);
+  const int64_t room = memory - target.reserve_bytes - int64_t{peak_slots} * target.align;
   auto fitting = [&](int64_t weights) { return room * reduced / std::max<int64_t>(1, weights); };
   int64_t limit = fitting(streamed + peak);
   // row_cap is tuned for whole rows; columns need every byte to keep their runs long.
-  const bool columns = stage.reduces() && stage.reduce_end < stage.rank;
   const int64_t cap = stage.reduces() ? (columns ? 0 : target.row_cap) : target.tile_cap;
   if (cap != 0) limit = std::min(limit, cap);
   // Streams that overflow the cache are slow, not wrong: a reduction may still have its chunk.
