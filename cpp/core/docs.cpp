@@ -31,8 +31,8 @@ constexpr std::array<ClassText, 7> kClasses = {{
     {OpClass::reduce, "Reductions",
      "`axes` are neighbours in ascending order and become size 1. The order of additions is that "
      "of `core/sum_order.h`; sums and products of f16 accumulate in f32 and round once. Over "
-     "nothing "
-     "a sum is 0, a product 1, and a maximum or minimum an error."},
+     "nothing a sum is 0, a product 1, and a maximum or minimum an error, unless the op names what "
+     "it is then."},
     {OpClass::view, "Views",
      "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "

@@ -1,8 +1,11 @@
 // The tables behind graph.h and elementwise.h, expanded from the .def files.
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "core/elementwise.h"
 #include "core/graph.h"
+#include "core/reduce.h"
 
 namespace dvm::core {
 
@@ -27,6 +30,22 @@ std::optional<Op> op_from_text(std::string_view name) {
     if (kOps[i].name == name) return static_cast<Op>(i);
   }
   return std::nullopt;
+}
+
+Scalar identity_value(Identity identity, DType dtype) {
+  return dispatch(dtype, [&]<DType D>() {
+    const bool low = identity == Identity::lowest;
+    if (identity == Identity::zero) return Scalar();
+    if constexpr (is_floating(D)) {
+      if (identity == Identity::one) return Scalar::of_float(1);
+      return Scalar::of_float(low ? -HUGE_VAL : HUGE_VAL);
+    } else {
+      using Limits = std::numeric_limits<Storage<D>>;
+      if (identity == Identity::one) return Scalar::of_int(1);
+      if (D == DType::boolean) return Scalar::of_int(low ? 0 : 1);
+      return Scalar::of_int(static_cast<int64_t>(low ? Limits::min() : Limits::max()));
+    }
+  });
 }
 
 const ElementwiseInfo* elementwise_info(Op op) {

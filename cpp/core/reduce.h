@@ -6,7 +6,7 @@
 namespace dvm::core {
 
 enum class ReduceDtypes : uint8_t { any, numeric, boolean };
-enum class Identity : uint8_t { none, zero, one };
+enum class Identity : uint8_t { none, zero, one, lowest, highest };
 
 struct ReduceInfo {
   std::string_view name;
@@ -31,5 +31,8 @@ constexpr ReduceInfo reduce_info(Op op) {
       return {"", ReduceDtypes::any, Identity::none};
   }
 }
+
+// The value of an identity besides none, as a scalar of that dtype.
+Scalar identity_value(Identity identity, DType dtype);
 
 }  // namespace dvm::core

@@ -231,6 +231,7 @@ class Evaluator {
       case Op::prod:
         return scalar::prod<T>(count, adjacent, load);
       case Op::max:
+      case Op::max_or_lowest:
       case Op::any:
         return scalar::max<T>(count, adjacent, load);
       default:
@@ -255,11 +256,17 @@ class Evaluator {
       fail(ErrorCode::shape_mismatch, node.loc,
            "zero-size array to reduction operation maximum which has no identity");
     Array out = make_array(a.dtype, std::move(shape));
-    if (count == 0 && identity == Identity::zero) return out;
     dispatch(a.dtype, [&]<DType D>() {
       using T = Storage<D>;
       if (count == 0) {
-        for (T& element : elements<T>(out)) element = scalar::cast<T>(int64_t{1});
+        const Scalar value = identity_value(identity, D);
+        for (T& element : elements<T>(out)) {
+          if constexpr (is_floating(D)) {
+            element = scalar::cast<T>(value.as_float());
+          } else {
+            element = static_cast<T>(value.as_int());
+          }
+        }
         return;
       }
       const std::span<const T> from = elements<T>(a);

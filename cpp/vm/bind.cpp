@@ -4,6 +4,7 @@
 #include <bitset>
 
 #include "core/error.h"
+#include "core/reduce.h"
 #include "vm/partials.h"
 
 namespace dvm::vm {
@@ -207,14 +208,14 @@ class Binder {
     }
   }
 
-  // What a reduction of nothing gives; of bools, max and min are any and all.
+  // What a reduction of nothing gives; that an op has no such value is for the Plan to check.
   static Scalar identity_of(const KernelStep& step) {
-    const bool extreme = step.insn == Insn::max || step.insn == Insn::min;
-    if (extreme && step.dtype != DType::boolean) {
-      core::fail(core::ErrorCode::shape_mismatch, "the maximum of no elements is undefined");
-    }
-    if (step.insn == Insn::sum || step.insn == Insn::max) return Scalar();
-    return core::is_floating(step.dtype) ? Scalar::of_float(1) : Scalar::of_int(1);
+    using core::Identity;
+    const Identity identity = step.insn == Insn::sum    ? Identity::zero
+                              : step.insn == Insn::prod ? Identity::one
+                              : step.insn == Insn::max  ? Identity::lowest
+                                                        : Identity::highest;
+    return core::identity_value(identity, step.dtype);
   }
 
   void check_spans(const KernelStep& step, DimMask span) const {

@@ -56,7 +56,7 @@ struct PhaseTimes {
 
 // Globals of every Program: inputs, outputs, and where workspace_bytes are not 0, the workspaces.
 // With `times` the clock is read between phases. Throws UnsupportedError where a limit of Programs
-// is exceeded, ShapeError for the maximum of no elements.
+// is exceeded.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                 Arena& arena, PhaseTimes* times = nullptr);
 

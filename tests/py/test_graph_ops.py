@@ -119,7 +119,14 @@ def test_nothing_has_no_extreme() -> None:
     assert same(compiled(np.ones((4, 0))), np.ones((1, 0), np.int64))
 
 
-REDUCTIONS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
+REDUCTIONS = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "max_or_lowest": np.max,
+    "min_or_highest": np.min,
+}
 
 
 @pytest.mark.parametrize("dtype", [*REALS, *INTEGERS])
@@ -127,11 +134,11 @@ REDUCTIONS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 def test_reductions(op: str, dtype: str) -> None:
     for seed, shape in enumerate(SHAPES):
         for axis in range(len(shape)):
-            a = values(shape, dtype, seed, special=op in ("max", "min"))
+            a = values(shape, dtype, seed, special=op not in ("sum", "prod"))
             for b in layouts(a):
                 compiled = Compiled(lambda g, v, axis=axis: g.reduce(op, v[0], [axis]), b)
                 got = compiled(b)
-                kind = {} if op in ("max", "min") else {"dtype": b.dtype}
+                kind = {"dtype": b.dtype} if op in ("sum", "prod") else {}
                 expected = REDUCTIONS[op](b, axis=axis, keepdims=True, **kind)
                 if dtype in REALS and op in ("sum", "prod"):
                     assert got.dtype == expected.dtype
@@ -162,6 +169,19 @@ def test_reductions_of_nothing() -> None:
     for op in ("max", "min"):
         compiled = Compiled(lambda g, v, op=op: g.reduce(op, v[0], [0]), np.ones((2, 3)))
         assert compiled(empty) == "original"
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *INTEGERS, "bool"])
+def test_extremes_of_nothing_that_have_a_value(dtype: str) -> None:
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        limits = -np.inf, np.inf
+    else:
+        limits = (False, True) if kind == bool else (np.iinfo(kind).min, np.iinfo(kind).max)
+    for op, value in zip(("max_or_lowest", "min_or_highest"), limits, strict=True):
+        compiled = Compiled(lambda g, v, op=op: g.reduce(op, v[0], [0]), np.ones((2, 3), kind))
+        assert same(compiled(np.ones((0, 3), kind)), np.full((1, 3), value, kind))
+        assert same(compiled(np.ones((3, 0), kind)), np.ones((1, 0), kind))
 
 
 def test_gather_is_take() -> None:

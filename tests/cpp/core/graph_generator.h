@@ -36,6 +36,14 @@ struct GraphCase {
   std::vector<Array> inputs;     // of graph.inputs()
 };
 
+inline std::vector<Op> ops_of_class(OpClass op_class) {
+  std::vector<Op> ops;
+  for (size_t i = 0; i < all_ops().size(); ++i) {
+    if (all_ops()[i].op_class == op_class) ops.push_back(static_cast<Op>(i));
+  }
+  return ops;
+}
+
 // The host of generated calls, a pure function: the first argument in reverse order.
 inline Array generated_host(const std::string&, std::span<const Array> arguments) {
   Array result = arguments[0];
@@ -325,10 +333,7 @@ class GraphGenerator {
   }
 
   Op random_op(OpClass op_class) {
-    std::vector<Op> ops;
-    for (size_t i = 0; i < all_ops().size(); ++i) {
-      if (all_ops()[i].op_class == op_class) ops.push_back(static_cast<Op>(i));
-    }
+    const std::vector<Op> ops = ops_of_class(op_class);
     return random_.pick(ops);
   }
 

@@ -305,12 +305,25 @@ class Oracle {
     }
   }
 
+  static bool reduces_to_least(Op op) {
+    return op == Op::min || op == Op::min_or_highest || op == Op::all;
+  }
+
+  // The highest or lowest value of a dtype.
+  static Number extreme(DType dtype, bool highest) {
+    if (is_floating(dtype)) return {false, 0, highest ? HUGE_VAL : -HUGE_VAL};
+    const bool is_signed = info(dtype).text[0] == 'i';
+    if (dtype == DType::boolean) return {true, highest, 0};
+    const Wide limit = Wide{1} << (8 * info(dtype).bytes - (is_signed ? 1 : 0));
+    return {true, highest ? limit - 1 : (is_signed ? -limit : Wide{0}), 0};
+  }
+
   static Expected reduction(const Node& node, const Array& a, const Index& at) {
     Index from = at;
     for (const int axis : node.attrs.axes) from[static_cast<size_t>(axis)] = 0;
     const DType dtype = a.dtype;
     const bool sum = node.op == Op::sum, prod = node.op == Op::prod;
-    const bool least = node.op == Op::min || node.op == Op::all;
+    const bool least = reduces_to_least(node.op);
     const int identity = prod || node.op == Op::all;
     Number total{!is_floating(dtype), identity, static_cast<double>(identity)};
     double magnitude = 0, partial_limit = 0;
@@ -324,7 +337,8 @@ class Oracle {
       return false;
     };
     for (const int axis : node.attrs.axes) {
-      if (a.shape[static_cast<size_t>(axis)] == 0) return {total};
+      if (a.shape[static_cast<size_t>(axis)] == 0)
+        return {sum || prod ? total : extreme(dtype, least)};
     }
     do {
       const Number x = read(a, from);

@@ -108,6 +108,36 @@ TEST(Reference, EmptyReductions) {
   EXPECT_TRUE(same_values(run(head + max, {wide}), f32({1, 0}, {})));
   EXPECT_EQ(refusal(head + max, {tall}),
             "ShapeError zero-size array to reduction operation maximum which has no identity");
+  const std::string least = "max_or_lowest(%0) f32[1, s1] {axes = [0]} return %1";
+  EXPECT_TRUE(same_values(run(head + least, {tall}), f32({1, 3}, {-kInf, -kInf, -kInf})));
+  EXPECT_TRUE(same_values(run(head + least, {wide}), f32({1, 0}, {})));
+  EXPECT_TRUE(same_values(run(head + least, {f32({1, 2}, {kNaN, -3})}), f32({1, 2}, {kNaN, -3})));
+}
+
+// Of every dtype: the values that change no maximum, and no minimum.
+TEST(Reference, ExtremesOfNothing) {
+  for (int d = 0; d < kDTypeCount; ++d) {
+    dispatch(static_cast<DType>(d), [&]<DType D>() {
+      using T = Storage<D>;
+      const std::string type(to_string(D));
+      const auto of_nothing = [&](const std::string& op) {
+        const Array none = make_array(D, {0});
+        const std::string body = "%0 = input " + type + "[s0] %1 = " + op + "(%0) " + type;
+        return elements<T>(run(body + "[1] {axes = [0]} return %1", {none}))[0];
+      };
+      const T lowest = of_nothing("max_or_lowest"), highest = of_nothing("min_or_highest");
+      if constexpr (is_floating(D)) {
+        EXPECT_EQ(scalar::cast<double>(lowest), -HUGE_VAL) << type;
+        EXPECT_EQ(scalar::cast<double>(highest), HUGE_VAL) << type;
+      } else if constexpr (D == DType::boolean) {
+        EXPECT_EQ(lowest, 0);
+        EXPECT_EQ(highest, 1);
+      } else {
+        EXPECT_EQ(lowest, std::numeric_limits<T>::min()) << type;
+        EXPECT_EQ(highest, std::numeric_limits<T>::max()) << type;
+      }
+    });
+  }
 }
 
 TEST(Reference, RankZeroAndSizes) {

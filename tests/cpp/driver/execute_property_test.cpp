@@ -210,6 +210,34 @@ TEST_P(EveryTarget, OtherSizes) {
   EXPECT_GT(tally.refused, 100);
 }
 
+// Every reduction of every dtype over few, many and no elements, along rows and along columns.
+TEST_P(EveryTarget, ReductionsOfEverySize) {
+  Tally tally;
+  const std::vector<int64_t> shapes[] = {{0, 0}, {0, 3}, {3, 0},   {1, 1},   {1, 7},
+                                         {9, 1}, {5, 4}, {33, 70}, {600, 3}, {2, 1100}};
+  for (const auto& shape : shapes) {
+    for (const core::Op op : test::ops_of_class(core::OpClass::reduce)) {
+      for (int d = 0; d < core::kDTypeCount && !HasFatalFailure(); ++d) {
+        const auto dtype = static_cast<core::DType>(d);
+        if (!core::allows(core::reduce_info(op).dtypes, dtype)) continue;
+        for (const std::vector<int>& axes : {std::vector{0}, {1}, {0, 1}}) {
+          GraphCase reduction;
+          core::Graph& graph = reduction.graph;
+          const core::Shape sizes = {graph.dims().symbol("s0"), graph.dims().symbol("s1")};
+          const core::Value operand = graph.input({dtype, sizes}, {});
+          graph.outputs = {graph.reduce(op, operand, axes, {})};
+          reduction.symbols = shape;
+          test::Random random(static_cast<uint64_t>(d));
+          reduction.inputs = {random.array(dtype, shape, true)};
+          check_case(reduction, shape, options(Numerics::strict), 0, tally);
+        }
+      }
+    }
+  }
+  EXPECT_GT(tally.done, 1500);
+  EXPECT_GT(tally.refused, 50);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Targets, EveryTarget,
     [] {
