@@ -5,9 +5,10 @@
 
 namespace dvm::bindings {
 
-void bind_graph(pybind11::module_& module);     // Graph and Dim, for the lowering
-void bind_compiled(pybind11::module_& module);  // compiled functions and their paths
+void bind_graph(pybind11::module_& module);      // Graph and Dim, for the lowering
+void bind_compiled(pybind11::module_& module);   // compiled functions and their paths
+void bind_memory(pybind11::module_& module);     // the pool of buffers
 void bind_recording(pybind11::module_& module);  // recordings, for the lowering and the tests
-void bind_tools(pybind11::module_& module);     // passes, assembler, tables
+void bind_tools(pybind11::module_& module);      // passes, assembler, tables
 
 }  // namespace dvm::bindings

@@ -1,17 +1,12 @@
 #include "capture/numpy_host.h"
 
 #include <cstring>
-#include <utility>
+
+#include "capture/array_memory.h"
 
 namespace dvm::capture {
 
 namespace {
-
-PyObject* new_array(core::DType dtype, int rank, const npy_intp* shape) {
-  PyArray_Descr* descr = descr_of(dtype);
-  Py_INCREF(descr);  // stolen by NumPy
-  return PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, nullptr, nullptr, 0, nullptr);
-}
 
 // Whether the buffer is all of its owner, as the owner sees itself.
 bool is_whole(PyArrayObject* owner, const runtime::BufferView& buffer) {
@@ -66,13 +61,7 @@ PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
     return Py_NewRef(reinterpret_cast<PyObject*>(owner));
   }
   if (untaken && is_reshape(owner, buffer)) {
-    // The memory moves to an array of the right shape.
-    PyObject* array = new_array(buffer.dtype, buffer.rank, buffer.shape);
-    if (array != nullptr) {
-      std::swap(reinterpret_cast<PyArrayObject_fields*>(array)->data,
-                reinterpret_cast<PyArrayObject_fields*>(owner)->data);
-    }
-    return array;
+    return take_over_memory(owner, buffer.rank, buffer.shape);
   }
   const Ref view = Ref::steal(borrowing_view(buffer));
   if (!view) return nullptr;

@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/buffer_pool.h"
+
 namespace dvm::runtime {
 
 namespace {
@@ -28,10 +30,10 @@ BlockCache::~BlockCache() {
 }
 
 std::byte* BlockCache::take(int64_t bytes) {
+  if (bytes >= kLeastPooled) return buffer_pool().take(bytes);
   const size_t c = size_class(bytes);
   if (Free* block = free_[c]) {
     free_[c] = block->next;
-    cached_bytes_ -= class_bytes(c);
     return reinterpret_cast<std::byte*>(block);
   }
   return static_cast<std::byte*>(
@@ -39,12 +41,8 @@ std::byte* BlockCache::take(int64_t bytes) {
 }
 
 void BlockCache::give(std::byte* block, int64_t bytes) {
+  if (bytes >= kLeastPooled) return buffer_pool().give(block);
   const size_t c = size_class(bytes);
-  if (cached_bytes_ + class_bytes(c) > kMaxCachedBytes) {
-    std::free(block);
-    return;
-  }
-  cached_bytes_ += class_bytes(c);
   free_[c] = new (block) Free{free_[c]};
 }
 

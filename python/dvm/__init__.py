@@ -24,6 +24,7 @@ from dvm.errors import (
     UnsupportedError,
 )
 from dvm.explaining import explain
+from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
 
 __all__ = [
     "CaptureError",
@@ -34,12 +35,16 @@ __all__ = [
     "GraphError",
     "HostCallError",
     "InternalError",
+    "MemoryStats",
     "Options",
     "ShapeError",
     "SimulationError",
     "Stats",
     "UnsupportedError",
     "__version__",
+    "clear_cache",
     "compile",
     "explain",
+    "set_cache_limit",
+    "stats",
 ]

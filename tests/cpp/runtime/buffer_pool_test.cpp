@@ -1,0 +1,123 @@
+#include "runtime/buffer_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace dvm::runtime {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+TEST(BufferPool, GivesTheSameBlockAgain) {
+  BufferPool pool(64 * kMiB);
+  std::byte* first = pool.take(3 * kMiB);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % (2 * kMiB), 0u) << "begins on a huge page";
+  pool.give(first);
+  EXPECT_EQ(pool.take(3 * kMiB - 5), first);
+  std::byte* second = pool.take(3 * kMiB);
+  EXPECT_NE(second, first) << "one that is taken is nobody else's";
+  const PoolStats stats = pool.stats();
+  EXPECT_EQ(stats.taken, 3);
+  EXPECT_EQ(stats.reused, 1);
+  EXPECT_EQ(stats.used_bytes, 6 * kMiB);
+  EXPECT_EQ(stats.cached_bytes, 0);
+}
+
+TEST(BufferPool, WastesAnEighthAtMost) {
+  BufferPool pool(0);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const int64_t bytes = kLeastPooled + static_cast<int64_t>(random() % (256 * kMiB));
+    std::byte* block = pool.take(bytes);
+    EXPECT_GE(pool.size(block), bytes);
+    EXPECT_LE(pool.size(block), bytes + bytes / 8);
+    pool.give(block);
+  }
+}
+
+TEST(BufferPool, NeighbouringSizesShareBlocks) {
+  BufferPool pool(64 * kMiB);
+  std::byte* block = pool.take(10 * kMiB);
+  pool.give(block);
+  EXPECT_EQ(pool.take(9 * kMiB), block);
+  pool.give(block);
+  std::byte* small = pool.take(5 * kMiB);
+  EXPECT_NE(small, block) << "twice what is needed is too much";
+}
+
+TEST(BufferPool, KeepsNoMoreThanItsLimit) {
+  BufferPool pool(8 * kMiB);
+  std::byte* a = pool.take(4 * kMiB);
+  std::byte* b = pool.take(4 * kMiB);
+  std::byte* c = pool.take(4 * kMiB);
+  pool.give(a);
+  pool.give(b);
+  pool.give(c);
+  EXPECT_EQ(pool.stats().cached_bytes, 8 * kMiB) << "the oldest has gone";
+  EXPECT_EQ(pool.take(4 * kMiB), c);
+  EXPECT_EQ(pool.take(4 * kMiB), b);
+  pool.give(b);
+  pool.give(c);
+  EXPECT_EQ(pool.set_cache_limit(4 * kMiB), 8 * kMiB);
+  EXPECT_EQ(pool.stats().cached_bytes, 4 * kMiB);
+  pool.trim(0);
+  EXPECT_EQ(pool.stats().cached_bytes, 0);
+  std::byte* large = pool.take(5 * kMiB);
+  pool.give(large);
+  EXPECT_EQ(pool.stats().cached_bytes, 0) << "more than the limit is never kept";
+}
+
+TEST(BufferPool, NoMemoryIsNull) {
+  BufferPool pool(0);
+  EXPECT_EQ(pool.take(int64_t{1} << 50), nullptr);
+  EXPECT_EQ(pool.stats().used_bytes, 0);
+}
+
+TEST(BufferPool, ThreadsGetBlocksOfTheirOwn) {
+  BufferPool pool(32 * kMiB);
+  const auto work = [&pool](unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::pair<std::byte*, int64_t>> mine;
+    for (int i = 0; i < 300; ++i) {
+      if (mine.size() < 4 && random() % 2 == 0) {
+        const auto bytes = static_cast<int64_t>(kLeastPooled + random() % (2 * kMiB));
+        mine.emplace_back(pool.take(bytes), bytes);
+        std::memset(mine.back().first, static_cast<int>(seed), static_cast<size_t>(bytes));
+      } else if (!mine.empty()) {
+        const auto [block, bytes] = mine.back();
+        EXPECT_EQ(block[bytes - 1], static_cast<std::byte>(seed));
+        EXPECT_EQ(block[0], static_cast<std::byte>(seed));
+        pool.give(block);
+        mine.pop_back();
+      }
+    }
+    for (const auto& [block, bytes] : mine) pool.give(block);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool.stats().used_bytes, 0);
+}
+
+TEST(BufferPool, AChildProcessCanUseIt) {
+  std::byte* block = buffer_pool().take(kMiB);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    buffer_pool().give(block);
+    _exit(buffer_pool().take(kMiB) == block ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  buffer_pool().give(block);
+}
+
+}  // namespace
+}  // namespace dvm::runtime
