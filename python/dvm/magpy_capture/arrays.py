@@ -29,7 +29,8 @@ def c_order(rank: int) -> Order:
 
 
 def is_supported(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in DTYPES and dtype.isnative
+    """Whether the graph has the dtype: of two C types of one size NumPy's own default."""
+    return dtype.name in DTYPES and dtype.isnative and dtype.num == np.dtype(dtype.name).num
 
 
 class Arrays(Graphs):
@@ -95,6 +96,9 @@ class Arrays(Graphs):
         """The array object itself, in its final state: for results and stores."""
         storage = value.storage
         self.settle(value)
+        seen_in = storage.seen_in
+        if seen_in is not None and (not seen_in.external or seen_in.written):
+            raise self.refuse("a view that leaves the function")
         if value.base is not None:
             if value.remake is None:
                 raise self.refuse("a view that leaves the function")
@@ -149,6 +153,8 @@ class Arrays(Graphs):
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
         self.settle(t)
+        if t.storage.frozen:
+            raise self.refuse("a write into memory that an opaque call's result shares")
         if t.base is None:
             if t.storage.external:
                 self.guard("guard_writeable", t.storage.register, True)

@@ -11,18 +11,21 @@ import numpy as np
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant
+from dvm.magpy_capture.opaque import Opaque, name_of
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
-    FRESH,
     FUNCTIONS,
+    GENERATORS,
     METHODS,
     PURE,
     PURE_CLASSES,
     PURE_METHODS,
     READS,
+    WRITES,
+    WRITING_METHODS,
     is_numpy_function,
 )
 from dvm.magpy_capture.values import (
@@ -55,7 +58,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(NumpyMoves, PythonFunctions):
+class Calls(Opaque, NumpyMoves, PythonFunctions):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -95,18 +98,20 @@ class Calls(NumpyMoves, PythonFunctions):
             function in PURE or (isinstance(function, type) and issubclass(function, PURE_CLASSES))
         ):
             return self.pure_call(function, positional, named, seen)
+        if _hashable(function) and function in GENERATORS:
+            return self.make_generator(function, positional, named, seen)
         if _hashable(function) and function in READS:
             return self.host_call(self.constant(function), positional, named, seen)
         if isinstance(function, type) and type(seen) is function and _is_user_class(function):
             return self.instantiate(function, arguments, seen)
         if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
             return Literal(seen)
-        if is_numpy_function(function):
+        if is_numpy_function(function) or (_hashable(function) and function in WRITES):
             return self.opaque(function, positional, named, seen)
         if isinstance(function, types.MethodDescriptorType) and positional:
             method = Method(self.resolve(positional[0]), function.__name__)
             return self.call_method(method, positional[1:], named, seen)
-        raise self.refuse(f"a call of {_name(function)}")
+        raise self.refuse(f"a call of {name_of(function)}")
 
     def handled(
         self, handler: str, function: Any, positional: list[Abstract], named: Named, seen: Any
@@ -118,7 +123,7 @@ class Calls(NumpyMoves, PythonFunctions):
             try:
                 inspect.signature(method).bind(*positional, **named)
             except TypeError as mismatch:
-                raise self.refuse(f"{_name(function)}: {mismatch}") from None
+                raise self.refuse(f"{name_of(function)}: {mismatch}") from None
             return method(*positional, **named)
         except NotCapturable:
             if not is_numpy_function(function):
@@ -142,8 +147,9 @@ class Calls(NumpyMoves, PythonFunctions):
             function = getattr(base.object, name)
             return self.random(base, function, bound, positional, named, seen)
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
-            if name not in PURE_METHODS:
+            if name not in PURE_METHODS | WRITING_METHODS:
                 raise self.refuse(f"the array method {name}")
+            return self.opaque(getattr(np.ndarray, name), [base, *positional], named, seen)
         if isinstance(base, Literal) and isinstance(base.object, np.ufunc):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
@@ -160,7 +166,7 @@ class Calls(NumpyMoves, PythonFunctions):
         handler = METHODS.get(name)
         function = getattr(np.ndarray, name)
         if handler is None:
-            if name not in PURE_METHODS:
+            if name not in PURE_METHODS | WRITING_METHODS:
                 raise self.refuse(f"the array method {name}")
             return self.opaque(function, [base, *positional], named, seen)
         method = getattr(self, handler)
@@ -196,7 +202,7 @@ class Calls(NumpyMoves, PythonFunctions):
         arguments = [*positional, *named.values()]
         for argument in arguments:
             if not self.is_pure(argument):
-                raise self.refuse(f"{_name(function)} of {describe(argument)}")
+                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen)
         return self.host_call(self.constant(function), positional, named, seen)
@@ -206,40 +212,6 @@ class Calls(NumpyMoves, PythonFunctions):
     ) -> Abstract:
         registers = [self.register_of(value) for value in [*positional, *named.values()]]
         return self.computed(self.step("call", callee, registers, tuple(named)), seen)
-
-    def opaque(
-        self, function: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        """The host's own function, called on every replay and counted."""
-        arguments = [self.resolve(value) for value in [*positional, *named.values()]]
-        for argument in arguments:
-            if not self.is_pure(argument):
-                raise self.refuse(f"{_name(function)} of {describe(argument)}")
-        fixed = all(self.is_fixed(argument) for argument in arguments) and is_constant(seen)
-        if fixed and not isinstance(function, np.ufunc):
-            return Literal(seen)
-        if "out" in named and not _is_none(named["out"]):
-            raise self.refuse(f"{_name(function)} with out=")
-        if self.shares_memory(seen, arguments):
-            raise self.refuse(f"{_name(function)}, whose result shares memory with its argument")
-        registers = [self.register_of(value) for value in arguments]
-        callee = self.constant(function)
-        self.opaque_calls.append((_name(function), self.at))
-        result = self.computed(self.step("call", callee, registers, tuple(named), True), seen)
-        if function not in FRESH and not isinstance(function, np.ufunc):
-            self.keep_apart(result, arguments)
-        return result
-
-    def keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
-        """The function may return its argument or a view of it: not on this path."""
-        results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
-        for made in map(self.resolve, results):
-            if not isinstance(made, Tensor) or made.is_scalar:
-                continue
-            for argument in arguments:
-                if isinstance(argument, Tensor) and not argument.is_scalar:
-                    pair = (self.register_of(made), self.register_of(argument))
-                    self.guard("guard_overlap", *pair, False, key=pair)
 
     def random(
         self,
@@ -265,6 +237,16 @@ class Calls(NumpyMoves, PythonFunctions):
         step = "call_random"
         return self.computed(self.step(step, callee, registers, tuple(named), holder, True), seen)
 
+    def make_generator(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A generator of the path's own, made anew on every call."""
+        for argument in map(self.resolve, [*positional, *named.values()]):
+            is_source = isinstance(argument, Host) and argument.made
+            if not self.is_pure(argument) and not is_source:
+                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+        return self.host_call(self.constant(function), positional, named, seen)
+
     def super_of(self, seen: Any) -> Abstract:
         """`super()` in a method of an instance that the path knows."""
         for operands in reversed(self.frames):
@@ -283,19 +265,6 @@ class Calls(NumpyMoves, PythonFunctions):
                     return Method(Literal(base.instance.cls), name, found.__func__)
                 return Method(base.instance, name, found)
         raise self.refuse(f"attribute {name} of super()")
-
-    def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
-        results = seen if isinstance(seen, (tuple, list)) else [seen]
-        arrays = [result for result in results if isinstance(result, np.ndarray)]
-        for argument in arguments:
-            parts = argument.elements if isinstance(argument, (Sequence, ListValue)) else [argument]
-            for part in parts:
-                given = getattr(self.resolve(part), "object", None)
-                if isinstance(given, np.ndarray) and any(
-                    np.may_share_memory(given, array) for array in arrays
-                ):
-                    return True
-        return False
 
     def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
         """A class without Python code of its own to run: only `object.__init__`."""
@@ -334,8 +303,11 @@ class Calls(NumpyMoves, PythonFunctions):
         if isinstance(base, Literal):
             return self.literal_attribute(base, name, seen)
         if isinstance(base, Host) and self.is_pure(base):
-            if callable(seen):
+            if _is_method(seen):
                 return Method(base, name)
+            if isinstance(seen, np.ndarray):  # a view, or a new array each time
+                made = self.step("getattr", base.register, name)
+                return self.view_on_host(made, base, seen)
             key = ("getattr", base.register, name)
             return self.computed(self.step("getattr", base.register, name, key=key), seen)
         raise self.refuse(f"attribute {name} of {describe(base)}")
@@ -365,10 +337,13 @@ class Calls(NumpyMoves, PythonFunctions):
             owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)
         ):
             immutable = type(owner) in PURE_TYPES or isinstance(owner, (np.ufunc, np.dtype))
-            if immutable and callable(seen):
+            if immutable and _is_method(seen):
                 return Method(base, name)
             if is_constant(seen) or callable(seen):
                 return Literal(seen)
+            if immutable and type(seen) is list and all(map(is_constant, seen)):
+                parts = self.snapshots.get(id(seen), seen)
+                return ListValue([Literal(part) for part in parts], object=seen)
         raise self.refuse(f"attribute {name} of {describe(base)}")
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
@@ -434,6 +409,11 @@ class Calls(NumpyMoves, PythonFunctions):
         return Literal(None)
 
 
+def _is_method(value: Any) -> bool:
+    """A function bound to an object by looking it up."""
+    return callable(value) and not isinstance(value, type)
+
+
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
@@ -448,9 +428,3 @@ def _is_none(value: Abstract) -> bool:
 
 def _is_user_class(cls: type) -> bool:
     return bool(cls.__flags__ & (1 << 9)) and not cls.__module__.startswith("numpy")
-
-
-def _name(function: Any) -> str:
-    module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
-    return f"{module}.{name}" if module and module != "builtins" else str(name)

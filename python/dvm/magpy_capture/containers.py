@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from dvm.magpy_capture.indexing import Indexing
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
@@ -123,7 +125,15 @@ class Containers(Indexing):
             return Literal(seen)
         return self.host_operation("getitem", [base, key], seen)
 
+    def opaque(
+        self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+    ) -> Abstract:
+        raise NotImplementedError
+
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        if isinstance(base, Host) and isinstance(base.object, np.ndarray):
+            self.opaque(np.ndarray.__setitem__, [base, key, value], {}, None)
+            return
         place = self.plain(key)
         if isinstance(base, ListValue):
             base.elements[place] = self.elements(value) if isinstance(place, slice) else value

@@ -58,7 +58,7 @@ class Graphs(Program):
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
         super().__init__(spec)
         self.graph = _dvm.Graph()
-        self.modes = self.entry_modes = modes
+        self.modes = self.entry_modes = self._outer_modes = modes
         self._symbols = 0
         self._ops: list[tuple[str, tuple[int, ...]]] = []  # by value
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -155,6 +155,8 @@ class Graphs(Program):
 
     def constant_value(self, dtype: str, literal: Any) -> int:
         typed = np.asarray(literal).astype(dtype)
+        if dtype not in DTYPES:
+            raise self.refuse(f"a constant of dtype {dtype}")
         return self.node(
             "constant",
             (),
@@ -330,6 +332,14 @@ class Graphs(Program):
         if modes != self.modes:
             self.compute_fallible()
             self.modes = self.entry_modes = modes
+
+    def check_modes(self) -> None:
+        """NumPy on the host runs in the caller's error state: it must not ignore too much."""
+        if any(
+            inner != "ignore" == outer
+            for inner, outer in zip(self.modes, self._outer_modes, strict=True)
+        ):
+            raise self.refuse("a call of NumPy in an error state that ignores less")
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""

@@ -20,7 +20,12 @@ from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.special_methods import looked_up
-from dvm.magpy_capture.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
+from dvm.magpy_capture.tables import (
+    BINARY_OPERATORS,
+    COMPARE_OPERATORS,
+    UNARY_OPERATORS,
+    WHOLE,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -41,34 +46,51 @@ from dvm.magpy_capture.values import (
 )
 
 Operands = list[int]
+Followed = tuple[str, str, list[str], int, Any]
 GUARDS = ("guard_truth", "guard_value", "guard_overlap", "guard_same")
 
 
 class Lowering(Calls):
     """Lowers one recording into the path it describes."""
 
-    def __init__(self, spec: PathSpec, recording: dict[str, Any], modes: Modes) -> None:
+    def __init__(
+        self,
+        spec: PathSpec,
+        recording: dict[str, Any],
+        modes: Modes,
+        whole: set[int] = frozenset(),  # type: ignore[assignment]
+    ) -> None:
         super().__init__(spec, modes)
         self.recording = recording
+        self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
         self.nodes = recording["nodes"]
         self.values: dict[int, Abstract] = {}
         self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
         self.cells: dict[int, Abstract] = {}
         # The followed event whose body comes next, and those of the frames that are open:
-        # kind, name, keywords, result.
-        self.pending: tuple[str, str, list[str], int] | None = None
-        self.entered: list[tuple[str, str, list[str], int] | None] = []
+        # kind, name, keywords, result, callee.
+        self.pending: Followed | None = None
+        self.entered: list[Followed | None] = []
         for node in self.nodes:
             if node[5] is not None:
                 self.snapshots.setdefault(id(node[4]), node[5])
 
     def run(self) -> None:
         recording = self.recording
-        for kind, name, operands, keywords, result, at, followed in recording["events"]:
+        events = recording["events"]
+        number = 0
+        while number < len(events):
+            kind, name, operands, keywords, result, at, followed = events[number]
             self.at = at
             handler = getattr(self, "on_" + kind)
+            number += 1
             if followed:
-                self.pending = (kind, name, keywords, result)
+                callee = self.seen(operands[0])
+                end = body_end(events, number) if id(callee) in self.whole else 0
+                if end:
+                    number, followed = end, False
+                else:
+                    self.pending = (kind, name, keywords, result, callee)
             value = handler(name, operands, keywords, result, followed)
             if result >= 0 and not followed:
                 self.check(value, self.seen(result))
@@ -76,6 +98,16 @@ class Lowering(Calls):
         if recording["aborted"]:
             raise NotCapturable(recording["aborted"], recording["aborted_at"])
         finish(self, self.value(recording["result"]))
+
+    def open_function(self) -> Any:
+        """The innermost function of NumPy whose body is being lowered, if it can be called whole.
+
+        None if there is none, or if it is one that was refused as a whole already.
+        """
+        for cause in reversed(self.entered):
+            if cause is not None and cause[0] in ("call", "call_ex") and id(cause[4]) in WHOLE:
+                return cause[4]
+        return None
 
     # ---- nodes
 
@@ -193,7 +225,7 @@ class Lowering(Calls):
         cause = self.entered.pop()
         if cause is None:
             return
-        kind, name, keywords, result = cause
+        kind, name, keywords, result, _ = cause
         self.pending = cause  # a second body may follow: __init__ after __new__, __radd__ ...
         returned = self.value(operands[0])
         if isinstance(returned, Literal) and returned.object is NotImplemented:
@@ -660,17 +692,34 @@ def is_singleton(value: Any) -> bool:
     return value is None or value is Ellipsis or isinstance(value, (bool, type))
 
 
+def body_end(events: list[Any], number: int) -> int:
+    """Where the body that follows event `number` - 1 ends; 0 if the recording ended within it."""
+    depth = 0
+    for place in range(number, len(events)):
+        depth += {"enter": 1, "leave": -1}.get(events[place][0], 0)
+        if depth == 0 and events[place][0] == "leave":
+            return place + 1
+    return 0
+
+
 def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
-    """Fill `spec` with the steps of the recorded path; it may end in a fallback."""
+    """Fill `spec` with the steps of the recorded path; it may end in a fallback.
+
+    Where the body of one of NumPy's own functions cannot be lowered, all is lowered again with that
+    function called as it is: innermost first.
+    """
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
-    lowering = Lowering(spec, recording, entry)
-    try:
-        try:
-            lowering.run()
-        except _dvm.Error as error:  # a limit of the core: rank, number of symbols ...
-            raise NotCapturable(str(error), lowering.at) from error
-    except NotCapturable as refusal:
+    whole: set[int] = set()
+    while True:
+        lowering = Lowering(spec, recording, entry, whole)
+        refusal = refusal_of(lowering)
+        function = lowering.open_function() if refusal else None
+        if function is None or id(function) in whole:
+            break
+        whole.add(id(function))
+        spec.steps.clear()
+    if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
         steps = spec.steps
         if ("commit",) in steps:
@@ -680,6 +729,21 @@ def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
         steps.append(("fallback", refusal.reason, refusal.at))
     lowering.finish_segments()
     spec.sizes = lowering.symbol_values
+
+
+def refusal_of(lowering: Lowering) -> NotCapturable | None:
+    """Lower, and return why that was given up, if it was.
+
+    The exception raised would keep alive, by its traceback, what the program has dropped.
+    """
+    try:
+        lowering.run()
+        return None
+    except NotCapturable as refusal:
+        reason, at = refusal.reason, refusal.at
+    except _dvm.Error as error:  # a limit of the core: rank, number of symbols ...
+        reason, at = str(error), lowering.at
+    return NotCapturable(reason, at)
 
 
 __all__ = ["lower"]

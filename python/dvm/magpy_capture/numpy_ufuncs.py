@@ -48,11 +48,6 @@ SCANS: dict[np.ufunc, str] = {
 class Ufuncs(Containers):
     """`np.add(...)` and its kin."""
 
-    def opaque(
-        self, function: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        raise NotImplementedError
-
     def is_none(self, value: Abstract) -> bool:
         value = self.resolve(value)
         return isinstance(value, Literal) and value.object is None
@@ -93,6 +88,9 @@ class Ufuncs(Containers):
     ) -> Abstract:
         positional = [self.resolve(value) for value in positional]
         named = {name: self.resolve(value) for name, value in named.items()}
+        written = positional, dict(named)
+        if function in (np.maximum, np.minimum) and len(positional) > 2:
+            return self.opaque(function, *written, seen)  # which warns that this is deprecated
         if len(positional) > function.nin:
             extra = positional[function.nin :]
             named = {**named, "out": extra[0] if len(extra) == 1 else Sequence(extra)}
@@ -105,13 +103,11 @@ class Ufuncs(Containers):
         ):
             if self.is_quiet(function, positional):
                 return Literal(seen)
-            return self.opaque(function, positional, named, seen)
+            return self.opaque(function, *written, seen)
         try:
             return self._ufunc(function, positional, dict(named), out)
         except NotCapturable:
-            if not self.is_none(out):
-                raise
-            return self.opaque(function, positional, named, seen)
+            return self.opaque(function, *written, seen)
 
     def is_quiet(self, function: Any, positional: list[Abstract]) -> bool:
         """Whether the call on these constants raises no floating-point warning."""
@@ -181,7 +177,7 @@ class Ufuncs(Containers):
                 return self.accumulate(function, *positional, **named)
         except (NotCapturable, TypeError):
             pass
-        if name not in ("outer", "reduce", "accumulate", "reduceat"):
+        if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
             raise self.refuse(f"{function.__name__}.{name}")
         return self.opaque(getattr(function, name), positional, named, seen)
 

@@ -7,6 +7,7 @@ not guarded (paper MagPy, section 4.1: nodes are created lazily).
 
 from __future__ import annotations
 
+import decimal
 import enum
 import types
 from collections.abc import Callable
@@ -49,6 +50,7 @@ FIXED = (
     type(np.sum),
     types.GenericAlias,
     types.NotImplementedType,
+    type(np.random.default_rng),
 )
 #: Instances of subclasses of these have state that is not in attributes.
 NOT_PLAIN = (
@@ -56,6 +58,7 @@ NOT_PLAIN = (
     *(set, frozenset, types.ModuleType, type, enum.Enum, types.SimpleNamespace),
 )
 MAX_RANK = 8  # of arrays in the graph
+MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
 SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
@@ -121,7 +124,7 @@ class Objects(Arrays):
             return Literal(seen)
         if kind in (str, bytes):
             return self._text(register, seen, external)
-        if issubclass(kind, FIXED):
+        if issubclass(kind, FIXED) or is_shared_draw(seen):
             self.guard_is(register, seen)
             return Literal(seen)
         self.guard_type(register, seen)
@@ -137,7 +140,7 @@ class Objects(Arrays):
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
-        return Host(register, seen)
+        return Host(register, seen, made=not external)
 
     def _text(self, register: int, seen: Any, external: bool) -> Abstract:
         if not external:
@@ -147,7 +150,7 @@ class Objects(Arrays):
         return Literal(seen, identical=False)
 
     def _adopt_list(self, register: int, seen: list[Any], external: bool) -> Abstract:
-        items = list(self.snapshots.get(id(seen), seen) if external else seen)
+        items = list(self.snapshots.get(id(seen), seen))
 
         def load() -> list[Abstract]:
             self.guard("guard_length", register, len(items), key=(register,))
@@ -163,7 +166,7 @@ class Objects(Arrays):
         return Sequence(parts, type(seen), register, seen)
 
     def _adopt_dict(self, register: int, seen: dict[Any, Any], external: bool) -> Abstract:
-        items = self.snapshots.get(id(seen), seen) if external else seen
+        items = self.snapshots.get(id(seen), seen)
         for key in items:
             if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
                 raise self.refuse(f"a dict with a key of type {type(key).__name__}")
@@ -290,6 +293,8 @@ class Objects(Arrays):
         value = self.resolve(value)
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
+        if isinstance(value, Host) and value.made and holds_plain_objects(value.object):
+            return True
         if isinstance(value, (Literal, Host)):
             return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
@@ -308,10 +313,36 @@ class Objects(Arrays):
         for operand in operands:
             if not self.is_pure(operand):
                 raise self.refuse(f"the operator {name} on {describe(operand)}")
+            if isinstance(getattr(operand, "object", None), (np.ndarray, np.generic)):
+                self.check_modes()
         known = all(isinstance(operand, Literal) for operand in operands) and is_constant(seen)
         if known and not isinstance(seen, np.generic):  # arithmetic of NumPy's may warn
             return Literal(seen)
+        if isinstance(seen, np.ndarray):
+            return self.host_array(name, operands, seen)
         return self.computed(self.operator(name, operands), seen)
+
+    def host_array(
+        self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
+    ) -> Abstract:
+        """The array that an operator on host arrays gives: a new one each time, or a view."""
+        made = self.step("operator", name, *(self.register_of(operand) for operand in operands))
+        base = operands[0]
+        if isinstance(base, Host) and isinstance(base.object, np.ndarray):
+            if np.may_share_memory(base.object, seen):
+                return self.view_on_host(made, base, seen)
+        result = self.computed(made, seen)
+        if isinstance(result, Host):
+            result.owned = True
+        return result
+
+    def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
+        raise NotImplementedError
+
+
+def is_shared_draw(value: Any) -> bool:
+    """A method of NumPy's global generator: `np.random.rand`."""
+    return type(value) is types.MethodType and type(value.__self__) is np.random.RandomState
 
 
 def is_pure_object(value: Any) -> bool:
@@ -321,6 +352,16 @@ def is_pure_object(value: Any) -> bool:
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
     return kind in PURE_TYPES or isinstance(value, np.dtype)
+
+
+def holds_plain_objects(value: Any) -> bool:
+    """An array of Python's own immutable objects."""
+    if type(value) is not np.ndarray or value.dtype != object or value.size > MAX_OBJECTS:
+        return False
+    return all(
+        type(part) in PURE_TYPES or isinstance(part, (np.generic, decimal.Decimal))
+        for part in value.ravel().tolist()
+    )
 
 
 def is_pure_class(value: Any) -> bool:

@@ -12,6 +12,7 @@ import math
 import operator
 import sys
 import time
+import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -128,6 +129,21 @@ PURE: frozenset[Any] = frozenset(
     }
 ) - {hash}
 
+#: make a generator of random numbers, from a seed or from the operating system's entropy
+GENERATORS: frozenset[Any] = frozenset(
+    {
+        np.random.default_rng,
+        np.random.RandomState,
+        np.random.Generator,
+        np.random.SeedSequence,
+        np.random.MT19937,
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.Philox,
+        np.random.SFC64,
+    }
+)
+
 #: functions that read something of the world and change nothing: called on every replay
 READS: frozenset[Any] = frozenset({time.perf_counter, time.time, time.monotonic})
 
@@ -140,6 +156,7 @@ IMPURE: frozenset[Any] = frozenset(
     for name in (
         "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
         "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
+        "info show_config show_runtime bmat "
         "fill_diagonal put_along_axis empty empty_like frombuffer nditer nested_iters vectorize "
         "frompyfunc apply_along_axis apply_over_axes fromfunction fromiter piecewise "
         "asfortranarray "
@@ -178,6 +195,18 @@ def _checks() -> list[Any]:
     ]
 
 
+#: functions that write into their first argument, and its name
+WRITES: dict[Any, str] = {
+    np.copyto: "dst",
+    np.put: "a",
+    np.place: "arr",
+    np.putmask: "a",
+    np.fill_diagonal: "a",
+    np.put_along_axis: "arr",
+}
+#: array methods that write into the array and give None
+WRITING_METHODS: frozenset[str] = frozenset({"sort", "partition", "put", "fill", "__setitem__"})
+
 #: opaque functions that always make new memory
 FRESH: frozenset[Any] = frozenset(
     getattr(np, name)
@@ -205,6 +234,24 @@ def is_numpy_function(function: Any) -> bool:
     return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
 
 
+#: NumPy's own, in Python, that are followed: called as they are where that does not come to an end.
+#: By id, for a callee of a recording need not be hashable.
+WHOLE: dict[int, Any] = {
+    id(value): value
+    for module in (np, np.linalg, np.fft)
+    for value in vars(module).values()
+    if isinstance(value, (types.FunctionType, type(np.sum))) and is_numpy_function(value)
+}
+
+
+def _limits() -> list[Any]:
+    """What finfo and iinfo compute when they are made or asked."""
+    made = [np.finfo, np.iinfo, np.finfo.__new__, np.iinfo.__init__]
+    for cls in (np.finfo, np.iinfo):
+        made += [value.fget for value in vars(cls).values() if isinstance(value, property)]
+    return made
+
+
 def leaves() -> Iterable[Any]:
     """Callables that the tracer does not follow, for they have a meaning here."""
     state = np.errstate
@@ -212,6 +259,7 @@ def leaves() -> Iterable[Any]:
         *FUNCTIONS,
         *OPAQUE,
         *_checks(),
+        *_limits(),
         state,
         state.__init__,
         state.__enter__,

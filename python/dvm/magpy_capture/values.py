@@ -32,10 +32,17 @@ class Literal:
 
 @dataclass(eq=False)
 class Host:
-    """An object computed or fetched on every call; `object` is the one of the recorded call."""
+    """An object computed or fetched on every call; `object` is the one of the recorded call.
+
+    made: by a pure operation on pure values of the path, so that even an array of objects holds
+        none of the user's.
+    owned: an array whose memory only the path can see.
+    """
 
     register: int
     object: Any
+    made: bool = False
+    owned: bool = False
 
 
 @dataclass(eq=False)
@@ -69,6 +76,8 @@ class Storage:
     object: Any = None
     version: int = 0
     host: int = -1  # register of the array made for it, once it left the path
+    frozen: bool = False  # shares memory with what an opaque call made: not to be written
+    seen_in: Storage | None = None  # the one of which it is a view
 
     @property
     def external(self) -> bool:

@@ -1,0 +1,263 @@
+"""Opaque calls: NumPy's own functions, called on the host on every replay and counted.
+
+What such a call may do besides giving a result is known: it writes into the arguments that
+`written` names, and its result may share memory with an argument. An array that the graph holds is
+written as a copy, whose content it then takes; an array that the path itself made on the host
+(`Host.owned`) is written in place, for steps keep the order of the program and nobody else sees it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.objects import is_constant
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import FRESH, WRITES, WRITING_METHODS
+from dvm.magpy_capture.values import Abstract, Host, ListValue, Literal, Sequence, Tensor
+
+Named = dict[str, Abstract]
+NONE = Literal(None)
+TRUE, FALSE = Literal(True), Literal(False)
+#: Where the methods of a ufunc have `out`, when it is given by position.
+OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+
+
+class Opaque(Containers):
+    """Calls of functions that have no meaning in the graph."""
+
+    def opaque(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """The host's own function, called on every replay and counted."""
+        self.check_modes()
+        positional = [self.resolve(value) for value in positional]
+        named = {name: self.resolve(value) for name, value in named.items()}
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+        targets = self.written(function, positional, named)
+        fixed = all(self.is_fixed(argument) for argument in arguments) and is_constant(seen)
+        if fixed and not targets and not isinstance(function, np.ufunc):
+            return Literal(seen)
+        copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        registers = [self._given(argument, copies) for argument in arguments]
+        callee = self.constant(function)
+        self.opaque_calls.append((name_of(function), self.at))
+        made = self.step("call", callee, registers, tuple(named), True)
+        result = self._result(function, made, arguments, targets, seen)
+        for target in targets:
+            if isinstance(target, Tensor):
+                self._take_over(target, copies[id(target)])
+        if targets:
+            self.forget_results()
+        return result
+
+    # ---- what is written
+
+    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
+        """The arguments that the call writes into."""
+        if isinstance(getattr(function, "__self__", None), np.ufunc):
+            if function.__name__ == "at":
+                given = positional[:1]
+            else:
+                place = OUT_OF.get(function.__name__, len(positional))
+                given = [*positional[place : place + 1], named.get("out", NONE)]
+        elif isinstance(function, np.ufunc):
+            given = [*positional[function.nin :], named.get("out", NONE)]
+        else:
+            given = self._written_by_name(function, positional, named)
+        parts = [
+            self.resolve(part)
+            for value in given
+            for part in (value.elements if isinstance(value, Sequence) else [value])
+        ]
+        return [part for part in parts if not _is(part, None) and not _is(part, Ellipsis)]
+
+    def _written_by_name(
+        self, function: Any, positional: list[Abstract], named: Named
+    ) -> list[Abstract]:
+        """What a function other than a ufunc writes, by the names of its parameters."""
+        if all(_array_of(part) is None for part in self._parts_of([*positional, *named.values()])):
+            return []
+        try:
+            bound = inspect.signature(function).bind(*positional, **named).arguments
+        except (TypeError, ValueError) as mismatch:
+            raise self.refuse(f"{name_of(function)}: {mismatch}") from None
+        first = next(iter(bound.values()), NONE)
+        given = [bound.get("out", NONE)]
+        if function in WRITES or (
+            isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType)
+            and function.__name__ in WRITING_METHODS
+        ):
+            given.append(first)
+        if not _is(bound.get("overwrite_input", FALSE), False):
+            given.append(first)
+        if function is np.nan_to_num and not _is(bound.get("copy", TRUE), True):
+            given.append(first)
+        return given
+
+    def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
+        """A register with an array to write into instead of `target`, or -1: itself."""
+        if isinstance(target, Host) and target.owned:
+            return -1
+        if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
+            raise self.refuse(f"{name_of(function)}, which writes into {describe(target)}")
+        for part in self._parts_of(arguments):
+            if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
+                raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
+        if sum(part is target for part in self._parts_of(arguments)) > 1:
+            raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
+        return self.step("call", self.constant(np.array), [self.tensor_register(target)], ())
+
+    def _parts_of(self, arguments: list[Abstract]) -> Iterator[Abstract]:
+        for argument in map(self.resolve, arguments):
+            if isinstance(argument, (Sequence, ListValue)):
+                yield from self._parts_of(argument.elements)
+            else:
+                yield argument
+
+    def _given(self, argument: Abstract, copies: dict[int, int]) -> int:
+        """The register of an argument, with copies in place of what is written."""
+        if copies.get(id(argument), -1) >= 0:
+            return copies[id(argument)]
+        if isinstance(argument, Sequence) and any(
+            id(self.resolve(part)) in copies for part in argument.elements
+        ):
+            parts = [self._given(self.resolve(part), copies) for part in argument.elements]
+            return self.step("tuple", parts)
+        return self.register_of(argument)
+
+    def _take_over(self, target: Tensor, copy: int) -> None:
+        """The written copy becomes the content of the array."""
+        assert target.object is not None
+        like = np.array(target.object)
+        self.guard("guard_signature", copy, like, key=(copy,))
+        self.write(target, self.tensor_of_array(copy, like, external=False))
+
+    def forget_results(self) -> None:
+        """What was read from host arrays so far is to be read again."""
+        for key in [key for key in self._known if key[0] in ("operator", "getattr", "remake")]:
+            del self._known[key]
+
+    # ---- results
+
+    def _result(
+        self,
+        function: Any,
+        made: int,
+        arguments: list[Abstract],
+        targets: list[Abstract],
+        seen: Any,
+    ) -> Abstract:
+        for target in targets:
+            if seen is target.object:
+                return target
+        if isinstance(seen, tuple) and any(t.object is part for t in targets for part in seen):
+            return Sequence(
+                [
+                    self._result(function, self.step("item", made, i), arguments, targets, part)
+                    for i, part in enumerate(seen)
+                ]
+            )
+        if isinstance(seen, np.ndarray):
+            return self._array(function, made, arguments, seen)
+        if self.shares_memory(seen, arguments):
+            raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
+        result = self.computed(made, seen)
+        if not _makes_new(function):
+            self._keep_apart(result, arguments)
+        return result
+
+    def _array(
+        self, function: Any, made: int, arguments: list[Abstract], seen: np.ndarray[Any, Any]
+    ) -> Abstract:
+        """An array that a call gave: new, one of the arguments, or a view of one."""
+        arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
+        sharing = [part for part in arrays if np.may_share_memory(_array_of(part), seen)]
+        if not sharing:
+            result = self.computed(made, seen)
+            apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
+            if not _makes_new(function):
+                self._keep_apart(result, arrays)
+            if isinstance(result, Host):
+                result.owned = apart
+            return result
+        base = sharing[0]
+        if len(sharing) > 1:
+            raise self.refuse(f"{name_of(function)}, whose result shares memory with its arguments")
+        if seen is _array_of(base):
+            self.guard("guard_same", made, self.register_of(base), True)
+            return base
+        return self.view_on_host(made, base, seen)
+
+    def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
+        """An array in a register that shares memory with `base`.
+
+        Of a host array it is one, too, that is written and read in the order of the program. If the
+        graph holds the base, neither may be written from here on.
+        """
+        if isinstance(base, Host):
+            self.guard_type(made, seen)
+            return Host(made, seen, made=base.made, owned=base.owned)
+        result = self.computed(made, seen)
+        base.storage.frozen = True
+        if isinstance(result, Tensor):
+            result.storage.frozen, result.storage.seen_in = True, base.storage
+        return result
+
+    def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
+        """The function may return its argument or a view of it: not on this path."""
+        results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
+        for made in map(self.resolve, results):
+            if _array_of(made) is None:
+                continue
+            for argument in self._parts_of(arguments):
+                if _array_of(argument) is not None:
+                    pair = (self.register_of(made), self.register_of(argument))
+                    self.guard("guard_overlap", *pair, False, key=pair)
+
+    def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
+        results = seen if isinstance(seen, (tuple, list)) else [seen]
+        return any(
+            isinstance(result, np.ndarray)
+            and _array_of(part) is not None
+            and np.may_share_memory(_array_of(part), result)
+            for part in self._parts_of(arguments)
+            for result in results
+        )
+
+
+def _array_of(value: Abstract) -> np.ndarray[Any, Any] | None:
+    """The recorded array of an abstract value that is one."""
+    seen = getattr(value, "object", None)
+    return seen if isinstance(value, (Tensor, Host)) and isinstance(seen, np.ndarray) else None
+
+
+def _makes_new(function: Any) -> bool:
+    """Whether its result is always new memory."""
+    return (
+        function in FRESH
+        or isinstance(function, np.ufunc)
+        or isinstance(getattr(function, "__self__", None), np.ufunc)
+    )
+
+
+def _is(value: Abstract, wanted: Any) -> bool:
+    return isinstance(value, Literal) and value.object is wanted
+
+
+def name_of(function: Any) -> str:
+    """A function's name for reasons: with its module, unless it is a builtin."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+__all__ = ["Opaque", "name_of"]
