@@ -12,11 +12,10 @@
 #include <type_traits>
 
 #include "core/fp_flags.h"
+#include "core/math_basis.h"
 
 namespace dvm::core::math {
 
-template <typename T>
-concept Float = std::floating_point<T>;
 template <typename T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 

@@ -9,9 +9,7 @@
 
 #include "core/dtype.h"
 #include "core/fp_flags.h"
-
-// Per-element code has to be inlined to become SIMD, however long it is and however often used.
-#define DVM_ALWAYS_INLINE [[gnu::always_inline]] inline
+#include "core/math_basis.h"
 
 // Iterations of the loop that follows touch different elements: dst may equal a source exactly, but
 // never overlaps one otherwise (vm/tile_kernel.h).
