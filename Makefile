@@ -30,10 +30,11 @@ test: .venv/installed .venv/extra-test | apt-test ## build everything, run the C
 	ctest --preset $(PRESET)
 	$(venv)/pytest -n auto
 
-bench: .venv/installed | apt-bench ## run the C++ benchmarks, optimised
+bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
 	cmake --build --preset release
 	for bench in build/release/benchmarks/cpp/bench_*; do "$$bench"; done
+	$(venv)/python -m benchmarks.peers --json build/peers.json --plot build/peers.png
 
 docs: .venv/installed ## write the pages of docs/ that come from tables
 	$(venv)/python tools/docs.py
@@ -59,7 +60,7 @@ apt-build apt-test apt-bench apt-lint: apt-%:
 	$(PYTHON) -m venv --clear .venv
 	touch $@
 
-# extra-build, extra-test, extra-dev: the requirements under that name in pyproject.toml.
+# extra-build, extra-test, extra-bench, extra-dev: the requirements under that name in pyproject.toml.
 .venv/extra-%: pyproject.toml tools/requirements.py .venv/created
 	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
 	touch $@

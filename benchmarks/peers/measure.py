@@ -1,0 +1,98 @@
+"""Times contenders in turns, so that what disturbs the machine disturbs them all alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .contenders import CONTENDERS
+from .workloads import Workload
+
+ROUNDS = 9
+BLOCK_SECONDS = 0.01
+# Worker threads of other libraries spin for a while after a call, and would disturb the next one.
+PAUSE_SECONDS = 0.03
+# Relative to the largest magnitude of a double-precision result.
+TOLERANCE = 1e-4
+SWEEP_SHAPES = 50
+
+
+@dataclass(frozen=True)
+class Timing:
+    workload: str
+    n: int
+    threads: int
+    contender: str
+    microseconds: float  # a call, the median of blocks
+
+
+def block(call: Callable[..., Any], arrays: list[Any]) -> float:
+    """Return seconds per call over a block of calls, after two calls that do not count."""
+    time.sleep(PAUSE_SECONDS)
+    call(*arrays)
+    call(*arrays)
+    calls = 0
+    start = time.perf_counter()
+    while True:
+        call(*arrays)
+        calls += 1
+        spent = time.perf_counter() - start
+        if spent >= BLOCK_SECONDS:
+            return spent / calls
+
+
+def check(workload: Workload, n: int, name: str, result: Any) -> None:
+    """Compare a result with the same program in double precision."""
+    wide = [array.astype(np.float64) for array in workload.inputs(n)]
+    expected = workload.function(np, *wide)
+    error = np.max(np.abs(np.asarray(result) - expected)) / np.max(np.abs(expected))
+    if not error <= TOLERANCE:
+        raise AssertionError(f"{name} computes {workload.name} with an error of {error:.1e}")
+
+
+def warm(workload: Workload, n: int, threads: int, names: list[str]) -> list[Timing]:
+    """Time calls of one shape after it has been met."""
+    calls: dict[str, tuple[Callable[..., Any], list[Any]]] = {}
+    for name in names:
+        try:
+            call, convert = CONTENDERS[name][1](workload)
+        except (AttributeError, TypeError):
+            continue  # it has no such function
+        arrays = [convert(array) for array in workload.inputs(n)]
+        check(workload, n, name, call(*arrays))
+        check(workload, n, name, call(*arrays))
+        calls[name] = (call, arrays)
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(ROUNDS):
+        for name, (call, arrays) in calls.items():
+            samples[name].append(block(call, arrays))
+    return [
+        Timing(workload.name, n, threads, name, statistics.median(values) * 1e6)
+        for name, values in samples.items()
+    ]
+
+
+def sweep(workload: Workload, threads: int, names: list[str]) -> list[Timing]:
+    """Time each of 50 shapes once, none of them met before: compilation included.
+
+    The first call of all, which captures the program, is one of them.
+    """
+    rng = np.random.default_rng(1)
+    largest = workload.sizes()[-2]
+    sizes = rng.choice(np.arange(largest // 100, largest), SWEEP_SHAPES, replace=False)
+    timings = []
+    for name in names:
+        call, convert = CONTENDERS[name][1](workload)
+        total = 0.0
+        for n in sizes:
+            arrays = [convert(array) for array in workload.inputs(int(n))]
+            start = time.perf_counter()
+            call(*arrays)
+            total += time.perf_counter() - start
+        timings.append(Timing(workload.name, 0, threads, name, total * 1e6))
+    return timings
