@@ -23,6 +23,12 @@ size_t bytes_of(PyObject* object) {
                                                     : 0;
 }
 
+// Whether code of the program runs when the object dies.
+bool tells_its_end(PyObject* object) {
+  const PyTypeObject* type = Py_TYPE(object);
+  return type->tp_finalize != nullptr && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
+}
+
 }  // namespace
 
 core::Loc location(Place place) {
@@ -195,6 +201,7 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) kept_bytes_ += bytes_of(object);
   if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("more memory than a recording may keep");
+  if (tells_its_end(object)) throw Unkeepable("an object with __del__, which tells when it dies");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;

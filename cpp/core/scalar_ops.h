@@ -138,8 +138,8 @@ DVM_SCALAR_2(add, a + b);
 DVM_SCALAR_2(sub, a - b);
 DVM_SCALAR_2(mul, (a * b));
 DVM_SCALAR_2(div, a / b);
-DVM_SCALAR_2(maximum, a >= b || a != a ? a : b);  // the first of two NaNs or zeros, as in NumPy
-DVM_SCALAR_2(minimum, a <= b || a != a ? a : b);
+DVM_SCALAR_2(maximum, a > b || a != a ? a : b);  // the first of two NaNs, the second of two zeros
+DVM_SCALAR_2(minimum, a < b || a != a ? a : b);
 DVM_SCALAR_1(neg, -a);
 DVM_SCALAR_1(abs, magnitude(a));
 DVM_SCALAR_1(sqrt, std::sqrt(a));
@@ -296,12 +296,13 @@ using SumType = std::conditional_t<std::is_same_v<T, Half>, float, T>;
 
 // The two reductions. Partials of f16 sums that are stored as f16 change the result;
 // pass_widen_sums exists for targets that store them. A maximum may be cut anywhere. count >= 1
-// elements, in the order of sum_order.h.
+// elements, in the order of sum_order.h. A sum adds to 0 and so is never -0, as in NumPy.
 template <typename T, typename Load>
 T sum(int64_t count, bool adjacent, Load load) {
   using S = SumType<T>;
-  return cast<T>(reduce_canonical<S>(
-      count, adjacent, [&](int64_t i) { return cast<S>(load(i)); }, add{}));
+  const S total = reduce_canonical<S>(
+      count, adjacent, [&](int64_t i) { return cast<S>(load(i)); }, add{});
+  return cast<T>(add{}(total, cast<S>(0)));
 }
 
 template <typename T, typename Load>

@@ -32,6 +32,7 @@ requires(core::info(D).kind == core::Kind::integer) struct Accumulator<D, true> 
 struct Sum {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
+  static constexpr bool kFromZero = true;  // never -0, as in NumPy
   template <typename T>
   static T combine(T x, T y) {
     return x + y;
@@ -40,6 +41,7 @@ struct Sum {
 struct Prod {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
+  static constexpr bool kFromZero = false;
   template <typename T>
   static T combine(T x, T y) {
     return x * y;
@@ -48,17 +50,19 @@ struct Prod {
 struct Max {
   static constexpr bool kWraps = false;
   static constexpr bool kQuiet = true;
+  static constexpr bool kFromZero = false;
   template <typename T>
   static T combine(T x, T y) {
-    return ((x >= y) | (x != x)) ? x : y;
+    return ((x > y) | (x != x)) ? x : y;
   }
 };
 struct Min {
   static constexpr bool kWraps = false;
   static constexpr bool kQuiet = true;
+  static constexpr bool kFromZero = false;
   template <typename T>
   static T combine(T x, T y) {
-    return ((x <= y) | (x != x)) ? x : y;
+    return ((x < y) | (x != x)) ? x : y;
   }
 };
 
@@ -105,6 +109,7 @@ struct Reduce {
 
   DVM_ALWAYS_INLINE static A load(Storage x) { return static_cast<A>(Element<D>::load(x)); }
   static Storage store(A x) {
+    if constexpr (Op::kFromZero) x = combine(x, A{0});
     const auto value = static_cast<typename Element<D>::Compute>(x);
     RoundingFlags<D> rounding;
     rounding.note(value);

@@ -73,13 +73,13 @@ DVM_ALWAYS_INLINE bool is_negative(T x) {
     }                                                                                   \
   };
 
-// `a != a` keeps the first of two NaNs, and `>=` the first of two zeros, as NumPy does.
+// `a != a` keeps the first of two NaNs, and `>` the second of two zeros, as NumPy does.
 DVM_TILE_OP(add, a + b, ua + ub, a | b)
 DVM_TILE_OP(sub, a - b, ua - ub, kNever)
 DVM_TILE_OP(mul, a* b, ua* ub, a& b)
 DVM_TILE_OP(div, a / b, kNever, kNever)
-DVM_TILE_OP_QUIET(maximum, (a >= b || a != a) ? a : b, a > b ? a : b, a | b)
-DVM_TILE_OP_QUIET(minimum, (a <= b || a != a) ? a : b, a < b ? a : b, a& b)
+DVM_TILE_OP_QUIET(maximum, (a > b || a != a) ? a : b, a > b ? a : b, a | b)
+DVM_TILE_OP_QUIET(minimum, (a < b || a != a) ? a : b, a < b ? a : b, a& b)
 DVM_TILE_OP_QUIET(fmax, math::fmax(a, b), a > b ? a : b, a | b)
 DVM_TILE_OP_QUIET(fmin, math::fmin(a, b), a < b ? a : b, a& b)
 DVM_TILE_OP_QUIET(neg, -a, 0 - ua, kNever)

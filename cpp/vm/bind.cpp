@@ -197,7 +197,13 @@ class Binder {
       const StageValue& first = stage_.values[bound.src[0]];
       const DimMask span = stage_.values[step.dst].span;
       if (step.insn == Insn::broadcast || step.axes != 0) {
-        if (first.span == span) {
+        if (first.span == span && step.insn == Insn::sum && core::is_floating(step.dtype)) {
+          // The sum of one number adds it to 0, as every sum: -0 does not stay.
+          const int16_t only = bound.src[0];
+          bound = {.insn = Insn::add, .dtype = step.dtype, .arity = 2, .dst = step.dst};
+          bound.src[0] = only;
+          bound.src[1] = stage_.add_scalar(step.dtype, Scalar());
+        } else if (first.span == span) {
           alias_[step.dst] = bound.src[0];
           continue;
         }

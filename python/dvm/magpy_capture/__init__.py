@@ -30,5 +30,5 @@ def lower(compiled: Any, recording: dict[str, Any]) -> PathSpec:
     """Turn a recording of a call of `compiled` into a path."""
     options = compiled.options
     spec = PathSpec(target=options.target, numerics=options.numerics)
-    lowering.lower(spec, recording)
+    lowering.lower(spec, recording, compiled.__wrapped__)
     return spec

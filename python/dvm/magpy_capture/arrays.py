@@ -59,6 +59,7 @@ class Arrays(Graphs):
         array = self.step("call", self.constant(np.asarray), [register], ())
         value = self.input_value(array, np.asarray(scalar), ())
         self.scalar_of_array[array] = register
+        self._taken_scalars.add(register)
         return Tensor(Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True)
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
@@ -380,7 +381,17 @@ class Arrays(Graphs):
             raise self.refuse(f"ufunc {function.__name__}")
         loop = self.loop_of(function, operands, **kwargs)
         typed = [self.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
+        if op in ("maximum", "minimum"):
+            return self.extreme(op, typed, loop[-1])
         return self.elementwise(op, typed, loop[-1])
+
+    def extreme(
+        self, op: str, pair: SequenceOf[Tensor], dtype: str, order: Order | None = None
+    ) -> Tensor:
+        """Maximum or minimum: of two zeros the second, of halves the first, as NumPy's loops."""
+        if order is None:
+            order = self.result_order(pair, max(t.rank for t in pair))
+        return self.elementwise(op, pair[::-1] if dtype == "float16" else pair, dtype, order)
 
     def broadcast(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """The content repeated to `shape`, in C order, as new memory."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_moves import NumpyMoves
-from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant
+from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.opaque import Opaque, name_of
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
@@ -257,6 +257,7 @@ class Calls(Opaque, NumpyMoves, PythonFunctions):
 
     def super_attribute(self, base: SuperValue, name: str) -> Abstract:
         classes = base.instance.cls.__mro__
+        self.guard_bases(base.instance.cls)
         for owner in classes[classes.index(base.cls) + 1 :]:
             found = class_attribute(owner, name)
             self.guard_class(owner, name, found)
@@ -271,6 +272,7 @@ class Calls(Opaque, NumpyMoves, PythonFunctions):
         plain = class_attribute(cls, "__init__") is object.__init__
         if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
             raise self.refuse(f"making an object of type {cls.__name__}")
+        self.guard_lifetime(cls)
         self.guard_class(cls, "__init__", object.__init__)
         self.guard_class(cls, "__new__", vars(object)["__new__"])
         return Instance(cls, object=seen)
@@ -315,6 +317,7 @@ class Calls(Opaque, NumpyMoves, PythonFunctions):
     def literal_attribute(self, base: Literal, name: str, seen: Any) -> Abstract:
         owner = base.object
         if isinstance(owner, types.ModuleType):
+            self.guard_module(owner, name)
             scope = vars(owner)
             if name not in scope:
                 return self.reach(lambda: self.step("getattr", self.constant(owner), name), seen)
@@ -345,6 +348,17 @@ class Calls(Opaque, NumpyMoves, PythonFunctions):
                 parts = self.snapshots.get(id(seen), seen)
                 return ListValue([Literal(part) for part in parts], object=seen)
         raise self.refuse(f"attribute {name} of {describe(base)}")
+
+    def guard_module(self, owner: types.ModuleType, name: str) -> None:
+        """The name is looked up in the module's own dict; a module may change its class."""
+        cls = type(owner)
+        self.guard_type(self.constant(owner), owner)
+        if cls is not types.ModuleType:
+            for method, plain in (("__getattribute__", types.ModuleType), (name, object)):
+                found = class_attribute(cls, method)
+                if found is not vars(plain).get(method, MISSING):
+                    raise self.refuse(f"attribute {name} of a module of class {cls.__name__}")
+                self.guard_class(cls, method, found)
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
         if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
@@ -427,4 +441,4 @@ def _is_none(value: Abstract) -> bool:
 
 
 def _is_user_class(cls: type) -> bool:
-    return bool(cls.__flags__ & (1 << 9)) and not cls.__module__.startswith("numpy")
+    return is_mutable_class(cls) and not cls.__module__.startswith("numpy")

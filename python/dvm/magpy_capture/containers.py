@@ -117,13 +117,33 @@ class Containers(Indexing):
                 raise self.refuse("an index beyond the end") from None
         if isinstance(base, DictValue):
             name = self.plain(key)
-            if name not in base.items:
+            found = self.dict_part(base, name)
+            if found is None:
                 raise self.refuse("a key that a dict subclass made up")
-            return self.resolve(base.items[name])
+            return self.resolve(found)
         if isinstance(base, Literal) and isinstance(base.object, tuple):
             self.plain(key)
             return Literal(seen)
         return self.host_operation("getitem", [base, key], seen)
+
+    def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
+        """`base.get(key)`; of a dict that was not read, no other key is looked at."""
+        if not base.is_read and all(isinstance(k, Literal) for k, _ in base.stores) and key == key:
+            for stored, value in reversed(base.stores):
+                if stored.object == key:
+                    return value
+            if base.part is not None and (part := base.part(key)) is not None:
+                return part
+        return base.items.get(key)
+
+    def has_key(self, base: DictValue, key: Any) -> bool:
+        """Whether the dict has the key. Where it was not read, the path is for one answer."""
+        if base.is_read or base.stores or key != key:
+            return key in base.items
+        present = base.part is not None and base.part(key) is not None
+        test = self._operate("in", self.constant(key), base.register)
+        self.guard("guard_truth", test, present)
+        return present
 
     def opaque(
         self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
@@ -134,6 +154,11 @@ class Containers(Indexing):
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             self.opaque(np.ndarray.__setitem__, [base, key, value], {}, None)
             return
+        key = self.resolve(key)
+        if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
+            base.stores.append((key, value))
+            base.changed = True
+            return
         place = self.plain(key)
         if isinstance(base, ListValue):
             base.elements[place] = self.elements(value) if isinstance(place, slice) else value
@@ -142,6 +167,11 @@ class Containers(Indexing):
         else:
             raise self.refuse(f"an assignment to a part of {describe(base)}")
         base.changed = True
+
+    def _is_plain_key(self, key: Abstract) -> bool:
+        """Whether it may be any key of its type: a number or text, known or not."""
+        known = isinstance(key, (Literal, Host)) and type(key.object) in (int, float, bool, str)
+        return known and key.object == key.object
 
     # ---- methods
 
@@ -180,16 +210,19 @@ class Containers(Indexing):
         return Literal(None) if made is None else self.resolve(made)
 
     def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
-        items = base.items
         if name not in DICT_METHODS:
             raise self.refuse(f"the method {name} of a dict")
         if name in ("items", "keys", "values"):
             return DictView(base, name)
+        if name == "get":
+            key = self.plain(positional[0])
+            default = positional[1] if len(positional) > 1 else Literal(None)
+            if not self.has_key(base, key):
+                return self.resolve(default)
+            return self.resolve(self.dict_part(base, key))
+        items = base.items
         if name == "copy":
             return DictValue(dict(items))
-        if name == "get":
-            default = positional[1] if len(positional) > 1 else Literal(None)
-            return self.resolve(items.get(self.plain(positional[0]), default))
         base.changed = True
         if name == "clear":
             items.clear()

@@ -68,7 +68,10 @@ class Finisher:
         elif isinstance(value, DictValue):
             if value.register >= 0 and not value.changed:
                 return
-            for part in value.items.values():
+            for key, part in value.stores:
+                low.register_of(key)
+                self.prepare(part, seen)
+            for part in value.items.values() if value.is_read else ():
                 self.prepare(part, seen)
         elif isinstance(value, Instance):
             names = value.attributes if value.register < 0 else value.changed
@@ -161,6 +164,11 @@ class Finisher:
         return False
 
     def fill_dict(self, value: DictValue, register: int) -> None:
+        if not value.is_read:
+            for key, item in value.stores:
+                place = self.lowering.register_of(key)
+                self.lowering.steps.append(("set_item", register, place, self.build(item)))
+            return
         if value.register >= 0 and list(value.items) == list(value.initial):
             # The same keys: somebody may be iterating over it.
             for key, item in value.items.items():

@@ -251,9 +251,9 @@ class Graphs(Program):
         kind: "array", "numpy" (a NumPy scalar), "float", "int" or "bool" (of Python).
         order: its axes from outermost to innermost, where that is not C order.
         """
-        if value in self._homes and order is None:
-            return self._home_as(self._homes[value], kind)
         key = (value, kind, order)
+        if key not in self._made and value in self._homes and order is None:
+            return self._home_as(self._homes[value], kind)
         if key not in self._made:
             segment = self._segment_of.get(value) or self._cut(value)
             register = self.register()

@@ -6,7 +6,7 @@ another way at one of them may still be compiled.
 
 from __future__ import annotations
 
-import builtins
+import sys
 import types
 from typing import Any
 
@@ -58,9 +58,11 @@ class Lowering(Calls):
         spec: PathSpec,
         recording: dict[str, Any],
         modes: Modes,
+        builtins: dict[str, Any],
         whole: set[int] = frozenset(),  # type: ignore[assignment]
     ) -> None:
         super().__init__(spec, modes)
+        self.builtins = [builtins]  # of the frames that are open: a function may have its own
         self.recording = recording
         self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
         self.nodes = recording["nodes"]
@@ -146,7 +148,7 @@ class Lowering(Calls):
             return self.globals[id(scope), name]
         if name not in scope:
             self.guard_name(scope, name, MISSING)
-            scope = vars(builtins)
+            scope = self.builtins[-1]
 
         def fetch() -> int:
             return self.step("variable", scope, name, key=("variable", id(scope), name))
@@ -206,6 +208,7 @@ class Lowering(Calls):
         self.pending = None
         node = operands[-1]
         function = self.seen(node)
+        self.builtins.append(function.__builtins__)
         if isinstance(self.values.get(node), Closure):
             return
         code = function.__code__
@@ -222,19 +225,23 @@ class Lowering(Calls):
         if not self.frames:
             raise self.refuse("an iterator that ended")
         self.frames.pop()
+        self.builtins.pop()
         cause = self.entered.pop()
-        if cause is None:
+        if cause is None or not operands:  # an iterator that is exhausted returns nothing
             return
         kind, name, keywords, result, _ = cause
         self.pending = cause  # a second body may follow: __init__ after __new__, __radd__ ...
         returned = self.value(operands[0])
         if isinstance(returned, Literal) and returned.object is NotImplemented:
             return
-        if kind == "branch":
-            self.outcome(returned, keywords[0] == "1")
-        elif kind == "call" and isinstance(returned, (Host, Size)):
-            if type(self.seen(operands[0])) is int and self.seen(result) == self.seen(operands[0]):
-                self.is_negative(self.dim_of(returned))  # len() refuses a negative answer
+        answer = self.seen(operands[0])
+        if kind == "branch" or name == "not":
+            if type(answer) is not bool:  # of __len__, for __bool__ gives bools
+                self.guard_length_range(returned)
+            if kind == "branch":
+                self.outcome(returned, keywords[0] == "1")
+        elif kind == "call" and type(answer) is int and self.seen(result) == answer:
+            self.guard_length_range(returned)
         if result < 0 or result in self.values or result == operands[0]:
             return
         seen = self.seen(result)
@@ -246,6 +253,16 @@ class Lowering(Calls):
         elif seen is self.seen(operands[0]):
             self.values[result] = returned
 
+    def guard_length_range(self, value: Abstract) -> None:
+        """len() and truth refuse a negative length, and one beyond sys.maxsize."""
+        if isinstance(value, (Host, Size, Tensor)):
+            dim = self.dim_of(value)
+            self.is_negative(dim)
+            if not self.is_natural(dim):
+                limit = self.constant(sys.maxsize)
+                test = self._operate("<=", self.register_of_dim(dim), limit)
+                self.guard("guard_truth", test, True)
+
     def truth_of(self, value: Abstract, negative: bool, seen: bool) -> Abstract:
         """`bool(value)` or its negation, of what a special method returned."""
         if isinstance(value, Literal):
@@ -254,6 +271,7 @@ class Lowering(Calls):
 
     def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         self.value(operands[0])
+        self.guard_lifetime(type(self.seen(result)))
         return Instance(type(self.seen(result)), object=self.seen(result))
 
     # ---- calls
@@ -380,7 +398,7 @@ class Lowering(Calls):
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
             return self.computed(self.operator("not", [a]), seen)
-        if isinstance(a, ListValue):
+        if isinstance(a, (ListValue, DictValue)):
             self.elements(a)  # its length is looked at
         elif isinstance(a, Instance):
             self.outcome(a, not seen)
@@ -412,10 +430,15 @@ class Lowering(Calls):
             return Literal(seen)  # a value of a known type is never one of the singletons
         if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
             raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
+        if a is b:
+            return Literal(seen)
+        if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
+            if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
+                self.guard("guard_same", self.register_of(a), self.register_of(b), seen)
+            return Literal(seen)
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
-            if a is not b:
-                self.guard("guard_same", *registers, False)
+            self.guard("guard_same", *registers, False)
         return Literal(seen)
 
     def own_register(self, value: Abstract) -> int:
@@ -430,7 +453,10 @@ class Lowering(Calls):
         if followed:
             return self.dispatched(operands)
         item, container = (self.value(node) for node in operands)
-        if isinstance(container, (DictValue, SetValue)):
+        if isinstance(container, DictValue):
+            present = self.has_key(container, self.plain(item))
+            return Literal(present == (name == "in"))
+        if isinstance(container, SetValue):
             self.plain(item)
             return Literal(self.seen(result))
         return self.host_operation(name, [item, container], self.seen(result))
@@ -592,8 +618,6 @@ class Lowering(Calls):
         return Closure(self.seen(result))
 
     def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
-        import sys
-
         module = self.seen(result)
         top = name if sys.modules.get(name) is module else name.partition(".")[0]
         if sys.modules.get(top) is not module:
@@ -668,7 +692,7 @@ class Lowering(Calls):
             if not self.is_pure(value):
                 raise self.refuse(f"the truth of {describe(value)}")
             self.guard("guard_truth", self.register_of(value), taken)
-        elif isinstance(value, ListValue):
+        elif isinstance(value, (ListValue, DictValue)):
             self.elements(value)  # its length is looked at
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):
@@ -702,8 +726,8 @@ def body_end(events: list[Any], number: int) -> int:
     return 0
 
 
-def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
-    """Fill `spec` with the steps of the recorded path; it may end in a fallback.
+def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
+    """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
     Where the body of one of NumPy's own functions cannot be lowered, all is lowered again with that
     function called as it is: innermost first.
@@ -712,12 +736,12 @@ def lower(spec: PathSpec, recording: dict[str, Any]) -> None:
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     whole: set[int] = set()
     while True:
-        lowering = Lowering(spec, recording, entry, whole)
+        lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
         refusal = refusal_of(lowering)
-        function = lowering.open_function() if refusal else None
-        if function is None or id(function) in whole:
+        opened = lowering.open_function() if refusal else None
+        if opened is None or id(opened) in whole:
             break
-        whole.add(id(function))
+        whole.add(id(opened))
         spec.steps.clear()
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at

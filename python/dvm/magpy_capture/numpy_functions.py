@@ -169,9 +169,13 @@ class NumpyFunctions(Shapes):
         shape_order = self.result_order([x, *typed], self.common_rank([x, *typed]))
         result = self.cast(x, dtype)
         if not self.is_none(low):
-            result = self.elementwise("maximum", [result, typed[0]], dtype, None)
+            # With one bound NumPy takes np.maximum, in which a bound of zero replaces the zero of
+            # the other sign. Its loop of two bounds keeps it.
+            keeps = not self.is_none(high) and dtype != "float16"
+            pair = [typed[0], result] if keeps else [result, typed[0]]
+            result = self.extreme("maximum", pair, dtype)
         if not self.is_none(high):
-            result = self.elementwise("minimum", [result, typed[-1]], dtype, shape_order)
+            result = self.extreme("minimum", [result, typed[-1]], dtype, shape_order)
         return result if self.is_none(out) else self.store_result(result, self.tensor(out))
 
     def common_rank(self, tensors: list[Tensor]) -> int:

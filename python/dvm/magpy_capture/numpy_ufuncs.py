@@ -155,8 +155,12 @@ class Ufuncs(Containers):
         return self.store_result(result, out, where)
 
     def store_result(self, result: Tensor, out: Tensor, where: Abstract = TRUE) -> Tensor:
+        masked = not (isinstance(where, Literal) and where.object is True)
+        if masked and not np.can_cast(out.dtype, result.dtype):
+            # NumPy's loop runs on a converted copy of `out`, which may overflow and warn of it.
+            raise self.refuse(f"where= with out= of {out.dtype} around a loop of {result.dtype}")
         result = self.cast(result, out.dtype)
-        if not (isinstance(where, Literal) and where.object is True):
+        if masked:
             old = self.fresh(self.value_of(out), out.dtype, out.shape, out.order)
             test = self.cast(self.as_array(where), "bool")
             result = self.elementwise("select", [test, result, old], out.dtype, out.order)
@@ -233,7 +237,7 @@ class Ufuncs(Containers):
             x = self.masked(function, x, where)
         result = self.reduce(REDUCTIONS[function], x, axes, bool(self.plain(keepdims)))
         if not self.is_none(initial):
-            result = self.ufunc(function, [result, self.operand(initial, x.dtype)])
+            result = self.ufunc(function, [self.operand(initial, x.dtype), result])
         if not self.is_none(out):
             if not isinstance(out, Tensor):
                 raise self.refuse(f"out={describe(out)}")

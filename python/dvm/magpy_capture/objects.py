@@ -33,6 +33,7 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     SliceValue,
+    Storage,
     Tensor,
     Unread,
 )
@@ -72,6 +73,7 @@ class Objects(Arrays):
         self._reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
         self._reached_registers: dict[int, int] = {}
         self._external_arrays: list[Tensor] = []
+        self._opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
         self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
 
@@ -140,6 +142,8 @@ class Objects(Arrays):
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
+        if external and isinstance(seen, np.ndarray):
+            self._meet_opaque(register, seen)
         return Host(register, seen, made=not external)
 
     def _text(self, register: int, seen: Any, external: bool) -> Abstract:
@@ -170,9 +174,17 @@ class Objects(Arrays):
         for key in items:
             if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
                 raise self.refuse(f"a dict with a key of type {type(key).__name__}")
-        self.guard("guard_keys", register, tuple(items), key=(register,))
         parts = {k: self._part("key", register, k, item) for k, item in items.items()}
-        return DictValue(parts, register if external else -1, object=seen, initial=dict(parts))
+
+        def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
+            self.guard("guard_keys", register, tuple(items), key=(register,))
+            value.initial = dict(parts)
+            return parts | {self.pin(k, getattr(k, "object", None)).object: v for k, v in stores}
+
+        value = DictValue(None, register if external else -1, seen, load, parts.get)
+        if not external:
+            len(value.items)  # what a call made is known at once
+        return value
 
     def _part(self, step: str, base: int, index: Any, seen: Any) -> Unread:
         value: list[Abstract] = []
@@ -189,7 +201,7 @@ class Objects(Arrays):
     def _is_plain_instance(seen: Any) -> bool:
         """An instance of a Python class whose attributes work as the language's default says."""
         cls = type(seen)
-        return bool(cls.__flags__ & (1 << 9)) and not issubclass(cls, NOT_PLAIN)
+        return is_mutable_class(cls) and not issubclass(cls, NOT_PLAIN)
 
     # ---- memory shared between the caller's arrays
 
@@ -197,7 +209,7 @@ class Objects(Arrays):
         """A new array of the caller: it must not share memory with one written before."""
         for other in self._external_arrays:
             if other.storage.written:
-                self._apart(other, tensor)
+                self._part_from(other.storage, tensor.storage)
         self._external_arrays.append(tensor)
 
     def assign(self, t: Tensor, value: int) -> None:
@@ -205,13 +217,24 @@ class Objects(Arrays):
         if first:
             for other in self._external_arrays:
                 if other.storage is not t.storage:
-                    self._apart(t, other)
+                    self._part_from(t.storage, other.storage)
+            for register, array in self._opaque_arrays:
+                self._apart(t.storage.register, t.storage.object, register, array)
         super().assign(t, value)
 
-    def _apart(self, a: Tensor, b: Tensor) -> None:
-        pair = (a.storage.register, b.storage.register)
-        meet = bool(np.may_share_memory(a.storage.object, b.storage.object))
-        self.guard("guard_overlap", *pair, meet, key=pair)
+    def _part_from(self, a: Storage, b: Storage) -> None:
+        self._apart(a.register, a.object, b.register, b.object)
+
+    def _meet_opaque(self, register: int, array: np.ndarray[Any, Any]) -> None:
+        """The same for an array that the graph cannot hold."""
+        for other in self._external_arrays:
+            if other.storage.written:
+                self._apart(other.storage.register, other.storage.object, register, array)
+        self._opaque_arrays.append((register, array))
+
+    def _apart(self, one: int, a: Any, two: int, b: Any) -> None:
+        meet = bool(np.may_share_memory(a, b))
+        self.guard("guard_overlap", one, two, meet, key=(one, two))
         if meet:
             raise self.refuse("arrays of the caller that share memory, one of them written")
 
@@ -231,7 +254,9 @@ class Objects(Arrays):
             if (id(cls), name) in self.class_changes:
                 raise self.refuse(f"the class attribute {name}, which the program has set")
         found = class_attribute(base.cls, name)
+        self.guard_descriptor(found)
         if name == "__class__":
+            self.guard_class(base.cls, name, found)
             return Literal(base.cls)
         if name == "__dict__":
             raise self.refuse("the attribute __dict__")
@@ -279,12 +304,34 @@ class Objects(Arrays):
         def fetch() -> int:
             return self.step("getattr", self.constant(cls), name, key=("getattr", id(cls), name))
 
+        self.guard_descriptor(found)
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
             raise self.refuse(f"attribute {name}, a {type(found).__name__}")
         return self.reach(fetch, found)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
         self.guard("guard_class", cls, name, found, key=(id(cls), name))
+
+    def guard_bases(self, cls: type) -> None:
+        """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
+        if is_mutable_class(cls):
+            holder = self.constant(cls)
+            order = self.step("getattr", holder, "__mro__", key=("getattr", holder, "__mro__"))
+            self.guard_is(order, cls.__mro__)
+
+    def guard_descriptor(self, found: Any) -> None:
+        """What a class holds stays the kind of descriptor that it is, or none."""
+        kind = type(found)
+        if is_mutable_class(kind):
+            for method in ("__get__", "__set__", "__delete__"):
+                has = class_attribute(kind, method)
+                self.guard_class(kind, method, has)
+
+    def guard_lifetime(self, cls: type) -> None:
+        """Nothing tells when an object of the class dies."""
+        if class_attribute(cls, "__del__") is not MISSING:
+            raise self.refuse(f"making an object of type {cls.__name__}, which has __del__")
+        self.guard_class(cls, "__del__", MISSING)
 
     # ---- what may be computed on the host
 
@@ -320,7 +367,7 @@ class Objects(Arrays):
             return Literal(seen)
         if isinstance(seen, np.ndarray):
             return self.host_array(name, operands, seen)
-        return self.computed(self.operator(name, operands), seen)
+        return self.computed(self.operator(name, operands, shared=type(seen) in PURE_TYPES), seen)
 
     def host_array(
         self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
@@ -366,9 +413,7 @@ def holds_plain_objects(value: Any) -> bool:
 
 def is_pure_class(value: Any) -> bool:
     """A type of Python or NumPy itself, or a ufunc, as an argument."""
-    return isinstance(value, np.ufunc) or (
-        isinstance(value, type) and not value.__flags__ & (1 << 9)
-    )
+    return isinstance(value, np.ufunc) or (isinstance(value, type) and not is_mutable_class(value))
 
 
 def is_constant(value: Any) -> bool:
@@ -378,6 +423,11 @@ def is_constant(value: Any) -> bool:
     return type(value) in PURE_TYPES or isinstance(
         value, (np.generic, np.dtype, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
     )
+
+
+def is_mutable_class(cls: type) -> bool:
+    """Whether it was made at run time, so that its attributes and bases may change."""
+    return bool(cls.__flags__ & (1 << 9))
 
 
 def class_attribute(cls: type, name: str) -> Any:

@@ -174,9 +174,11 @@ class Program:
     def tensor_register(self, value: Tensor) -> int:
         raise NotImplementedError
 
-    def operator(self, name: str, operands: list[Abstract]) -> int:
+    def operator(self, name: str, operands: list[Abstract], *, shared: bool = True) -> int:
+        """`shared`: whether two of the same may be one object."""
         registers = [self.register_of(operand) for operand in operands]
-        return self.step("operator", name, *registers, key=("operator", name, *registers))
+        key = ("operator", name, *registers) if shared else None
+        return self.step("operator", name, *registers, key=key)
 
     # ---- sizes on the host
 

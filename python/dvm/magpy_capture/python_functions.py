@@ -10,7 +10,7 @@ import numpy as np
 
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.values import (
     Abstract,
@@ -187,20 +187,32 @@ class PythonFunctions(Containers):
 
     def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
         cls, wanted = self.class_of(value), self.plain(classes)
+        self.guard_bases(cls)
         for one in wanted if isinstance(wanted, tuple) else (wanted,):
             if (
                 not isinstance(one, type)
                 or type(one).__instancecheck__ is not type.__instancecheck__
             ):
                 abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
-                if not abstract or cls.__flags__ & (1 << 9):  # a class may be registered later
+                if not abstract or is_mutable_class(cls):  # a class may be registered later
                     raise self.refuse(f"isinstance with {one!r}")
+            elif is_mutable_class(cls) and not issubclass(cls, one):
+                self._guard_honest(cls)
         return Literal(issubclass(cls, wanted))
+
+    def _guard_honest(self, cls: type) -> None:
+        """Where the type says no, isinstance asks the object for its __class__."""
+        for name in ("__class__", "__getattribute__"):
+            found = class_attribute(cls, name)
+            if found is not vars(object)[name]:
+                raise self.refuse(f"isinstance of an object with its own {name}")
+            self.guard_class(cls, name, found)
 
     def is_subclass(self, cls: Abstract, classes: Abstract) -> Abstract:
         child, parents = self.plain(cls), self.plain(classes)
         if not isinstance(child, type):
             raise self.refuse("issubclass of something other than a class")
+        self.guard_bases(child)
         return Literal(issubclass(child, parents))
 
     def is_callable(self, value: Abstract) -> Abstract:
@@ -398,8 +410,8 @@ class PythonFunctions(Containers):
             return Literal(self.seen_result)
         if len({self.class_of(part) for part in parts}) > 1:
             # Which one it is decides the type of the result.
-            kinds = [self.known(part) for part in parts]
-            return Literal(function(*(kind.object for kind in kinds)))
+            found = function(*(self.known(part).object for part in parts))
+            return next(part for part in parts if self.known(part).object is found)
         registers = [self.register_of(part) for part in parts]
         return self.computed(
             self.step("call", self.constant(function), registers, ()), self.seen_result

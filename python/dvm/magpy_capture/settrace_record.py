@@ -179,6 +179,8 @@ class Record:
             self.kept_bytes += seen.nbytes
         if self.kept_bytes > _MAX_KEPT_BYTES:
             raise UnkeepableError("more memory than a recording may keep")
+        if type(seen).__flags__ & 1 << 9 and hasattr(type(seen), "__del__"):
+            raise UnkeepableError("an object with __del__, which tells when it dies")
         node = self.add_node("event", event, "", None, seen)
         self.events[event][4] = node
         return node

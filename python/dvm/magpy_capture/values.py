@@ -169,15 +169,44 @@ class ListValue:
         (self.tail if self._elements is None else self._elements).append(value)
 
 
-@dataclass(eq=False)
 class DictValue:
-    """A dict with literal keys, in order."""
+    """A dict with literal keys, in order; `changed` if the caller's own must be rewritten.
 
-    items: dict[Any, Any]
-    register: int = -1
-    changed: bool = False
-    object: Any = None
-    initial: dict[Any, Any] = field(default_factory=dict)  # the items at entry
+    load: reads all items of a dict of the caller, when the program first needs its keys. Until then
+        `part` reads single ones, and `stores` are the (key, value) it stored: a table that gains
+        keys from call to call stays one path.
+    """
+
+    def __init__(
+        self,
+        items: dict[Any, Any] | None = None,
+        register: int = -1,
+        object: Any = None,
+        load: Callable[[list[tuple[Any, Any]]], dict[Any, Any]] | None = None,
+        part: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._items = items
+        self.register = register
+        self.object = object
+        self.load = load
+        self.part = part
+        self.changed = False
+        self.initial: dict[Any, Any] = {}  # the items at entry, of one that was read
+        self.stores: list[tuple[Any, Any]] = []
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the items are known."""
+        return self._items is not None
+
+    @property
+    def items(self) -> dict[Any, Any]:
+        """The items, read (and their keys guarded) if they were not."""
+        if self._items is None:
+            assert self.load is not None
+            stores, self.stores = self.stores, []
+            self._items = self.load(stores)
+        return self._items
 
 
 @dataclass(eq=False)

@@ -66,8 +66,8 @@ TYPED_TEST(FloatOps, FollowNumPyAtTheEdges) {
       EXPECT_FALSE(result);
     }
   }
-  EXPECT_TRUE(std::signbit(d(scalar::maximum{}(t(-0.0), t(0.0)))));  // the first of equals
-  EXPECT_FALSE(std::signbit(d(scalar::maximum{}(t(0.0), t(-0.0)))));
+  EXPECT_FALSE(std::signbit(d(scalar::maximum{}(t(-0.0), t(0.0)))));  // the second of equals
+  EXPECT_TRUE(std::signbit(d(scalar::maximum{}(t(0.0), t(-0.0)))));
   EXPECT_FALSE(std::signbit(d(scalar::abs{}(t(-0.0)))));
   EXPECT_TRUE(std::signbit(d(scalar::neg{}(t(0.0)))));
   EXPECT_EQ(d(scalar::div{}(t(1), t(-0.0))), -kInf);

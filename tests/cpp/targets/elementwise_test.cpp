@@ -40,10 +40,10 @@ std::optional<W> oracle(Insn insn, W a, W b) {
       return a * b;
     case Insn::maximum:
       if (a != a || b != b) return a != a ? a : b;
-      return b > a ? b : a;
+      return a > b ? a : b;
     case Insn::minimum:
       if (a != a || b != b) return a != a ? a : b;
-      return b < a ? b : a;
+      return a < b ? a : b;
     case Insn::neg:
       return -a;
     case Insn::abs:
