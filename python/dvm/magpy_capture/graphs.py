@@ -31,9 +31,10 @@ CHECKED = frozenset(
 )
 #: Floating-point ops that raise no status flag but for signalling NaNs.
 SILENT = frozenset(
-    "neg abs select maximum minimum max min sign fmax fmin fabs positive copysign heaviside floor "
-    "ceil trunc rint isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not "
-    "eq ne lt le gt ge iota empty update gather take_along argmax argmin input".split()
+    "neg abs select maximum minimum max min max_or_lowest min_or_highest sign fmax fmin fabs "
+    "positive copysign heaviside floor ceil trunc rint isnan isinf isfinite signbit logical_and "
+    "logical_or logical_xor logical_not eq ne lt le gt ge iota empty update gather take_along "
+    "argmax argmin input".split()
 )
 #: Integer ops that raise a status flag where NumPy warns or raises.
 INTEGER_FLAGS = frozenset({"floor_divide", "remainder", "fmod", "power", "reciprocal"})
@@ -77,6 +78,7 @@ class Graphs(Program):
         # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
         self._covered: set[int] = set()  # values that some segment computes
+        self._reduced: set[int] = set()
 
     # ---- nodes
 
@@ -192,7 +194,9 @@ class Graphs(Program):
         )
 
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
-        return self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
+        made = self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
+        self._reduced.add(made)
+        return made
 
     def along_value(self, op: str, inputs: SequenceOf[int], axis: int) -> int:
         """An op that works along one axis: argmax, cumsum, gather ..."""
@@ -280,7 +284,7 @@ class Graphs(Program):
 
     def is_reduction(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return self._ops[value][0] in ("sum", "prod", "max", "min", "any", "all")
+        return value in self._reduced
 
     def is_home(self, value: int) -> bool:
         return value in self._homes

@@ -618,9 +618,7 @@ class NumpyMoves(NumpyFunctions):
             if not equal:
                 return Literal(False)
         same = self.ufunc(np.equal, [x, y])
-        found = self.reduction(
-            np.logical_and, same, NONE, NONE, NONE, Literal(False), NONE, Literal(True)
-        )
+        found = self.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
         return self.computed(self.leave(self.value_of(found), "bool"), self.seen_result)
 
     def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Tensor:

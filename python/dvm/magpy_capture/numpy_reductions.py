@@ -1,4 +1,4 @@
-"""Reductions and statistics, as NumPy's _methods.py and fromnumeric.py define them."""
+"""np.sum and its kin, as functions and as array methods (NumPy: fromnumeric.py, _methods.py)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dvm import _dvm
-from dvm.magpy_capture.numpy_ufuncs import FALSE, NONE, TRUE, ZERO, Ufuncs
+from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE
 from dvm.magpy_capture.tables import numpy_table
-from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
+from dvm.magpy_capture.ufunc_methods import UfuncMethods
+from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
-_SHARED = {
-    name: name + "_of" for name in ("sum", "prod", "max", "min", "any", "all", "mean", "var", "std")
-} | {"argmax": "argmax", "argmin": "argmin", "cumsum": "cumsum", "cumprod": "cumprod"}
+_SHARED = {name: name + "_of" for name in ("sum", "prod", "max", "min", "any", "all")} | {
+    "argmax": "argmax",
+    "argmin": "argmin",
+    "cumsum": "cumsum",
+    "cumprod": "cumprod",
+}
 numpy_table(
-    {**_SHARED, "amax": "max_of", "amin": "min_of", "count_nonzero": "count_nonzero"}, _SHARED
+    {
+        **_SHARED,
+        "amax": "max_of",
+        "amin": "min_of",
+        "ptp": "ptp_of",
+        "count_nonzero": "count_nonzero",
+    },
+    _SHARED,
 )
 
 
@@ -23,16 +33,16 @@ def _with_dtype(function: np.ufunc) -> Callable[..., Tensor]:
     """np.sum and np.prod."""
 
     def reduce(
-        self: Ufuncs,
+        self: UfuncMethods,
         a: Abstract,
         axis: Abstract = NONE,
         dtype: Abstract = NONE,
         out: Abstract = NONE,
         keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
+        initial: Abstract = ABSENT,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.reduction(function, a, axis, dtype, out, keepdims, initial, where)
+        return self.ufunc_reduce(function, a, axis, dtype, out, keepdims, initial, where)
 
     return reduce
 
@@ -41,15 +51,15 @@ def _with_initial(function: np.ufunc) -> Callable[..., Tensor]:
     """np.max and np.min."""
 
     def reduce(
-        self: Ufuncs,
+        self: UfuncMethods,
         a: Abstract,
         axis: Abstract = NONE,
         out: Abstract = NONE,
         keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
+        initial: Abstract = ABSENT,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.reduction(function, a, axis, NONE, out, keepdims, initial, where)
+        return self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
 
     return reduce
 
@@ -58,7 +68,7 @@ def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
     """np.any and np.all."""
 
     def reduce(
-        self: Ufuncs,
+        self: UfuncMethods,
         a: Abstract,
         axis: Abstract = NONE,
         out: Abstract = NONE,
@@ -66,13 +76,13 @@ def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
         *,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.reduction(function, a, axis, NONE, out, keepdims, NONE, where)
+        return self.ufunc_reduce(function, a, axis, Literal(bool), out, keepdims, ABSENT, where)
 
     return reduce
 
 
-class Reductions(Ufuncs):
-    """np.sum and its kin, as functions and as array methods."""
+class Reductions(UfuncMethods):
+    """Folds, positions of extremes, and running results."""
 
     sum_of = _with_dtype(np.add)
     prod_of = _with_dtype(np.multiply)
@@ -81,94 +91,27 @@ class Reductions(Ufuncs):
     any_of = _of_truth(np.logical_or)
     all_of = _of_truth(np.logical_and)
 
+    def ptp_of(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+    ) -> Tensor:
+        highest = self.max_of(a, axis, NONE, keepdims)
+        lowest = self.min_of(a, axis, NONE, keepdims)
+        return self.deliver(self.ufunc(np.subtract, [highest, lowest]), self.result_array(out))
+
     def count_nonzero(
         self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE
     ) -> Abstract:
         x = self.cast(self.cast(self.as_array(a), "bool"), "int64")
-        result = self.reduce("sum", x, self.axes(axis, x.rank), bool(self.plain(keepdims)))
+        result = self.reduce("sum", x, self.axes(axis, x.rank), self.keeps(keepdims))
         if isinstance(self.seen_result, int):  # older versions of NumPy
             return self.computed(self.leave(self.value_of(result), "int"), self.seen_result)
         return result
 
-    # ---- averages
-
-    def mean_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-    ) -> Tensor:
-        x, wide, result = self._averaged(a, dtype)
-        axes = self.axes(axis, x.rank)
-        total = self.reduce("sum", wide, axes, bool(self.plain(keepdims)))
-        mean = self.cast(self._divide_by_count(total, x, axes, 0), result)
-        return mean if self.is_none(out) else self.store_result(mean, self.as_array(out))
-
-    def var_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        ddof: Abstract = ZERO,
-        keepdims: Abstract = FALSE,
-        *,
-        correction: Abstract = NONE,
-    ) -> Tensor:
-        x, wide, result = self._averaged(a, dtype)
-        axes = self.axes(axis, x.rank)
-        freedom = self.integer(ddof if self.is_none(correction) else correction)
-        total = self.reduce("sum", wide, axes, keepdims=True)
-        mean = self._divide_by_count(total, x, axes, 0)
-        centered = self.elementwise("sub", [wide, mean], wide.dtype)
-        squares = self.elementwise("mul", [centered, centered], wide.dtype)
-        spread = self.reduce("sum", squares, axes, bool(self.plain(keepdims)))
-        variance = self.cast(self._divide_by_count(spread, x, axes, freedom), result)
-        return variance if self.is_none(out) else self.store_result(variance, self.as_array(out))
-
-    def std_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        ddof: Abstract = ZERO,
-        keepdims: Abstract = FALSE,
-        *,
-        correction: Abstract = NONE,
-    ) -> Tensor:
-        variance = self.var_of(a, axis, dtype, NONE, ddof, keepdims, correction=correction)
-        result = self.elementwise("sqrt", [variance], variance.dtype)
-        return result if self.is_none(out) else self.store_result(result, self.as_array(out))
-
-    def _averaged(self, a: Abstract, dtype: Abstract) -> tuple[Tensor, Tensor, str]:
-        """The array, the array in the dtype NumPy averages in, and the dtype of the result."""
-        x = self.as_array(a)
-        if not self.is_none(dtype):
-            wanted = self.dtype_name(dtype)
-            return x, self.cast(x, wanted), wanted
-        result = x.dtype if x.dtype.startswith("float") else "float64"
-        return x, self.cast(x, "float32" if result == "float16" else result), result
-
-    def _divide_by_count(self, total: Tensor, x: Tensor, axes: list[int], ddof: int) -> Tensor:
-        if not total.dtype.startswith("float"):
-            raise self.refuse(f"an average in {total.dtype}")
-        count = self.product(x.shape[axis] for axis in axes)
-        self.require_positive(count - ddof)  # NumPy warns about an average of nothing
-        if ddof:
-            count = (count - ddof).max(0)
-        divisor = self.operand(Size(count), total.dtype)
-        return self.elementwise("div", [total, divisor], total.dtype)
-
-    def require_positive(self, dim: _dvm.Dim) -> None:
-        """Drops a replay for which the size is not above zero: it divides by it."""
-        if dim.constant is None:
-            least = dim.max(0) if "-" in str(dim) else dim
-            self._operate("%", self.constant(0), self.register_of_dim(least))
-
-    # ---- positions and running results
+    # ---- positions
 
     def argmax(
         self,
@@ -193,25 +136,35 @@ class Reductions(Ufuncs):
     def _position(
         self, op: str, a: Abstract, axis: Abstract, out: Abstract, keepdims: Abstract
     ) -> Tensor:
-        x = self.as_array(a)
-        if self.is_none(axis):
-            if self.plain(keepdims):
-                raise self.refuse(f"{op} of a flattened array with keepdims")
-            x = self.flat(x)
-            axis = ZERO
-        place = self.axis(self.plain(axis), x.rank)
+        x, place = self._along(a, axis)
         value = self.along_value(op, [self.in_c_order(x)], place)
-        shape = [self.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
-        if not self.plain(keepdims):
-            del shape[place]
-            value = self.reshape_value(value, shape)
+        ones = [self.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
+        if not self.keeps(keepdims):
+            shape = ones[:place] + ones[place + 1 :]
+        else:  # of a flattened array, one size for each axis that it had
+            given = self.as_array(a).rank
+            shape = ones if given == x.rank else [self.size(1)] * given
+        value = self.reshape_value(value, shape)
         found = self.fresh(value, "int64", shape, is_scalar=not shape)
-        return found if self.is_none(out) else self.store_result(found, self.as_array(out))
+        return self.deliver(found, self.result_array(out))
+
+    def _along(self, a: Abstract, axis: Abstract) -> tuple[Tensor, int]:
+        """The array and its axis to work along; flattened where no axis is named."""
+        x = self.as_array(a)
+        if self.is_none(axis) or x.rank == 0:
+            self.axes(axis, x.rank)
+            return self.flat(x), 0
+        return x, self.axis(self.plain(axis), x.rank)
 
     def flat(self, x: Tensor) -> Tensor:
         """All elements in C order, as new memory."""
         size = self.product(x.shape)
-        return self.fresh(self.reshape_value(self.in_c_order(x), [size]), x.dtype, [size])
+        value = self.in_c_order(x)
+        if not x.contiguous:
+            value = self.copy_value(value)
+        return self.fresh(self.reshape_value(value, [size]), x.dtype, [size])
+
+    # ---- running results
 
     def cumsum(
         self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE
@@ -226,7 +179,5 @@ class Reductions(Ufuncs):
     def _running(
         self, function: np.ufunc, a: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
     ) -> Tensor:
-        x = self.as_array(a)
-        if self.is_none(axis):
-            x, axis = self.flat(x), Literal(0)
-        return self.accumulate(function, x, axis, dtype, out)
+        x, place = self._along(a, axis)
+        return self.accumulate(function, x, Literal(place), dtype, out)

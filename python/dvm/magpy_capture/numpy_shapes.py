@@ -8,7 +8,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
-from dvm.magpy_capture.numpy_reductions import Reductions
+from dvm.magpy_capture.numpy_averages import Averages
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
@@ -54,7 +54,7 @@ numpy_table(
 )
 
 
-class Shapes(Reductions):
+class Shapes(Averages):
     """Functions that only move elements."""
 
     def tensor(self, value: Abstract) -> Tensor:
@@ -335,13 +335,6 @@ class Shapes(Reductions):
             value = self.update_value(value, content, starts, [1] * len(shape))
             begin = begin + part.shape[axis]
         return self.fresh(value, dtype, shape)
-
-    def _require_equal(self, a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> None:
-        """Sizes that must agree, or NumPy raises: other calls leave the path."""
-        for x, y in zip(a, b, strict=True):
-            if not same_dim(x, y):
-                test = self._operate("==", self.register_of_dim(x), self.register_of_dim(y))
-                self.guard("guard_truth", test, True)
 
     def empty_value(self, dtype: str, shape: SequenceOf[_dvm.Dim]) -> int:
         self._empties += 1

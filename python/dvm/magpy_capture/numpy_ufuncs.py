@@ -1,4 +1,4 @@
-"""Universal functions: calls with all their keywords, and their methods."""
+"""Universal functions, called with all their keywords."""
 
 from __future__ import annotations
 
@@ -10,47 +10,32 @@ from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import NotCapturable
-from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
     ListValue,
     Literal,
     Sequence,
-    Size,
     Tensor,
 )
 
 Named = dict[str, Abstract]
 NONE = Literal(None)
+ABSENT = Literal(np._NoValue)  # of an argument that was not given, where None means something
 TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
-
-#: ufunc -> op of the graph that reduces with it
-REDUCTIONS: dict[np.ufunc, str] = {
-    np.add: "sum",
-    np.multiply: "prod",
-    np.maximum: "max",
-    np.minimum: "min",
-    np.logical_and: "all",
-    np.logical_or: "any",
-}
-#: ufunc -> op that accumulates with it
-SCANS: dict[np.ufunc, str] = {
-    np.add: "cumsum",
-    np.multiply: "cumprod",
-    np.maximum: "cummax",
-    np.minimum: "cummin",
-}
 
 
 class Ufuncs(Containers):
     """`np.add(...)` and its kin."""
 
-    def is_none(self, value: Abstract) -> bool:
+    def is_literal(self, value: Abstract, wanted: Any) -> bool:
         value = self.resolve(value)
-        return isinstance(value, Literal) and value.object is None
+        return isinstance(value, Literal) and value.object is wanted
+
+    def is_none(self, value: Abstract) -> bool:
+        return self.is_literal(value, None)
 
     def dtype_name(self, value: Abstract) -> str:
         dtype = np.dtype(self.plain(value))
@@ -167,127 +152,5 @@ class Ufuncs(Containers):
         self.write(out, result)
         return out
 
-    # ---- methods
 
-    def ufunc_method(
-        self, function: np.ufunc, name: str, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        try:
-            if name == "outer" and len(positional) == 2 and not named:
-                return self.ufunc_outer(function, *positional)
-            if name == "reduce" and positional:
-                return self.ufunc_reduce(function, *positional, **named)
-            if name == "accumulate" and positional:
-                return self.accumulate(function, *positional, **named)
-        except (NotCapturable, TypeError):
-            pass
-        if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
-            raise self.refuse(f"{function.__name__}.{name}")
-        return self.opaque(getattr(function, name), positional, named, seen)
-
-    def ufunc_outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:
-        x, y = self.as_array(a), self.as_array(b)
-        one = self.size(1)
-        shape = [*x.shape, *(one for _ in y.shape)]
-        value = self.reshape_value(self.in_c_order(x), shape)
-        return self.ufunc(function, [self.fresh(value, x.dtype, shape), y])
-
-    def ufunc_reduce(
-        self,
-        function: np.ufunc,
-        array: Abstract,
-        axis: Abstract = ZERO,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = NONE,
-        where: Abstract = TRUE,
-    ) -> Abstract:
-        if function not in REDUCTIONS:
-            raise self.refuse(f"{function.__name__}.reduce")
-        return self.reduction(function, array, axis, dtype, out, keepdims, initial, where)
-
-    def axes(self, axis: Abstract, rank: int) -> list[int]:
-        given = self.plain(axis)
-        if given is None:
-            return list(range(rank))
-        return sorted(self.axis(a, rank) for a in (given if isinstance(given, tuple) else (given,)))
-
-    def axis(self, axis: Any, rank: int) -> int:
-        if not isinstance(axis, (int, np.integer)) or not -rank <= axis < rank:
-            raise self.refuse(f"axis {axis!r} of an array of rank {rank}")
-        return int(axis) % rank
-
-    def reduction(
-        self,
-        function: np.ufunc,
-        array: Abstract,
-        axis: Abstract,
-        dtype: Abstract,
-        out: Abstract,
-        keepdims: Abstract,
-        initial: Abstract,
-        where: Abstract,
-    ) -> Tensor:
-        """`function.reduce` over any axes (NumPy: ufunc_object.c, PyUFunc_Reduce)."""
-        x = self.as_array(array)
-        axes = self.axes(axis, x.rank)
-        x = self.cast(x, self.accumulator(function, x.dtype, dtype))
-        if not self.is_none(where) and not (isinstance(where, Literal) and where.object is True):
-            x = self.masked(function, x, where)
-        result = self.reduce(REDUCTIONS[function], x, axes, bool(self.plain(keepdims)))
-        if not self.is_none(initial):
-            result = self.ufunc(function, [self.operand(initial, x.dtype), result])
-        if not self.is_none(out):
-            if not isinstance(out, Tensor):
-                raise self.refuse(f"out={describe(out)}")
-            return self.store_result(result, out)
-        return result
-
-    def accumulator(self, function: np.ufunc, dtype: str, wanted: Abstract) -> str:
-        """The dtype NumPy reduces in."""
-        if not self.is_none(wanted):
-            return self.dtype_name(wanted)
-        if function in (np.logical_and, np.logical_or):
-            return "bool"
-        kind = np.dtype(dtype)
-        if function in (np.add, np.multiply):
-            if kind.kind == "b" or (kind.kind == "i" and kind.itemsize < 8):
-                return "int64"
-            if kind.kind == "u" and kind.itemsize < 8:
-                return "uint64"
-        return dtype
-
-    def masked(self, function: np.ufunc, x: Tensor, where: Abstract) -> Tensor:
-        neutral = {"sum": 0, "prod": 1, "all": True, "any": False}.get(REDUCTIONS[function])
-        if neutral is None:
-            raise self.refuse(f"{function.__name__}.reduce with where=")
-        test = self.cast(self.as_array(where), "bool")
-        return self.elementwise(
-            "select", [test, x, self.operand(Literal(neutral), x.dtype)], x.dtype
-        )
-
-    def accumulate(
-        self,
-        function: np.ufunc,
-        array: Abstract,
-        axis: Abstract = ZERO,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-    ) -> Tensor:
-        """`function.accumulate` along one axis."""
-        if function not in SCANS:
-            raise self.refuse(f"{function.__name__}.accumulate")
-        x = self.as_array(array)
-        place = self.axis(self.plain(axis), x.rank)
-        x = self.cast(x, self.accumulator(function, x.dtype, dtype))
-        value = self.along_value(SCANS[function], [self.value_of(x)], x.order.index(place))
-        result = self.fresh(value, x.dtype, x.shape, x.order)
-        if self.is_none(out):
-            return result
-        if not isinstance(out, Tensor):
-            raise self.refuse(f"out={describe(out)}")
-        return self.store_result(result, out)
-
-
-__all__ = ["FALSE", "NONE", "TRUE", "UFUNCS", "ZERO", "Host", "Size", "Ufuncs"]
+__all__ = ["ABSENT", "FALSE", "NONE", "TRUE", "ZERO", "Named", "Ufuncs"]

@@ -8,6 +8,7 @@ differ late share their beginning.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm
@@ -212,6 +213,21 @@ class Program:
 
     def _operate(self, name: str, *registers: int) -> int:
         return self.step("operator", name, *registers, key=("operator", name, *registers))
+
+    def _require_equal(self, a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> None:
+        """Sizes that must agree, or NumPy raises: other calls leave the path."""
+        for x, y in zip(a, b, strict=True):
+            if str(x) != str(y):
+                test = self._operate("==", self.register_of_dim(x), self.register_of_dim(y))
+                self.guard("guard_truth", test, True)
+
+    def require_positive(self, dim: _dvm.Dim) -> None:
+        """Drops a replay for which the size is not above zero: it divides by it."""
+        if dim.constant is None:
+            least = dim.max(0) if "-" in str(dim) else dim
+            self._operate("%", self.constant(0), self.register_of_dim(least))
+        elif dim.constant <= 0:
+            raise self.refuse("a size that must be above zero")
 
     # ---- outcomes
 

@@ -10,15 +10,9 @@ from programs.running import run, shortfalls
 NOT_YET: tuple[str, ...] = (
     "statistics.correlation_matrix",
     "signals.haar_transform",
-    "signals.frame_features",
-    "signals.normalize_peak",
-    "images.to_gray",
     "images.sobel",
     "images.thumbnails",
-    "physics.projectiles",
-    "finance.value_at_risk",
     "optimisation.regress",
-    "optimisation.project_to_simplex",
     "layers.attention",
     "automata.life",
     "automata.mines_hints",
@@ -26,7 +20,6 @@ NOT_YET: tuple[str, ...] = (
     "control_flow.group_report",
     "objects.track",
     "state.bounce",
-    "state.remember",
 )
 
 # Programs with a result that differs from NumPy's, for now.

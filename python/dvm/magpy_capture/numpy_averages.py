@@ -1,0 +1,253 @@
+"""Averages: np.mean, np.var, np.std, and the functions that leave out NaN (NumPy: _methods.py).
+
+Each follows NumPy's own function step by step, so that sums round to the dtype, and divide by the
+count in the dtype, in which NumPy's do. Where NumPy warns (of an average of nothing, of nothing
+but NaN) a replay is dropped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dvm.magpy_capture.numpy_reductions import Reductions
+from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
+from dvm.magpy_capture.tables import numpy_table
+from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
+
+_SHARED = {name: name + "_of" for name in ("mean", "var", "std")}
+numpy_table(
+    {
+        **_SHARED,
+        "average": "average",
+        "nansum": "nan_sum",
+        "nanprod": "nan_prod",
+        "nanmax": "nan_max",
+        "nanmin": "nan_min",
+        "nanmean": "nan_mean",
+    },
+    _SHARED,
+)
+
+FLOAT64 = Literal(np.dtype("f8"))
+FLOAT32 = Literal(np.dtype("f4"))
+
+
+class Averages(Reductions):
+    """Sums over counts."""
+
+    def mean_of(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+        *,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        x = self.as_array(a)
+        count = self._count(x, axis, keepdims, where)
+        self._require_above(count, 0)
+        narrow = self.is_none(dtype) and x.dtype == "float16"
+        if self.is_none(dtype):
+            dtype = FLOAT32 if narrow else self._inexact(x)
+        total = self.ufunc_reduce(np.add, x, axis, dtype, out, keepdims, ABSENT, where)
+        return self._quotient(total, count, out, "float16" if narrow else total.dtype)
+
+    def var_of(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        ddof: Abstract = ZERO,
+        keepdims: Abstract = FALSE,
+        *,
+        where: Abstract = TRUE,
+        correction: Abstract = ABSENT,
+    ) -> Tensor:
+        x = self.as_array(a)
+        given = self.is_literal(correction, np._NoValue)
+        lost = self.integer(ddof if given else correction)
+        self._require_above(self._count(x, axis, TRUE, where), lost)
+        if self.is_none(dtype):
+            dtype = self._inexact(x)
+        total = self.ufunc_reduce(np.add, x, axis, dtype, NONE, TRUE, ABSENT, where)
+        mean = self._quotient(total, self._count(x, axis, TRUE, where), NONE, total.dtype)
+        offset = self.ufunc(np.subtract, [x, mean])
+        square = self.ufunc(np.multiply, [offset, offset])
+        spread = self.ufunc_reduce(np.add, square, axis, dtype, out, keepdims, ABSENT, where)
+        count = self._count(x, axis, keepdims, where)
+        if isinstance(count, Size):
+            freedom: Abstract = Size((count.dim - lost).max(0) if lost else count.dim)
+        else:
+            freedom = self.ufunc(np.subtract, [count, Literal(lost)])
+        return self._quotient(spread, freedom, out, spread.dtype)
+
+    def std_of(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        ddof: Abstract = ZERO,
+        keepdims: Abstract = FALSE,
+        *,
+        where: Abstract = TRUE,
+        correction: Abstract = ABSENT,
+    ) -> Tensor:
+        variance = self.var_of(
+            a, axis, dtype, out, ddof, keepdims, where=where, correction=correction
+        )
+        root = self.cast(self.ufunc(np.sqrt, [variance]), variance.dtype)
+        return self.deliver(root, self.result_array(out))
+
+    def average(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        weights: Abstract = NONE,
+        returned: Abstract = FALSE,
+        *,
+        keepdims: Abstract = ABSENT,
+    ) -> Tensor:
+        if not self.is_none(weights) or self.plain(returned):
+            raise self.refuse("an average with weights")
+        return self.mean_of(a, axis, NONE, NONE, keepdims)
+
+    # ---- parts
+
+    def _inexact(self, x: Tensor) -> Abstract:
+        """The dtype= that NumPy gives to its sums: that of the array if it is a float."""
+        return NONE if x.dtype.startswith("float") else FLOAT64
+
+    def _count(self, x: Tensor, axis: Abstract, keepdims: Abstract, where: Abstract) -> Abstract:
+        """How many elements each result is the average of: one size, or an array."""
+        mask = self.mask(where, x)
+        axes = self.axes(axis, x.rank)
+        if mask is None:
+            return Size(self.product(x.shape[axis] for axis in axes))
+        return self.fold(np.add, self.cast(mask, "int64"), axes, self.keeps(keepdims))
+
+    def _require_above(self, count: Abstract, lost: int) -> None:
+        """NumPy warns about an average of nothing."""
+        if isinstance(count, Size):
+            self.require_positive(count.dim - lost)
+            return
+        every = list(range(count.rank))
+        least = self.reduce("min_or_highest", count, every, keepdims=False)
+        enough = self.ufunc(np.greater, [least, Literal(lost)])
+        self.require_truth(enough)
+
+    def require_truth(self, test: Tensor) -> None:
+        """Drops a replay in which the scalar is not True: it divides by it."""
+        register = self.leave(self.value_of(test), "bool")
+        self._operate("%", self.constant(0), register)
+
+    def _quotient(self, total: Tensor, count: Abstract, out: Abstract, dtype: str) -> Tensor:
+        """What NumPy divides as float64, unless counts are exact enough in the dtype."""
+        if total.dtype not in ("float32", "float64"):
+            total = self.cast(total, "float64")
+        divisor = self.operand(count, total.dtype)
+        ratio = self.elementwise("div", [total, divisor], total.dtype, total.order)
+        return self.deliver(self.cast(ratio, dtype), self.result_array(out))
+
+    # ---- without NaN
+
+    def _missing(self, x: Tensor) -> Tensor | None:
+        """Where NaN is, in an array that can have it."""
+        if not x.dtype.startswith("float"):
+            return None
+        return self.elementwise("isnan", [x], "bool", x.order)
+
+    def _replaced(self, a: Abstract, value: int) -> Tensor:
+        x = self.as_array(a)
+        missing = self._missing(x)
+        if missing is None:
+            return x
+        other = self.operand(Literal(value), x.dtype)
+        return self.elementwise("select", [missing, other, x], x.dtype, x.order)
+
+    def nan_sum(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        x = self._replaced(a, 0)
+        return self.ufunc_reduce(np.add, x, axis, dtype, out, keepdims, initial, where)
+
+    def nan_prod(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        x = self._replaced(a, 1)
+        return self.ufunc_reduce(np.multiply, x, axis, dtype, out, keepdims, initial, where)
+
+    def nan_max(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        return self._extreme_number(np.fmax, a, axis, out, keepdims, initial, where)
+
+    def nan_min(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        return self._extreme_number(np.fmin, a, axis, out, keepdims, initial, where)
+
+    def _extreme_number(
+        self,
+        function: np.ufunc,
+        a: Abstract,
+        axis: Abstract,
+        out: Abstract,
+        keepdims: Abstract,
+        initial: Abstract,
+        where: Abstract,
+    ) -> Tensor:
+        found = self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
+        missing = self._missing(found)
+        if missing is not None:
+            some = self.reduce("any", missing, list(range(missing.rank)), keepdims=False)
+            self.require_truth(self.ufunc(np.logical_not, [some]))
+        return found
+
+    def nan_mean(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+    ) -> Tensor:
+        x = self.as_array(a)
+        missing = self._missing(x)
+        if missing is None:
+            return self.mean_of(x, axis, dtype, out, keepdims)
+        there = self.ufunc(np.logical_not, [missing])
+        count = self._count(x, axis, keepdims, there)
+        self._require_above(count, 0)
+        zero = self._replaced(x, 0)
+        total = self.ufunc_reduce(np.add, zero, axis, dtype, out, keepdims)
+        return self._quotient(total, count, out, total.dtype)

@@ -1,0 +1,267 @@
+"""Methods of universal functions: reduce, accumulate and outer, with all their keywords.
+
+The dtype that a reduction or an accumulation works in is asked of the ufunc. `initial` is one more
+element in front, and what `where=` leaves out counts as an element that changes nothing; with
+either one, the maximum of no elements is defined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named, Ufuncs
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import NotCapturable
+from dvm.magpy_capture.tables import UFUNCS
+from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor
+
+#: ufunc -> op of the graph that reduces with it
+REDUCTIONS: dict[np.ufunc, str] = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.fmax: "max",
+    np.fmin: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+#: the same over bools, where it is another one
+OF_BOOLS: dict[np.ufunc, str] = {
+    np.add: "any",
+    np.multiply: "all",
+    np.bitwise_and: "all",
+    np.bitwise_or: "any",
+}
+#: the op that has a value for no elements, of one that has none
+DEFINED: dict[str, str] = {"max": "max_or_lowest", "min": "min_or_highest"}
+#: What fmax and fmin reduce like where nothing is NaN.
+OF_NUMBERS: dict[np.ufunc, np.ufunc] = {np.fmax: np.maximum, np.fmin: np.minimum}
+#: ufunc -> op that accumulates with it
+SCANS: dict[np.ufunc, str] = {
+    np.add: "cumsum",
+    np.multiply: "cumprod",
+    np.maximum: "cummax",
+    np.minimum: "cummin",
+}
+
+
+def neutral(op: str, dtype: str) -> Any:
+    """The element that changes no result of a reduction."""
+    if op in ("sum", "prod"):
+        return int(op == "prod")
+    low = op in ("max", "any")
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return not low
+    if kind.kind == "f":
+        return -np.inf if low else np.inf
+    return int(np.iinfo(kind).min if low else np.iinfo(kind).max)
+
+
+class UfuncMethods(Ufuncs):
+    """`np.add.reduce(...)` and its kin."""
+
+    def ufunc_method(
+        self, function: np.ufunc, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        try:
+            if name == "outer" and len(positional) == 2 and not named:
+                return self.ufunc_outer(function, *positional)
+            if name == "reduce" and positional:
+                return self.ufunc_reduce(function, *positional, **named)
+            if name == "accumulate" and positional:
+                return self.accumulate(function, *positional, **named)
+        except (NotCapturable, TypeError):
+            pass
+        if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
+            raise self.refuse(f"{function.__name__}.{name}")
+        return self.opaque(getattr(function, name), positional, named, seen)
+
+    def ufunc_outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:
+        x, y = self.as_array(a), self.as_array(b)
+        one = self.size(1)
+        shape = [*x.shape, *(one for _ in y.shape)]
+        value = self.reshape_value(self.in_c_order(x), shape)
+        return self.ufunc(function, [self.fresh(value, x.dtype, shape), y])
+
+    # ---- arguments
+
+    def axes(self, axis: Abstract, rank: int) -> list[int]:
+        """The axes to reduce, ascending; NumPy lets a 0-d array have an axis of its own."""
+        given = self.plain(axis)
+        if given is None:
+            return list(range(rank))
+        if rank == 0 and type(given) is int and given in (0, -1):
+            return []
+        return sorted(self.axis(a, rank) for a in (given if isinstance(given, tuple) else (given,)))
+
+    def axis(self, axis: Any, rank: int) -> int:
+        if not isinstance(axis, (int, np.integer)) or not -rank <= axis < rank:
+            raise self.refuse(f"axis {axis!r} of an array of rank {rank}")
+        return int(axis) % rank
+
+    def keeps(self, keepdims: Abstract) -> bool:
+        return not self.is_literal(keepdims, np._NoValue) and bool(self.plain(keepdims))
+
+    def result_array(self, out: Abstract) -> Tensor | None:
+        """The array that out= names, if any."""
+        out = self.resolve(out)
+        if isinstance(out, Sequence) and len(out.elements) == 1:
+            out = self.resolve(out.elements[0])
+        if self.is_none(out):
+            return None
+        if not isinstance(out, Tensor):
+            raise self.refuse(f"out={describe(out)}")
+        return out
+
+    def loop_dtype(
+        self, function: np.ufunc, x: Tensor, wanted: Abstract, out: Tensor | None
+    ) -> str:
+        """The dtype in which NumPy reduces or accumulates `x`."""
+        first = None if self.is_none(wanted) else np.dtype(self.dtype_name(wanted))
+        given = None if out is None else np.dtype(out.dtype)
+        try:
+            loop = function.resolve_dtypes(
+                (given, np.dtype(x.dtype), None),
+                signature=(first, None, None),
+                casting="unsafe",
+                reduction=True,
+            )
+        except TypeError as mismatch:
+            raise self.refuse(f"ufunc {function.__name__}: {mismatch}") from None
+        if len(set(loop)) != 1:
+            raise self.refuse(f"{function.__name__}.reduce of {x.dtype}")
+        return self.dtype_name(Literal(loop[0]))
+
+    def first_element(self, initial: Abstract, dtype: str) -> Tensor:
+        """`initial` as NumPy converts it: the way assignment converts."""
+        initial = self.resolve(initial)
+        if isinstance(initial, Literal):
+            try:
+                with np.errstate(all="raise"):
+                    np.asarray(initial.object).astype(dtype)
+            except (FloatingPointError, TypeError, ValueError):
+                raise self.refuse(f"initial={describe(initial)}") from None
+        first = self.as_array(initial, dtype)
+        if first.rank:
+            raise self.refuse("an array as initial=")
+        return self.cast(first, dtype)
+
+    def mask(self, where: Abstract, x: Tensor) -> Tensor | None:
+        """where= as bools of the shape of `x`, or None where it is True."""
+        if self.is_literal(where, True) or self.is_literal(where, np._NoValue):
+            return None
+        test = self.as_array(where, "bool")
+        if test.dtype != "bool" or test.rank > x.rank:
+            raise self.refuse(f"where={describe(test)}")
+        order = self.result_order([x, test], x.rank)
+        stored = [x.shape[axis] for axis in order]
+        return self.fresh(
+            self.broadcast_value(self.arranged(test, order), stored), "bool", x.shape, order
+        )
+
+    def deliver(self, result: Tensor, out: Tensor | None) -> Tensor:
+        """The result, or `out` with the result in it, which must have its shape."""
+        if out is None:
+            return result
+        self._require_equal(out.shape, result.shape)
+        return self.store_result(result, out)
+
+    # ---- reduce
+
+    def ufunc_reduce(
+        self,
+        function: np.ufunc,
+        array: Abstract,
+        axis: Abstract = ZERO,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = FALSE,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        """`function.reduce` over any axes (NumPy: ufunc_object.c, PyUFunc_Reduce)."""
+        x = self.as_array(array)
+        axes = self.axes(axis, x.rank)
+        into = self.result_array(out)
+        x = self.cast(x, self.loop_dtype(function, x, dtype, into))
+        has_identity = self._reduction(function, x.dtype) not in DEFINED
+        if self.is_none(initial) and has_identity:
+            raise self.refuse(f"{function.__name__}.reduce without its identity")
+        absent = self.is_none(initial) or self.is_literal(initial, np._NoValue)
+        first = None if absent else self.first_element(initial, x.dtype)
+        result = self.fold(function, x, axes, self.keeps(keepdims), first, self.mask(where, x))
+        return self.deliver(result, into)
+
+    def _reduction(self, function: np.ufunc, dtype: str) -> str:
+        op = OF_BOOLS.get(function) if dtype == "bool" else None
+        op = op or REDUCTIONS.get(function)
+        if op is None:
+            raise self.refuse(f"{function.__name__}.reduce")
+        return op
+
+    def fold(
+        self,
+        function: np.ufunc,
+        x: Tensor,
+        axes: list[int],
+        keepdims: bool,
+        first: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Reduces in the dtype of `x`, with an element in front, what the mask lets through."""
+        if function in OF_NUMBERS and x.dtype.startswith("float"):
+            result = self._fold_numbers(OF_NUMBERS[function], x, axes, keepdims, first, mask)
+        else:
+            op = self._reduction(function, x.dtype)
+            if mask is not None:
+                nothing = self.operand(Literal(neutral(op, x.dtype)), x.dtype)
+                x = self.elementwise("select", [mask, x, nothing], x.dtype, mask.order)
+            if first is not None:
+                op = DEFINED.get(op, op)
+            result = self.reduce(op, x, axes, keepdims)
+        if first is None:
+            return result
+        return self.elementwise(UFUNCS[function], [first, result], x.dtype, result.order)
+
+    def _fold_numbers(
+        self,
+        function: np.ufunc,
+        x: Tensor,
+        axes: list[int],
+        keepdims: bool,
+        first: Tensor | None,
+        mask: Tensor | None,
+    ) -> Tensor:
+        """The extreme of what is not NaN; NaN where all is."""
+        missing = self.elementwise("isnan", [x], "bool", x.order)
+        nothing = self.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
+        numbers = self.elementwise("select", [missing, nothing, x], x.dtype, x.order)
+        least = nothing if first is not None else None
+        found = self.fold(function, numbers, axes, keepdims, least, mask)
+        none = self.fold(np.logical_and, missing, axes, keepdims, None, mask)
+        nan = self.operand(Literal(np.nan), x.dtype)
+        return self.elementwise("select", [none, nan, found], x.dtype, found.order)
+
+    # ---- accumulate
+
+    def accumulate(
+        self,
+        function: np.ufunc,
+        array: Abstract,
+        axis: Abstract = ZERO,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+    ) -> Tensor:
+        """`function.accumulate` along one axis."""
+        if function not in SCANS:
+            raise self.refuse(f"{function.__name__}.accumulate")
+        x = self.as_array(array)
+        place = self.axis(self.plain(axis), x.rank)
+        into = self.result_array(out)
+        x = self.cast(x, self.loop_dtype(function, x, dtype, into))
+        value = self.along_value(SCANS[function], [self.value_of(x)], x.order.index(place))
+        return self.deliver(self.fresh(value, x.dtype, x.shape, x.order), into)
