@@ -126,7 +126,7 @@ class Arrays(Graphs):
         order = None if value.order == c_order(value.rank) else value.order
         content = self.value_of(value)
         root = self.root(content)
-        shared = root in self._taken or self.is_home(root)
+        shared = root in self._taken or self.is_home(root) or self.is_computed(root)
         if shared or (root != content and not self.is_reduction(root)):
             register = self.leave(content, "array", order)
             return self.step("call", self.constant(np.array), [register], ())

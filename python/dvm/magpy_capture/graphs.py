@@ -289,6 +289,10 @@ class Graphs(Program):
     def is_home(self, value: int) -> bool:
         return value in self._homes
 
+    def is_computed(self, value: int) -> bool:
+        """Whether a segment has it already, so that another shape of it would be a view."""
+        return value in self._segment_of
+
     def _cut(self, value: int) -> Segment:
         """A new segment of all that `value` needs and no earlier one has computed."""
         segment = Segment(flags=self._flags())

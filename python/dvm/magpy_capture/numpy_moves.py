@@ -603,7 +603,8 @@ class NumpyMoves(NumpyFunctions):
         bound = self.ufunc(np.add, [self.resolve(atol), bound])
         near = self.ufunc(np.less_equal, [distance, bound])
         near = self.ufunc(np.bitwise_and, [near, self.ufunc(np.isfinite, [y])])
-        return self.ufunc(np.bitwise_or, [near, self.ufunc(np.equal, [x, y])])
+        near = self.ufunc(np.bitwise_or, [near, self.ufunc(np.equal, [x, y])])
+        return self.index(near, Literal(()))  # NumPy's way to make scalars of 0-d arrays
 
     def array_equal(self, a1: Abstract, a2: Abstract) -> Abstract:
         x, y = self.as_array(a1), self.as_array(a2)
