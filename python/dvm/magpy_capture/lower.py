@@ -425,8 +425,8 @@ class Lowering(Calls):
             return Literal(seen)
         if any(is_singleton(value.object) for value in literals):
             other = b if a is literals[0] else a
-            if isinstance(other, Host) and type(other.object) in (bool, type(None)):
-                raise self.refuse(f"the identity of {describe(other)}")
+            if isinstance(other, Host) and type(other.object) is bool:
+                self.pin(other, other.object)
             return Literal(seen)  # a value of a known type is never one of the singletons
         if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
             raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")

@@ -121,6 +121,9 @@ class Objects(Arrays):
         if issubclass(kind, np.generic) and is_supported(seen.dtype):
             self.guard_type(register, seen)
             return self.tensor_of_scalar(register, seen)
+        if kind is bool and not external:  # only a branch on it steers the program
+            self.guard_type(register, seen)
+            return Host(register, seen)
         if kind in SINGLETONS:
             self.guard_is(register, seen)
             return Literal(seen)

@@ -409,13 +409,34 @@ class PythonFunctions(Containers):
         if all(self.is_fixed(part) for part in parts):
             return Literal(self.seen_result)
         if len({self.class_of(part) for part in parts}) > 1:
-            # Which one it is decides the type of the result.
-            found = function(*(self.known(part).object for part in parts))
-            return next(part for part in parts if self.known(part).object is found)
+            return self._picked("<" if name == "min" else ">", parts)
         registers = [self.register_of(part) for part in parts]
         return self.computed(
             self.step("call", self.constant(function), registers, ()), self.seen_result
         )
+
+    def _picked(self, better: str, parts: list[Abstract]) -> Abstract:
+        """The extreme of values of several types: which one it is decides the type of the result.
+
+        Each comparison that Python makes is an outcome, so that the value itself stays open.
+        """
+        best = parts[0]
+        for part in parts[1:]:
+            pair = [self.observed_value(part), self.observed_value(best)]
+            taken = bool(pair[0] < pair[1] if better == "<" else pair[0] > pair[1])
+            if not (self.is_fixed(part) and self.is_fixed(best)):
+                self.guard("guard_truth", self.operator(better, [part, best]), taken)
+            best = part if taken else best
+        return best
+
+    def observed_value(self, value: Abstract) -> Any:
+        """The object itself in the recorded call."""
+        if isinstance(value, Size):
+            return self.observed(value.dim)
+        if isinstance(value, (Host, Literal)) or (isinstance(value, Tensor) and value.is_scalar):
+            if value.object is not None:
+                return value.object
+        raise self.refuse(f"the value of {describe(value)}")
 
     def every(self, iterable: Abstract) -> Abstract:
         return self._quantifier(iterable, False)
@@ -437,13 +458,7 @@ class PythonFunctions(Containers):
         return Literal(not deciding)
 
     def observed_truth(self, value: Abstract) -> bool:
-        if isinstance(value, Size):
-            return bool(self.observed(value.dim))
-        if isinstance(value, (Host, Literal)):
-            return bool(value.object)
-        if isinstance(value, Tensor) and value.object is not None and value.is_scalar:
-            return bool(value.object)
-        raise self.refuse(f"the truth of {describe(value)}")
+        return bool(value.object if isinstance(value, Literal) else self.observed_value(value))
 
     # ---- effects and contexts
 

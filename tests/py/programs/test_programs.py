@@ -12,18 +12,16 @@ NOT_YET: tuple[str, ...] = (
     "signals.haar_transform",
     "images.sobel",
     "images.thumbnails",
-    "optimisation.regress",
     "layers.attention",
     "automata.life",
     "automata.mines_hints",
-    "automata.slide_left",
     "control_flow.group_report",
     "objects.track",
     "state.bounce",
 )
 
 # Programs with a result that differs from NumPy's, for now.
-WRONG: tuple[str, ...] = ("optimisation.k_means", "objects.newton_fractal")
+WRONG: tuple[str, ...] = ()
 
 each_program = pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 
