@@ -346,9 +346,25 @@ class Arrays(Graphs):
             return a
         if parts[0] <= parts[1]:
             return b
+        if self.is_derived(a) and self.is_derived(b) and self.observed(a) == self.observed(b):
+            # Halves, rests and clipped ranges that meet are equal by the program's design. Their
+            # bcast() would grow with every step of it.
+            self.require_equal(a, b)
+            return a
         result = a.bcast(b)
         self._broadcast_of[str(result)] = parts[0] | parts[1]
         return result
+
+    @staticmethod
+    def is_derived(dim: _dvm.Dim) -> bool:
+        """Whether the size is more than a polynomial of sizes: a quotient, a rest, a maximum."""
+        return "(" in str(dim)
+
+    def require_equal(self, a: _dvm.Dim, b: _dvm.Dim) -> None:
+        """The path is for calls in which these sizes are equal."""
+        if not same_dim(a, b):
+            test = self._operate("==", self.register_of_dim(a), self.register_of_dim(b))
+            self.guard("guard_truth", test, True)
 
     def elementwise(
         self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None

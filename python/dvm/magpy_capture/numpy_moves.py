@@ -215,9 +215,7 @@ class NumpyMoves(NumpyFunctions):
         shift = self.resolve(shift)
         if self.is_none(axis):
             flat = self.flat(x)
-            rolled = self._rolled(flat, shift, 0)
-            value = self.reshape_value(self.value_of(rolled), x.shape)
-            return self.fresh(value, x.dtype, x.shape)
+            return self.reshaped(self._rolled(flat, shift, 0), x.shape)
         axes = self.plain(axis)
         axes = list(axes) if isinstance(axes, tuple) else [axes]
         shifts = self.elements(shift) if isinstance(shift, (Sequence, ListValue)) else None
@@ -231,28 +229,28 @@ class NumpyMoves(NumpyFunctions):
         return x
 
     def _rolled(self, x: Tensor, shift: Abstract, axis: int) -> Tensor:
-        if x.order != c_order(x.rank):
-            raise self.refuse("roll of an array not in C order")
+        """Along one axis, in the memory order of `x`."""
         size = x.shape[axis]
         offset = self.dim_of(shift)
         if size.constant == 0:
             return self.copy(x)
         # 0 <= offset < size; a size of zero has nothing to move.
         offset = offset % size.max(1)
+        place, stored = x.order.index(axis), self.stored_shape(x)
         back, front = [self.size(0)] * x.rank, [self.size(0)] * x.rank
-        front[axis] = offset
-        head, tail = list(x.shape), list(x.shape)
-        head[axis], tail[axis] = size - offset, offset
-        whole = self.in_c_order(x)
+        front[place] = offset
+        head, tail = list(stored), list(stored)
+        head[place], tail[place] = size - offset, offset
+        whole = self.value_of(x)
         ones = [1] * x.rank
         first = self.slice_value(whole, back, ones, head)
         begin = list(back)
-        begin[axis] = size - offset
+        begin[place] = size - offset
         last = self.slice_value(whole, begin, ones, tail)
-        value = self.empty_value(x.dtype, x.shape)
+        value = self.empty_value(x.dtype, stored)
         value = self.update_value(value, first, front, ones)
         value = self.update_value(value, last, back, ones)
-        return self.fresh(value, x.dtype, x.shape)
+        return self.fresh(value, x.dtype, x.shape, x.order)
 
     def diff(
         self,
@@ -303,19 +301,46 @@ class NumpyMoves(NumpyFunctions):
         constant_values: Abstract = ZERO,
     ) -> Tensor:
         x = self.as_array(array)
-        if x.order != c_order(x.rank):
-            raise self.refuse("padding of an array not in C order")
         if not x.rank:
             raise self.refuse("padding of a 0-d array")
         how = self.plain(mode)
         widths = self._widths(pad_width, x.rank)
+        if not self.is_fortran(x):
+            return self._padded_by(how, x, widths, constant_values)
+        backwards = range(x.rank - 1, -1, -1)
+        made = self._padded_by(how, self.transposed(x, backwards), widths[::-1], constant_values)
+        order = c_order(x.rank)[::-1]
+        return self.fresh(self.in_c_order(made), x.dtype, made.shape[::-1], order)
+
+    def _padded_by(
+        self,
+        how: str,
+        x: Tensor,
+        widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]],
+        fill: Abstract,
+    ) -> Tensor:
+        """A padded copy in C order."""
         if how == "constant":
-            return self._padded(x, widths, constant_values)
+            return self._padded(x, widths, fill)
         if how not in ("edge", "wrap", "reflect"):
             raise self.refuse(f"padding by {how}")
         for axis, (before, after) in enumerate(widths):
             x = self._padded_axis(x, axis, before, after, how)
         return x
+
+    def is_fortran(self, x: Tensor) -> bool:
+        """NumPy's flag FNC: dense in Fortran's order alone, not in C order as well.
+
+        The sizes decide where an axis of one makes no difference; an array of the caller in
+        Fortran's order has none to spare.
+        """
+        if x.rank < 2 or x.order == c_order(x.rank):
+            return False
+        if not x.contiguous or x.order != c_order(x.rank)[::-1]:
+            raise self.refuse("an array that is in Fortran's order for some sizes alone")
+        large = [self.exceeds_one(dim) for dim in x.shape]
+        empty = any(not self.is_one(d) for d, more in zip(x.shape, large, strict=True) if not more)
+        return sum(large) > 1 and not empty
 
     def _widths(self, pad_width: Abstract, rank: int) -> list[tuple[_dvm.Dim, _dvm.Dim]]:
         def pair(value: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:

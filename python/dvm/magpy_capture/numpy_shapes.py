@@ -270,6 +270,15 @@ class Shapes(Averages):
         self.guard("guard_truth", test, one)
         return one
 
+    def exceeds_one(self, dim: _dvm.Dim) -> bool:
+        """Whether the size is above 1, which the path then is for."""
+        if dim.constant is not None:
+            return bool(dim.constant > 1)
+        more = self.observed(dim) > 1
+        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
+        self.guard("guard_truth", test, more)
+        return more
+
     def broadcast_to(self, array: Abstract, shape: Abstract) -> Tensor:
         x = self.as_array(array)
         sizes = self.dims(shape)
