@@ -13,7 +13,8 @@ from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.opaque import Opaque, name_of
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.python_functions import ErrorState, PythonFunctions
+from dvm.magpy_capture.python_functions import ErrorState
+from dvm.magpy_capture.sorting import Sorting
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
@@ -58,7 +59,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(Opaque, NumpyMoves, PythonFunctions):
+class Calls(Opaque, NumpyMoves, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:

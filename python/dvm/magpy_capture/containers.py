@@ -26,7 +26,9 @@ from dvm.magpy_capture.values import (
 )
 
 #: Methods that are what Python's own container does to a list of abstract values.
-LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
+LIST_METHODS = frozenset(
+    {"append", "extend", "insert", "pop", "clear", "reverse", "copy", "sort"}
+)
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
@@ -175,6 +177,9 @@ class Containers(Indexing):
 
     # ---- methods
 
+    def sort_list(self, iterable: Abstract, /) -> Abstract:
+        raise NotImplementedError
+
     def container_method(
         self, base: Abstract, name: str, positional: list[Abstract], seen: Any
     ) -> Abstract:
@@ -200,6 +205,9 @@ class Containers(Indexing):
         if name == "copy":
             return ListValue(list(base.elements))
         base.changed = True
+        if name == "sort":
+            base.elements[:] = self.elements(self.sort_list(base))
+            return Literal(None)
         if name in ("append", "extend"):
             for part in positional if name == "append" else self.elements(positional[0]):
                 base.append(part)

@@ -9,13 +9,8 @@ from programs.running import run, shortfalls
 # Programs that dvm does not compile, or not as often as it should, for now.
 NOT_YET: tuple[str, ...] = (
     "statistics.correlation_matrix",
-    "signals.haar_transform",
-    "images.sobel",
     "images.thumbnails",
     "layers.attention",
-    "automata.life",
-    "automata.mines_hints",
-    "control_flow.group_report",
     "objects.track",
     "state.bounce",
 )

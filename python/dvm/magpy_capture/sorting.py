@@ -1,0 +1,111 @@
+"""sorted() and list.sort() of values of which some are only known on each call.
+
+Where all elements are numbers the host sorts them, and the path is for every order. Elements with
+parts that are known (the items of a dict, pairs of a number and a name) are moved by the lowering:
+each comparison of Python's own sort that a call could answer otherwise is an outcome.
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from typing import Any
+
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.python_functions import NONE, PythonFunctions
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    ListValue,
+    Literal,
+    Sequence,
+    SetValue,
+    Size,
+    Tensor,
+)
+
+FALSE = Literal(False)
+
+
+class Sorting(PythonFunctions):
+    """Puts abstract values in order."""
+
+    def host_call(
+        self, callee: int, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+    ) -> Abstract:
+        raise NotImplementedError
+
+    def sort_list(
+        self, iterable: Abstract, /, *, key: Abstract = NONE, reverse: Abstract = FALSE
+    ) -> Abstract:
+        if self.plain(key) is not None:
+            raise self.refuse("sorted with a key")
+        iterable = self.resolve(iterable)
+        if isinstance(iterable, SetValue):
+            parts: list[Abstract] = [Literal(part) for part in iterable.elements]
+        elif isinstance(iterable, (Tensor, Host)):
+            return self._sorted_by_host(iterable, reverse, self.seen_result)
+        else:
+            parts = [self.resolve(part) for part in self.elements(iterable)]
+        if not all(map(self.is_fixed, parts)) and all(map(self._is_number, parts)):
+            seen = sorted(map(self.observed_value, parts), reverse=bool(self.plain(reverse)))
+            return self._sorted_by_host(ListValue(parts), reverse, seen)
+        if any(_is_nan(part) for part in parts):
+            raise self.refuse("sorted with NaN among the elements")
+        by_python = cmp_to_key(lambda a, b: -1 if self._is_less(a, b) else 1)
+        return ListValue(sorted(parts, key=by_python, reverse=bool(self.plain(reverse))))
+
+    def _sorted_by_host(self, numbers: Abstract, reverse: Abstract, seen: Any) -> Abstract:
+        if not self.is_pure(numbers):
+            raise self.refuse(f"sorted of {describe(numbers)}")
+        named = {"reverse": Literal(bool(self.plain(reverse)))}
+        return self.host_call(self.constant(sorted), [numbers], named, seen)
+
+    def _is_number(self, value: Abstract) -> bool:
+        if isinstance(value, Size) or (isinstance(value, Tensor) and value.is_scalar):
+            return True
+        return isinstance(value, (Host, Literal)) and type(value.object) in (int, float, bool)
+
+    def _is_less(self, a: Abstract, b: Abstract) -> bool:
+        """`a < b` as Python has it: tuples by their first parts that differ."""
+        a, b = self._opened(a), self._opened(b)
+        if isinstance(a, Sequence) and isinstance(b, Sequence):
+            for x, y in zip(a.elements, b.elements, strict=False):
+                if not self._compare("==", self._opened(x), self._opened(y)):
+                    return self._is_less(x, y)
+            return len(a.elements) < len(b.elements)
+        return self._compare("<", a, b)
+
+    def _compare(self, name: str, a: Abstract, b: Abstract) -> bool:
+        if name == "==" and isinstance(a, Sequence) and isinstance(b, Sequence):
+            return len(a.elements) == len(b.elements) and all(
+                self._compare("==", self._opened(x), self._opened(y))
+                for x, y in zip(a.elements, b.elements, strict=True)
+            )
+        if name == "==" and (a is b or (_is_same(a, b))):
+            return True
+        for value in (a, b):
+            if not self.is_fixed(value) and not self._is_number(value):
+                raise self.refuse(f"sorted by {describe(value)}")
+        x, y = self.observed_value(a), self.observed_value(b)
+        answer = bool(x == y if name == "==" else x < y)
+        if not (self.is_fixed(a) and self.is_fixed(b)):
+            self.guard("guard_truth", self.operator(name, [a, b]), answer)
+        return answer
+
+    def _opened(self, value: Abstract) -> Abstract:
+        """A tuple as a Sequence of its parts."""
+        value = self.resolve(value)
+        if isinstance(value, Literal) and type(value.object) is tuple:
+            return Sequence([Literal(part) for part in value.object])
+        return value
+
+
+def _is_same(a: Abstract, b: Abstract) -> bool:
+    return isinstance(a, Literal) and isinstance(b, Literal) and a.object is b.object
+
+
+def _is_nan(value: Abstract) -> bool:
+    return isinstance(value, Literal) and type(value.object) is float and value.object != value.object
+
+
+__all__ = ["Sorting"]
