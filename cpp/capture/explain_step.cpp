@@ -113,6 +113,7 @@ std::string explain_miss(const Frame& frame, const Step& step) {
       return name(p[0]) + became("type " + repr(path.object(p[1])),
                                  repr(reinterpret_cast<PyObject*>(Py_TYPE(frame[p[0]]))));
     case StepOp::guard_signature_:
+    case StepOp::guard_layout_:
       return name(p[0]) + signature_change(path.signatures[static_cast<size_t>(p[1])], frame[p[0]]);
     case StepOp::guard_value_:
       return name(p[0]) + became(repr(path.object(p[1])), repr(frame[p[0]]));

@@ -60,4 +60,8 @@ AxisOrder layout_of(PyArrayObject* array) {
   return order;
 }
 
+bool lies_in(PyArrayObject* array, const AxisOrder& order) {
+  return PyArray_SIZE(array) == 0 ? PyArray_NDIM(array) <= 2 : is_dense(array, order);
+}
+
 }  // namespace dvm::capture

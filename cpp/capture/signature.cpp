@@ -30,6 +30,17 @@ uint64_t order_bits(PyArrayObject* array) {
   return bits | static_cast<uint64_t>(order.layout) << 4 | axes << 8;
 }
 
+AxisOrder order_of(Signature word) {
+  AxisOrder order;
+  order.layout = layout_of(word);
+  for (size_t i = 0; i < core::kMaxRank; ++i) {
+    order.axes[i] = order.layout == Layout::c_contiguous
+                        ? static_cast<int8_t>(i)
+                        : static_cast<int8_t>(word >> (24 + 3 * i) & 7);
+  }
+  return order;
+}
+
 // Rank, alignment and contiguity are all a host function's result may depend on.
 Signature foreign_signature(PyArrayObject* array) {
   return tagged(
@@ -76,6 +87,14 @@ bool SignatureGuard::same_foreign(PyObject* object) const {
   auto* expected = reinterpret_cast<PyArray_Descr*>(descr.get());
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type.get() &&
          (PyArray_DESCR(array) == expected || PyArray_EquivTypes(PyArray_DESCR(array), expected));
+}
+
+bool SignatureGuard::admits(PyObject* object) const {
+  const Signature now = signature_of(object);
+  if (now == word) return true;
+  return argument_of(word) == Argument::array && argument_of(now) == Argument::array &&
+         dtype_of(now) == dtype_of(word) && rank_of(now) == rank_of(word) &&
+         lies_in(reinterpret_cast<PyArrayObject*>(object), order_of(word));
 }
 
 bool SignatureGuard::operator==(const SignatureGuard& other) const {

@@ -35,6 +35,8 @@ struct SignatureGuard {
   bool holds(PyObject* object) const {
     return signature_of(object) == word && (!descr || same_foreign(object));
   }
+  // Of a dense array: whether the object is one of its dtype and rank that lies in its order, too.
+  bool admits(PyObject* object) const;
   bool operator==(const SignatureGuard& other) const;
 
  private:

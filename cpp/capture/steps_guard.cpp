@@ -74,6 +74,10 @@ bool guard_signature_(Frame& f, const int32_t* p) {
   return f.path->signatures[static_cast<size_t>(p[1])].holds(f[p[0]]);
 }
 
+bool guard_layout_(Frame& f, const int32_t* p) {
+  return f.path->signatures[static_cast<size_t>(p[1])].admits(f[p[0]]);
+}
+
 bool guard_value_(Frame& f, const int32_t* p) {
   return same_literal(f[p[0]], f.path->object(p[1]));
 }

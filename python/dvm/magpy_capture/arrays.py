@@ -39,10 +39,20 @@ class Arrays(Graphs):
     # ---- from and to the host
 
     def tensor_of_array(
-        self, register: int, array: np.ndarray[Any, Any], *, external: bool
+        self,
+        register: int,
+        array: np.ndarray[Any, Any],
+        *,
+        external: bool,
+        order: SequenceOf[int] | None = None,
     ) -> Tensor:
-        """The array in a register; `external` if the caller can see it."""
-        layout, order = _dvm.layout(array)
+        """The array in a register; `external` if the caller can see it.
+
+        order: in which it is known to lie densely, where its sizes might not show it.
+        """
+        layout = "c_contiguous"
+        if order is None:
+            layout, order = _dvm.layout(array)
         value = self.input_value(register, array, order)
         storage = Storage(value, object=array)
         if external:

@@ -31,12 +31,14 @@ from dvm.magpy_capture.tables import (
 )
 from dvm.magpy_capture.values import (
     Abstract,
+    CacheLock,
     DictValue,
     Host,
     Instance,
     ListValue,
     Literal,
     Method,
+    OwnDict,
     Sequence,
     SetValue,
     Size,
@@ -137,11 +139,11 @@ class Calls(Opaque, NumpyMoves, Sorting):
         base, name = callee.base, callee.name
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
-        if isinstance(base, (ListValue, DictValue, SetValue, Sequence)):
+        if isinstance(base, (ListValue, DictValue, SetValue, Sequence, OwnDict)):
             if named:
                 raise self.refuse(f"the method {name} with keywords")
             return self.container_method(base, name, positional, seen)
-        if isinstance(base, ErrorState):
+        if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
             bound = self.step("getattr", base.register, name)
@@ -293,7 +295,7 @@ class Calls(Opaque, NumpyMoves, Sorting):
             return Method(base, name)
         if isinstance(base, Instance):
             return self.instance_attribute(base, name, seen)
-        if isinstance(base, (ListValue, DictValue, SetValue, Size, ErrorState)):
+        if isinstance(base, (ListValue, DictValue, SetValue, Size, ErrorState, OwnDict, CacheLock)):
             return Method(base, name)
         if isinstance(base, Sequence):
             fields = getattr(base.cls, "_fields", ())
@@ -417,10 +419,13 @@ class Calls(Opaque, NumpyMoves, Sorting):
             manager.before = self.modes
             self.set_modes(manager.modes_over(self.modes))
             return Literal(None)
+        if isinstance(manager, CacheLock):
+            return Literal(True)
         raise self.refuse(f"with {describe(manager)}")
 
-    def leave_context(self, manager: ErrorState) -> Abstract:
-        self.set_modes(manager.before)
+    def leave_context(self, manager: ErrorState | CacheLock) -> Abstract:
+        if isinstance(manager, ErrorState):
+            self.set_modes(manager.before)
         return Literal(None)
 
 

@@ -19,6 +19,7 @@ from dvm.magpy_capture.values import (
     IteratorValue,
     ListValue,
     Literal,
+    OwnDict,
     RangeValue,
     Sequence,
     SetValue,
@@ -26,9 +27,7 @@ from dvm.magpy_capture.values import (
 )
 
 #: Methods that are what Python's own container does to a list of abstract values.
-LIST_METHODS = frozenset(
-    {"append", "extend", "insert", "pop", "clear", "reverse", "copy", "sort"}
-)
+LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy", "sort"})
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
@@ -123,6 +122,10 @@ class Containers(Indexing):
             if found is None:
                 raise self.refuse("a key that a dict subclass made up")
             return self.resolve(found)
+        if isinstance(base, OwnDict):
+            if not self.owns(base, self.plain(key)):
+                raise self.refuse("a key that is missing")
+            return self.resolve(base.instance.attributes[self.plain(key)])
         if isinstance(base, Literal) and isinstance(base.object, tuple):
             self.plain(key)
             return Literal(seen)
@@ -162,6 +165,8 @@ class Containers(Indexing):
             base.changed = True
             return
         place = self.plain(key)
+        if isinstance(base, OwnDict):
+            return self.set_own(base, place, value)
         if isinstance(base, ListValue):
             base.elements[place] = self.elements(value) if isinstance(place, slice) else value
         elif isinstance(base, DictValue):
@@ -169,6 +174,7 @@ class Containers(Indexing):
         else:
             raise self.refuse(f"an assignment to a part of {describe(base)}")
         base.changed = True
+        return None
 
     def _is_plain_key(self, key: Abstract) -> bool:
         """Whether it may be any key of its type: a number or text, known or not."""
@@ -189,6 +195,8 @@ class Containers(Indexing):
             return self._dict_method(base, name, positional)
         if isinstance(base, SetValue):
             return self._set_method(base, name, positional)
+        if isinstance(base, OwnDict):
+            return self._own_dict_method(base, name, positional)
         if isinstance(base, Sequence) and name in ("index", "count"):
             values = [self.plain(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.plain(p) for p in positional)))
@@ -258,6 +266,18 @@ class Containers(Indexing):
         base.changed = True
         getattr(base.elements, name)(*(self.plain(part) for part in positional))
         return Literal(None)
+
+    def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
+        first = self.resolve(positional[0]) if positional else None
+        if name == "get" and first is not None:
+            if self.owns(base, self.plain(first)):
+                return self.resolve(base.instance.attributes[self.plain(first)])
+            return self.resolve(positional[1]) if len(positional) > 1 else Literal(None)
+        if name == "update" and isinstance(first, DictValue):
+            for key, item in first.items.items():
+                self.set_own(base, key, item)
+            return Literal(None)
+        raise self.refuse(f"the method {name} of __dict__")
 
     def is_fixed(self, value: Abstract) -> bool:
         """Whether `value` is the same object or an equal constant on every call."""

@@ -38,6 +38,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OwnDict,
     Sequence,
     SetValue,
     Size,
@@ -420,6 +421,8 @@ class Lowering(Calls):
 
     def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
         """`a is b`, where every call of the path gives the recorded answer."""
+        if a is b:
+            return Literal(seen)
         literals = [value for value in (a, b) if isinstance(value, Literal)]
         if len(literals) == 2 and all(value.identical for value in literals):
             return Literal(seen)
@@ -430,8 +433,6 @@ class Lowering(Calls):
             return Literal(seen)  # a value of a known type is never one of the singletons
         if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
             raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
-        if a is b:
-            return Literal(seen)
         if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
             if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
                 self.guard("guard_same", self.register_of(a), self.register_of(b), seen)
@@ -458,6 +459,9 @@ class Lowering(Calls):
             return Literal(present == (name == "in"))
         if isinstance(container, SetValue):
             self.plain(item)
+            return Literal(self.seen(result))
+        if isinstance(container, OwnDict):
+            self.owns(container, self.plain(item))
             return Literal(self.seen(result))
         return self.host_operation(name, [item, container], self.seen(result))
 
@@ -713,7 +717,8 @@ class Lowering(Calls):
 
 
 def is_singleton(value: Any) -> bool:
-    return value is None or value is Ellipsis or isinstance(value, (bool, type))
+    single = value is None or value is Ellipsis or isinstance(value, (bool, type))
+    return single or type(value) is object
 
 
 def body_end(events: list[Any], number: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import _dvm
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.numpy_shapes import Shapes
 from dvm.magpy_capture.numpy_ufuncs import NONE, TRUE, ZERO
@@ -17,6 +18,8 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Sequence,
+    Size,
+    SliceValue,
     Tensor,
 )
 
@@ -301,7 +304,42 @@ class NumpyFunctions(Shapes):
         self.opaque_calls.append(("advanced indexing", self.at))
         registers = [self.register_of(base), self.register_of(key)]
         callee = self.constant(_getitem)
-        return self.computed(self.step("call", callee, registers, (), True), seen)
+        register = self.step("call", callee, registers, (), True)
+        example = self.indexed_example(base, parts)
+        if example is None or not isinstance(seen, np.ndarray):
+            return self.computed(register, seen)
+        order = _dvm.layout(example)[1]
+        if seen.ndim != example.ndim or not seen.transpose(order).flags.c_contiguous:
+            return self.computed(register, seen)
+        self.guard("guard_layout", register, example, key=(register,))
+        return self.tensor_of_array(register, seen, external=False, order=order)
+
+    def indexed_example(self, base: Tensor, parts: list[Abstract]) -> Any:
+        """A result of the same index, of sizes that all tell in which order its axes lie.
+
+        The order depends on the arrays' ranks and layouts. A recorded result with an axis of one
+        does not show it.
+        """
+        sizes = [3 if dim.constant != 1 else 1 for dim in base.shape]
+        stored = np.zeros([sizes[axis] for axis in base.order], np.dtype(base.dtype))
+        array = stored.transpose([base.order.index(axis) for axis in range(base.rank)])
+        index: list[Any] = []
+        for part in parts:
+            if isinstance(part, Tensor) and part.dtype != "bool":
+                lengths = [3 if dim.constant != 1 else 1 for dim in part.shape]
+                places = np.zeros([lengths[axis] for axis in part.order], np.intp)
+                index.append(places.transpose([part.order.index(i) for i in range(part.rank)]))
+            elif isinstance(part, (Sequence, ListValue)) and all(map(self.is_fixed, part.elements)):
+                index.append([0] * len(part.elements))
+            elif isinstance(part, SliceValue):
+                index.append(slice(None))
+            elif isinstance(part, Literal) and (part.object is None or part.object is Ellipsis):
+                index.append(part.object)
+            elif isinstance(part, Size) or type(getattr(part, "object", None)) is int:
+                index.append(0)
+            else:
+                return None  # a mask: its result is read off the recorded one
+        return array[tuple(index)]
 
     def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
         raise NotImplementedError

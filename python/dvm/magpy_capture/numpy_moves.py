@@ -32,10 +32,11 @@ numpy_table(
         for name in (
             "arange linspace eye identity tri tril triu diag pad roll tile repeat diff take "
             "take_along_axis meshgrid split array_split vstack hstack column_stack atleast_1d "
-            "atleast_2d rot90 fliplr flipud ediff1d isclose array_equal outer broadcast_arrays"
+            "atleast_2d rot90 fliplr flipud ediff1d isclose array_equal outer broadcast_arrays "
+            "diagonal trace"
         ).split()
     },
-    {"repeat": "repeat", "take": "take"},
+    {"repeat": "repeat", "take": "take", "diagonal": "diagonal", "trace": "trace"},
 )
 
 
@@ -185,14 +186,59 @@ class NumpyMoves(NumpyFunctions):
         return self.eye(n, dtype=dtype)
 
     def diag(self, v: Abstract, k: Abstract = ZERO) -> Tensor:
-        x = self.as_array(v)
-        if x.rank != 1 or self.integer(k) != 0:
-            raise self.refuse("diag of a matrix, or beside the diagonal")
+        x, beside = self.as_array(v), self.integer(k)
+        if x.rank == 2:
+            return self.diagonal(x, Literal(beside))
+        if x.rank != 1:
+            raise self.refuse("diag of more than a matrix")
         size = x.shape[0]
         across = self.fresh(self.iota_value("int64", size), "int64", [size])
         on = self.ufunc(np.equal, [self.index(across, Sequence([_all(), NONE])), across])
         zero = self.operand(Literal(0), x.dtype)
-        return self.elementwise("select", [on, x, zero], x.dtype, c_order(2))
+        made = self.elementwise("select", [on, x, zero], x.dtype, c_order(2))
+        if beside == 0:
+            return made
+        shape = [size + abs(beside)] * 2
+        places = [self.size(max(-beside, 0)), self.size(max(beside, 0))]
+        return self.placed(
+            x.dtype, shape, [(made, places)], self.copy_value(self.value_of(zero), shape)
+        )
+
+    def diagonal(
+        self, a: Abstract, offset: Abstract = ZERO, axis1: Abstract = ZERO, axis2: Abstract = ONE
+    ) -> Tensor:
+        """A read-only view of a matrix, whose elements lie one row and one column apart."""
+        x, beside = self.as_array(a), self.integer(offset)
+        axes = [self.axis(self.plain(axis), x.rank) for axis in (axis1, axis2)]
+        if x.rank != 2 or axes != [0, 1]:
+            raise self.refuse("the diagonal of more than a matrix")
+        rows, columns = x.shape
+        down, right = self.size(max(-beside, 0)), self.size(max(beside, 0))
+        size = self.at_least((rows - down).min(columns - right), self.size(0))
+
+        def view(_value: int) -> int:
+            flat = self.reshape_value(self.in_c_order(x), [rows * columns])
+            step = self.fresh(self.iota_value("int64", size), "int64", [size])
+            place = self.ufunc(np.multiply, [step, Size(columns + 1)])
+            place = self.ufunc(np.add, [place, Size(down * columns + right)])
+            return self.along_value("gather", [flat, self.value_of(place)], 0)
+
+        remake = (np.ndarray.diagonal, [Literal(beside)])
+        made = self.view_of(x, [size], c_order(1), view, None, remake, contiguous=False)
+        made.writeable = False
+        return made
+
+    def trace(
+        self,
+        a: Abstract,
+        offset: Abstract = ZERO,
+        axis1: Abstract = ZERO,
+        axis2: Abstract = ONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+    ) -> Abstract:
+        line = self.diagonal(a, offset, axis1, axis2)
+        return self.ufunc_reduce(np.add, line, dtype=dtype, out=out)
 
     # ---- neighbours
 

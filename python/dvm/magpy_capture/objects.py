@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import decimal
 import enum
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.values import (
     Abstract,
+    CacheLock,
     DictValue,
     Gone,
     Host,
@@ -28,6 +30,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OwnDict,
     RangeValue,
     Sequence,
     SetValue,
@@ -85,7 +88,7 @@ class Objects(Arrays):
         name: (dict, name) when it is a variable of a module, so that functions and modules are
         guarded together.
         """
-        if issubclass(type(seen), FIXED) or type(seen) in SINGLETONS:
+        if issubclass(type(seen), FIXED) or type(seen) in (*SINGLETONS, object):
             if name is not None:
                 self.guard_name(name[0], name[1], seen)
             else:
@@ -261,8 +264,10 @@ class Objects(Arrays):
         if name == "__class__":
             self.guard_class(base.cls, name, found)
             return Literal(base.cls)
-        if name == "__dict__":
-            raise self.refuse("the attribute __dict__")
+        if name == "__dict__" and type(seen) is dict:
+            return OwnDict(base, self.snapshots.get(id(seen), seen))
+        if name == "lock" and base.cls is functools.cached_property:
+            return CacheLock()
         if base.register < 0:
             return self.class_value(base, found, name, seen)
         if hasattr(type(found), "__set__"):  # a data descriptor: a slot
@@ -335,6 +340,34 @@ class Objects(Arrays):
         if class_attribute(cls, "__del__") is not MISSING:
             raise self.refuse(f"making an object of type {cls.__name__}, which has __del__")
         self.guard_class(cls, "__del__", MISSING)
+
+    # ---- an instance's own __dict__
+
+    def owns(self, own: OwnDict, name: Any) -> bool:
+        """Whether the `__dict__` has the name, which every call of the path agrees on."""
+        instance = own.instance
+        if type(name) is not str:
+            raise self.refuse("a name in __dict__ that is not a str")
+        if name in instance.attributes:
+            return not isinstance(instance.attributes[name], Gone)
+        if instance.register < 0:
+            return False
+        if name not in own.initial:
+            self.guard("guard_lacks", instance.register, name)
+            return False
+        self._read(instance, name, "attribute", own.initial[name])
+        return True
+
+    def set_own(self, own: OwnDict, name: Any, value: Abstract) -> None:
+        """`instance.__dict__[name] = value`, where setattr would do the same."""
+        cls = own.instance.cls
+        setter, found = class_attribute(cls, "__setattr__"), class_attribute(cls, name)
+        if setter is not object.__setattr__ or hasattr(type(found), "__set__"):
+            raise self.refuse(f"a write into the __dict__ of {describe(own.instance)}")
+        self.guard_class(cls, "__setattr__", setter)
+        self.guard_class(cls, name, MISSING if found is None else found)
+        own.instance.attributes[name] = value
+        own.instance.changed[name] = None
 
     # ---- what may be computed on the host
 

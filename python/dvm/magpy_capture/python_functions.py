@@ -269,6 +269,9 @@ class PythonFunctions(Containers):
             return hasattr(base.object, name)
         return hasattr(self.class_of(base), name)
 
+    def own_dict(self, base: Abstract) -> Abstract:
+        return self.attribute(self.resolve(base), "__dict__", self.seen_result)
+
     def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
         raise self.refuse("setattr")
 

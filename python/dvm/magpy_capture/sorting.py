@@ -105,7 +105,9 @@ def _is_same(a: Abstract, b: Abstract) -> bool:
 
 
 def _is_nan(value: Abstract) -> bool:
-    return isinstance(value, Literal) and type(value.object) is float and value.object != value.object
+    return (
+        isinstance(value, Literal) and type(value.object) is float and value.object != value.object
+    )
 
 
 __all__ = ["Sorting"]

@@ -95,6 +95,7 @@ BUILTINS: dict[Any, str] = {
     all: "every",
     any: "some",
     sorted: "sort_list",
+    vars: "own_dict",
     print: "print_line",
     id: "refuse_id",
     slice: "make_slice",

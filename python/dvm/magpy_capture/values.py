@@ -231,6 +231,19 @@ class Instance:
 
 
 @dataclass(eq=False)
+class OwnDict:
+    """The `__dict__` of an instance; `initial` is its content when the program first saw it."""
+
+    instance: Instance
+    initial: dict[str, Any]
+
+
+@dataclass(eq=False)
+class CacheLock:
+    """The lock of a functools.cached_property: nobody can tell whether it was taken."""
+
+
+@dataclass(eq=False)
 class Closure:
     """A function that the program made while it ran."""
 

@@ -14,7 +14,14 @@ def layouts(*shape: int) -> list[np.ndarray]:
     x = floats(*shape)
     strided = np.zeros([2 * size for size in shape])[tuple([slice(None, None, 2)] * len(shape))]
     strided[...] = x
-    return [x, np.asfortranarray(x), strided, x[::-1], np.ascontiguousarray(x.T).T, strided.T.copy().T]
+    return [
+        x,
+        np.asfortranarray(x),
+        strided,
+        x[::-1],
+        np.ascontiguousarray(x.T).T,
+        strided.T.copy().T,
+    ]
 
 
 @case

@@ -75,7 +75,13 @@ def sets_tuples_and_text(w: World) -> None:
         for word in words:
             if x.size > 3:
                 seen.add(word)
-        return sorted(seen), sorted(words), sorted("hello"), sorted((3, 1, 2)), sorted({2, 1, x.ndim})
+        return (
+            sorted(seen),
+            sorted(words),
+            sorted("hello"),
+            sorted((3, 1, 2)),
+            sorted({2, 1, x.ndim}),
+        )
 
     for n in (3, 5):
         w(f, floats(n), ("b", "a", "c"))
@@ -99,7 +105,12 @@ def what_cannot_be_ordered(w: World) -> None:
     def f(x, parts):
         return sorted(parts), x + 1
 
-    for parts in ([1, "a"], [(1, floats(2)), (1, floats(2))], [None, None], [float("nan"), 1.0, 0.5]):
+    for parts in (
+        [1, "a"],
+        [(1, floats(2)), (1, floats(2))],
+        [None, None],
+        [float("nan"), 1.0, 0.5],
+    ):
         w(f, floats(2), parts)
         w(f, floats(2), parts)
 
@@ -110,7 +121,11 @@ def equal_elements_keep_their_place(w: World) -> None:
     def f(x):
         one, other = (len(x), "b"), (x.size, "a")
         pairs = [(1, one), (1.0, other), (True, one), (0, other)]
-        return sorted(pairs), sorted([1, True, 1.0, 0, False]), sorted([one, other, one])[0] is other
+        return (
+            sorted(pairs),
+            sorted([1, True, 1.0, 0, False]),
+            sorted([one, other, one])[0] is other,
+        )
 
     for n in (3, 5, 3):
         w(f, floats(n))

@@ -14,7 +14,7 @@ def truths_that_are_only_stored(w: World) -> None:
         same = np.array_equal(x, y)
         other = not same
         low = float(x.sum()) < 3
-        return same, other, low, not low, not (not other), bool(x.sum()), [same], {"low": low}
+        return same, other, low, not low, bool(other), bool(x.sum()), [same], {"low": low}
 
     for n in (3, 3, 0, 1):
         w(f, floats(n), floats(n))
@@ -91,7 +91,14 @@ def extremes_of_several_types(w: World) -> None:
     def f(x, limit):
         total = x.sum()
         scale = min(1.0, limit / (total + 1))
-        return x * scale, scale, max(total, 0), max(0, total), min(total, 2.5, len(x)), min(limit, 1)
+        return (
+            x * scale,
+            scale,
+            max(total, 0),
+            max(0, total),
+            min(total, 2.5, len(x)),
+            min(limit, 1),
+        )
 
     for n in (3, 3, 5, 9, 1, 0, 12):
         for limit in (0.5, 2.0, 1.0):
