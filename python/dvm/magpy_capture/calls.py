@@ -91,6 +91,9 @@ class Calls(Opaque, NumpyMoves, Sorting):
                 return self.handled(handler, function, positional, named, seen)
         if function is super and not positional:
             return self.super_of(seen)
+        if function is object.__setattr__ and len(positional) == 3:
+            base = self.resolve(positional[0])
+            return self.call_method(Method(base, "__setattr__", function), positional[1:], {}, seen)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, np.random.RandomState):
             return self.random(owner, function, self.constant(function), positional, named, seen)
@@ -160,6 +163,10 @@ class Calls(Opaque, NumpyMoves, Sorting):
                 raise self.refuse(f"the method {name} of {describe(base)}")
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
+            return Literal(None)
+        if isinstance(base, Instance) and callee.function is object.__setattr__:
+            name, value = positional
+            self.set_plainly(base, self.plain(name), value)
             return Literal(None)
         raise self.refuse(f"a call of the method {name} of {describe(base)}")
 

@@ -524,17 +524,15 @@ class Lowering(Calls):
             return
         if not isinstance(base, Instance):
             raise self.refuse(f"setting attribute {name} of {describe(base)}")
-        self.guard_class(base.cls, "__setattr__", class_attribute(base.cls, "__setattr__"))
-        found = class_attribute(base.cls, name)
-        self.guard_class(base.cls, name, found)
-        if followed:
+        setter = class_attribute(base.cls, "__setattr__")
+        self.guard_class(base.cls, "__setattr__", setter)
+        if followed:  # a property, or a __setattr__ written in Python
+            found = class_attribute(base.cls, name)
+            self.guard_class(base.cls, name, found)
             return
-        plain = class_attribute(base.cls, "__setattr__") is object.__setattr__
-        slot = isinstance(found, types.MemberDescriptorType)
-        if not plain or (hasattr(type(found), "__set__") and not slot):
+        if setter is not object.__setattr__:
             raise self.refuse(f"setting attribute {name} of {describe(base)}")
-        base.attributes[name] = value
-        base.changed[name] = None
+        self.set_plainly(base, name, value)
 
     def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
         base = self.value(operands[0])

@@ -365,9 +365,21 @@ class Objects(Arrays):
         if setter is not object.__setattr__ or hasattr(type(found), "__set__"):
             raise self.refuse(f"a write into the __dict__ of {describe(own.instance)}")
         self.guard_class(cls, "__setattr__", setter)
-        self.guard_class(cls, name, MISSING if found is None else found)
+        self.guard_class(cls, name, found)
         own.instance.attributes[name] = value
         own.instance.changed[name] = None
+
+    def set_plainly(self, instance: Instance, name: Any, value: Abstract) -> None:
+        """`object.__setattr__(instance, name, value)`: into a slot, or the `__dict__`."""
+        if type(name) is not str:
+            raise self.refuse("an attribute whose name is not a str")
+        found = class_attribute(instance.cls, name)
+        self.guard_class(instance.cls, name, found)
+        slot = isinstance(found, types.MemberDescriptorType)
+        if hasattr(type(found), "__set__") and not slot:
+            raise self.refuse(f"setting attribute {name} of {describe(instance)}")
+        instance.attributes[name] = value
+        instance.changed[name] = None
 
     # ---- what may be computed on the host
 

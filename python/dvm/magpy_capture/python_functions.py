@@ -273,7 +273,15 @@ class PythonFunctions(Containers):
         return self.attribute(self.resolve(base), "__dict__", self.seen_result)
 
     def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
-        raise self.refuse("setattr")
+        base = self.resolve(base)
+        if not isinstance(base, Instance):
+            raise self.refuse(f"setattr of {describe(base)}")
+        setter = class_attribute(base.cls, "__setattr__")
+        if setter is not object.__setattr__:
+            raise self.refuse("setattr of an object with its own __setattr__")
+        self.guard_class(base.cls, "__setattr__", setter)
+        self.set_plainly(base, self.plain(name), value)
+        return Literal(None)
 
     def refuse_id(self, _value: Abstract) -> Abstract:
         raise self.refuse("id")

@@ -1,0 +1,186 @@
+"""Attributes set in other ways than by assignment: object.__setattr__, setattr, vars, hooks."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from semantics.world import World, case, floats
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    low: float
+    values: np.ndarray
+    size: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "size", len(self.values))
+
+    @property
+    def width(self):
+        return self.values.max(initial=0.0) - self.low
+
+    def moved(self, by):
+        return dataclasses.replace(self, low=self.low + by, values=self.values + by)
+
+
+@case
+def frozen_and_made_inside(w: World) -> None:
+    @w.compiled
+    def f(x, low):
+        box = Box(low, x * 2)
+        other = box.moved(1.5)
+        return box, other, other.width, box == box, other.size
+
+    for n in (3, 3, 4, 1):
+        w(f, floats(n), 0.5)
+
+
+@case
+def frozen_and_given(w: World) -> None:
+    @w.compiled
+    def f(box, by):
+        wide = dataclasses.replace(box, low=box.low - by)
+        object.__setattr__(box, "low", wide.low * 2)
+        return wide, wide.values is box.values, box.low
+
+    for n in (3, 3, 4, 1):
+        box = w.watch(Box(0.5, floats(n)))
+        w(f, box, 1.0)
+        w(f, box, 2.0)
+
+
+@case
+def frozen_and_written_it_raises(w: World) -> None:
+    @w.compiled
+    def f(box, x):
+        if x.size > 3:
+            box.low = 1.0
+        return box.low * x
+
+    for n in (3, 4, 3, 4):
+        w(f, Box(0.5, floats(n)), floats(n))
+
+
+@case
+def a_hook_of_the_class(w: World) -> None:
+    class Counted:
+        def __init__(self, x):
+            self.x = x
+
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            object.__setattr__(self, "writes", getattr(self, "writes", 0) + 1)
+
+    @w.compiled
+    def f(c, y):
+        c.x = c.x + y
+        c.y = y.sum()
+        d = Counted(y)
+        return c.writes, d, d.writes
+
+    for n in (3, 3, 4):
+        c = w.watch(Counted(floats(n)))
+        w(f, c, floats(n))
+        w(f, c, floats(n))
+
+
+@case
+def setattr_with_a_name(w: World) -> None:
+    class Bag:
+        limit = 3
+
+    @w.compiled
+    def f(bag, x, names):
+        for i, name in enumerate(names):
+            setattr(bag, name, x * i)
+        setattr(bag, "limit", getattr(bag, "limit") + 1)  # noqa: B009, B010
+        made = Bag()
+        setattr(made, names[0], x)
+        return made, bag.limit, bag.a
+
+    for n in (3, 3, 4):
+        bag = w.watch(Bag())
+        w(f, bag, floats(n), ["a", "b"])
+        w(f, bag, floats(n), ["a", "b"])
+        w(f, bag, floats(n), ["b", "a"])
+
+
+@case
+def setattr_of_slots_and_properties(w: World) -> None:
+    class Slots:
+        __slots__ = ("a", "b")
+
+    class Checked:
+        @property
+        def a(self):
+            return self._a
+
+        @a.setter
+        def a(self, value):
+            self._a = value * 2
+
+    @w.compiled
+    def f(s, c, x):
+        setattr(s, "a", x + 1)  # noqa: B010
+        s.b = s.a
+        c.a = x
+        setattr(c, "a", c.a + 1)  # noqa: B010
+        return s.b is s.a, c.a
+
+    for n in (3, 3, 4):
+        s, c = w.watch(Slots()), w.watch(Checked())
+        w(f, s, c, floats(n))
+        w(f, s, c, floats(n))
+
+
+@case
+def vars_is_updated(w: World) -> None:
+    class Options:
+        def __init__(self, **given):
+            self.__dict__.update(given)
+
+    @w.compiled
+    def f(x, scale):
+        options = Options(scale=scale, name="a")
+        vars(options)["shift"] = x.sum()
+        return x * options.scale + options.shift, options
+
+    for n in (3, 3, 4):
+        w(f, floats(n), 2.0)
+        w(f, floats(n), floats(n))
+
+
+@case
+def a_class_gets_an_attribute(w: World) -> None:
+    class Model:
+        best = None
+
+    @w.compiled
+    def f(x):
+        total = float(x.sum())
+        if Model.best is None or total > Model.best:
+            Model.best = total
+        return Model.best * x
+
+    for n in (3, 5, 4, 9, 9):
+        w(f, floats(n))
+        w.note(Model.best)
+
+
+@case
+def partials_and_wrapped_functions(w: World) -> None:
+    def scaled(x, by=2):
+        return x * by
+
+    @w.compiled
+    def f(x, by):
+        double = functools.partial(scaled, by=by)
+        return double(x), scaled(x)
+
+    for n in (3, 3, 4):
+        w(f, floats(n), 2.0)
+        w(f, floats(n), 3)
