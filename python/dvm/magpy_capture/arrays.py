@@ -85,6 +85,8 @@ class Arrays(Graphs):
         """A host object with the present content, for callees that do not keep or change it."""
         if value.is_scalar:
             return self.leave(self.value_of(value), "numpy")
+        if self.is_stale(value):
+            self.decide(value)
         if value.base is not None and value.remake is not None:
             return self._remade(value, self.tensor_register(value.base))
         storage = value.storage
@@ -105,8 +107,9 @@ class Arrays(Graphs):
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
+        if self.is_stale(value):
+            self.decide(value)
         storage = value.storage
-        self.settle(value)
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):
             raise self.refuse("a view that leaves the function")
@@ -147,6 +150,8 @@ class Arrays(Graphs):
 
     def value_of(self, t: Tensor) -> int:
         """The graph value of the present content, axes in order of memory."""
+        if self.is_stale(t):
+            self.decide(t)
         if t.base is None:
             return t.storage.value
         if t.cached is None or t.cached[0] != t.storage.version:
@@ -154,16 +159,15 @@ class Arrays(Graphs):
             t.cached = (t.storage.version, t.view(self.value_of(t.base)))
         return t.cached[1]
 
-    def settle(self, value: Tensor) -> None:
-        """A copy that NumPy would make a view of if some sizes were 1: require that none is."""
-        for dim in value.copied_unless_one:
-            test = self._operate(">", self.register_of_dim(dim), self.constant(1))
-            self.guard("guard_truth", test, True)
-        value.copied_unless_one = ()
+    def is_stale(self, t: Tensor) -> bool:
+        """Whether its memory was written since, and it is open whether it shares it."""
+        return t.maybe is not None and t.maybe.born != t.storage.version
+
+    def decide(self, t: Tensor) -> None:
+        raise NotImplementedError
 
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
-        self.settle(t)
         if t.storage.frozen:
             raise self.refuse("a write into memory that an opaque call's result shares")
         if t.base is None:

@@ -377,7 +377,7 @@ class Calls(Opaque, NumpyMoves, Sorting):
             return Literal(getattr(found, "__func__", found))
         if isinstance(found, classmethod):
             return Method(Literal(owner), name, found.__func__)
-        return self.class_constant(owner, name, found)
+        return self.class_constant(owner, name, found, seen)
 
     def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
         if name == "shape":

@@ -196,6 +196,7 @@ class Lowering(Calls):
             order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
             if (
                 seen.size
+                and value.open_order is None
                 and order != [a for a in value.order if a in big]
                 and all(seen.strides[axis] for axis in big)
             ):
@@ -437,6 +438,8 @@ class Lowering(Calls):
             if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
                 self.guard("guard_same", self.register_of(a), self.register_of(b), seen)
             return Literal(seen)
+        if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
+            raise self.refuse("the identity of what may be a view or a copy")
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
             self.guard("guard_same", *registers, False)

@@ -283,7 +283,15 @@ class NumpyFunctions(Shapes):
         x = self.asarray(a, dtype)
         if x.order == c_order(x.rank) and x.contiguous and x.rank:
             return x
-        return self.copy(x, c_order(x.rank))
+        if not x.rank or x.is_scalar:
+            return self.copy(x, c_order(x.rank))
+        return self.maybe_view(
+            x,
+            x.shape,
+            lambda value: self._c_ordered(x, value),
+            lambda value: self.transpose_value(value, x.order),
+            (np.ascontiguousarray, []),
+        )
 
     def fill(self, a: Tensor, value: Abstract) -> Abstract:
         self.write(a, self.as_array(value, a.dtype))

@@ -7,7 +7,7 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
+from dvm.magpy_capture.arrays import Order, c_order, same_dim
 from dvm.magpy_capture.numpy_averages import Averages
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -123,53 +123,30 @@ class Shapes(Averages):
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy."""
-        target = self.arguments_of(shape)
-        if x.order == c_order(x.rank) and x.contiguous:
-            own = self.stored_shape(x)
+        remake = (np.ndarray.reshape, [self.arguments_of(shape)])
+        order = self.kept_order(x, shape)
+        if order is not None:
+            own, stored = self.stored_shape(x), [shape[axis] for axis in order]
             return self.view_of(
                 x,
                 shape,
-                c_order(len(shape)),
-                lambda value: self.reshape_value(value, shape),
+                order,
+                lambda value: self.reshape_value(value, stored),
                 lambda _base, value: self.reshape_value(value, own),
-                (np.ndarray.reshape, [target]),
+                remake,
             )
-        moved = [axis for axis in x.order if x.shape[axis].constant != 1]
-        kept = [dim for dim in x.shape if dim.constant != 1]
-        if moved == sorted(moved) and same_shape([d for d in shape if d.constant != 1], kept):
-            # Only sizes of 1 come or go: a view whatever the strides are.
-            own = self.stored_shape(x)
-            return self.view_of(
-                x,
-                shape,
-                c_order(len(shape)),
-                lambda value: self.reshape_value(value, shape),
-                lambda _base, value: self.reshape_value(value, own),
-                (np.ndarray.reshape, [target]),
-                contiguous=False,
-            )
-        seen = self.seen_result
-        if x.order == c_order(x.rank) and x.object is not None and isinstance(seen, np.ndarray):
-            if seen.size > 1 and np.may_share_memory(seen, x.object):
-                # Axes were split, not merged: whatever NumPy makes of it on other calls, reading
-                # it is the same. It is not written through.
-                return self.view_of(
-                    x,
-                    shape,
-                    c_order(len(shape)),
-                    lambda value: self.reshape_value(value, shape),
-                    None,
-                    (np.ndarray.reshape, [target]),
-                    contiguous=False,
-                )
-        sizes = [self.observed(dim) for dim in x.shape]
-        if isinstance(seen, np.ndarray) and seen.size > 1 and 1 not in sizes:
-            if x.object is not None and not np.may_share_memory(seen, x.object):
-                value = self.reshape_value(self.copy_value(self.in_c_order(x)), shape)
-                made = self.fresh(value, x.dtype, shape)
-                made.copied_unless_one = tuple(d for d in x.shape if d.constant is None)
-                return made
-        raise self.refuse("reshape of an array whose memory is not in C order")
+        return self.maybe_view(
+            x,
+            shape,
+            lambda value: self.reshape_value(self._c_ordered(x, value), shape),
+            lambda value: self.transpose_value(self.reshape_value(value, x.shape), x.order),
+            remake,
+            open_order=x.order != c_order(x.rank),
+        )
+
+    def _c_ordered(self, x: Tensor, value: int) -> int:
+        """A value of `x` with its axes in C order."""
+        return self.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
 
     def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:
         return Sequence([Literal(d.constant) if d.constant is not None else Size(d) for d in shape])
@@ -177,9 +154,14 @@ class Shapes(Averages):
     def ravel(self, a: Abstract, order: Abstract = Literal("C")) -> Tensor:
         x = self.as_array(a)
         if self.plain(order) == "C" and not (x.contiguous and x.order == c_order(x.rank)):
-            made = self.flatten(x)
-            made.copied_unless_one = tuple(d for d in x.shape if d.constant is None)
-            return made
+            size = self.product(x.shape)
+            return self.maybe_view(
+                x,
+                [size],
+                lambda value: self.reshape_value(self._c_ordered(x, value), [size]),
+                lambda value: self.transpose_value(self.reshape_value(value, x.shape), x.order),
+                (np.ndarray.ravel, []),
+            )
         return self.reshape(x, Sequence([Literal(-1)]), order)
 
     def flatten(self, a: Tensor, order: Abstract = Literal("C")) -> Tensor:
@@ -269,15 +251,6 @@ class Shapes(Averages):
         test = self._operate("==", self.register_of_dim(dim), self.constant(1))
         self.guard("guard_truth", test, one)
         return one
-
-    def exceeds_one(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is above 1, which the path then is for."""
-        if dim.constant is not None:
-            return bool(dim.constant > 1)
-        more = self.observed(dim) > 1
-        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
-        self.guard("guard_truth", test, more)
-        return more
 
     def broadcast_to(self, array: Abstract, shape: Abstract) -> Tensor:
         x = self.as_array(array)

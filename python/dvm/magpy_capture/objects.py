@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.arrays import Arrays, is_supported
+from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.maybe_views import MaybeViews
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.values import (
@@ -68,7 +69,7 @@ SINGLETONS = (bool, type(None), type(Ellipsis))
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
 
 
-class Objects(Arrays):
+class Objects(MaybeViews):
     """The heap of one path."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -219,6 +220,7 @@ class Objects(Arrays):
         self._external_arrays.append(tensor)
 
     def assign(self, t: Tensor, value: int) -> None:
+        self.decide_all(t)
         first = not t.storage.written and t.storage.external
         if first:
             for other in self._external_arrays:
@@ -275,10 +277,12 @@ class Objects(Arrays):
                 raise self.refuse(f"attribute {name}, a {type(found).__name__}")
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
-        own = name in _instance_dict(base.object) and not _is_missing(base, name)
-        if own or found is MISSING:
+        own = _instance_dict(base.object)
+        if found is MISSING or name in own:
             self.guard_class(base.cls, name, found)
-            return self._read(base, name, "attribute", seen)
+            # The program may have written it since: a default of the class may have been read.
+            hidden = seen is found and own.get(name) is not seen
+            return self._read(base, name, "getattr" if hidden else "attribute", seen)
         self.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
 
@@ -304,10 +308,13 @@ class Objects(Arrays):
             return Literal(found.__func__)
         if isinstance(found, classmethod):
             return Method(Literal(base.cls), name, found.__func__)
-        return self.class_constant(base.cls, name, found)
+        return self.class_constant(base.cls, name, found, seen)
 
-    def class_constant(self, cls: type, name: str, found: Any) -> Abstract:
-        """A plain value stored in a class, fetched on every call."""
+    def class_constant(self, cls: type, name: str, found: Any, seen: Any) -> Abstract:
+        """A plain value stored in a class, fetched on every call.
+
+        seen: what the program read, which it may have replaced since.
+        """
 
         def fetch() -> int:
             return self.step("getattr", self.constant(cls), name, key=("getattr", id(cls), name))
@@ -315,7 +322,7 @@ class Objects(Arrays):
         self.guard_descriptor(found)
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
             raise self.refuse(f"attribute {name}, a {type(found).__name__}")
-        return self.reach(fetch, found)
+        return self.reach(fetch, seen)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
         self.guard("guard_class", cls, name, found, key=(id(cls), name))
@@ -488,7 +495,3 @@ def class_attribute(cls: type, name: str) -> Any:
 
 def _instance_dict(seen: Any) -> dict[str, Any]:
     return getattr(seen, "__dict__", {})
-
-
-def _is_missing(base: Instance, name: str) -> bool:
-    return isinstance(base.attributes.get(name), Gone)

@@ -89,20 +89,44 @@ class Storage:
 
 
 @dataclass(eq=False)
+class MaybeView:
+    """What is open about an array that is a view or a copy of its base (see maybe_views.py).
+
+    born, source: version of the base's memory when it was made, and the base's value then.
+    again, back: from the base's graph value to this one's, with its axes in C order, and back.
+    made: whether some step makes it, and so checks that the sizes allow it.
+    """
+
+    born: int
+    source: int
+    again: Callable[[int], int]
+    back: Callable[[int], int] | None
+    made: bool = False
+
+    @property
+    def content(self) -> int:
+        """Its value when it was made, with its axes in C order."""
+        self.made = True
+        return self.again(self.source)
+
+
+@dataclass(eq=False)
 class Tensor:
     """An array. Rank 0 may be a NumPy scalar (`is_scalar`) to Python.
 
+    memory: of an array that is no view. `storage` is the memory it lies in.
     shape: sizes of its axes as the program sees them.
-    order: its axes from outermost to innermost in memory; the graph value has this order.
+    axes: from outermost to innermost in memory; the graph value has this order. To read them as
+        `order` decides what `open_order` still leaves open.
     base, view: a view of `base`: `view` maps the base's graph value to this one's; `write` maps
         (base value, new value of this) to the base's new value; `remake` performs the same
         operation on host arrays when the view leaves the path.
     """
 
-    storage: Storage
+    memory: Storage
     dtype: str  # NumPy name
     shape: list[_dvm.Dim]
-    order: tuple[int, ...]
+    axes: tuple[int, ...]
     is_scalar: bool = False
     base: Tensor | None = None
     view: Callable[[int], int] | None = None
@@ -113,11 +137,22 @@ class Tensor:
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
     object: Any = None  # the array seen in the recorded call
     host: int = -1  # register of the view itself, once it left the path
-    copied_unless_one: tuple[Any, ...] = ()  # sizes; see Arrays.settle
+    maybe: MaybeView | None = None
+    open_order: Callable[[], None] | None = None
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def storage(self) -> Storage:
+        return self.memory if self.base is None else self.base.storage
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        if self.open_order is not None:
+            self.open_order()
+        return self.axes
 
 
 @dataclass(eq=False)

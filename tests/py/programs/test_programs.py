@@ -8,11 +8,9 @@ from programs.running import run, shortfalls
 
 # Programs that dvm does not compile, or not as often as it should, for now.
 NOT_YET: tuple[str, ...] = (
-    "statistics.correlation_matrix",
-    "images.thumbnails",
     "layers.attention",
     "objects.track",
-    "state.bounce",
+
 )
 
 # Programs with a result that differs from NumPy's, for now.

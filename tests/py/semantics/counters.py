@@ -218,3 +218,41 @@ def only_what_it_decides_makes_a_path(w: World) -> None:
     for n in range(1, 10):
         w(f, floats(n))
     w.captured(f, 2)
+
+
+@case
+def fresh_objects_with_defaults_of_the_class(w: World) -> None:
+    class Tally:
+        count = 0
+        history = None
+
+    @w.compiled
+    def f(tally, x):
+        tally.count += 1
+        if tally.history is None:
+            tally.history = x * 1
+        return x * tally.count, tally.history
+
+    for n in (3, 4, 1):
+        tally = w.watch(Tally())
+        for _ in range(3):
+            w(f, tally, floats(n))
+    w.captured(f, 2)
+
+
+@case
+def the_best_so_far_in_the_class(w: World) -> None:
+    class Model:
+        best = None
+
+    @w.compiled
+    def f(x):
+        total = float(x.sum())
+        if Model.best is None or total > Model.best:
+            Model.best = total
+        return Model.best * x
+
+    for n in (3, 5, 4, 9, 9, 2):
+        w(f, floats(n))
+        w.note(Model.best)
+    w.captured(f, 3)

@@ -1,0 +1,221 @@
+"""Arrays that NumPy makes as views or as copies, as sizes and strides of a call will have it.
+
+`x.reshape(...)` of an array that is not dense, np.ravel, np.ascontiguousarray and host functions
+that return a view are such. To read one, nobody needs to know; what leaves the path is made by the
+same call on the array that leaves, and so is right in any case. Only a write, to it or to its base,
+must know: then the path is for one answer. Likewise for the order of its axes in memory, which
+decides the order of what is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as SequenceOf
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.values import Abstract, MaybeView, Storage, Tensor
+
+
+class MaybeViews(Arrays):
+    """What is open about a view is decided when something depends on it."""
+
+    def __init__(self, spec: PathSpec, modes: Modes) -> None:
+        super().__init__(spec, modes)
+        self._maybe_views: list[MaybeView] = []
+
+    def compute_fallible(self) -> None:
+        for maybe in self._maybe_views:
+            if not maybe.made:
+                self.leave(maybe.content)
+        self._maybe_views.clear()
+        super().compute_fallible()
+
+    def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
+        if view.maybe is not None:
+            view.maybe.made = True
+        return super()._remade(view, base, shared=shared)
+
+    def maybe_view(
+        self,
+        base: Tensor,
+        shape: SequenceOf[_dvm.Dim],
+        again: Callable[[int], int],
+        back: Callable[[int], int] | None,
+        remake: tuple[Any, list[Abstract]],
+        *,
+        open_order: bool = False,
+        order: Order | None = None,
+    ) -> Tensor:
+        """A view of `base`, or a copy.
+
+        again, back: from the base's graph value to this one's, with its axes in C order, and back.
+        open_order: a view may have another memory order than the copy, which is in C order.
+        """
+        made = self.view_of(
+            base, shape, c_order(len(shape)) if order is None else order, again, None, remake
+        )
+        made.contiguous = False
+        made.maybe = maybe = MaybeView(base.storage.version, self.value_of(base), again, back)
+        made.view = lambda _base: self._in_order(maybe.content, made.order)
+        self._maybe_views.append(maybe)
+        if open_order:
+            made.open_order = lambda: self._close_order(made)
+        return made
+
+    def _in_order(self, value: int, order: Order) -> int:
+        """A value whose axes are in C order, with them in order of memory."""
+        return self.transpose_value(value, order)
+
+    def _close_order(self, t: Tensor) -> None:
+        """The order is the recorded one; where the sizes cannot tell it, the host is asked."""
+        t.open_order = None
+        base, seen = t.base, t.object
+        assert base is not None
+        order = self.kept_order(base, t.shape, ask=True)
+        if order is not None:
+            t.axes = order
+            return
+        large = [dim for dim in base.shape if dim.constant != 1]
+        if base.contiguous and self.is_aligned(base, t.shape):
+            if all(self.observed(dim) > 1 for dim in large):
+                for dim in large:
+                    self.exceeds_one(dim)
+                return  # axes that are not neighbours in memory merge: a copy
+        if seen is None:
+            raise self.refuse("the memory order of a reshape that was not seen")
+        made = self._remade(t, self._layout_register(base))
+        self.guard("guard_signature", made, seen, key=(made,))
+        t.axes = tuple(_dvm.layout(seen)[1])
+
+    def decide(self, t: Tensor) -> None:
+        """From here on the path is for calls in which it is a view, or for those with a copy."""
+        maybe, base = t.maybe, t.base
+        if maybe is None or base is None:
+            return
+        order = t.order
+        if t.object is None or base.object is None:
+            raise self.refuse("a view or a copy of an array that was not seen")
+        register = self._layout_register(base)
+        if t.object.size:
+            is_view = bool(np.may_share_memory(t.object, base.object))
+            pair = (self._remade(t, register), register)
+            self.guard("guard_overlap", *pair, is_view, key=pair)
+        else:  # without elements there is nothing to share, but it has a base
+            is_view = True
+            self.require_equal(self.product(t.shape), self.size(0))
+        t.maybe = t.cached = None
+        if is_view:
+            t.view = lambda value: self._in_order(maybe.again(value), order)
+            if maybe.back is not None:
+                places = [order.index(axis) for axis in range(t.rank)]
+                back = maybe.back
+                t.write = lambda _base, value: back(self.transpose_value(value, places))
+            return
+        content = self._in_order(maybe.content, order)
+        if t.remake is not None and t.remake[0] is np.ndarray.reshape:
+            # A view still, of a copy of the whole in C order.
+            copy = self.copy_value(self.reshape_value(maybe.content, base.shape))
+            t.base = Tensor(
+                Storage(copy, version=maybe.born), t.dtype, base.shape, c_order(base.rank)
+            )
+            t.view = lambda value: self._in_order(self.reshape_value(value, t.shape), order)
+            places = [order.index(axis) for axis in range(t.rank)]
+            own = base.shape
+            t.write = lambda _base, value: self.reshape_value(
+                self.transpose_value(value, places), own
+            )
+            return
+        t.base = t.view = t.remake = None
+        t.memory = Storage(self.copy_value(content), version=maybe.born)
+
+    def decide_all(self, t: Tensor) -> None:
+        """Decide this array and what it is a view of."""
+        each: Tensor | None = t
+        while each is not None:
+            self.decide(each)
+            each = each.base
+
+    def _layout_register(self, t: Tensor) -> int:
+        """A host array with the strides that the program's own one has."""
+        if t.base is not None:
+            return self._remade(t, self._layout_register(t.base))
+        if t.storage.external:
+            return t.storage.register
+        return self.tensor_register(t)
+
+    # ---- which axes a reshape keeps apart
+
+    def kept_order(
+        self, x: Tensor, shape: SequenceOf[_dvm.Dim], *, ask: bool = False
+    ) -> Order | None:
+        """The memory order of a reshape that is a view for all sizes; None if there is none.
+
+        Each axis is split, or axes merge that are neighbours in memory. ask: sizes that seem to
+        belong together may be required to.
+        """
+        if x.order == c_order(x.rank) and x.contiguous:
+            return c_order(len(shape))
+        groups = self._groups(x.shape, shape, ask=ask)
+        if groups is None:
+            return None
+        places = [axis for axis in x.order if x.shape[axis].constant != 1]
+        for old, _ in groups:
+            first = places.index(old[0])
+            if len(old) > 1 and not (x.contiguous and places[first : first + len(old)] == old):
+                return None
+        groups.sort(key=lambda group: places.index(group[0][0]))
+        order = [axis for _, new in groups for axis in new]
+        for axis in range(len(shape)):
+            if axis not in order:  # of size 1
+                later = [place for place, other in enumerate(order) if other > axis]
+                order.insert(later[0] if later else len(order), axis)
+        return tuple(order)
+
+    def is_aligned(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
+        return self._groups(x.shape, shape, ask=False) is not None
+
+    def _groups(
+        self, old: SequenceOf[_dvm.Dim], new: SequenceOf[_dvm.Dim], *, ask: bool
+    ) -> list[tuple[list[int], list[int]]] | None:
+        """Axes of both shapes of which the sizes have equal products, in order."""
+        rest = [[axis for axis, dim in enumerate(dims) if dim.constant != 1] for dims in (old, new)]
+        groups: list[tuple[list[int], list[int]]] = []
+        while rest[0] and rest[1]:
+            group: tuple[list[int], list[int]] = ([rest[0].pop(0)], [rest[1].pop(0)])
+            while True:
+                products = [
+                    self.product(dims[axis] for axis in part)
+                    for dims, part in zip((old, new), group, strict=True)
+                ]
+                if same_dim(*products):
+                    break
+                before, after = map(self.observed, products)
+                if before == after:
+                    if not ask or not before:
+                        return None
+                    self.require_equal(*products)
+                    break
+                side = 0 if before < after else 1
+                if not rest[side]:
+                    return None
+                group[side].append(rest[side].pop(0))
+            groups.append(group)
+        return groups if not rest[0] and not rest[1] else None
+
+    def exceeds_one(self, dim: _dvm.Dim) -> bool:
+        """Whether the size is above 1, which the path then is for."""
+        if dim.constant is not None:
+            return bool(dim.constant > 1)
+        more = self.observed(dim) > 1
+        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
+        self.guard("guard_truth", test, more)
+        return more
+
+
+__all__ = ["MaybeViews"]
