@@ -17,9 +17,7 @@ bool copyto_(Frame& f, const int32_t* p) {
 }
 
 bool set_attribute_(Frame& f, const int32_t* p) {
-  // A class's own __setattr__ was followed or is object's, which the program may call by itself.
-  const auto set = PyType_Check(f[p[0]]) ? PyObject_SetAttr : PyObject_GenericSetAttr;
-  return set(f[p[0]], f.path->object(p[1]), f[p[2]]) == 0;
+  return PyObject_SetAttr(f[p[0]], f.path->object(p[1]), f[p[2]]) == 0;
 }
 
 bool delete_attribute_(Frame& f, const int32_t* p) {

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from dvm.magpy_capture.arrays import Arrays
+from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
@@ -191,7 +192,12 @@ class Finisher:
                     steps.append(("delete_attribute", register, name))
                 continue
             built = self.build(part)
-            steps.append(("set_attribute", register, name, built))
+            if class_attribute(value.cls, "__setattr__") is object.__setattr__:
+                steps.append(("set_attribute", register, name, built))
+            else:  # the class's own has run, or was passed by (as in a frozen dataclass)
+                setter = self.lowering.constant(object.__setattr__)
+                arguments = [register, self.lowering.constant(name), built]
+                steps.append(("effect", self.lowering.register(), setter, arguments, ()))
 
 
 def finish(low: Any, result: Abstract) -> None:
