@@ -140,7 +140,7 @@ class Arrays(Graphs):
         content = self.value_of(value)
         root = self.root(content)
         shared = root in self._taken or self.is_home(root) or self.is_computed(root)
-        if shared or (root != content and not self.is_reduction(root)):
+        if shared or (root != content and not self.is_shapeable(root)):
             register = self.leave(content, "array", order)
             return self.step("call", self.constant(np.array), [register], ())
         self._taken.add(root)

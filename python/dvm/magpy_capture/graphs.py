@@ -282,9 +282,9 @@ class Graphs(Program):
             value = self._ops[value][1][0]
         return value
 
-    def is_reduction(self, value: int) -> bool:
+    def is_shapeable(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return value in self._reduced
+        return value in self._reduced or self._ops[value][0] == "broadcast"
 
     def is_home(self, value: int) -> bool:
         return value in self._homes

@@ -138,7 +138,7 @@ class Shapes(Averages):
         return self.maybe_view(
             x,
             shape,
-            lambda value: self.reshape_value(self._c_ordered(x, value), shape),
+            lambda value: self.reshape_value(self._dense(x, value), shape),
             lambda value: self.transpose_value(self.reshape_value(value, x.shape), x.order),
             remake,
             open_order=x.order != c_order(x.rank),
@@ -147,6 +147,11 @@ class Shapes(Averages):
     def _c_ordered(self, x: Tensor, value: int) -> int:
         """A value of `x` with its axes in C order."""
         return self.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
+
+    def _dense(self, x: Tensor, value: int) -> int:
+        """The same in memory that can be cut into any shape."""
+        ordered = self._c_ordered(x, value)
+        return ordered if x.contiguous else self.copy_value(ordered)
 
     def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:
         return Sequence([Literal(d.constant) if d.constant is not None else Size(d) for d in shape])
@@ -158,7 +163,7 @@ class Shapes(Averages):
             return self.maybe_view(
                 x,
                 [size],
-                lambda value: self.reshape_value(self._c_ordered(x, value), [size]),
+                lambda value: self.reshape_value(self._dense(x, value), [size]),
                 lambda value: self.transpose_value(self.reshape_value(value, x.shape), x.order),
                 (np.ndarray.ravel, []),
             )
@@ -168,8 +173,8 @@ class Shapes(Averages):
         if self.plain(order) != "C":
             raise self.refuse("flatten in another order than C")
         size = self.product(a.shape)
-        value = self.copy_value(self.reshape_value(self.in_c_order(a), [size]))
-        return self.fresh(value, a.dtype, [size])
+        value = self.reshape_value(self._dense(a, self.value_of(a)), [size])
+        return self.fresh(self.copy_value(value) if a.contiguous else value, a.dtype, [size])
 
     def transposed(self, x: Tensor, axes: SequenceOf[int]) -> Tensor:
         order: Order = tuple(list(axes).index(axis) for axis in x.order)
