@@ -70,7 +70,9 @@ class Arrays(Graphs):
         value = self.input_value(array, np.asarray(scalar), ())
         self.scalar_of_array[array] = register
         self._taken_scalars.add(register)
-        return Tensor(Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True)
+        return Tensor(
+            Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True, object=scalar
+        )
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
         shape = list(stored)
@@ -107,7 +109,7 @@ class Arrays(Graphs):
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
-        if self.is_stale(value):
+        if self.is_stale(value) or self.is_early(value):
             self.decide(value)
         storage = value.storage
         seen_in = storage.seen_in
@@ -162,6 +164,10 @@ class Arrays(Graphs):
     def is_stale(self, t: Tensor) -> bool:
         """Whether its memory was written since, and it is open whether it shares it."""
         return t.maybe is not None and t.maybe.born != t.storage.version
+
+    def is_early(self, t: Tensor) -> bool:
+        """Whether a copy by the host's call would be made before the caller's array is written."""
+        return t.maybe is not None and t.storage.external and t.storage.written
 
     def decide(self, t: Tensor) -> None:
         raise NotImplementedError

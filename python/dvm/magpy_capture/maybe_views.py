@@ -106,6 +106,11 @@ class MaybeViews(Arrays):
             is_view = bool(np.may_share_memory(t.object, base.object))
             pair = (self._remade(t, register), register)
             self.guard("guard_overlap", *pair, is_view, key=pair)
+            if not is_view:
+                empty = self._operate(
+                    "==", self.register_of_dim(self.product(t.shape)), self.constant(0)
+                )
+                self.guard("guard_truth", empty, False)
         else:  # without elements there is nothing to share, but it has a base
             is_view = True
             self.require_equal(self.product(t.shape), self.size(0))

@@ -188,3 +188,33 @@ def sizes_that_do_not_fit(w: World) -> None:
     for n in (2, 3, 2, 5, 0):
         owned(w, f, floats(4, 2), n)
         owned(w, f, floats(3, 6), n)
+
+
+@case
+def made_after_the_argument_is_written(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x *= 2
+        flat = x.T.ravel()
+        x.T.reshape(-1)[:1] = 100
+        return flat, flat[:3], x.T.reshape(-1), np.ascontiguousarray(x.T), x[:, ::2].reshape(-1)
+
+    for shape in SHAPES:
+        for x in layouts(*shape):
+            owned(w, f, x)
+
+
+@case
+def blocks_that_become_empty(w: World) -> None:
+    @w.compiled
+    def f(x):
+        rows, columns = x.shape
+        whole = x[: rows // 2 * 2, : columns // 2 * 2]
+        blocks = whole.reshape(rows // 2, 2, columns // 2, 2).swapaxes(1, 2)
+        flat = blocks.reshape(-1, 4)
+        flat[:, 0] = 0
+        return blocks, flat, whole, x
+
+    for shape in SHAPES[:7]:
+        for x in layouts(*shape):
+            owned(w, f, x)
