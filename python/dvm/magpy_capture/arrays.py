@@ -382,9 +382,7 @@ class Arrays(Graphs):
 
     def require_equal(self, a: _dvm.Dim, b: _dvm.Dim) -> None:
         """The path is for calls in which these sizes are equal."""
-        if not same_dim(a, b):
-            test = self._operate("==", self.register_of_dim(a), self.register_of_dim(b))
-            self.guard("guard_truth", test, True)
+        self._require_equal([a], [b])
 
     def elementwise(
         self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None

@@ -7,11 +7,7 @@ from programs.registry import CALLS, Program, programs
 from programs.running import run, shortfalls
 
 # Programs that dvm does not compile, or not as often as it should, for now.
-NOT_YET: tuple[str, ...] = (
-    "layers.attention",
-    "objects.track",
-
-)
+NOT_YET: tuple[str, ...] = ()
 
 # Programs with a result that differs from NumPy's, for now.
 WRONG: tuple[str, ...] = ()
