@@ -295,8 +295,6 @@ class Arrays(Graphs):
             own = "int64"
             if np.dtype(dtype).kind in "iu" and dtype != "int64":
                 self._require_range(number, np.iinfo(dtype))
-            elif dtype == "bool":
-                return self.operand(self.pin(number, number.object), dtype)
         value = self.scalar_value(own, number.register)
         if own == "int64" and dtype in ("float16", "float32"):
             value = self.cast_value(value, "float64")  # as NumPy converts a Python int

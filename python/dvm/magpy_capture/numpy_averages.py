@@ -1,8 +1,7 @@
-"""Averages: np.mean, np.var, np.std, and the functions that leave out NaN (NumPy: _methods.py).
+"""Averages: np.mean, np.var, np.std and np.average (NumPy: _methods.py).
 
-Each follows NumPy's own function step by step, so that sums round to the dtype, and divide by the
-count in the dtype, in which NumPy's do. Where NumPy warns (of an average of nothing, of nothing
-but NaN) a replay is dropped.
+Each follows NumPy's own function step by step, so that sums round to the dtype, and are divided in
+the dtype, that NumPy's are. Where NumPy warns of an average of nothing a replay is dropped.
 """
 
 from __future__ import annotations
@@ -16,15 +15,7 @@ from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
 
 _SHARED = {name: name + "_of" for name in ("mean", "var", "std")}
 numpy_table(
-    {
-        **_SHARED,
-        "average": "average",
-        "nansum": "nan_sum",
-        "nanprod": "nan_prod",
-        "nanmax": "nan_max",
-        "nanmin": "nan_min",
-        "nanmean": "nan_mean",
-    },
+    {**_SHARED, "average": "average"},
     _SHARED,
 )
 
@@ -113,7 +104,9 @@ class Averages(Reductions):
     ) -> Tensor:
         if not self.is_none(weights) or self.plain(returned):
             raise self.refuse("an average with weights")
-        return self.mean_of(a, axis, NONE, NONE, keepdims)
+        mean = self.mean_of(a, axis, NONE, NONE, keepdims)
+        self.require_positive(self.product(mean.shape))  # NumPy divides by it
+        return mean
 
     # ---- parts
 
@@ -151,103 +144,3 @@ class Averages(Reductions):
         divisor = self.operand(count, total.dtype)
         ratio = self.elementwise("div", [total, divisor], total.dtype, total.order)
         return self.deliver(self.cast(ratio, dtype), self.result_array(out))
-
-    # ---- without NaN
-
-    def _missing(self, x: Tensor) -> Tensor | None:
-        """Where NaN is, in an array that can have it."""
-        if not x.dtype.startswith("float"):
-            return None
-        return self.elementwise("isnan", [x], "bool", x.order)
-
-    def _replaced(self, a: Abstract, value: int) -> Tensor:
-        x = self.as_array(a)
-        missing = self._missing(x)
-        if missing is None:
-            return x
-        other = self.operand(Literal(value), x.dtype)
-        return self.elementwise("select", [missing, other, x], x.dtype, x.order)
-
-    def nan_sum(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        x = self._replaced(a, 0)
-        return self.ufunc_reduce(np.add, x, axis, dtype, out, keepdims, initial, where)
-
-    def nan_prod(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        x = self._replaced(a, 1)
-        return self.ufunc_reduce(np.multiply, x, axis, dtype, out, keepdims, initial, where)
-
-    def nan_max(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self._extreme_number(np.fmax, a, axis, out, keepdims, initial, where)
-
-    def nan_min(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self._extreme_number(np.fmin, a, axis, out, keepdims, initial, where)
-
-    def _extreme_number(
-        self,
-        function: np.ufunc,
-        a: Abstract,
-        axis: Abstract,
-        out: Abstract,
-        keepdims: Abstract,
-        initial: Abstract,
-        where: Abstract,
-    ) -> Tensor:
-        found = self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
-        missing = self._missing(found)
-        if missing is not None:
-            some = self.reduce("any", missing, list(range(missing.rank)), keepdims=False)
-            self.require_truth(self.ufunc(np.logical_not, [some]))
-        return found
-
-    def nan_mean(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-    ) -> Tensor:
-        x = self.as_array(a)
-        missing = self._missing(x)
-        if missing is None:
-            return self.mean_of(x, axis, dtype, out, keepdims)
-        there = self.ufunc(np.logical_not, [missing])
-        count = self._count(x, axis, keepdims, there)
-        self._require_above(count, 0)
-        zero = self._replaced(x, 0)
-        total = self.ufunc_reduce(np.add, zero, axis, dtype, out, keepdims)
-        return self._quotient(total, count, out, total.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.arrays import Order, c_order, same_dim
-from dvm.magpy_capture.numpy_averages import Averages
+from dvm.magpy_capture.numpy_nan import NanReductions
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
@@ -54,7 +54,7 @@ numpy_table(
 )
 
 
-class Shapes(Averages):
+class Shapes(NanReductions):
     """Functions that only move elements."""
 
     def tensor(self, value: Abstract) -> Tensor:

@@ -145,9 +145,12 @@ class UfuncMethods(Ufuncs):
                     np.asarray(initial.object).astype(dtype)
             except (FloatingPointError, TypeError, ValueError):
                 raise self.refuse(f"initial={describe(initial)}") from None
+            if isinstance(initial.object, np.integer):
+                initial = Literal(int(initial.object))  # whose range is checked likewise
         first = self.as_array(initial, dtype)
-        if first.rank:
-            raise self.refuse("an array as initial=")
+        exact = dtype.startswith("float") or np.can_cast(first.dtype, dtype, "safe")
+        if first.rank or not exact:  # NumPy may raise
+            raise self.refuse(f"initial={describe(first)}")
         return self.cast(first, dtype)
 
     def mask(self, where: Abstract, x: Tensor) -> Tensor | None:
