@@ -177,7 +177,7 @@ def test_extremes_of_nothing_that_have_a_value(dtype: str) -> None:
     if kind.kind == "f":
         limits = -np.inf, np.inf
     else:
-        limits = (False, True) if kind == bool else (np.iinfo(kind).min, np.iinfo(kind).max)
+        limits = (False, True) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
     for op, value in zip(("max_or_lowest", "min_or_highest"), limits, strict=True):
         compiled = Compiled(lambda g, v, op=op: g.reduce(op, v[0], [0]), np.ones((2, 3), kind))
         assert same(compiled(np.ones((0, 3), kind)), np.full((1, 3), value, kind))
