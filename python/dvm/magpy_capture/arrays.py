@@ -99,13 +99,14 @@ class Arrays(Graphs):
 
     def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
         """The view made again of a host array; `shared` if equal ones may be one object."""
-        function, arguments = view.remake  # type: ignore[misc]
+        function, arguments, *rest = view.remake  # type: ignore[misc]
+        names = rest[0] if rest else ()
         registers = [base, *(self.register_of(argument) for argument in arguments)]
         if isinstance(function, str):
             key = ("operator", function, *registers) if shared else None
             return self.step("operator", function, *registers, key=key)
-        key = ("remake", id(function), *registers) if shared else None
-        return self.step("call", self.constant(function), registers, (), key=key)
+        key = ("remake", id(function), *registers, *names) if shared else None
+        return self.step("call", self.constant(function), registers, names, key=key)
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
@@ -208,7 +209,7 @@ class Arrays(Graphs):
         order: Order,
         view: Callable[[int], int],
         write: Callable[[int, int], int] | None,
-        remake: tuple[Any, list[Abstract]] | None,
+        remake: tuple[Any, ...] | None,
         *,
         contiguous: bool = True,
     ) -> Tensor:

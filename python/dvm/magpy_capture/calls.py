@@ -390,6 +390,8 @@ class Calls(Opaque, NumpyMoves, Sorting):
             return Size(self.product(base.shape) * seen.__class__(np.dtype(base.dtype).itemsize))
         if name == "T":
             return self.transpose(base)
+        if name == "strides":
+            return self.computed(self.step("getattr", self.layout_register(base), name), seen)
         if name == "real" and np.dtype(base.dtype).kind != "c":
             raise self.refuse("array attribute real")
         if callable(seen):

@@ -19,7 +19,7 @@ from dvm import _dvm
 from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.spec import PathSpec
-from dvm.magpy_capture.values import Abstract, MaybeView, Storage, Tensor
+from dvm.magpy_capture.values import MaybeView, Storage, Tensor
 
 
 class MaybeViews(Arrays):
@@ -47,7 +47,7 @@ class MaybeViews(Arrays):
         shape: SequenceOf[_dvm.Dim],
         again: Callable[[int], int],
         back: Callable[[int], int] | None,
-        remake: tuple[Any, list[Abstract]],
+        remake: tuple[Any, ...],
         *,
         open_order: bool = False,
         order: Order | None = None,
@@ -89,7 +89,7 @@ class MaybeViews(Arrays):
                 return  # axes that are not neighbours in memory merge: a copy
         if seen is None:
             raise self.refuse("the memory order of a reshape that was not seen")
-        made = self._remade(t, self._layout_register(base))
+        made = self._remade(t, self.layout_register(base))
         self.guard("guard_signature", made, seen, key=(made,))
         t.axes = tuple(_dvm.layout(seen)[1])
 
@@ -101,7 +101,7 @@ class MaybeViews(Arrays):
         order = t.order
         if t.object is None or base.object is None:
             raise self.refuse("a view or a copy of an array that was not seen")
-        register = self._layout_register(base)
+        register = self.layout_register(base)
         if t.object.size:
             is_view = bool(np.may_share_memory(t.object, base.object))
             pair = (self._remade(t, register), register)
@@ -146,10 +146,10 @@ class MaybeViews(Arrays):
             self.decide(each)
             each = each.base
 
-    def _layout_register(self, t: Tensor) -> int:
+    def layout_register(self, t: Tensor) -> int:
         """A host array with the strides that the program's own one has."""
         if t.base is not None:
-            return self._remade(t, self._layout_register(t.base))
+            return self._remade(t, self.layout_register(t.base))
         if t.storage.external:
             return t.storage.register
         return self.tensor_register(t)

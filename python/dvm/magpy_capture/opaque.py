@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
@@ -51,7 +52,7 @@ class Opaque(Containers):
         callee = self.constant(function)
         self.opaque_calls.append((name_of(function), self.at))
         made = self.step("call", callee, registers, tuple(named), True)
-        result = self._result(function, made, arguments, targets, seen)
+        result = self._result(function, made, arguments, tuple(named), targets, seen)
         for target in targets:
             if isinstance(target, Tensor):
                 self._take_over(target, copies[id(target)])
@@ -153,21 +154,25 @@ class Opaque(Containers):
         function: Any,
         made: int,
         arguments: list[Abstract],
+        names: tuple[str, ...] | None,
         targets: list[Abstract],
         seen: Any,
     ) -> Abstract:
+        """names: of the last arguments; None if the result is a part of what the call gave."""
         for target in targets:
             if seen is target.object:
                 return target
         if isinstance(seen, tuple) and any(t.object is part for t in targets for part in seen):
             return Sequence(
                 [
-                    self._result(function, self.step("item", made, i), arguments, targets, part)
+                    self._result(
+                        function, self.step("item", made, i), arguments, None, targets, part
+                    )
                     for i, part in enumerate(seen)
                 ]
             )
         if isinstance(seen, np.ndarray):
-            return self._array(function, made, arguments, seen)
+            return self._array(function, made, arguments, names, seen)
         if self.shares_memory(seen, arguments):
             raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
         result = self.computed(made, seen)
@@ -176,7 +181,12 @@ class Opaque(Containers):
         return result
 
     def _array(
-        self, function: Any, made: int, arguments: list[Abstract], seen: np.ndarray[Any, Any]
+        self,
+        function: Any,
+        made: int,
+        arguments: list[Abstract],
+        names: tuple[str, ...] | None,
+        seen: np.ndarray[Any, Any],
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
         arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
@@ -195,7 +205,49 @@ class Opaque(Containers):
         if seen is _array_of(base):
             self.guard("guard_same", made, self.register_of(base), True)
             return base
+        if names is not None and isinstance(base, Tensor) and arguments[0] is base:
+            return self.made_again(function, made, base, arguments[1:], names, seen)
         return self.view_on_host(made, base, seen)
+
+    def made_again(
+        self,
+        function: Any,
+        made: int,
+        base: Tensor,
+        arguments: list[Abstract],
+        names: tuple[str, ...],
+        seen: np.ndarray[Any, Any],
+    ) -> Abstract:
+        """A view that a host function makes of an array of the graph, and can make again.
+
+        It is read as an input of the graph. After a write to its base, and where it leaves the
+        path, the function is called on the new content, or on the array itself.
+        """
+        first = self.computed(made, seen)
+        if not isinstance(first, Tensor):
+            raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
+        shape = [first.shape[axis] for axis in first.order]
+
+        def again(value: int) -> int:
+            if value == source:
+                content = self.value_of(first)
+            else:
+                order = None if base.order == c_order(base.rank) else base.order
+                register = self.leave(value, "array", order)
+                given = [register, *(self.register_of(argument) for argument in arguments)]
+                callee = self.constant(function)
+                array = self.step("call", callee, given, names, True)
+                content = self.input_value(array, seen, first.order)
+                content = self.reshape_value(content, shape)
+            return self.transpose_value(content, [first.order.index(a) for a in range(first.rank)])
+
+        source = self.value_of(base)
+        remake = (function, [*arguments], names)
+        view = self.maybe_view(base, first.shape, again, None, remake, order=first.order)
+        assert view.maybe is not None
+        view.maybe.made = True  # the call has been made
+        view.writeable = seen.flags.writeable
+        return view
 
     def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
         """An array in a register that shares memory with `base`.

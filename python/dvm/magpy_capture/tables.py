@@ -170,6 +170,7 @@ IMPURE: frozenset[Any] = frozenset(
 OPAQUE: frozenset[Any] = frozenset(
     [getattr(np.linalg, name) for name in np.linalg.__all__ if name != "LinAlgError"]
     + [getattr(np.fft, name) for name in np.fft.__all__]
+    + [np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided]
     + [
         getattr(np, name)
         for name in (

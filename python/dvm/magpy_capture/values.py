@@ -131,7 +131,7 @@ class Tensor:
     base: Tensor | None = None
     view: Callable[[int], int] | None = None
     write: Callable[[int, int], int] | None = None
-    remake: tuple[Any, list[Abstract]] | None = None
+    remake: tuple[Any, ...] | None = None
     writeable: bool = True
     contiguous: bool = True  # its elements lie densely in `order`
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
