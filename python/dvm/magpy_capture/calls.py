@@ -39,6 +39,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     OwnDict,
+    Partial,
     Sequence,
     SetValue,
     Size,
@@ -80,6 +81,9 @@ class Calls(Opaque, NumpyMoves, Sorting):
     ) -> Abstract:
         if isinstance(callee, Method):
             return self.call_method(callee, positional, named, seen)
+        if isinstance(callee, Partial):
+            given = {**callee.named, **named}
+            return self.call(callee.function, [*callee.positional, *positional], given, seen)
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
@@ -143,9 +147,7 @@ class Calls(Opaque, NumpyMoves, Sorting):
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
         if isinstance(base, (ListValue, DictValue, SetValue, Sequence, OwnDict)):
-            if named:
-                raise self.refuse(f"the method {name} with keywords")
-            return self.container_method(base, name, positional, seen)
+            return self.container_method(base, name, positional, named, seen)
         if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
@@ -294,6 +296,15 @@ class Calls(Opaque, NumpyMoves, Sorting):
             return self.array_attribute(base, name, seen)
         if isinstance(base, SuperValue):
             return self.super_attribute(base, name)
+        if isinstance(base, Partial):
+            parts = {
+                "func": base.function,
+                "args": Sequence(base.positional),
+                "keywords": DictValue(base.named),
+            }
+            if name not in parts:
+                raise self.refuse(f"attribute {name} of a partial")
+            return parts[name]
         if isinstance(base, Method) and name in ("__self__", "__func__"):
             if name == "__self__":
                 return self.resolve(base.base)

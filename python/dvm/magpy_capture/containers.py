@@ -27,7 +27,7 @@ from dvm.magpy_capture.values import (
 )
 
 #: Methods that are what Python's own container does to a list of abstract values.
-LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy", "sort"})
+LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
@@ -183,12 +183,37 @@ class Containers(Indexing):
 
     # ---- methods
 
-    def sort_list(self, iterable: Abstract, /) -> Abstract:
+    def sort_list(
+        self,
+        iterable: Abstract,
+        /,
+        *,
+        key: Abstract = Literal(None),
+        reverse: Abstract = Literal(False),
+    ) -> Abstract:
         raise NotImplementedError
 
     def container_method(
-        self, base: Abstract, name: str, positional: list[Abstract], seen: Any
+        self,
+        base: Abstract,
+        name: str,
+        positional: list[Abstract],
+        named: dict[str, Abstract],
+        seen: Any,
     ) -> Abstract:
+        if isinstance(base, ListValue) and name == "sort" and not positional:
+            base.elements[:] = self.elements(self.sort_list(base, **named))
+            base.changed = True
+            return Literal(None)
+        if isinstance(base, (DictValue, OwnDict)) and name == "update":
+            if named and positional:
+                raise self.refuse("update of a dict with both a dict and keywords")
+            for key, value in named.items():
+                self.store_element(base, Literal(key), value)
+            if named:
+                return Literal(None)
+        elif named:
+            raise self.refuse(f"the method {name} with keywords")
         if isinstance(base, ListValue):
             return self._list_method(base, name, positional, seen)
         if isinstance(base, DictValue):
@@ -213,9 +238,6 @@ class Containers(Indexing):
         if name == "copy":
             return ListValue(list(base.elements))
         base.changed = True
-        if name == "sort":
-            base.elements[:] = self.elements(self.sort_list(base))
-            return Literal(None)
         if name in ("append", "extend"):
             for part in positional if name == "append" else self.elements(positional[0]):
                 base.append(part)
@@ -249,7 +271,10 @@ class Containers(Indexing):
         if name == "update":
             other = positional[0]
             if not isinstance(other, DictValue):
-                raise self.refuse(f"update of a dict with {describe(other)}")
+                for pair in self.elements(other):
+                    key, value = self.elements(pair)
+                    items[self.plain(key)] = value
+                return Literal(None)
             items.update(other.items)
             return Literal(None)
         key = self.plain(positional[0])

@@ -39,6 +39,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     OwnDict,
+    Partial,
     Sequence,
     SetValue,
     Size,
@@ -306,7 +307,7 @@ class Lowering(Calls):
 
     def followed_call(self, callee: Abstract) -> None:
         """The body is recorded; that it is this function's was settled by the callee's guards."""
-        if not isinstance(callee, (Literal, Closure, Method)):
+        if not isinstance(callee, (Literal, Closure, Method, Partial)):
             if isinstance(callee, Instance):
                 self.guard_class(callee.cls, "__call__", class_attribute(callee.cls, "__call__"))
                 return
@@ -660,7 +661,7 @@ class Lowering(Calls):
         before, star, after = total.partition("*")
         base = self.value(operands[0])
         if isinstance(base, IteratorValue):
-            raise self.refuse("unpacking an iterator")
+            base = self.values[operands[0]] = Sequence(self.elements(base))  # which ends it
         parts = self.elements(base)
         if not star:
             if len(parts) != int(total):

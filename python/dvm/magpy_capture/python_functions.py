@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.tables import PURE
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -24,6 +26,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    Partial,
     RangeValue,
     Sequence,
     SetValue,
@@ -142,6 +145,39 @@ class PythonFunctions(Containers):
 
         return IteratorValue(pull)
 
+    def call(
+        self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+    ) -> Abstract:
+        raise NotImplementedError
+
+    def make_map(self, function: Abstract, *iterables: Abstract) -> Abstract:
+        """`map` of a function of C code, of which nothing was recorded, but all is known."""
+        function = self.resolve(function)
+        known = (*PURE, abs, bool, float, int, len)
+        if not isinstance(function, Literal) or not any(function.object is each for each in known):
+            raise self.refuse(f"map with {describe(function)}")
+        rows = self.make_zip(*iterables)
+
+        def pull() -> Any:
+            row = rows.pull()
+            if row is End:
+                return End
+            parts = [self.resolve(part) for part in row.elements]
+            seen = function.object(*map(self.observed_value, parts))
+            self.seen_result = seen
+            return self.call(function, parts, {}, seen)
+
+        return IteratorValue(pull)
+
+    def make_partial(
+        self, function: Abstract, /, *positional: Abstract, **named: Abstract
+    ) -> Abstract:
+        function = self.resolve(function)
+        if isinstance(function, Partial):
+            given = [*function.positional, *positional]
+            return Partial(function.function, given, {**function.named, **named})
+        return Partial(function, list(positional), named)
+
     def make_reversed(self, sequence: Abstract) -> Abstract:
         return self.iterator(Sequence(self.elements(sequence)[::-1]))
 
@@ -180,6 +216,8 @@ class PythonFunctions(Containers):
             return kinds[type(value)]
         if isinstance(value, Closure):
             return type(value.object)
+        if isinstance(value, Partial):
+            return functools.partial
         raise self.refuse(f"the type of {describe(value)}")
 
     def type_of(self, value: Abstract) -> Abstract:
@@ -444,9 +482,8 @@ class PythonFunctions(Containers):
         """The object itself in the recorded call."""
         if isinstance(value, Size):
             return self.observed(value.dim)
-        if isinstance(value, (Host, Literal)) or (isinstance(value, Tensor) and value.is_scalar):
-            if value.object is not None:
-                return value.object
+        if isinstance(value, (Host, Literal, Tensor)) and value.object is not None:
+            return value.object
         raise self.refuse(f"the value of {describe(value)}")
 
     def every(self, iterable: Abstract) -> Abstract:

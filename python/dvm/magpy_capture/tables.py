@@ -8,6 +8,7 @@ is followed if it is written in Python, and otherwise called as it is (an opaque
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -96,6 +97,8 @@ BUILTINS: dict[Any, str] = {
     any: "some",
     sorted: "sort_list",
     vars: "own_dict",
+    map: "make_map",
+    functools.partial: "make_partial",
     print: "print_line",
     id: "refuse_id",
     slice: "make_slice",

@@ -286,6 +286,15 @@ class Closure:
 
 
 @dataclass(eq=False)
+class Partial:
+    """A functools.partial that the program made."""
+
+    function: Any
+    positional: list[Any]
+    named: dict[str, Any]
+
+
+@dataclass(eq=False)
 class Method:
     """An attribute of a value that is about to be called."""
 
