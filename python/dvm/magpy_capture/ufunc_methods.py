@@ -170,6 +170,8 @@ class UfuncMethods(Ufuncs):
         """The result, or `out` with the result in it, which must have its shape."""
         if out is None:
             return result
+        if out.rank != result.rank:
+            raise self.refuse("out= of another rank than the result")
         self._require_equal(out.shape, result.shape)
         return self.store_result(result, out)
 
