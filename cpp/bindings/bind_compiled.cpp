@@ -54,6 +54,7 @@ py::dict stats_of(py::handle object) {
   dict["fallbacks"] = stats.fallbacks;
   dict["drops"] = stats.drops;
   dict["opaque"] = stats.opaque;
+  dict["eager"] = stats.eager;
   return dict;
 }
 
@@ -68,15 +69,89 @@ py::dict decision_of(const core::Decision& decision) {
   return dict;
 }
 
-// Calls of functions dvm does not know.
-int64_t opaque_calls(const Path& path) {
-  int64_t count = 0;
+// Calls of functions dvm does not know: name and line of each.
+py::list opaque_calls(const Path& path) {
+  py::list calls;
   for (const capture::Step& step : path.steps) {
     const int32_t* p = path.operands(step);
-    if (step.op == capture::StepOp::call_) count += p[3 + p[2] + 1];
-    if (step.op == capture::StepOp::call_random_) count += p[3 + p[2] + 2];
+    const bool call = step.op == capture::StepOp::call_ && p[3 + p[2] + 1] != 0;
+    const bool draw = step.op == capture::StepOp::call_random_ && p[3 + p[2] + 2] != 0;
+    if (!call && !draw) continue;
+    py::dict dict;
+    dict["name"] = capture::callee_of(path, step);
+    dict["location"] = core::to_string(path.location(step));
+    calls.append(dict);
   }
-  return count;
+  return calls;
+}
+
+// What stands between the segments of a path, so that they are no one graph: for each segment the
+// steps that wait for results of the one before, or for none.
+py::list cuts(const Path& path) {
+  py::list all;
+  py::list since;
+  for (const capture::Step& step : path.steps) {
+    const capture::Category category = capture::info(step.op).category;
+    if (step.op == capture::StepOp::run_) {
+      all.append(since);
+      since = py::list();
+    } else if (category == capture::Category::choice || category == capture::Category::compute) {
+      py::dict dict;
+      dict["step"] = std::string(capture::info(step.op).name);
+      const bool call =
+          step.op == capture::StepOp::call_ || step.op == capture::StepOp::call_random_;
+      dict["callee"] = call ? capture::callee_of(path, step) : std::string();
+      dict["location"] = core::to_string(path.location(step));
+      since.append(dict);
+    }
+  }
+  return all;
+}
+
+py::dict miss_of(const capture::Miss& miss) {
+  py::dict dict;
+  dict["step"] = miss.step;
+  dict["what"] = miss.what;
+  dict["wanted"] = miss.wanted;
+  dict["seen"] = miss.seen;
+  dict["text"] = miss.text;
+  dict["location"] = core::to_string(miss.at);
+  return dict;
+}
+
+py::list misses_of(const std::vector<capture::Miss>& misses) {
+  py::list list;
+  for (const capture::Miss& miss : misses) list.append(miss_of(miss));
+  return list;
+}
+
+py::dict event_of(const CompiledFunction& function, const capture::Event& event) {
+  int index = -1;  // of a path whose code was replaced
+  for (size_t i = 0; i < function.paths().size(); ++i) {
+    if (function.paths()[i].get() == event.path) index = static_cast<int>(i);
+  }
+  py::dict dict;
+  dict["kind"] = std::string(capture::to_string(event.kind));
+  dict["path"] = index;
+  dict["call"] = event.call;
+  dict["count"] = event.count;
+  dict["missed"] = misses_of(event.missed);
+  return dict;
+}
+
+// Python's function (compiled, event) that the logs go through.
+py::object& observer() {
+  static auto* hook = new py::object();
+  return *hook;
+}
+
+// A report must not change what the program does: its errors are shown and forgotten.
+void observe(PyObject* compiled, const capture::Event& event) {
+  try {
+    observer()(py::handle(compiled), event_of(compiled_of(compiled), event));
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("dvm's log");
+  }
 }
 
 // One path as plain data: what explain, inspect and the tests read. Graph, plan, decisions and
@@ -92,16 +167,21 @@ py::dict path_of(const Path& path) {
   dict["opaque_calls"] = opaque_calls(path);
   std::string graph, plan;
   py::list decisions, passes;
+  int index = 0;
   for (const auto& segment : path.segments) {
     graph += core::print(segment->graph);
     plan += runtime::print(segment->compilation.plan);
     for (const core::Decision& decision : segment->compilation.decisions) {
-      decisions.append(decision_of(decision));
+      py::dict record = decision_of(decision);
+      record["graph"] = index;
+      decisions.append(record);
     }
+    ++index;
     for (const driver::PassRecord& pass : segment->compilation.passes) {
       passes.append(py::make_tuple(pass.name, pass.nanoseconds, pass.text));
     }
   }
+  dict["cuts"] = cuts(path);
   dict["graph"] = graph;
   dict["plan"] = plan;
   dict["decisions"] = decisions;
@@ -164,10 +244,30 @@ void bind_compiled(py::module_& module) {
   });
   module.def("explain_miss", [](py::handle object, const py::args& args, const py::kwargs& kwargs) {
     const Arguments arguments(args, kwargs);
-    return unwrap(object).explain_miss(arguments.items.data(), arguments.count,
-                                       arguments.keywords());
+    const std::vector<capture::Miss> misses =
+        unwrap(object).explain_miss(arguments.items.data(), arguments.count, arguments.keywords());
+    if (PyErr_Occurred()) throw py::error_already_set();
+    return misses_of(misses);
+  });
+  module.def("history", [](py::handle object) {
+    const CompiledFunction& function = unwrap(object);
+    py::list events;
+    for (const capture::Event& event : function.history().events()) {
+      events.append(event_of(function, event));
+    }
+    return events;
+  });
+  module.def("set_observer", [](const py::object& hook) {
+    observer() = hook;
+    CompiledFunction::observe(hook.is_none() ? nullptr : observe);
   });
   module.def("timed_call", timed_call);
+  py::list steps;
+#define DVM_STEP(name, category, operands, synopsis) \
+  steps.append(py::make_tuple(#name, #category, synopsis));
+#include "capture/steps.def"
+#undef DVM_STEP
+  module.attr("step_table") = steps;
   module.attr("MISSING") = py::handle(missing());
   module.def("layout", [](py::handle object) {
     if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
@@ -178,13 +278,6 @@ void bind_compiled(py::module_& module) {
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order.axes[i]);
     return py::make_tuple(capture::to_string(order.layout), axes);
   });
-  module.def("in_c_order", [](py::handle object) {
-    if (!PyArray_Check(object.ptr())) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());
-    return PyArray_NDIM(array) <= core::kMaxRank &&
-           capture::layout_of(array).layout <= capture::Layout::ordered;
-  });
-  module.def("describe", [](py::handle object) { return capture::describe(object.ptr()); });
 }
 
 }  // namespace dvm::bindings

@@ -100,6 +100,11 @@ void bind_tools(py::module_& module) {
   bind_tables(module);
   module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
   module.def("pass_names", driver::pass_names);
+  module.def("region_members", driver::region_members);
+  module.def("explain_pair", [](const std::string& graph, core::Value a, core::Value b) {
+    const core::Decision decision = driver::explain_pair(graph, a, b);
+    return py::make_tuple(decision.verdict == "yes", decision.rule, decision.reason);
+  });
   module.def("reference", reference);
   module.def("assemble", [](const std::string& text) { return to_bytes(vm::assemble(text)); });
   module.def("disassemble", [](const py::bytes& program) {

@@ -10,5 +10,6 @@ void bind_compiled(pybind11::module_& module);   // compiled functions and their
 void bind_memory(pybind11::module_& module);     // the pool of buffers
 void bind_recording(pybind11::module_& module);  // recordings, for the lowering and the tests
 void bind_tools(pybind11::module_& module);      // passes, assembler, tables
+void bind_policies(pybind11::module_& module);   // stance, logs
 
 }  // namespace dvm::bindings

@@ -22,4 +22,5 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_memory(module);
   bindings::bind_recording(module);
   bindings::bind_tools(module);
+  bindings::bind_policies(module);
 }

@@ -3,6 +3,8 @@
 #include "capture/binding.h"
 #include "capture/path_tree.h"
 #include "capture/recorder.h"
+#include "capture/stance.h"
+#include "core/error.h"
 
 namespace dvm::capture {
 
@@ -39,7 +41,19 @@ class Running {
   int& count_;
 };
 
+CompiledFunction::Observer g_observer = nullptr;
+
+void tell(PyObject* compiled, const Event& event) {
+  if (g_observer != nullptr) g_observer(compiled, event);
+}
+
+core::Loc first_line(const PyCodeObject* code) {
+  return core::make_loc(printable(code->co_filename), code->co_firstlineno);
+}
+
 }  // namespace
+
+void CompiledFunction::observe(Observer observer) { g_observer = observer; }
 
 CompiledFunction::CompiledFunction(PyFunctionObject* function, Lower lower)
     : function_(Ref::borrow(reinterpret_cast<PyObject*>(function))), lower_(lower) {
@@ -53,7 +67,10 @@ void CompiledFunction::adopt_code() {
   refusal_ = refusal_of(code);
   parameters_ = parameter_count(as_function(function_));
   by_position_ = parameters_ == code->co_argcount ? parameters_ : -1;
-  if (!paths_.empty()) retired_.push_back(std::exchange(paths_, {}));
+  if (!paths_.empty()) {
+    retired_.push_back(std::exchange(paths_, {}));
+    replaced_ = true;
+  }
   roots_.clear();
   likely_ = 0;
 }
@@ -82,6 +99,11 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   // Within another function's recording this call is followed like one of a plain function.
   if (is_recording()) return original();
   ++stats_.calls;
+  if (stances_in_use.load(std::memory_order_relaxed) != 0 &&
+      present_stance() == Stance::force_eager_) [[unlikely]] {
+    ++stats_.eager;
+    return original();
+  }
   adopt_code();
   if (!refusal_.empty()) {
     ++stats_.fallbacks;
@@ -94,7 +116,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     if (PyErr_Occurred()) return nullptr;
     return original();
   }
-  Call call{as_it_is ? args : binding.slots()};
+  Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
   const Outcome outcome = find(call);
   if (outcome != Outcome::missed) ++call.path->hits;
   stats_.opaque += call.opaque;
@@ -105,10 +127,10 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     case Outcome::raised:
       return nullptr;
     case Outcome::missed:
-      ++stats_.misses;
-      return capture(self, call.arguments);
+      return missed(self, call.arguments);
     case Outcome::dropped:
       ++stats_.drops;
+      if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
       return original();
     case Outcome::fallback:
       ++stats_.fallbacks;
@@ -130,6 +152,26 @@ PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyO
   return call.value;
 }
 
+// No path takes the call; what becomes of it is for the stance to say.
+PyObject* CompiledFunction::missed(PyObject* self, PyObject* const* bound) {
+  switch (present_stance()) {
+    case Stance::eager_on_recompile_:
+      ++stats_.eager;
+      return call_bound(as_function(function_), bound);
+    case Stance::fail_on_recompile_: {
+      ++stats_.eager;
+      const std::vector<Miss> why = misses_of(bound);
+      if (PyErr_Occurred()) return nullptr;
+      core::fail(core::ErrorCode::recompile, first_line(code_of(function_)),
+                 std::string("a call of ") + printable(as_function(function_)->func_qualname) +
+                     " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
+    }
+    default:
+      ++stats_.misses;
+      return capture(self, bound);
+  }
+}
+
 PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
   PyFunctionObject* function = as_function(function_);
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
@@ -141,6 +183,9 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     }
     return call_bound(function, bound);
   }
+  const int64_t number = stats_.calls;
+  std::vector<Miss> why = misses_of(bound);
+  if (PyErr_Occurred()) return nullptr;
   const Ref code = code_;
   Trace trace = trace_call(function, bound);
   if (!trace.result) return nullptr;  // the user's own exception: no path to keep
@@ -154,6 +199,8 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
   } else {
     ++stats_.fallbacks;
   }
+  replaced_ = false;
+  tell(self, history_.added(*paths_.back(), number, std::move(why)));
   return trace.result.release();
 }
 
@@ -163,18 +210,31 @@ std::string CompiledFunction::limit() const {
          " paths; calls that match none run uncompiled";
 }
 
-std::vector<std::string> CompiledFunction::explain_miss(PyObject* const* args, size_t nargsf,
-                                                        PyObject* keywords) {
+std::vector<Miss> CompiledFunction::explain_miss(PyObject* const* args, size_t nargsf,
+                                                 PyObject* keywords) {
+  const auto only = [](std::string text) {
+    std::vector<Miss> reasons(1);
+    reasons[0].text = std::move(text);
+    return reasons;
+  };
   adopt_code();
-  if (!refusal_.empty()) return {refusal_};
+  if (!refusal_.empty()) return only(refusal_);
   Binding binding(parameters_);
   if (!binding.bind(as_function(function_), args, PyVectorcall_NARGS(nargsf), keywords)) {
-    return {"the arguments do not fit the signature"};
+    return only("the arguments do not fit the signature");
+  }
+  return misses_of(binding.slots());
+}
+
+std::vector<Miss> CompiledFunction::misses_of(PyObject* const* bound) {
+  std::vector<Miss> reasons;
+  if (replaced_) {
+    reasons.push_back({"code", "the code of the function", "", "",
+                       "the code of the function was replaced", first_line(code_of(function_))});
   }
   const Running running(running_);
-  std::vector<std::string> reasons;
   for (size_t i = 0; i < roots_.size(); ++i) {
-    Call call{.arguments = binding.slots(),
+    Call call{.arguments = bound,
               .parameters = code_of(function_)->co_localsplusnames,
               .missed = &reasons,
               .rehearsal = true};

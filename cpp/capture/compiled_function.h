@@ -4,6 +4,7 @@
 //   miss     no Path takes the call: run the original once under the tracer, add the Path it took
 //   fallback a Path ends where the original must run, counted and named
 //   drop     a replay failed with nothing visible yet: run the original
+//   eager    the stance of the caller lets the original run
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ namespace dvm::capture {
 struct Stats {
   int64_t calls = 0, hits = 0, misses = 0, captures = 0, recaptures = 0, fallbacks = 0, drops = 0;
   int64_t opaque = 0;  // calls of functions dvm does not know, made by replays
+  int64_t eager = 0;   // calls that the stance left to the original
 };
 
 inline constexpr int kMaxPaths = 64;
@@ -41,8 +43,13 @@ class CompiledFunction {
   // Why the Paths do not take the call, one reason for each that was tried, or why the one that
   // takes it is dropped; empty if a replay serves it.
   // Computes what the guards need, and commits nothing.
-  std::vector<std::string> explain_miss(PyObject* const* args, size_t nargsf, PyObject* keywords);
+  std::vector<Miss> explain_miss(PyObject* const* args, size_t nargsf, PyObject* keywords);
 
+  // Told of every new event of any function, after what it tells of has happened.
+  using Observer = void (*)(PyObject* compiled, const Event& event);
+  static void observe(Observer observer);  // null: nobody
+
+  const History& history() const { return history_; }
   PyObject* function() const { return function_.get(); }
   const Stats& stats() const { return stats_; }
   // In the order they were captured.
@@ -58,7 +65,10 @@ class CompiledFunction {
   // Every entry point begins with it, for binding relies on the parameters of the present code.
   void adopt_code();
   Outcome find(Call& call);
+  PyObject* missed(PyObject* self, PyObject* const* bound);
   PyObject* capture(PyObject* self, PyObject* const* bound);
+  // Why the known paths do not take a call; a Python error may be set.
+  std::vector<Miss> misses_of(PyObject* const* bound);
 
   Ref function_;
   Ref code_;  // the function's code when its paths were made
@@ -73,6 +83,8 @@ class CompiledFunction {
   int running_ = 0;                                          // replays in flight
   bool warned_ = false;                                      // of the limit of paths
   Stats stats_;
+  History history_;
+  bool replaced_ = false;  // the code, since the last capture
 };
 
 }  // namespace dvm::capture

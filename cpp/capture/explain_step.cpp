@@ -6,18 +6,66 @@ namespace dvm::capture {
 
 namespace {
 
-std::string repr(PyObject* object) {
-  constexpr size_t kLongest = 60;
-  if (object == nullptr) return "nothing";
-  Ref text = Ref::steal(PyObject_Repr(object));
-  if (!text) {
-    PyErr_Clear();
-    return std::string("a ") + Py_TYPE(object)->tp_name;
+bool is_plain_value(PyObject* object, int depth = 3) {
+  if (PyTuple_CheckExact(object)) {
+    bool plain = depth > 0;
+    for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(object); ++i) {
+      plain = is_plain_value(PyTuple_GET_ITEM(object, i), depth - 1);
+    }
+    return plain;
   }
-  std::string shown = printable(text.get());
-  if (shown.size() > kLongest) shown = shown.substr(0, kLongest) + "...";
-  return shown;
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+         PyComplex_CheckExact(object);
 }
+
+std::string shortened(std::string text) {
+  constexpr size_t kLongest = 60;
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+}
+
+// "numpy.sort" of what has a name; none of it runs code of the user's.
+std::string qualified(PyObject* callable) {
+  const auto text = [&](const char* attribute) {
+    Ref found = Ref::steal(PyObject_GetAttrString(callable, attribute));
+    if (!found) PyErr_Clear();
+    return found && PyUnicode_CheckExact(found.get()) ? std::string(printable(found.get())) : "";
+  };
+  const std::string module = text("__module__");
+  std::string name = text("__qualname__");
+  if (name.empty()) name = text("__name__");
+  if (name.empty()) return describe(callable);
+  return module.empty() || module == "builtins" ? name : module + "." + name;
+}
+
+// Functions of C, whose names are no code of the user's.
+bool is_native_function(PyObject* object) {
+  return PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) ||
+         std::string_view(Py_TYPE(object)->tp_name) == "numpy._ArrayFunctionDispatcher";
+}
+
+}  // namespace
+
+std::string safe_repr(PyObject* object) {
+  if (object == nullptr) return "nothing";
+  if (is_plain_value(object) || PyType_CheckExact(object)) {
+    if (const Ref text = Ref::steal(PyObject_Repr(object))) return shortened(printable(text.get()));
+    PyErr_Clear();
+  }
+  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  if (PyFunction_Check(object)) {
+    return std::string("function ") +
+           printable(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  }
+  if (PyModule_CheckExact(object)) {
+    const char* name = PyModule_GetName(object);
+    if (name == nullptr) PyErr_Clear();
+    return std::string("module ") + (name ? name : "?");
+  }
+  return is_native_function(object) ? qualified(object) : describe(object);
+}
+
+namespace {
 
 // The step that defines a register of the path, there or where the path came from.
 const Step* definition_of(const Path*& path, int32_t reg) {
@@ -57,7 +105,7 @@ std::string name_of(const Frame& frame, const Path* path, int32_t reg) {
     case StepOp::item_:
       return name_of(frame, path, p[1]) + "[" + std::to_string(p[2]) + "]";
     case StepOp::key_:
-      return name_of(frame, path, p[1]) + "[" + repr(path->object(p[2])) + "]";
+      return name_of(frame, path, p[1]) + "[" + safe_repr(path->object(p[2])) + "]";
     case StepOp::shape_:
       return name_of(frame, path, p[1]) + ".shape[" + std::to_string(p[2]) + "]";
     default: {
@@ -67,194 +115,180 @@ std::string name_of(const Frame& frame, const Path* path, int32_t reg) {
   }
 }
 
-std::string became(const std::string& then, const std::string& now) {
-  return ": " + then + " became " + now;
+// A step's question and its answer, then and now.
+Miss changed(std::string what, std::string then, std::string now, const std::string& kind = "") {
+  Miss miss;
+  const std::string of = kind.empty() ? "" : kind + " ";
+  miss.text = what + ": " + of + then + " became " + now;
+  miss.what = std::move(what), miss.wanted = of + then, miss.seen = of + now;
+  return miss;
 }
 
-std::string signature_change(const SignatureGuard& guard, PyObject* now) {
+// Where only a sentence says it: "`what` `verb`".
+Miss stated(const std::string& what, const std::string& verb) {
+  Miss miss;
+  miss.text = what + " " + verb;
+  miss.what = what;
+  return miss;
+}
+
+Miss signature_change(const std::string& what, const SignatureGuard& guard, PyObject* now) {
   const Signature word = signature_of(now);
   if (argument_of(word) != Argument::array || argument_of(guard.word) != Argument::array) {
-    return " is a new kind of object: " + describe(now);
+    Miss miss = stated(what, "is a new kind of object: " + describe(now));
+    miss.wanted = describe(guard), miss.seen = describe(now);
+    return miss;
   }
   if (dtype_of(word) != dtype_of(guard.word)) {
-    return became("dtype " + std::string(core::info(dtype_of(guard.word)).numpy),
-                  std::string(core::info(dtype_of(word)).numpy));
+    return changed(what, std::string(core::info(dtype_of(guard.word)).numpy),
+                   std::string(core::info(dtype_of(word)).numpy), "dtype");
   }
   if (rank_of(word) != rank_of(guard.word)) {
-    return became("rank " + std::to_string(rank_of(guard.word)), std::to_string(rank_of(word)));
+    return changed(what, std::to_string(rank_of(guard.word)), std::to_string(rank_of(word)),
+                   "rank");
   }
   if (layout_of(word) != layout_of(guard.word)) {
-    return became(std::string("layout ") + to_string(layout_of(guard.word)),
-                  to_string(layout_of(word)));
+    return changed(what, to_string(layout_of(guard.word)), to_string(layout_of(word)), "layout");
   }
-  return ": the order of its axes in memory changed";
+  Miss miss = stated(what, "");
+  miss.text = what + ": the order of its axes in memory changed";
+  return miss;
 }
 
-std::string names_change(const NameGuard& guard) {
+Miss names_change(const NameGuard& guard) {
   for (const NameGuard::Name& name : guard.names) {
-    if (!name.holds()) return std::string("global ") + printable(name.name.get()) + " was rebound";
+    if (name.holds()) continue;
+    Miss miss = stated(std::string("global ") + printable(name.name.get()), "was rebound");
+    PyObject* now = PyDict_GetItemWithError(name.dict.get(), name.name.get());
+    miss.wanted = safe_repr(name.object.get()), miss.seen = safe_repr(now);
+    return miss;
   }
-  return "a global was rebound";
+  return stated("a global", "was rebound");
 }
 
-}  // namespace
+Miss class_change(PyObject* cls, PyObject* attribute, PyObject* wanted) {
+  Miss miss = stated(
+      std::string(reinterpret_cast<PyTypeObject*>(cls)->tp_name) + "." + printable(attribute),
+      "was replaced");
+  miss.wanted = safe_repr(wanted);
+  miss.seen = safe_repr(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(cls), attribute));
+  return miss;
+}
 
-std::string explain_miss(const Frame& frame, const Step& step) {
+Miss errstate_change(PyObject* wanted, PyObject* seen) {
+  Miss miss = stated("np.errstate", "changed");
+  miss.wanted = safe_repr(wanted), miss.seen = safe_repr(seen);
+  return miss;
+}
+
+std::string length_of(PyObject* object) {
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object) && !PyDict_CheckExact(object)) {
+    return safe_repr(object);
+  }
+  return std::to_string(PyObject_Size(object));
+}
+
+Miss miss_of(const Frame& frame, const Step& step) {
   const Path& path = *frame.path;
   const int32_t* p = path.operands(step);
   const auto name = [&](int32_t reg) { return name_of(frame, &path, reg); };
-  const core::Loc at = path.location(step);
   switch (step.op) {
     case StepOp::guard_names_:
       return names_change(path.names[static_cast<size_t>(p[0])]);
-    case StepOp::guard_is_:
-      return name(p[0]) + " is another object now";
+    case StepOp::guard_is_: {
+      Miss miss = stated(name(p[0]), "is another object now");
+      miss.wanted = safe_repr(path.object(p[1])), miss.seen = safe_repr(frame[p[0]]);
+      return miss;
+    }
     case StepOp::guard_type_:
-      return name(p[0]) + became("type " + repr(path.object(p[1])),
-                                 repr(reinterpret_cast<PyObject*>(Py_TYPE(frame[p[0]]))));
+      return changed(name(p[0]), safe_repr(path.object(p[1])),
+                     safe_repr(reinterpret_cast<PyObject*>(Py_TYPE(frame[p[0]]))), "type");
     case StepOp::guard_signature_:
     case StepOp::guard_layout_:
-      return name(p[0]) + signature_change(path.signatures[static_cast<size_t>(p[1])], frame[p[0]]);
+      return signature_change(name(p[0]), path.signatures[static_cast<size_t>(p[1])], frame[p[0]]);
     case StepOp::guard_value_:
-      return name(p[0]) + became(repr(path.object(p[1])), repr(frame[p[0]]));
-    case StepOp::guard_length_:
-      return "the length of " + name(p[0]) + " is no longer " + std::to_string(p[1]);
-    case StepOp::guard_truth_:
-      return at ? "the branch at " + core::to_string(at) + " took the other way"
-                : name(p[0]) + " decided a branch the other way";
-    case StepOp::guard_same_:
-      return name(p[0]) + " and " + name(p[1]) +
-             (p[2] ? " are no longer one object" : " are one object now");
-    case StepOp::guard_overlap_:
-      return "the memory of " + name(p[0]) + " and " + name(p[1]) +
-             (p[2] ? " no longer overlaps" : " may overlap now");
-    case StepOp::guard_writeable_:
-      return name(p[0]) + (p[1] ? " is read-only now" : " is writeable now");
-    case StepOp::guard_code_:
-      return "the code or the defaults of " + repr(path.object(p[0])) + " changed";
-    case StepOp::guard_class_:
-      return std::string(reinterpret_cast<PyTypeObject*>(path.object(p[0]))->tp_name) + "." +
-             printable(path.object(p[1])) + " was replaced";
-    case StepOp::guard_lacks_:
-      return name(p[0]) + " has an attribute " + printable(path.object(p[1])) + " of its own now";
-    case StepOp::guard_keys_:
-      return "the keys of " + name(p[0]) + " changed";
-    case StepOp::guard_errstate_:
-      return "np.errstate changed";
-    case StepOp::iterate_:
-      return name(p[1]) + " no longer has " + std::to_string(p[2]) + " elements";
-    default:  // a fetch
-      return name(p[0]) + " is gone";
-  }
-}
-
-std::string explain_drop(const Frame& frame, const Step& step) {
-  const core::Loc at = frame.path->location(step);
-  std::string text = at ? core::to_string(at) + ": " : "";
-  if (!PyErr_Occurred()) return text + (frame.refused ? frame.refused : "a computation failed");
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  text += std::string("raises ") + reinterpret_cast<PyTypeObject*>(type)->tp_name;
-  Ref message = Ref::steal(value ? PyObject_Str(value) : nullptr);
-  if (message) text += std::string(": ") + printable(message.get());
-  PyErr_Clear();
-  PyErr_Restore(type, value, traceback);
-  return text;
-}
-
-namespace {
-
-void print_operand(const Path& path, char letter, const int32_t*& p, std::string& text) {
-  const int32_t word = *p++;
-  const auto object = [&](int32_t index) {
-    return index < 0 ? "absent" : repr(path.object(index));
-  };
-  switch (letter) {
-    case 'r':
-      text += "r" + std::to_string(word);
-      break;
-    case 'q':
-      text += word < 0 ? "none" : "r" + std::to_string(word);
-      break;
-    case 'R':
-      text += "[";
-      for (int32_t i = 0; i < word; ++i) text += (i ? ", r" : "r") + std::to_string(*p++);
-      text += "]";
-      break;
-    case 'o':
-    case 'O':
-    case 'n':
-      text += object(word);
-      break;
-    case 'K':
-      text += word < 0 ? "()" : object(word);
-      break;
-    case 'b':
-    case 't':
-      text += word ? "true" : "false";
-      break;
-    case 'u':
-      text += to_string(static_cast<Operator>(word));
-      break;
-    case 'c':
-      text += word ? std::string("!") + static_cast<char>(word) : "plain";
-      break;
-    case 'N':
-      text += "[";
-      for (const NameGuard::Name& name : path.names[static_cast<size_t>(word)].names) {
-        if (text.back() != '[') text += ", ";
-        text += std::string(printable(name.name.get())) + (name.object ? "" : " absent");
-      }
-      text += "]";
-      break;
-    case 'g':
-      text += describe(path.signatures[static_cast<size_t>(word)]);
-      break;
-    case 'S': {
-      const Segment& segment = *path.segments[static_cast<size_t>(word)];
-      const auto list = [&](const std::vector<int32_t>& registers) {
-        std::string items;
-        for (const int32_t r : registers)
-          items += (items.empty() ? "r" : ", r") + std::to_string(r);
-        return "[" + items + "]";
-      };
-      text += "segment " + std::to_string(word) + ", " + list(segment.tensors) + ", " +
-              list(segment.scalars) + " -> ";
-      for (const Segment::Output& output : segment.outputs) {
-        text += (&output == segment.outputs.data() ? "r" : ", r") + std::to_string(output.reg) +
-                " " + to_string(output.kind);
-      }
-      break;
+      return changed(name(p[0]), safe_repr(path.object(p[1])), safe_repr(frame[p[0]]));
+    case StepOp::guard_length_: {
+      Miss miss = stated("the length of " + name(p[0]), "is no longer " + std::to_string(p[1]));
+      miss.wanted = std::to_string(p[1]), miss.seen = length_of(frame[p[0]]);
+      return miss;
     }
-    case 'l':
-      text += word < 0 ? "-" : core::to_string(path.locations[static_cast<size_t>(word)]);
-      break;
-    default:
-      text += std::to_string(word);
+    case StepOp::guard_truth_: {
+      const core::Loc at = path.location(step);
+      Miss miss = at ? stated("the branch at " + core::to_string(at), "took the other way")
+                     : stated(name(p[0]), "decided a branch the other way");
+      miss.wanted = p[1] ? "true" : "false", miss.seen = p[1] ? "false" : "true";
+      return miss;
+    }
+    case StepOp::guard_same_:
+      return stated(name(p[0]) + " and " + name(p[1]),
+                    p[2] ? "are no longer one object" : "are one object now");
+    case StepOp::guard_overlap_:
+      return stated("the memory of " + name(p[0]) + " and " + name(p[1]),
+                    p[2] ? "no longer overlaps" : "may overlap now");
+    case StepOp::guard_writeable_:
+      return stated(name(p[0]), p[1] ? "is read-only now" : "is writeable now");
+    case StepOp::guard_code_:
+      return stated("the code or the defaults of " + safe_repr(path.object(p[0])), "changed");
+    case StepOp::guard_class_:
+      return class_change(path.object(p[0]), path.object(p[1]),
+                          p[2] < 0 ? nullptr : path.object(p[2]));
+    case StepOp::guard_lacks_:
+      return stated(name(p[0]), "has an attribute " + std::string(printable(path.object(p[1]))) +
+                                    " of its own now");
+    case StepOp::guard_keys_:
+      return stated("the keys of " + name(p[0]), "changed");
+    case StepOp::guard_errstate_:
+      return errstate_change(path.object(p[0]), nullptr);
+    case StepOp::iterate_: {
+      Miss miss = stated(name(p[1]), "no longer has " + std::to_string(p[2]) + " elements");
+      miss.wanted = std::to_string(p[2]);
+      return miss;
+    }
+    default:  // a fetch
+      return stated(name(p[0]), "is gone");
   }
 }
 
 }  // namespace
 
-std::string print(const Path& path) {
-  std::string text;
-  for (const Step& step : path.steps) {
-    const StepInfo& row = info(step.op);
-    const int32_t* p = path.operands(step);
-    std::string_view letters = row.operands;
-    if (letters.starts_with('d')) {
-      text += "r" + std::to_string(*p++) + " = ";
-      letters.remove_prefix(1);
-    }
-    text += row.name;
-    for (size_t i = 0; i < letters.size(); ++i) {
-      text += i ? ", " : " ";
-      print_operand(path, letters[i], p, text);
-    }
-    if (const core::Loc at = path.location(step)) text += "  # " + core::to_string(at);
-    text += "\n";
+std::string callee_of(const Path& path, const Step& call) {
+  const Path* where = &path;
+  const Step* made = definition_of(where, path.operands(call)[1]);
+  if (made == nullptr) return "a computed function";
+  const int32_t* p = where->operands(*made);
+  if (made->op == StepOp::constant_) return qualified(where->object(p[1]));
+  if (made->op == StepOp::getattr_) return printable(where->object(p[2]));
+  return "a computed function";
+}
+
+Miss explain_miss(const Frame& frame, const Step& step) {
+  Miss miss = miss_of(frame, step);
+  miss.step = info(step.op).name;
+  miss.at = frame.path->location(step);
+  return miss;
+}
+
+Miss explain_drop(const Frame& frame, const Step& step) {
+  Miss miss;
+  miss.step = info(step.op).name;
+  miss.at = frame.path->location(step);
+  if (!PyErr_Occurred()) {
+    miss.text = frame.refused ? frame.refused : "a computation failed";
+    return miss;
   }
-  return text;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  miss.seen = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  miss.text = "raises " + miss.seen;
+  // Built-in exceptions alone, for a class of the user's may have a __str__ of its own.
+  const bool builtin = !(reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (builtin) PyErr_NormalizeException(&type, &value, &traceback);
+  Ref message = Ref::steal(builtin && value ? PyObject_Str(value) : nullptr);
+  if (message) miss.text += std::string(": ") + printable(message.get());
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return miss;
 }
 
 }  // namespace dvm::capture

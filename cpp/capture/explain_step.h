@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "capture/history.h"
 #include "capture/path.h"
 
 namespace dvm::capture {
@@ -13,9 +14,15 @@ struct Frame;
 std::string print(const Path& path);
 
 // Why the step of the frame's path failed: "argument x: dtype float32 became float64".
-std::string explain_miss(const Frame& frame, const Step& step);
+Miss explain_miss(const Frame& frame, const Step& step);
 
 // Why a computation of the frame's path failed; the Python error, if any, stays set.
-std::string explain_drop(const Frame& frame, const Step& step);
+Miss explain_drop(const Frame& frame, const Step& step);
+
+// A call's function by its name: "numpy.sort", "normal" (a method).
+std::string callee_of(const Path& path, const Step& call);
+
+// At most 60 characters of an object's repr, where that runs no code of the user's; else its kind.
+std::string safe_repr(PyObject* object);
 
 }  // namespace dvm::capture

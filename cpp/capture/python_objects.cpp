@@ -60,6 +60,30 @@ bool keeps_attribute(PyObject* owner, PyObject* name, PyObject* value) {
   return found == value;
 }
 
+// Whether the program bound the attribute anew, so that its object no longer tells what it held.
+bool is_rebound(const Recording& recording, PyObject* owner, core::HostHandle name) {
+  return std::ranges::any_of(recording.events, [&](const SeenEvent& event) {
+    return (event.kind == SeenEvent::Kind::store_attribute ||
+            event.kind == SeenEvent::Kind::delete_attribute) &&
+           event.name == name && recording.node(recording.operands_of(event)[0]).object == owner;
+  });
+}
+
+// The array that a call was told to write into: the operand of the keyword `out`.
+NodeId out_of(const Recording& recording, const SeenEvent& call) {
+  if (call.keywords == nullptr) return core::kNoNode;
+  PyObject* names = as_object(call.keywords);
+  const auto operands = recording.operands_of(call);
+  const auto count = static_cast<size_t>(PySequence_Size(names));
+  for (size_t i = 0; i < count && i < operands.size(); ++i) {
+    const Ref name = Ref::steal(PySequence_GetItem(names, static_cast<Py_ssize_t>(i)));
+    if (!name || PyUnicode_CompareWithASCIIString(name.get(), "out") != 0) continue;
+    const NodeId out = operands[operands.size() - count + i];
+    return as_object(recording.node(out).object) == Py_None ? core::kNoNode : out;
+  }
+  return core::kNoNode;
+}
+
 }  // namespace
 
 bool PythonObjects::has_identity(core::HostHandle object) const {
@@ -77,7 +101,8 @@ bool PythonObjects::is_held(const Recording& recording, const SeenEvent& event) 
   PyObject* value = as_object(recording.node(event.result).object);
   switch (event.kind) {
     case SeenEvent::Kind::attribute:
-      return keeps_attribute(owner, as_object(event.name), value);
+      return keeps_attribute(owner, as_object(event.name), value) ||
+             is_rebound(recording, owner, event.name);
     case SeenEvent::Kind::subscript:
       return (is_sequence(owner) || PyDict_CheckExact(owner)) &&
              !PySlice_Check(as_object(recording.node(operands[1]).object));
@@ -94,6 +119,7 @@ bool PythonObjects::is_held(const Recording& recording, const SeenEvent& event) 
 }
 
 NodeId PythonObjects::changed_by(const Recording& recording, const SeenEvent& call) const {
+  if (const NodeId out = out_of(recording, call); out != core::kNoNode) return out;
   const SeenNode& callee = recording.node(recording.operands_of(call)[0]);
   if (callee.origin != SeenNode::Origin::event) return core::kNoNode;
   const SeenEvent& lookup = recording.events[static_cast<size_t>(callee.index)];

@@ -37,15 +37,11 @@ bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
   __builtin_unreachable();
 }
 
-// Forgets a failed step's exception; false for those that must reach the user, come what may. Where
-// recursion went too deep, running every original on the way out would double the calls per level.
-bool forget_exception() {
-  if (!PyErr_Occurred()) return true;
-  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_RecursionError)) {
-    return false;
-  }
-  PyErr_Clear();
-  return true;
+// Whether a failed step's exception must reach the user, come what may. Where recursion went too
+// deep, running every original on the way out would double the calls per level.
+bool must_raise() {
+  return PyErr_Occurred() &&
+         (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_RecursionError));
 }
 
 // Before the commit nothing may stay behind.
@@ -65,7 +61,8 @@ Outcome run(Frame& frame) {
       case Category::fetch:
       case Category::guard:
       case Category::choice:
-        if (!forget_exception()) return give_up(frame, Outcome::raised);
+        if (must_raise()) return give_up(frame, Outcome::raised);
+        PyErr_Clear();
         if (frame.call.missed) frame.call.missed->push_back(explain_miss(frame, *step));
         if (step->otherwise != nullptr) {
           frame.path = step->otherwise;
@@ -76,8 +73,11 @@ Outcome run(Frame& frame) {
       case Category::compute:
         // Behind the commit there is no way back: only building the result is left.
         if (frame.committed) return Outcome::raised;
+        if (must_raise()) return give_up(frame, Outcome::raised);
         if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, *step));
-        return give_up(frame, forget_exception() ? Outcome::dropped : Outcome::raised);
+        if (frame.call.history) frame.call.history->dropped(frame, *step);
+        PyErr_Clear();
+        return give_up(frame, Outcome::dropped);
       case Category::effect:
         return Outcome::raised;
       case Category::end:

@@ -1,9 +1,9 @@
 // Replaying: the loop over the steps of a tree of Paths, and what becomes of the call.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "capture/history.h"
 #include "capture/path.h"
 #include "runtime/executor.h"
 
@@ -20,14 +20,15 @@ enum class Outcome : uint8_t {
 
 // One call, as the replay sees it.
 struct Call {
-  PyObject* const* arguments;                  // by parameter slot, held by the caller
-  PyObject* parameters = nullptr;              // their names, for explanations
-  runtime::CallTimes* times = nullptr;         // where to add timings; null: no clock is read
-  std::vector<std::string>* missed = nullptr;  // where to say why each guard failed
-  bool rehearsal = false;      // end at the commit, as if the rest were `return None`
-  PyObject* value = nullptr;   // new reference
-  const Path* path = nullptr;  // where it ended
-  int64_t opaque = 0;          // calls of functions dvm does not know
+  PyObject* const* arguments;           // by parameter slot, held by the caller
+  PyObject* parameters = nullptr;       // their names, for explanations
+  runtime::CallTimes* times = nullptr;  // where to add timings; null: no clock is read
+  std::vector<Miss>* missed = nullptr;  // where to say why each guard failed
+  History* history = nullptr;           // where to keep why the call is dropped
+  bool rehearsal = false;               // end at the commit, as if the rest were `return None`
+  PyObject* value = nullptr;            // new reference
+  const Path* path = nullptr;           // where it ended
+  int64_t opaque = 0;                   // calls of functions dvm does not know
 };
 
 Outcome replay(const Path& root, Call& call);

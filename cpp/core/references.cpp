@@ -12,6 +12,14 @@ Relation variable_of(const SeenNode& node) {
   return {Relation::Kind::variable, node.scope, node.name, node.index};
 }
 
+// What an iterator yields is held by what it was made of, where the program made it.
+NodeId iterated(const Recording& recording, NodeId node) {
+  const SeenNode& seen = recording.node(node);
+  if (seen.origin != SeenNode::Origin::event) return node;
+  const SeenEvent& made = recording.events[static_cast<size_t>(seen.index)];
+  return made.kind == Kind::iter ? recording.operands_of(made)[0] : node;
+}
+
 // The events that bring a new object about which holds their operands.
 bool builds(Kind kind) {
   switch (kind) {
@@ -135,8 +143,8 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
     case Kind::next:
     case Kind::unpack:
       if (event.result != kNoNode && host.is_held(recording, event)) {
-        read(shadow(0), {Relation::Kind::element, nullptr, nullptr, event.result},
-             shadow_of(event.result));
+        read(shadow_of(iterated(recording, operands[0])),
+             {Relation::Kind::element, nullptr, nullptr, event.result}, shadow_of(event.result));
       }
       return;
     case Kind::store_attribute:
@@ -167,8 +175,13 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
     case Kind::call:
     case Kind::call_ex:
       if (const NodeId changed = host.changed_by(recording, event); changed != kNoNode) {
-        if (operands.size() == 1) ++at(shadow_of(changed)).versions;
-        for (size_t i = 1; i < operands.size(); ++i) add_part(shadow_of(changed), shadow(i));
+        // A method's object is not among its operands, and holds them from then on; an array that
+        // a call writes into is, and holds nothing.
+        const bool given = std::find(operands.begin(), operands.end(), changed) != operands.end();
+        if (given || operands.size() == 1) ++at(shadow_of(changed)).versions;
+        for (size_t i = 1; !given && i < operands.size(); ++i) {
+          add_part(shadow_of(changed), shadow(i));
+        }
       }
       return;
     default:

@@ -59,7 +59,7 @@ class Pipeline {
     auto made = run();
     const auto end = std::chrono::steady_clock::now();
     PassRecord record{std::string(name), std::chrono::nanoseconds(end - begin).count(), {}};
-    if (options_.record_text || log_enabled("passes")) record.text = print(made);
+    if (options_.record_text || log_enabled(LogTopic::passes)) record.text = print(made);
     log_pass(record);
     result_.passes.push_back(std::move(record));
     return made;

@@ -48,5 +48,9 @@ vm::Target& target(std::string_view name);
 // "tile"/"encode" (options: target and concrete sizes): graph -> tiling / bytecode of each region.
 std::string run_pass(std::string_view pass, std::string_view options, std::string_view input);
 std::vector<std::string> pass_names();
+// Questions about a graph as the fuser was given it (the text of the last pass before "fuse"): what
+// each Region computes, and whether two nodes share one.
+std::vector<std::vector<core::Value>> region_members(std::string_view graph);
+core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b);
 
 }  // namespace dvm::driver

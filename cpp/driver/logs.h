@@ -1,14 +1,39 @@
-// What the driver says while it works: topics named in the environment variable DVM_LOGS, separated
-// by commas. `passes` prints what each pass made, `fusion` the decisions; `perf` how long it took.
+// What the driver says while it works, by topic. Nothing is on until somebody asks for it; messages
+// go to stderr, for stdout belongs to the program, or where the embedder sends them.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/compile.h"
 
 namespace dvm::driver {
 
-bool log_enabled(std::string_view topic);
+// DVM_LOG_TOPIC(name, what it prints)
+#define DVM_LOG_TOPICS(DVM_LOG_TOPIC)                               \
+  DVM_LOG_TOPIC(passes, "what each pass of the compiler made")      \
+  DVM_LOG_TOPIC(fusion, "why operations share a Region, or do not") \
+  DVM_LOG_TOPIC(perf, "how long each pass took")
+
+enum class LogTopic : uint8_t {
+#define DVM_LOG_TOPIC(name, synopsis) name,
+  DVM_LOG_TOPICS(DVM_LOG_TOPIC)
+#undef DVM_LOG_TOPIC
+};
+struct LogTopicInfo {
+  std::string_view name, synopsis;
+};
+const std::vector<LogTopicInfo>& log_topics();
+
+bool log_enabled(LogTopic topic);
+// Turns on these topics and all others off; names of topics that are not the driver's are ignored.
+void enable_logs(const std::vector<std::string>& topics);
+// Must not throw. Set it before there are threads that compile.
+using LogSink = std::function<void(std::string_view topic, std::string_view message)>;
+void set_log_sink(LogSink sink);
+
 void log_pass(const PassRecord& pass);
 void log_decision(const core::Decision& decision);
 

@@ -170,6 +170,17 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
              "no pass is named '" + std::string(pass) + "'; there are " + names);
 }
 
+std::vector<std::vector<core::Value>> region_members(std::string_view graph) {
+  std::vector<std::vector<core::Value>> members;
+  const fuser::Fusion fusion = fuser::fuse(core::parse_graph(graph), region_limits());
+  for (const fuser::FusedRegion& fused : fusion.regions) members.push_back(fused.members);
+  return members;
+}
+
+core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b) {
+  return fuser::explain_pair(core::parse_graph(graph), region_limits(), a, b);
+}
+
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
   for (const GraphPass& pass : graph_passes()) names.emplace_back(pass.name);

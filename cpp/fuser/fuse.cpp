@@ -62,16 +62,22 @@ class Fuser {
         groups_(graph, flow_, with_assumptions(), limits) {}
 
   Fusion run() {
-    join_edges();
-    // Siblings may have brought all readers of a value together.
-    if (join_siblings()) join_edges();
+    join();
     for (int group : groups_.order()) emit(group);
     record_edges();
     result_.assumed = std::move(assumed_);
     return std::move(result_);
   }
 
+  Decision explain(Value a, Value b);
+
  private:
+  void join() {
+    join_edges();
+    // Siblings may have brought all readers of a value together.
+    if (join_siblings()) join_edges();
+  }
+
   const core::Facts& with_assumptions() {
     for (const auto& [a, b] : assumed_) facts_.add_equal(a, b);
     return facts_;
@@ -139,6 +145,7 @@ class Fuser {
   void record_edges();
   Decision edge_decision(Value producer, Value consumer) const;
   Decision separate(Value producer, Value consumer) const;
+  std::optional<Refusal> never_together(Value a, Value b) const;
 
   const core::Graph& graph_;
   const Flow flow_;
@@ -160,6 +167,7 @@ class BodyBuilder {
 
   FusedRegion run(std::string name) {
     fused_.region.name = std::move(name);
+    fused_.members = groups_.members(group_);
     for (Value v : groups_.members(group_)) add(v);
     for (Value v : groups_.members(group_)) {
       if (!groups_.leaves(v, group_)) continue;
@@ -238,29 +246,81 @@ Decision Fuser::edge_decision(Value producer, Value consumer) const {
           graph_.node(consumer).loc};
 }
 
-Decision Fuser::separate(Value producer, Value consumer) const {
-  Refusal refusal;
-  const Op from = graph_.node(producer).op, to = graph_.node(consumer).op;
+// Why no Region ever holds both, whatever their sizes.
+std::optional<Refusal> Fuser::never_together(Value a, Value b) const {
+  const Op from = graph_.node(a).op, to = graph_.node(b).op;
   if (from == Op::call || to == Op::call) {
-    refusal = {"opaque-call", "a host function works on whole arrays"};
-  } else if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {
-    refusal = {"view-boundary", "a view describes an array in memory"};
-  } else if (is_apart(from) || is_apart(to)) {
-    refusal = {"whole-array", "one of the two is no work on tiles"};
-  } else if (auto found = refusals_.find({producer, consumer}); found != refusals_.end()) {
+    return Refusal{"opaque-call", "a host function works on whole arrays"};
+  }
+  if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {
+    return Refusal{"view-boundary", "a view describes an array in memory"};
+  }
+  if (is_apart(from) || is_apart(to)) {
+    return Refusal{"whole-array", "one of the two is no work on tiles"};
+  }
+  return std::nullopt;
+}
+
+Decision Fuser::separate(Value producer, Value consumer) const {
+  std::optional<Refusal> refusal = never_together(producer, consumer);
+  if (auto found = refusals_.find({producer, consumer}); !refusal && found != refusals_.end()) {
     refusal = found->second;
   }
-  DVM_CHECK(!refusal.rule.empty(), "an edge nobody refused was not taken");
+  DVM_CHECK(refusal.has_value(), "an edge nobody refused was not taken");
   return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
           "no",
-          refusal.rule,
-          refusal.reason,
+          refusal->rule,
+          refusal->reason,
           0,
           graph_.node(consumer).loc};
+}
+
+// Asks again what the walk asked, of the groups as it left them.
+Decision Fuser::explain(Value a, Value b) {
+  if (a > b) std::swap(a, b);
+  join();
+  const int first = groups_.group_of(a), second = groups_.group_of(b);
+  const bool made = first >= 0 && second >= 0;
+  if (made && first == second) {
+    return {"fuse " + name_of(a) + " with " + name_of(b),
+            "yes",
+            "same-region",
+            "one Region computes both",
+            0,
+            graph_.node(b).loc};
+  }
+  const std::vector<Value>& sources = flow_[b].sources;
+  const bool edge = std::find(sources.begin(), sources.end(), a) != sources.end();
+  if (made && edge) return separate(a, b);
+  std::optional<Refusal> refusal;
+  if (!made) {
+    const bool input = graph_.node(first < 0 ? a : b).op == Op::input;
+    refusal = input
+                  ? Refusal{"input", "an input is computed by no Region"}
+                  : Refusal{"inlined",
+                            "scalars and broadcasts are made anew in every Region that reads them"};
+  } else if (refusal = never_together(a, b); !refusal) {
+    refusal = groups_.merge(a, b, false);
+  }
+  if (!refusal) {
+    refusal = {"nothing-shared",
+               "no value passes between the two, nor do they read one tensor in the same space"};
+  }
+  return {"fuse " + name_of(a) + " with " + name_of(b),
+          "no",
+          refusal->rule,
+          refusal->reason,
+          0,
+          graph_.node(b).loc};
 }
 
 }  // namespace
 
 Fusion fuse(const core::Graph& graph, const Limits& limits) { return Fuser(graph, limits).run(); }
+
+Decision explain_pair(const core::Graph& graph, const Limits& limits, Value a, Value b) {
+  DVM_CHECK(a >= 0 && b >= 0 && a < graph.size() && b < graph.size(), "no such node");
+  return Fuser(graph, limits).explain(a, b);
+}
 
 }  // namespace dvm::fuser

@@ -23,6 +23,7 @@ struct FusedRegion {
   core::Region region;
   // Values of the Graph, in the order of the body's inputs, scalars and outputs.
   std::vector<core::Value> inputs, scalars, outputs;
+  std::vector<core::Value> members;  // what it computes for itself, broadcasts and scalars aside
 };
 
 // One step of the program: a Region, or a view, whole op or call of the Graph.
@@ -42,6 +43,10 @@ struct Fusion {
 };
 
 Fusion fuse(const core::Graph& graph, const Limits& limits);
+
+// Whether two nodes of the graph share a Region, and which rule of fuse() kept them apart.
+core::Decision explain_pair(const core::Graph& graph, const Limits& limits, core::Value a,
+                            core::Value b);
 
 // Regions leave dense arrays behind, but transposes and most slices do not: what they give a
 // reshape is copied by a broadcast to its own shape first. Run before fuse().

@@ -3,12 +3,16 @@
     f = dvm.compile(function)      # an ordinary callable; compiles itself as it is called
     dvm.explain(f)(x, y)           # what happened on a call, and why
     f.stats, f.inspect("bytecode")
+    f.why_recompiled(), f.why_not_fused("mul", "sum")
+    dvm.stance(...), dvm.set_logs(...), dvm.annotate(...)
 
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
 
+from dvm import logs as logs
 from dvm._dvm import Compiled
 from dvm._version import __version__
+from dvm.annotating import annotate
 from dvm.compiled import Stats
 from dvm.compiling import Options, compile
 from dvm.errors import (
@@ -25,6 +29,10 @@ from dvm.errors import (
 )
 from dvm.explaining import explain
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
+from dvm.logs import set_logs
+from dvm.stances import set_stance, stance
+
+logs.from_environment()
 
 __all__ = [
     "CaptureError",
@@ -42,9 +50,13 @@ __all__ = [
     "Stats",
     "UnsupportedError",
     "__version__",
+    "annotate",
     "clear_cache",
     "compile",
     "explain",
     "set_cache_limit",
+    "set_logs",
+    "set_stance",
+    "stance",
     "stats",
 ]

@@ -8,6 +8,9 @@ import numpy as np
 
 from dvm.compiled import Stats
 from dvm.compiling import Options
+from dvm.fusing import Separation
+from dvm.lines import Answers
+from dvm.recompiling import Recompilation
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
@@ -60,6 +63,8 @@ class Compiled(Generic[_P, _R]):
     @property
     def fallback_reasons(self) -> list[str]: ...
     def inspect(self, stage: str, *args: _P.args, **kwargs: _P.kwargs) -> str: ...
+    def why_recompiled(self) -> Answers[Recompilation]: ...
+    def why_not_fused(self, a: str | int, b: str | int) -> Answers[Separation]: ...
 
 class DecisionRecord(TypedDict):
     what: str
@@ -67,6 +72,16 @@ class DecisionRecord(TypedDict):
     rule: str
     reason: str
     cost: float
+    location: str
+    graph: int  # of the path's graphs, which one it is about
+
+class OpaqueRecord(TypedDict):
+    name: str
+    location: str
+
+class CutRecord(TypedDict):
+    step: str
+    callee: str
     location: str
 
 class PathRecord(TypedDict):
@@ -78,9 +93,25 @@ class PathRecord(TypedDict):
     target: str
     graph: str
     plan: str
-    opaque_calls: int
+    opaque_calls: list[OpaqueRecord]
+    cuts: list[list[CutRecord]]  # for each graph, the steps since the one before
     decisions: list[DecisionRecord]
     passes: list[tuple[str, int, str]]  # name, nanoseconds, text
+
+class MissRecord(TypedDict):
+    step: str
+    what: str
+    wanted: str
+    seen: str
+    text: str
+    location: str
+
+class EventRecord(TypedDict):
+    kind: str  # "capture", "fallback" or "drop"
+    path: int
+    call: int
+    count: int
+    missed: list[MissRecord]
 
 def set_lower(
     hook: Callable[[Compiled[..., Any], dict[str, Any], tuple[Any, ...]], Any],
@@ -90,12 +121,15 @@ def stats(compiled: Compiled[..., Any]) -> dict[str, int]: ...
 def refusal(compiled: Compiled[..., Any]) -> str: ...
 def limit(compiled: Compiled[..., Any]) -> str: ...
 def paths(compiled: Compiled[..., Any]) -> list[PathRecord]: ...
-def explain_miss(compiled: Compiled[..., Any], *args: Any, **kwargs: Any) -> list[str]: ...
+def explain_miss(compiled: Compiled[..., Any], *args: Any, **kwargs: Any) -> list[MissRecord]: ...
+def history(compiled: Compiled[..., Any]) -> list[EventRecord]: ...
+def set_observer(hook: Callable[[Compiled[..., Any], EventRecord], None] | None) -> None: ...
 def timed_call(
     compiled: Compiled[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[Any, dict[str, int]] | None: ...
-def describe(value: object) -> str: ...
-def in_c_order(array: object) -> bool: ...
+
+step_table: list[tuple[str, str, str]]  # name, category, synopsis
+
 def layout(
     array: object,
 ) -> tuple[str, tuple[int, ...]]: ...  # class, axes from outermost to innermost
@@ -104,11 +138,23 @@ MISSING: object  # in a guard: the name is absent
 
 def run_pass(name: str, options: str, text: str) -> str: ...
 def pass_names() -> list[str]: ...
+def region_members(graph: str) -> list[list[int]]: ...
+def explain_pair(graph: str, a: int, b: int) -> tuple[bool, str, str]: ...  # fused, rule, reason
 def reference(graph: str, *inputs: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]: ...
 def assemble(text: str) -> bytes: ...
 def disassemble(program: bytes) -> str: ...
 def isa_markdown() -> str: ...
 def ops_markdown() -> str: ...
+
+# Policies of the process (cpp/bindings/bind_policies.cpp).
+stances: list[tuple[str, str]]  # name, what it means
+log_topics: list[tuple[str, str]]  # of the driver: name, what it prints
+
+def stance() -> str: ...
+def set_stance(name: str) -> str: ...
+def set_thread_stance(name: str | None) -> str | None: ...
+def enable_logs(topics: list[str]) -> None: ...
+def send_logs_to(hook: Callable[[str, str], None]) -> None: ...
 
 class Dim:
     """A symbolic size."""

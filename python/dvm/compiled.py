@@ -1,4 +1,4 @@
-"""What a compiled function tells about itself: `stats`, `inspect`, `fallback_reasons`, `repr`.
+"""What a compiled function tells about itself: `stats`, `inspect`, `fallback_reasons`, `why_...`.
 
 The type is native and bare, because calling it is the hot path; everything cold is attached to it
 here, once, when dvm is imported.
@@ -9,17 +9,22 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from types import GenericAlias
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
+
+if TYPE_CHECKING:
+    from dvm.fusing import Separation
+    from dvm.lines import Answers
+    from dvm.recompiling import Recompilation
 
 
 @dataclass(frozen=True)
 class Stats:
     """What became of the calls of one compiled function.
 
-    calls = hits + misses + fallbacks of known paths + drops (+ calls whose arguments do not fit
-    the signature, which the original answers with its own TypeError).
+    calls = hits + misses + fallbacks of known paths + drops + eager (+ calls whose arguments do not
+    fit the signature, which the original answers with its own TypeError).
 
     hits: replayed a compiled path.
     misses: matched no path; the original ran under the tracer.
@@ -28,6 +33,7 @@ class Stats:
     drops: a replay met sizes its path does not allow, or a computation of it failed; the original
         ran.
     opaque: calls of functions dvm does not know, made by replays.
+    eager: calls that the stance left to the original, or refused.
     """
 
     calls: int
@@ -38,6 +44,7 @@ class Stats:
     fallbacks: int
     drops: int
     opaque: int = 0
+    eager: int = 0
 
 
 def _stats(self: _dvm.Compiled[..., Any]) -> Stats:
@@ -71,6 +78,38 @@ def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: An
     from dvm import inspection
 
     return inspection.inspect(self, stage, args, kwargs)
+
+
+def _why_recompiled(self: _dvm.Compiled[..., Any]) -> Answers[Recompilation]:
+    """Return why calls were captured after the first, and why replays were dropped.
+
+    One `dvm.recompiling.Recompilation` each, in the order of the first such call: what did not hold
+    (in the user's words, with wanted and seen value, line and source), and what to do about it. It
+    prints as text, and is empty while one path serves every call.
+    """
+    from dvm.recompiling import why_recompiled
+
+    return why_recompiled(self)
+
+
+def _why_not_fused(
+    self: _dvm.Compiled[..., Any], a: str | int, b: str | int
+) -> Answers[Separation]:
+    """Return whether one kernel computes both operations, and which rule keeps them apart.
+
+    `a` and `b` name operations as `dvm.explain` prints them ("g0:%5", "mul", "mul:12",
+    "numpy.sort"), by their line ("model.py:12", ":12", 12), or by a part of its source.
+
+    Returns:
+        One `dvm.fusing.Separation` for each different answer that the named pairs have; it prints
+        as text.
+
+    Raises:
+        UnsupportedError: if a or b names nothing; the message lists the operations.
+    """
+    from dvm.fusing import why_not_fused
+
+    return why_not_fused(self, a, b)
 
 
 def _recompile(function: Any, target: str, numerics: str, name: str) -> Any:
@@ -107,6 +146,8 @@ for _name, _member in {
     "stats": property(_stats),
     "fallback_reasons": property(_fallback_reasons),
     "inspect": _inspect,
+    "why_recompiled": _why_recompiled,
+    "why_not_fused": _why_not_fused,
     "__repr__": _repr,
     "__reduce__": _reduce,
     "__copy__": _copy,

@@ -62,15 +62,25 @@ def inspect(compiled: _dvm.Compiled[..., Any], stage: str, args: Any, kwargs: An
         paths = _dvm.paths(compiled)[index:][:1]
     else:
         paths = _dvm.paths(compiled)
-    graphs = [g for path in paths if not path["reason"] for g in GRAPH.findall(path["graph"])]
-    if not graphs:
+    sizes = _sizes_of_call(compiled, args, kwargs) if args or kwargs else None
+    texts = texts_of(compiled, paths, stage, sizes)
+    if not texts:
         why = compiled.fallback_reasons or ["it was not called yet"]
         raise errors.make("capture_refused", f"{compiled.label} has no compiled path: {why[-1]}")
-    sizes = _sizes_of_call(compiled, args, kwargs) if args or kwargs else None
-    texts = [_stage_text(compiled, graph, stage, sizes) for graph in graphs]
     if len(texts) == 1:
         return texts[0]
     return "\n".join(f"# graph {index}\n{text}" for index, text in enumerate(texts))
+
+
+def texts_of(
+    compiled: _dvm.Compiled[..., Any],
+    paths: list[_dvm.PathRecord],
+    stage: str,
+    sizes: dict[str, int] | None = None,
+) -> list[str]:
+    """Return a stage of each graph of the paths; at the sizes of their captures when None."""
+    graphs = [g for path in paths if not path["reason"] for g in GRAPH.findall(path["graph"])]
+    return [_stage_text(compiled, graph, stage, sizes) for graph in graphs]
 
 
 def _sizes_of_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> dict[str, int]:

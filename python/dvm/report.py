@@ -7,12 +7,13 @@ re-derived here.
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dvm import _dvm, inspection
-from dvm.hints import hint_for
+from dvm.advice import advice_for_rule, hint_for
+from dvm.lines import quoted, source
+from dvm.operations import NODE, fused_graphs
 
 #: What the time of a replay goes to: sizes, checks and outputs, then the Regions' phases.
 PHASES = ("plan", "bind", "tile", "encode", "run")
@@ -28,8 +29,9 @@ class Report:
         matched could not serve it (a drop); empty for a hit.
     call: nanoseconds of each of PHASES on this call, and the number of regions;
         None if nothing compiled ran.
-    paths: per path hits, reason and hint (of one that is not compiled), or graph, plan, regions,
-        decisions, passes with times, and the number of opaque calls.
+    paths: per path hits, and reason, location, source and hint (of one that is not compiled), or
+        graph, plan, regions, decisions, passes with times, and name, location, source and hint of
+        each opaque call. Graphs are numbered over all paths.
     """
 
     function: str
@@ -57,7 +59,7 @@ class Report:
 
 def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> Report:
     """Call `compiled` once and report it; see `dvm.explain`."""
-    missed = _dvm.explain_miss(compiled, *args, **kwargs)
+    missed = [miss["text"] for miss in _dvm.explain_miss(compiled, *args, **kwargs)]
     if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
         missed = ["it is the first call"]
     before = compiled.stats
@@ -82,16 +84,27 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
         missed=missed,
         call=timed[1] if timed else None,
         stats=asdict(after),
-        paths=[_path(path) for path in _dvm.paths(compiled)],
+        paths=_paths(_dvm.paths(compiled)),
     )
 
 
-def _path(path: _dvm.PathRecord) -> dict[str, Any]:
+def _paths(paths: list[_dvm.PathRecord]) -> list[dict[str, Any]]:
+    graphs = 0
+    described = []
+    for path in paths:
+        described.append(_path(path, graphs))
+        graphs += len(fused_graphs(path))
+    return described
+
+
+def _path(path: _dvm.PathRecord, graphs: int) -> dict[str, Any]:
+    """Return one path in JSON types; `graphs` is the number of its first graph."""
     if path["reason"]:
         return {
             "hits": path["hits"],
             "reason": path["reason"],
             "location": path["location"],
+            "source": source(path["location"]),
             "hint": hint_for(path["reason"]),
         }
     return {
@@ -100,23 +113,25 @@ def _path(path: _dvm.PathRecord) -> dict[str, Any]:
         "target": path["target"],
         "graph": path["graph"],
         "plan": path["plan"],
-        "regions": _regions(path["plan"]),
-        "opaque_calls": path["opaque_calls"],
-        "decisions": [dict(decision) for decision in path["decisions"]],
+        "regions": _regions(path, graphs),
+        "opaque_calls": [
+            {**call, "source": source(call["location"]), "hint": advice_for_rule("opaque-call")}
+            for call in path["opaque_calls"]
+        ],
+        "decisions": [
+            {**decision, "graph": graphs + decision["graph"]} for decision in path["decisions"]
+        ],
         "passes": [{"name": name, "nanoseconds": time} for name, time, _ in path["passes"]],
     }
 
 
-def _regions(plan: str) -> dict[str, list[str]]:
-    """Region name -> its ops, read off the text of a Plan."""
+def _regions(path: _dvm.PathRecord, graphs: int) -> dict[str, list[str]]:
+    """Region -> its operations, as why_not_fused takes them: "g0.r1" -> ["%3 mul", "%5 sum"]."""
     regions: dict[str, list[str]] = {}
-    name = ""
-    for line in plan.splitlines():
-        if start := re.match(r"\s*region (\w+) = ", line):
-            name = start[1]
-            regions[name] = []
-        elif name and (node := re.match(r"\s*%\d+ = (\w+)\(", line)):
-            regions[name].append(node[1])
+    for number, graph in enumerate(fused_graphs(path), graphs):
+        ops = {int(node): op for node, op, *_ in NODE.findall(graph)}
+        for index, members in enumerate(_dvm.region_members(graph)):
+            regions[f"g{number}.r{index}"] = [f"%{node} {ops[node]}" for node in members]
     return regions
 
 
@@ -124,6 +139,8 @@ def _lines(report: Report) -> list[str]:
     """Return the text form, line by line."""
     lines = [f"{report.function}: {report.outcome} (target {report.target}, {report.numerics})"]
     lines += [f"  missed because {reason}" for reason in report.missed]
+    if report.outcome == "refused":
+        lines += [f"  hint: {hint_for(reason)}" for reason in report.missed]
     if report.call:
         split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
         lines.append(f"  this call: {report.call['regions']} region(s): {split}")
@@ -137,16 +154,21 @@ def _lines(report: Report) -> list[str]:
 
 def _fallback_lines(path: dict[str, Any]) -> list[str]:
     where = f"{path['location']}: " if path["location"] else ""
-    lines = [f"  runs uncompiled: {where}{path['reason']}"]
-    return lines + ([f"  hint: {path['hint']}"] if path["hint"] else [])
+    return [
+        f"  runs uncompiled: {where}{path['reason']}",
+        *([f"    {path['source']}"] if path["source"] else []),
+        f"  hint: {path['hint']}",
+    ]
 
 
 def _compiled_lines(path: dict[str, Any]) -> list[str]:
-    lines = [f"  {name}: {' '.join(ops)}" for name, ops in path["regions"].items()]
+    lines = [f"  {name}: {', '.join(ops)}" for name, ops in path["regions"].items()]
+    for call in path["opaque_calls"]:
+        lines.append(f"  opaque call: {call['name']} ({quoted(call['location'])})")
     if path["opaque_calls"]:
-        lines.append(f"  opaque calls: {path['opaque_calls']}")
+        lines.append(f"  hint: {path['opaque_calls'][0]['hint']}")
     lines += [
-        f"  {d['verdict']}: {d['what']} [{d['rule']}] {d['reason']}"
+        f"  {d['verdict']}: g{d['graph']} {d['what']} [{d['rule']}] {d['reason']}"
         + (f" ({d['location']})" if d["location"] else "")
         for d in path["decisions"]
     ]

@@ -36,14 +36,16 @@ def _fallback(path: dict[str, Any]) -> str:
 
 def _compiled(path: dict[str, Any]) -> str:
     regions = _table(("region", "ops"), ((k, " ".join(v)) for k, v in path["regions"].items()))
-    columns = ("verdict", "what", "rule", "reason", "location")
+    columns = ("verdict", "graph", "what", "rule", "reason", "location")
     decisions = _table(columns, ([d[key] for key in columns] for d in path["decisions"]))
     passes = _table(("pass", "ns"), ((p["name"], p["nanoseconds"]) for p in path["passes"]))
     texts = "".join(
         f"<details><summary>{key}</summary><pre>{escape(path[key])}</pre></details>"
         for key in ("graph", "plan")
     )
-    return regions + decisions + passes + texts
+    called = ("name", "location", "source", "hint")
+    opaque = _table(called, ([call[key] for key in called] for call in path["opaque_calls"]))
+    return regions + opaque + decisions + passes + texts
 
 
 def _table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:

@@ -39,6 +39,11 @@ def call_without_host() -> object:
     )
 
 
+def call_that_would_be_captured() -> object:
+    with dvm.stance("fail_on_recompile"):
+        return dvm.compile(lambda x: x + 1)(np.ones(3))
+
+
 # row -> what triggers it through the package
 HERE: dict[str, Callable[[], object]] = {
     "text_syntax": lambda: _dvm.run_pass("fuse", "", "graph v1 { what"),
@@ -57,6 +62,9 @@ HERE: dict[str, Callable[[], object]] = {
     "unsupported": lambda: _dvm.run_pass("no_such_pass", "", "graph v1 {\n  return\n}\n"),
     "unknown_target": lambda: dvm.compile(lambda x: x, target="tpu"),
     "host_call": call_without_host,
+    "unknown_name": lambda: dvm.set_stance("careful"),
+    "recompile": call_that_would_be_captured,
+    "bad_annotation": lambda: dvm.annotate(3, pure=True),
     "capture_refused": lambda: dvm.compile(lambda x: x).inspect("graph"),
 }
 

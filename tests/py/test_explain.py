@@ -40,7 +40,9 @@ def test_a_capture_and_a_hit() -> None:
     assert all(value >= 0 for value in second.call.values())
     path = second.paths[0]
     assert path["decisions"]
-    assert {"what", "verdict", "rule", "reason", "cost", "location"} == set(path["decisions"][0])
+    assert {"what", "verdict", "rule", "reason", "cost", "location", "graph"} == set(
+        path["decisions"][0]
+    )
     assert path["passes"]
     assert path["hits"] == 1
     text = str(second)
@@ -65,10 +67,17 @@ def test_why_a_call_missed() -> None:
     assert len(report.paths) == 2
 
 
-def test_opaque_calls_are_counted() -> None:
+def test_opaque_calls_are_named_with_line_and_hint() -> None:
     report = dvm.explain(layer)(X, np.ones((4, 5), np.float32))
-    assert report.paths[0]["opaque_calls"] == 1
-    assert "opaque calls: 1" in str(report)
+    (call,) = report.paths[0]["opaque_calls"]
+    assert call["name"] == "numpy.matmul"
+    assert call["location"] == f"{__file__}:{layer.__code__.co_firstlineno + 1}"
+    assert call["source"] == "return np.tanh(x @ w)"
+    assert call["hint"]
+    for piece in ("opaque call: numpy.matmul", call["source"], call["hint"]):
+        assert piece in str(report)
+    for piece in (call["name"], call["source"], call["hint"]):
+        assert piece in report._repr_html_()
 
 
 def test_a_fallback_has_line_and_hint() -> None:
@@ -77,7 +86,9 @@ def test_a_fallback_has_line_and_hint() -> None:
     path = report.paths[0]
     assert path["reason"].startswith("a call of a closure")
     assert path["location"].endswith(f":{generates.__code__.co_firstlineno + 1}")
-    assert path["hint"] in str(report)
+    assert path["source"] == "return sum(x * i for i in range(3))"
+    for piece in (path["hint"], path["source"]):
+        assert piece in str(report)
     assert report.call is None
 
 

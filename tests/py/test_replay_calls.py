@@ -276,12 +276,17 @@ def test_misses_are_explained_in_words() -> None:
         ((x, config, 0), "the branch at model.py:9 took the other way"),
     ]
     for arguments, reason in cases:
-        assert _dvm.explain_miss(f, *arguments) == [reason]
+        assert misses(f, *arguments) == [reason]
     config.scale = 3.0
-    assert _dvm.explain_miss(f, x, config, 1) == ["argument config.scale: 2.0 became 3.0"]
+    assert misses(f, x, config, 1) == ["argument config.scale: 2.0 became 3.0"]
     scope["CONFIG"] = 2
-    assert _dvm.explain_miss(f, x, config, 1) == ["global CONFIG was rebound"]
+    assert misses(f, x, config, 1) == ["global CONFIG was rebound"]
     assert f.stats.calls == 1
+
+
+def misses(f: dvm.Compiled[..., Any], *arguments: Any) -> list[str]:
+    """Why no path takes a call, as sentences."""
+    return [miss["text"] for miss in _dvm.explain_miss(f, *arguments)]
 
 
 def test_drops_are_explained_in_words() -> None:
@@ -302,11 +307,12 @@ def test_drops_are_explained_in_words() -> None:
     )
     assert _dvm.explain_miss(f, X, 1) == []
     for arguments, reason in (
-        ((3, 1), "model.py:3: an array or a number does not fit what was recorded"),
-        ((np.full(4, 1.5e308), 1), "model.py:3: NumPy warns of a floating-point error here"),
-        ((X, 0), "model.py:4: raises ZeroDivisionError: division by zero"),
+        ((3, 1), "an array or a number does not fit what was recorded at model.py:3"),
+        ((np.full(4, 1.5e308), 1), "NumPy warns of a floating-point error here at model.py:3"),
+        ((X, 0), "raises ZeroDivisionError: division by zero at model.py:4"),
     ):
-        assert _dvm.explain_miss(f, *arguments) == [reason]
+        (miss,) = _dvm.explain_miss(f, *arguments)
+        assert f"{miss['text']} at {miss['location']}" == reason
 
 
 def test_explaining_and_timing_commit_nothing() -> None:

@@ -17,13 +17,20 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import _dvm
+from dvm.annotating import annotated_leaves
 from dvm.magpy_capture import lower as lowering
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import leaves
 
-__all__ = ["NotCapturable", "PathSpec", "lower"]
+__all__ = ["NotCapturable", "PathSpec", "lower", "refresh_leaves"]
 
-_dvm.set_leaves(leaves())
+
+def refresh_leaves() -> None:
+    """Tell the recorder which functions it must not enter."""
+    _dvm.set_leaves([*leaves(), *annotated_leaves()])
+
+
+refresh_leaves()
 
 
 def lower(compiled: Any, recording: dict[str, Any]) -> PathSpec:

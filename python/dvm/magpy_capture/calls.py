@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dvm.annotating import NOTHING, annotation_of
+from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
@@ -62,7 +64,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(Opaque, NumpyMoves, Sorting):
+class Calls(AnnotatedCalls, NumpyMoves, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -87,6 +89,8 @@ class Calls(Opaque, NumpyMoves, Sorting):
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
+        if (known := annotation_of(function)) is not NOTHING:
+            return self.annotated_call(function, known, positional, named, seen)
         if isinstance(function, np.ufunc):
             return self.ufunc_call(function, positional, named, seen)
         if _hashable(function):
@@ -144,6 +148,8 @@ class Calls(Opaque, NumpyMoves, Sorting):
         self, callee: Method, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         base, name = callee.base, callee.name
+        if (known := annotation_of(callee.function)) is not NOTHING:
+            return self.annotated_call(callee.function, known, [base, *positional], named, seen)
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
         if isinstance(base, (ListValue, DictValue, SetValue, Sequence, OwnDict)):

@@ -367,7 +367,7 @@ class Graphs(Program):
             for symbol in ints:
                 graph.scalar("i64", size=self.int_dims[symbol])
             by_output = sorted(segment.outputs, key=lambda output: outputs.index(output[0]))
-            self.steps[index] = (
+            run = (
                 "run",
                 graph,
                 [self._homes[value] for value in inputs],
@@ -376,6 +376,7 @@ class Graphs(Program):
                 [(graph.outputs[outputs.index(value)], *rest) for value, *rest in by_output],
                 segment.flags,
             )
+            self.steps.replace(index, run)
 
     def _binders(self, unbound: Iterable[str], present: list[int]) -> list[int]:
         """Inputs that the segment does not read, but whose sizes it needs."""

@@ -752,13 +752,14 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
         spec.steps.clear()
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
-        steps = spec.steps
+        steps = lowering.steps
         if ("commit",) in steps:
             del steps[steps.index(("commit",)) :]
         while steps and not steps[-1][0].startswith("guard"):
             steps.pop()
         steps.append(("fallback", refusal.reason, refusal.at))
     lowering.finish_segments()
+    spec.steps = lowering.steps.with_lines()
     spec.sizes = lowering.symbol_values
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm.annotating import annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.maybe_views import MaybeViews
@@ -280,6 +281,9 @@ class Objects(MaybeViews):
         own = _instance_dict(base.object)
         if found is MISSING or name in own:
             self.guard_class(base.cls, name, found)
+            if is_constant_of(base.cls, name) and is_constant(seen):
+                self.guard_is(base.register, base.object)
+                return Literal(seen)
             # The program may have written it since: a default of the class may have been read.
             hidden = seen is found and own.get(name) is not seen
             return self._read(base, name, "getattr" if hidden else "attribute", seen)
@@ -483,6 +487,11 @@ def is_constant(value: Any) -> bool:
 def is_mutable_class(cls: type) -> bool:
     """Whether it was made at run time, so that its attributes and bases may change."""
     return bool(cls.__flags__ & (1 << 9))
+
+
+def is_constant_of(cls: type, name: str) -> bool:
+    """Whether the user vouches that instances never rebind the attribute (dvm.annotate)."""
+    return any(name in annotation_of(owner).constant for owner in cls.__mro__)
 
 
 def class_attribute(cls: type, name: str) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm
-from dvm.magpy_capture.spec import NOWHERE, Location, NotCapturable, PathSpec, Step
+from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -48,8 +48,7 @@ class Program:
 
     def __init__(self, spec: PathSpec) -> None:
         self.spec = spec
-        self.steps: list[Step] = spec.steps
-        self.at: Location = NOWHERE  # of the event being lowered
+        self.steps = Steps()
         self._registers = 0
         self._known: dict[tuple[Any, ...], int] = {}  # pure step -> its register
         self._names: list[tuple[Any, ...]] | None = None
@@ -60,6 +59,15 @@ class Program:
         self.int_dims: dict[str, _dvm.Dim] = {}
 
     # ---- steps
+
+    @property
+    def at(self) -> Location:
+        """The line of the event being lowered."""
+        return self.steps.at
+
+    @at.setter
+    def at(self, at: Location) -> None:
+        self.steps.at = at
 
     def register(self) -> int:
         self._registers += 1

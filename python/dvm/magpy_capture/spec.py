@@ -13,6 +13,41 @@ NOWHERE: Location = ("", 0)
 Step = tuple[Any, ...]
 
 
+class Located(tuple[Any, ...]):
+    """A step that knows the line of the program it was emitted for."""
+
+    at: Location = NOWHERE
+
+
+class Steps(list[Step]):
+    """Steps under construction; `at` is the line that the ones appended now belong to."""
+
+    at: Location = NOWHERE
+
+    def append(self, step: Step) -> None:
+        located = Located(step)
+        located.at = self.at
+        super().append(located)
+
+    def replace(self, index: int, step: Step) -> None:
+        """Put a step in the place, and the line, of another."""
+        located = Located(step)
+        located.at = getattr(self[index], "at", NOWHERE)
+        self[index] = located
+
+    def with_lines(self) -> list[Step]:
+        """The steps as the native core takes them: each change of line as a step `at`."""
+        result: list[Step] = []
+        at = NOWHERE
+        for step in self:
+            here = getattr(step, "at", NOWHERE)
+            if here != at:
+                result.append(("at", *here))
+                at = here
+            result.append(tuple(step))
+        return result
+
+
 class NotCapturable(Exception):
     """The recorded function does something this version does not compile.
 

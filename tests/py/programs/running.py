@@ -75,23 +75,13 @@ def run_plain(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def opaque_names(compiled: _dvm.Compiled[..., Any]) -> frozenset[str]:
     """Return what a compiled function's paths call instead of compiling it.
 
-    Within a Graph that is a call's callee; among the steps of a path a call that ends in "true",
-    of a register whose definition names the function.
+    Within a Graph that is a call's callee; among the steps of a path a call that it counts.
     """
     names: set[str] = set()
-    elsewhere: dict[str, str] = {}
     for path in _dvm.paths(compiled):
-        if path["reason"]:
-            continue
-        names |= set(re.findall(r'callee = "([^"#]*)', path["graph"]))
-        # A path that leaves another one on the way has the registers of both.
-        steps = path.get("steps", "")
-        own = dict(re.findall(r"^(r\d+) = (.*)$", steps, re.MULTILINE))
-        elsewhere = own | elsewhere
-        for register in re.findall(r"= (?:call|call_random) (r\d+), .*true", steps):
-            callee = own.get(register, elsewhere.get(register, ""))
-            words = re.findall(r"'(\w+)'|(?:function|method) (?:\w+\.)*(\w+)", callee)
-            names.add("".join(words[-1]) if words else f"{register} = {callee}")
+        if not path["reason"]:
+            names |= set(re.findall(r'callee = "([^"#]*)', path["graph"]))
+            names |= {call["name"].rpartition(".")[2] for call in path["opaque_calls"]}
     return frozenset(INDEXING.get(name, name) for name in names)
 
 

@@ -1,0 +1,161 @@
+"""`dvm.annotate`: what a user vouches for about functions and classes that dvm cannot see into.
+
+Each property is a statement of its own and false until somebody makes it; none implies another. The
+recorder asks whether a call is one event (`leaf`, `never`), the lowering what such an event may be
+taken for (the others). Paths that exist keep what they were made with.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, overload
+
+from dvm import errors
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What is vouched for; see `annotate`."""
+
+    leaf: bool = False
+    pure: bool = False
+    deterministic: bool = False
+    fresh: bool = False
+    writes: frozenset[str] = frozenset()
+    never: bool = False
+    constant: frozenset[str] = frozenset()
+
+
+NOTHING = Annotation()
+_annotations: dict[Any, Annotation] = {}
+
+
+@overload
+def annotate(
+    function: F,
+    *,
+    leaf: bool | None = ...,
+    pure: bool | None = ...,
+    deterministic: bool | None = ...,
+    fresh: bool | None = ...,
+    writes: Iterable[str] | None = ...,
+    never: bool | None = ...,
+    constant: Iterable[str] | None = ...,
+) -> F: ...
+@overload
+def annotate(
+    function: None = None,
+    *,
+    leaf: bool | None = ...,
+    pure: bool | None = ...,
+    deterministic: bool | None = ...,
+    fresh: bool | None = ...,
+    writes: Iterable[str] | None = ...,
+    never: bool | None = ...,
+    constant: Iterable[str] | None = ...,
+) -> Callable[[F], F]: ...
+def annotate(
+    function: Any = None,
+    *,
+    leaf: bool | None = None,
+    pure: bool | None = None,
+    deterministic: bool | None = None,
+    fresh: bool | None = None,
+    writes: Iterable[str] | None = None,
+    never: bool | None = None,
+    constant: Iterable[str] | None = None,
+) -> Any:
+    """Vouch for properties of a function or a class; also as a decorator.
+
+    Call it before the first call of what uses the function. A property that is not given stays as
+    it was, so annotations add up; given as False it is taken back. `None` as the function makes a
+    decorator. The function itself is returned unchanged.
+
+    Args:
+        function: a Python function, a builtin one, a function of a C extension, or a class.
+        leaf: it is not followed: a call is one opaque call. Builtins are leaves by nature.
+        pure: it changes nothing (but what `writes` names) and keeps nothing of its arguments, so that it may be called by a
+            replay that is dropped. It may read arrays, numbers, containers and objects.
+        deterministic: equal arguments give equal results: if all are constants of the path, so is
+            the result (where it is a number, a string or a tuple of such).
+        fresh: its results share no memory with its arguments, nor with anything that outlives the
+            call. Without it that is checked in every call, and writes into a result reach it.
+        writes: names of parameters whose arrays it writes into; pure says that it changes nothing
+            besides.
+        never: it must not run as part of a compiled path: who calls it runs uncompiled from there.
+        constant: of a class: names of attributes that no instance ever rebinds once it was seen.
+            Their numbers and strings become part of the path, which is then the path of that
+            instance alone.
+
+    Raises:
+        CaptureError: for what cannot be annotated so; the message says why.
+    """
+    given: dict[str, Any] = {
+        "leaf": leaf,
+        "pure": pure,
+        "deterministic": deterministic,
+        "fresh": fresh,
+        "writes": None if writes is None else frozenset(_names(writes)),
+        "never": never,
+        "constant": None if constant is None else frozenset(_names(constant)),
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if function is None:
+        return lambda decorated: annotate(decorated, **changes)
+    known = annotation_of(function)
+    wanted = replace(known, **changes)
+    if reason := _contradiction(function, wanted):
+        raise errors.make("bad_annotation", reason)
+    _annotations[function] = wanted
+    if lowering := sys.modules.get("dvm.magpy_capture"):
+        lowering.refresh_leaves()
+    return function
+
+
+def annotation_of(function: Any) -> Annotation:
+    """Return what is vouched for about a function or a class; NOTHING for most."""
+    try:
+        return _annotations.get(function, NOTHING)
+    except TypeError:  # not hashable
+        return NOTHING
+
+
+def annotated_leaves() -> list[Any]:
+    """Return the functions that the recorder must not enter."""
+    return [function for function, known in _annotations.items() if known.leaf or known.never]
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _parameters(function: Any) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a builtin one that does not tell
+        return set()
+
+
+def _contradiction(function: Any, wanted: Annotation) -> str:
+    name = getattr(function, "__qualname__", repr(function))
+    if not callable(function):
+        return f"{name} is neither a function nor a class"
+    try:
+        hash(function)
+    except TypeError:
+        return f"{name} is not hashable, so it would not be found again"
+    others = [f.name for f in fields(wanted) if f.name != "constant" and getattr(wanted, f.name)]
+    if isinstance(function, type) and others:
+        return f"{name} is a class, of which only constant= can be said, not {', '.join(others)}="
+    if wanted.constant and not isinstance(function, type):
+        return f"{name} is no class, so it has no constant attributes"
+    if unknown := wanted.writes - _parameters(function):
+        return f"{name} has no parameter {', '.join(sorted(unknown))} that it could write into"
+    if wanted.never and (wanted.pure or wanted.leaf):
+        return f"{name} cannot be never a part of a path and one opaque call of it"
+    return ""

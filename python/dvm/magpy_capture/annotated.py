@@ -1,0 +1,84 @@
+"""Calls of functions that the user vouches for (dvm.annotate).
+
+Such a function may be given objects of the program, and reads them as they are; so it is not called
+where the path has changed some, for those changes are made at its end.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from dvm.annotating import Annotation
+from dvm.magpy_capture.objects import is_constant
+from dvm.magpy_capture.opaque import Named, Opaque, name_of
+from dvm.magpy_capture.values import Abstract, Literal, Tensor
+
+
+class AnnotatedCalls(Opaque):
+    """What each annotation allows."""
+
+    changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
+    changed_cells: dict[int, tuple[Any, Abstract]]
+
+    def annotated_call(
+        self, function: Any, known: Annotation, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """One opaque call of the function, or a reason why there is none."""
+        name = name_of(function)
+        if known.never:
+            raise self.refuse(f"{name} is annotated never to be part of a path")
+        if not known.pure:
+            raise self.refuse(f"a call of {name}, which is not annotated pure")
+        positional = [self.resolve(value) for value in positional]
+        named = {key: self.resolve(value) for key, value in named.items()}
+        arguments = [*positional, *named.values()]
+        targets = self._written_targets(function, known, positional, named)
+        fixed = all(self.is_fixed(argument) for argument in arguments)
+        if known.deterministic and fixed and not targets and is_constant(seen):
+            return Literal(seen)
+        if not all(self.is_pure(argument) for argument in arguments) and self.has_changed():
+            raise self.refuse(f"{name} of an object, after the program has changed some")
+        if known.fresh and self.shares_memory(seen, arguments):
+            raise self.refuse(f"{name} is annotated fresh, but its result is memory of an argument")
+        copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        registers = [self._given(argument, copies) for argument in arguments]
+        self.opaque_calls.append((name, self.at))
+        made = self.step("call", self.constant(function), registers, tuple(named), True)
+        result = self._annotated_result(known, made, targets, seen)
+        for target in targets:
+            self._take_over(target, copies[id(target)])
+        if targets:
+            self.forget_results()
+        return result
+
+    def _annotated_result(
+        self, known: Annotation, made: int, targets: list[Tensor], seen: Any
+    ) -> Abstract:
+        for target in targets:
+            if seen is target.object:
+                return target
+        if known.fresh:
+            return self.adopt(made, seen, external=False)
+        # It may live elsewhere as well: an object of the caller like any other.
+        return self.reach(lambda: made, seen)
+
+    def _written_targets(
+        self, function: Any, known: Annotation, positional: list[Abstract], named: Named
+    ) -> list[Tensor]:
+        """The arrays that it writes into, by the names of its parameters."""
+        if not known.writes:
+            return []
+        given = inspect.signature(function).bind(*positional, **named).arguments
+        targets = [given[name] for name in sorted(known.writes) if name in given]
+        for target in targets:
+            if not isinstance(target, Tensor):
+                raise self.refuse(f"{name_of(function)}, which writes into no array of the graph")
+        return targets
+
+    def has_changed(self) -> bool:
+        """Whether some object of the caller is not yet what the program made of it."""
+        arrays = any(tensor.storage.written for tensor in self._external_arrays)
+        objects = any(getattr(value, "changed", False) for value in self._reached.values())
+        variables = self.changed_variables or self.changed_cells or self.class_changes
+        return arrays or objects or bool(variables)

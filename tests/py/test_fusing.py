@@ -1,0 +1,146 @@
+"""why_not_fused: the fuser's own answer for any two operations, named as explain prints them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import advice
+
+ROOT = Path(__file__).resolve().parents[2]
+Array = np.ndarray[Any, Any]
+X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+
+
+def compiled(function: Any, *args: Any) -> dvm.Compiled[..., Any]:
+    f = dvm.compile(function)
+    f(*args)
+    assert not f.fallback_reasons
+    return f
+
+
+def rule(f: dvm.Compiled[..., Any], a: str | int, b: str | int) -> str:
+    (answer,) = f.why_not_fused(a, b)
+    return answer.rule
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def test_what_is_fused_says_so() -> None:
+    f = compiled(softmax, X)
+    (answer,) = f.why_not_fused("sub", "exp")
+    assert answer.fused
+    assert "fused [same-" in str(answer)
+    assert not answer.advice
+
+
+def test_a_reduction_ends_a_region() -> None:
+    f = compiled(softmax, X)
+    (answer,) = f.why_not_fused("max", "sub")
+    assert (answer.fused, answer.rule) == (False, "reduction-ends-region")
+    assert answer.advice == advice.RULES["reduction-ends-region"]
+    assert answer.a.location == f"{__file__}:{softmax.__code__.co_firstlineno + 1}"
+    for piece in ("max", "not fused", "needs the whole result of max", "what to do"):
+        assert piece in str(answer)
+
+
+def test_a_pair_without_an_edge_is_asked_again() -> None:
+    f = compiled(lambda x: (np.exp(x), np.sum(np.tanh(x), axis=0)), X)
+    assert rule(f, "exp", "tanh") == "separate-graphs"
+    g = compiled(lambda x: np.exp(x).sum(axis=0) + np.tanh(x).max(), X)
+    assert rule(g, "exp", "tanh") in ("reduction-axes", "reduction-space")
+
+
+def test_an_opaque_call_stands_between() -> None:
+    def f(x: Array) -> Array:
+        y = x * 2
+        z = np.sort(y)
+        return z + 1
+
+    g = compiled(f, X)
+    (answer,) = g.why_not_fused("mul", "add")
+    assert answer.rule == "opaque-call"
+    assert "numpy.sort" in answer.reason
+    assert f":{f.__code__.co_firstlineno + 2}" in answer.reason
+    assert rule(g, "sort", "add") == "opaque-call"
+    assert rule(g, "y = x * 2", "return z + 1") == "opaque-call"
+    first = f.__code__.co_firstlineno
+    assert rule(g, first + 1, f":{first + 3}") == "opaque-call"
+    assert rule(g, f"test_fusing.py:{first + 1}", f"add:{first + 3}") == "opaque-call"
+
+
+def test_a_branch_stands_between() -> None:
+    def f(x: Array) -> Array:
+        s = x.sum()
+        if s > 0:
+            x = x * s
+        return x
+
+    g = compiled(f, X)
+    assert rule(g, "sum", "mul") == "branch"
+    g(-X)
+    assert len(g.why_recompiled()) == 1
+
+
+def test_nodes_are_named_as_explain_prints_them() -> None:
+    f = dvm.compile(softmax)
+    dvm.explain(f)(X)
+    report = dvm.explain(f)(X)
+    regions = report.paths[0]["regions"]
+    assert all(name.startswith("g0.r") for name in regions)
+    first, *_, last = [operation.split()[0] for ops in regions.values() for operation in ops]
+    assert f.why_not_fused(first, last)
+    assert f.why_not_fused(f"g0:{first}", f"g0:{last}") == f.why_not_fused(first, last)
+    for name, ops in regions.items():
+        for one, other in itertools.pairwise(ops):
+            (answer,) = f.why_not_fused(one, other)
+            assert answer.fused, name
+    for decision in report.paths[0]["decisions"]:
+        if " -> " not in decision["what"]:
+            continue
+        a, b = decision["what"].removeprefix("fuse ").split(" -> ")
+        (answer,) = f.why_not_fused(a, b)
+        assert answer.fused == (decision["verdict"] == "yes")
+        if not answer.fused:
+            assert (answer.rule, answer.reason) == (decision["rule"], decision["reason"])
+
+
+def test_a_view_and_a_scan_are_no_work_on_tiles() -> None:
+    f = compiled(lambda x: (x * 2).ravel()[::2] + 1, X)
+    assert {answer.rule for answer in f.why_not_fused("mul", "add")} <= advice.RULES.keys()
+    g = compiled(lambda x: np.cumsum(x * 2, axis=1) + 1, X)
+    assert rule(g, "cumsum", "add") == "whole-array"
+
+
+def test_an_unknown_operation_is_an_error_that_lists_them() -> None:
+    f = compiled(softmax, X)
+    with pytest.raises(dvm.UnsupportedError, match="there is no operation 'matmul'") as caught:
+        f.why_not_fused("matmul", "exp")
+    assert caught.value.code == "DVM-U003"
+    assert "g0:%" in str(caught.value)
+
+
+def test_every_rule_of_the_fuser_has_its_advice() -> None:
+    """Rules are written where they are decided; each has a row here."""
+    import re
+
+    text = "".join(
+        (ROOT / f"cpp/fuser/{name}.cpp").read_text("utf-8") for name in ("fuse", "grouping")
+    )
+    written = set(
+        re.findall(r'(?:Refusal\{|refusal = \{|return \{|over\()\s*"([a-z]+(?:-[a-z]+)*)"', text)
+    )
+    assert {"reduction-ends-region", "different-space", "cycle", "tensor-limit"} <= written
+    assert written <= advice.RULES.keys()
+    from dvm.fusing import CUTS
+
+    own = {rule for rule, _ in CUTS.values()} | {"other-path", "separate-graphs"}
+    assert advice.RULES.keys() - written <= own | {"opaque-call"}

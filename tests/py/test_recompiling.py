@@ -1,0 +1,174 @@
+"""why_recompiled: each capture after the first and each drop, in the user's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import _dvm, advice
+
+Array = np.ndarray[Any, Any]
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+SCALE: Any = np.float32(2)
+
+
+class Model:
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.parts = [X, X]
+
+    def __call__(self, x: Array) -> Array:
+        return x + 1 if self.mode == "up" else x - 1
+
+
+def helper(x: Array) -> Array:
+    return x * 2
+
+
+def only(f: dvm.Compiled[..., Any]) -> Any:
+    """The one reason of the one recompilation."""
+    (recompilation,) = f.why_recompiled()
+    (reason,) = recompilation.reasons
+    return reason
+
+
+def test_one_path_has_nothing_to_tell() -> None:
+    f = dvm.compile(helper)
+    f(X)
+    f(X[:1].copy())
+    assert f.why_recompiled() == ()
+    assert str(f.why_recompiled()) == ""
+
+
+def test_wanted_seen_line_and_advice() -> None:
+    f = dvm.compile(helper)
+    f(X)
+    f(X.astype(np.int64))
+    (recompilation,) = f.why_recompiled()
+    assert (recompilation.kind, recompilation.path, recompilation.call) == ("capture", 1, 2)
+    reason = only(f)
+    assert reason.guard == "guard_signature"
+    assert reason.what == "argument x"
+    assert (reason.wanted, reason.seen) == ("dtype float32", "dtype int64")
+    assert reason.location == f"{__file__}:{helper.__code__.co_firstlineno + 1}"
+    assert reason.source == "return x * 2"
+    assert reason.advice == advice.GUARDS["guard_signature"]
+    text = str(f.why_recompiled())
+    for piece in ("call 2 was captured as path 1", reason.text, reason.source, reason.advice):
+        assert piece in text
+
+
+def test_an_attribute_is_named_as_the_user_writes_it() -> None:
+    f = dvm.compile(lambda model, x: model(x))
+    f(Model("up"), X)
+    f(Model("down"), X)
+    reason = only(f)
+    assert reason.text == "argument model.mode: 'up' became 'down'"
+    assert reason.source == 'return x + 1 if self.mode == "up" else x - 1'
+
+
+def test_a_branch_names_its_line() -> None:
+    def f(x: Array) -> Array:
+        if x.sum() > 0:
+            x = x * 2
+        return x
+
+    compiled = dvm.compile(f)
+    compiled(X)
+    compiled(-X)
+    reason = only(compiled)
+    assert (reason.guard, reason.wanted, reason.seen) == ("guard_truth", "true", "false")
+    assert reason.location == f"{__file__}:{f.__code__.co_firstlineno + 1}"
+    assert reason.source == "if x.sum() > 0:"
+
+
+def test_a_rebound_global_and_replaced_code() -> None:
+    global helper
+    f = dvm.compile(lambda x: helper(x))
+    f(X)
+    before = helper
+    helper = lambda x: x * 3  # noqa: E731
+    f(X)
+    helper = before
+    reason = only(f)
+    assert reason.text == "global helper was rebound"
+    assert reason.wanted == "function helper"
+    assert reason.seen.endswith("<lambda>")
+
+    def g(x: Array) -> Array:
+        return x + 1
+
+    changing = dvm.compile(g)
+    changing(X)
+    g.__code__ = (lambda x: x + 2).__code__
+    changing(X)
+    assert only(changing).text == "the code of the function was replaced"
+    assert changing.why_recompiled()[0].path == 0
+
+
+def test_a_fallback_is_told_too() -> None:
+    def f(x: Array, n: Any) -> Any:
+        return x * n if n is not None else sum(x * i for i in range(3))
+
+    compiled = dvm.compile(f)
+    compiled(X, 2.0)
+    compiled(X, None)
+    (recompilation,) = compiled.why_recompiled()
+    assert recompilation.kind == "fallback"
+    assert "ends uncompiled" in str(recompilation)
+
+
+def test_drops_are_counted_where_they_happen() -> None:
+    f = dvm.compile(lambda x, y: (x + y) * 2)
+    f(X, X.copy())
+    for _ in range(3):
+        with pytest.raises(ValueError, match="broadcast"):
+            f(X, X[:, :2].copy())
+    (recompilation,) = f.why_recompiled()
+    assert (recompilation.kind, recompilation.count, recompilation.call) == ("drop", 3, 2)
+    (reason,) = recompilation.reasons
+    assert reason.text == "sizes or memory layouts do not fit together as recorded"
+    assert reason.location.startswith(__file__)
+    assert reason.advice == advice.DROPS["sizes or memory layouts"]
+    assert f.stats.drops == 3
+
+
+def test_a_warning_drops_and_says_so() -> None:
+    f = dvm.compile(lambda x: 1 / x)
+    f(X + 1)
+    with pytest.warns(RuntimeWarning, match="divide"):
+        f(X)
+    assert only(f).text == "NumPy warns of a floating-point error here"
+    assert only(f).advice == advice.DROPS["NumPy warns"]
+
+
+def test_asking_why_runs_no_code_of_the_users() -> None:
+    class Loud:
+        def __repr__(self) -> str:
+            raise AssertionError("nobody asked")
+
+        def __len__(self) -> int:
+            raise AssertionError("nobody asked")
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("nobody asked")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    f = dvm.compile(lambda x, _: x + 1 if _ is None else x)
+    f(X, None)
+    f(X, Loud())
+    g = dvm.compile(lambda x, items: x if items else x + 1)
+    g(X, [1, 2])
+    g(X, ())
+    assert len(f.why_recompiled()) + len(g.why_recompiled()) == 2
+
+
+GUARDS = {name for name, category, _ in _dvm.step_table if category in ("guard", "choice")}
+
+
+def test_every_guard_has_its_advice() -> None:
+    assert GUARDS | {"code"} == advice.GUARDS.keys()
