@@ -89,9 +89,11 @@ FALLBACKS = {
     "the properties of dvm.annotate promise",
     r"a call of": "call it outside of the compiled function, or vouch for it: "
     "dvm.annotate(f, leaf=True, pure=True)",
-    r"\S+, whose result shares memory": "copy the argument or the result, so that no view leaves",
-    r"\S+ with out=|out=|\S+: got an unexpected": "write the form without out= and rare keywords: "
-    "docs/ops.md lists what compiles",
+    r"\S+, (whose result shares|which reads the array that it|which writes into)|a write into "
+    "memory that an opaque": "copy the array first, so that reading and writing meet nowhere else",
+    r"\S+: (got|no signature|missing|too many)": "write it with fewer keywords: docs/ops.md lists "
+    "what compiles",
+    r"after an effect the path depends on": "read and check everything first, then write",
     r"array attribute|setting attribute (shape|dtype|strides) ": "the memory of an array inside of "
     "a path has no strides, flags or base: read and set them outside",
     r"the array method|\w+\.(at|reduceat)": "it writes in place or is unknown: use the function "
@@ -106,7 +108,8 @@ FALLBACKS = {
     "outside, and pass what follows from them",
     r"(the truth|the identity|formatting|printing|print:)": "do it outside of the compiled "
     "function, with what it returns",
-    r"an exception was raised": "the program raises and catches within itself; " + STRAIGHT,
+    r"(an exception was raised|a raise statement)": "the program raises and catches within itself; "
+    + STRAIGHT,
     r"(making an object of|an object of) type": "make the object outside and pass it, or write "
     "its class in plain Python",
     r"(setting|deleting) attribute|del of": "return the new value, and set it outside",
@@ -120,6 +123,7 @@ FALLBACKS = {
     r"a (closure|function made inside|view) that leaves": "return arrays and numbers",
     r"a dict with a key|a key that": "use strings or numbers as keys",
     r"(ufunc|dtype|an array of an empty list|\S+ of type|NumPy gave|DVM-[SDUG]\d+)": LIST,
+    r"reached the limit of": "see f.why_recompiled() for what told the paths apart",
     r"a look at how long objects live": "keep no references to count: pass arrays, return arrays",
     r"it is a generator": "compile the function that computes one step",
     r"capture needs CPython": "use CPython 3.11 to compile; the results are the same",

@@ -79,8 +79,9 @@ def annotate(
     Args:
         function: a Python function, a builtin one, a function of a C extension, or a class.
         leaf: it is not followed: a call is one opaque call. Builtins are leaves by nature.
-        pure: it changes nothing (but what `writes` names) and keeps nothing of its arguments, so that it may be called by a
-            replay that is dropped. It may read arrays, numbers, containers and objects.
+        pure: it changes nothing (but what `writes` names) and keeps nothing of its arguments, so
+            that a replay that is dropped may call it. It may read arrays, numbers, containers and
+            objects.
         deterministic: equal arguments give equal results: if all are constants of the path, so is
             the result (where it is a number, a string or a tuple of such).
         fresh: its results share no memory with its arguments, nor with anything that outlives the

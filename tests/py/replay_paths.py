@@ -86,3 +86,59 @@ def total(dtype: str = "f64") -> tuple[Any, list[int]]:
 
 
 X = np.arange(1.0, 5.0)
+
+
+#: a namespace that steps read and write
+SCOPE: dict[str, Any] = {"name": 3}
+
+
+def cell_of(value: Any) -> Any:
+    def function() -> Any:
+        return value
+
+    assert function.__closure__
+    return function.__closure__[0]
+
+
+def empty_cell() -> Any:
+    def function() -> Any:
+        return value
+
+    value: Any
+    if False:
+        value = 0
+    assert function.__closure__
+    return function.__closure__[0]
+
+
+class Thing:
+    shared = 1
+
+    def __init__(self, own: Any) -> None:
+        self.own = own
+
+
+class Slotted:
+    __slots__ = ("own",)
+
+
+def slotted(value: Any) -> Slotted:
+    made = Slotted()
+    made.own = value  # type: ignore[attr-defined]
+    return made
+
+
+def crowded(value: Any) -> Thing:
+    """More attributes than CPython keeps without a dict."""
+    thing = Thing(value)
+    for i in range(40):
+        setattr(thing, f"other{i}", i)
+    return thing
+
+
+def compute(*steps: tuple[Any, ...], result: int) -> Steps:
+    return [("argument", 0, 0), ("argument", 1, 1), *steps, ("return", result)]
+
+
+def run_step(made: tuple[Any, list[int]], *outputs: Any, flags: int = 0) -> tuple[Any, ...]:
+    return ("run", made[0], [0], [], list(outputs), flags)

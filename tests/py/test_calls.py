@@ -136,7 +136,8 @@ def test_a_report_follows_replaced_code_of_another_signature() -> None:
     compiled(x)
     doubled.__code__ = _added.__code__
     assert _dvm.timed_call(compiled, x, x) is None
-    assert _dvm.explain_miss(compiled, x, x) == []  # the old code's paths are gone
+    (miss,) = _dvm.explain_miss(compiled, x, x)  # the old code's paths are gone
+    assert miss["text"] == "the code of the function was replaced"
 
 
 def test_defaults_keywords_and_keyword_only_parameters() -> None:

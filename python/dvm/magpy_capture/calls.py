@@ -13,7 +13,7 @@ from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
-from dvm.magpy_capture.opaque import Opaque, name_of
+from dvm.magpy_capture.opaque import name_of
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
 from dvm.magpy_capture.sorting import Sorting

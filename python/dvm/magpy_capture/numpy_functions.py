@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,34 @@ numpy_table(
 
 C_ORDER = Literal("C")
 K_ORDER = Literal("K")
+
+
+def _full_of(number: int) -> Callable[..., Tensor]:
+    """np.zeros or np.ones: np.full of a number, in floats where no dtype is given."""
+
+    def made(
+        self: NumpyFunctions, shape: Abstract, dtype: Abstract = NONE, order: Abstract = C_ORDER
+    ) -> Tensor:
+        name = "float64" if self.is_none(dtype) else self.dtype_name(dtype)
+        return self.full(shape, Literal(number), Literal(name), order)
+
+    return made
+
+
+def _like_of(number: int) -> Callable[..., Tensor]:
+    """np.zeros_like or np.ones_like: np.full_like of a number."""
+
+    def made(
+        self: NumpyFunctions,
+        a: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        shape: Abstract = NONE,
+    ) -> Tensor:
+        return self.full_like(a, Literal(number), dtype, order, subok, shape)
+
+    return made
 
 
 class NumpyFunctions(Shapes):
@@ -221,14 +250,7 @@ class NumpyFunctions(Shapes):
             )
         return self.filled(value, self.dims(shape))
 
-    def zeros(
-        self, shape: Abstract, dtype: Abstract = Literal(float), order: Abstract = C_ORDER
-    ) -> Tensor:
-        return self.full(shape, Literal(0), Literal(self.dtype_name(dtype)), order)
-
-    def ones(self, shape: Abstract, dtype: Abstract = NONE, order: Abstract = C_ORDER) -> Tensor:
-        name = "float64" if self.is_none(dtype) else self.dtype_name(dtype)
-        return self.full(shape, Literal(1), Literal(name), order)
+    zeros, ones = _full_of(0), _full_of(1)
 
     def full_like(
         self,
@@ -246,25 +268,7 @@ class NumpyFunctions(Shapes):
         value = self.as_array(fill_value, name)
         return self.filled(self.cast(value, name), x.shape, x.order)
 
-    def zeros_like(
-        self,
-        a: Abstract,
-        dtype: Abstract = NONE,
-        order: Abstract = K_ORDER,
-        subok: Abstract = TRUE,
-        shape: Abstract = NONE,
-    ) -> Tensor:
-        return self.full_like(a, Literal(0), dtype, order, subok, shape)
-
-    def ones_like(
-        self,
-        a: Abstract,
-        dtype: Abstract = NONE,
-        order: Abstract = K_ORDER,
-        subok: Abstract = TRUE,
-        shape: Abstract = NONE,
-    ) -> Tensor:
-        return self.full_like(a, Literal(1), dtype, order, subok, shape)
+    zeros_like, ones_like = _like_of(0), _like_of(1)
 
     def empty(
         self, shape: Abstract, dtype: Abstract = Literal(float), order: Abstract = C_ORDER
