@@ -9,7 +9,6 @@
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
 
-from dvm import logs as logs
 from dvm._dvm import Compiled
 from dvm._version import __version__
 from dvm.annotating import annotate
@@ -28,11 +27,11 @@ from dvm.errors import (
     UnsupportedError,
 )
 from dvm.explaining import explain
+from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
-from dvm.logs import set_logs
 from dvm.stances import set_stance, stance
 
-logs.from_environment()
+from_environment()
 
 __all__ = [
     "CaptureError",
