@@ -169,7 +169,7 @@ def main() -> int:
     stats = encode.stats
 
     report = dvm.explain(encode)(encoder, tokens[0])
-    opaque_calls = max(path.get("opaque_calls", 0) for path in report.paths)
+    opaque_calls = max(len(path.get("opaque_calls", ())) for path in report.paths)
     print(f"\n{table(run, [len(words) for words in tokens], stats, opaque_calls)}")
     for reason in encode.fallback_reasons:
         print(f"  uncompiled because    {reason}")

@@ -9,6 +9,7 @@
 #include "capture/signature.h"
 #include "core/docs.h"
 #include "core/elementwise.h"
+#include "core/fp_flags.h"
 #include "core/reference.h"
 #include "driver/compile.h"
 #include "vm/program.h"
@@ -87,6 +88,12 @@ void bind_tables(py::module_& module) {
     dtypes.append(py::make_tuple(dtype.numpy, dtype.text));
   }
   for (const vm::TargetTraits& target : vm::all_targets()) targets.append(target.name);
+  py::dict flags;  // by their names in np.geterr()
+  flags["divide"] = core::kDivideByZero;
+  flags["over"] = core::kOverflow;
+  flags["under"] = core::kUnderflow;
+  flags["invalid"] = core::kInvalid;
+  module.attr("fp_flags") = flags;
   module.attr("ufunc_table") = ufuncs;
   module.attr("ufunc_rules") = rules;
   module.attr("numeric_ops") = py::frozenset(numeric);

@@ -34,6 +34,22 @@ inline void set(State state) {
   asm volatile("" ::: "memory");
 }
 inline State cleared(State state) { return state & ~kStatus; }
+}  // namespace fp
+#else
+namespace fp {
+using State = int;
+inline constexpr State kInvalidBit = FE_INVALID, kDivideBit = FE_DIVBYZERO;
+inline constexpr State kOverflowBit = FE_OVERFLOW, kUnderflowBit = FE_UNDERFLOW;
+inline State get() { return std::fetestexcept(FE_ALL_EXCEPT); }
+inline void set(State state) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  std::feraiseexcept(state);
+}
+inline State cleared(State) { return 0; }
+}  // namespace fp
+#endif
+
+namespace fp {
 inline FpFlags flags_of(State state) {
   return static_cast<FpFlags>(
       (state & kDivideBit ? kDivideByZero : 0) | (state & kOverflowBit ? kOverflow : 0) |
@@ -49,30 +65,6 @@ inline State state_of(FpFlags flags) {
 inline void raise(FpFlags flags) {
   if (flags != 0) fp::set(fp::get() | fp::state_of(flags));
 }
-#else
-namespace fp {
-using State = int;
-inline State get() { return std::fetestexcept(FE_ALL_EXCEPT); }
-inline void set(State state) {
-  std::feclearexcept(FE_ALL_EXCEPT);
-  std::feraiseexcept(state);
-}
-inline State cleared(State) { return 0; }
-inline FpFlags flags_of(State state) {
-  return static_cast<FpFlags>(
-      (state & FE_DIVBYZERO ? kDivideByZero : 0) | (state & FE_OVERFLOW ? kOverflow : 0) |
-      (state & FE_UNDERFLOW ? kUnderflow : 0) | (state & FE_INVALID ? kInvalid : 0));
-}
-inline State state_of(FpFlags flags) {
-  return (flags & kDivideByZero ? FE_DIVBYZERO : 0) | (flags & kOverflow ? FE_OVERFLOW : 0) |
-         (flags & kUnderflow ? FE_UNDERFLOW : 0) | (flags & kInvalid ? FE_INVALID : 0);
-}
-}  // namespace fp
-
-inline void raise(FpFlags flags) {
-  if (flags != 0) std::feraiseexcept(fp::state_of(flags));
-}
-#endif
 
 // Puts the thread's flags back as they were.
 class KeepFpFlags {

@@ -24,6 +24,7 @@ ufunc_table: list[tuple[str, str]]  # op, ufunc
 # Of the ops that are no comparisons: arity, dtypes of the operands, whether the result is bool.
 ufunc_rules: dict[str, tuple[int, tuple[str, ...], bool]]
 numeric_ops: frozenset[str]
+fp_flags: dict[str, int]  # name in np.geterr(): bit
 dtype_table: list[tuple[str, str]]  # NumPy name, spelling in text
 target_names: list[str]
 error_table: list[tuple[str, str, str, str]]  # code, class, row, hint

@@ -39,7 +39,8 @@ SILENT = frozenset(
 #: Integer ops that raise a status flag where NumPy warns or raises.
 INTEGER_FLAGS = frozenset({"floor_divide", "remainder", "fmod", "power", "reciprocal"})
 
-FLAG_BITS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+#: of np.geterr(): its bit in what a replay is told to look at
+FLAG_BITS = _dvm.fp_flags
 
 Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
 

@@ -402,4 +402,9 @@ def _with_items(array: Any, key: Any, value: Any) -> Any:
     return made
 
 
+# What reports call them: a user has written brackets.
+for _stand_in, _name in ((_getitem, "__getitem__"), (_with_items, "__setitem__")):
+    _stand_in.__module__, _stand_in.__qualname__ = "numpy", f"ndarray.{_name}"
+
+
 __all__ = ["Host", "NumpyFunctions"]

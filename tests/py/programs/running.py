@@ -16,7 +16,7 @@ from programs.observe import TOLERANCE, Outcome, differences, observe
 from programs.registry import Program
 
 # What the compiler's own names for indexing by arrays stand for.
-INDEXING = {"_getitem": "getitem", "_with_items": "setitem"}
+INDEXING = {"__getitem__": "getitem", "__setitem__": "setitem"}
 
 
 @dataclass(frozen=True)

@@ -97,12 +97,12 @@ def owner(array: Any) -> Any:
 def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
     """Record and lower the first call of the program that becomes a path."""
     reach = lowering.Lowering.reach
-    objects: dict[int, Any] = {}
+    of: dict[Any, dict[int, Any]] = {}  # one for each attempt, the last one counts
 
     def noting(self: Any, fetch: Any, seen: Any, name: Any = None) -> Any:
         def noted() -> int:
             register: int = fetch()
-            objects[register] = seen
+            of.setdefault(self, {})[register] = seen
             return register
 
         return reach(self, noted, seen, name)
@@ -112,8 +112,9 @@ def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
     before = program.read_variables()
     recording = _dvm.record(program.function, *args, **kwargs)
     spec = magpy_capture.PathSpec()
-    lowering.lower(spec, recording)
+    lowering.lower(spec, recording, program.function)
     program.write_variables(before)
+    objects = of.popitem()[1] if of else {}
     return Lowered(recording, spec, objects)
 
 
