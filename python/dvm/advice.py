@@ -18,6 +18,7 @@ STABLE = "make such changes once, before the first call"
 GUARDS = {
     "guard_signature": "each dtype, rank and memory order is a path of its own: convert before "
     "the call (x.astype, np.ascontiguousarray) where many occur",
+    "guard_layout": "each memory order is a path of its own: np.ascontiguousarray before the call",
     "guard_type": "each type is a path of its own: convert before the call, or accept another path",
     "guard_value": VALUE,
     "guard_is": "another object is another path: keep one object and change its content instead",

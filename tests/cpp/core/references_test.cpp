@@ -22,6 +22,7 @@ class Script : public HostObjects {
   }
   NodeId changed_by(const Recording& r, const SeenEvent& call) const override {
     const SeenNode& callee = r.node(r.operands_of(call)[0]);
+    if (text(callee.object) == "fill") return r.operands_of(call)[1];
     const auto changing = std::string("append");
     if (callee.origin != Origin::event || text(callee.object) != changing) return kNoNode;
     return r.operands_of(r.events[static_cast<size_t>(callee.index)])[0];
@@ -129,6 +130,22 @@ TEST(References, ReadsReachBackAndWritesDoNot) {
   EXPECT_EQ(graph.guard_nodes(), (Nodes{v, y}));
   EXPECT_EQ(graph.mock_nodes(), (Nodes{value, v}));
   EXPECT_NE(graph.shadow_of(x), graph.shadow_of(v));
+}
+
+TEST(References, WhatIsIteratedOverHoldsWhatItYields) {
+  Script s;
+  const NodeId x = s.argument("x");
+  const NodeId iterator = s.view(Kind::iter, {x}, "iterator");
+  const NodeId item = s.event(Kind::next, {iterator}, "item");
+  const NodeId part = s.event(Kind::attribute, {item}, "part", "part");
+  EXPECT_EQ(s.graph().guard_nodes(), (Nodes{x, item, part}));
+}
+
+TEST(References, AnArrayThatACallWritesIntoHoldsNothingNew) {
+  Script s;
+  const NodeId out = s.argument("out"), fill = s.constant("fill"), value = s.constant("#1");
+  s.event(Kind::call, {fill, out, value}, "out");
+  EXPECT_EQ(s.graph().mock_nodes(), Nodes{out});
 }
 
 TEST(References, WhatIsDroppedAgainIsNotBroughtAbout) {

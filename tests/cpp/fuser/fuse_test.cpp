@@ -55,6 +55,25 @@ TEST(Fuse, ReductionsOverOneSpaceShareTheirInput) {
   EXPECT_EQ(other.regions.size(), 2u);
 }
 
+TEST(Fuse, AnyPairIsExplainedByTheRulesOfTheWalk) {
+  const core::Graph graph = core::parse_graph(
+      "graph v1 {\n%0 = input f32[s0, s1]\n%1 = input f32[s2]\n%2 = exp(%0) f32[s0, s1]\n"
+      "%3 = sum(%2) f32[s0, 1] {axes = [1]}\n%4 = broadcast(%3) f32[s0, s1]\n"
+      "%5 = sub(%0, %4) f32[s0, s1]\n%6 = neg(%5) f32[s0, s1]\n%7 = abs(%1) f32[s2]\n"
+      "return %6, %7\n}\n");
+  const auto rule = [&](core::Value a, core::Value b) {
+    const core::Decision decision = explain_pair(graph, Limits{}, a, b);
+    return decision.verdict + " " + decision.rule;
+  };
+  EXPECT_EQ(rule(5, 6), "yes same-region");
+  EXPECT_EQ(rule(6, 5), "yes same-region");
+  EXPECT_EQ(rule(3, 5), "no reduction-ends-region");
+  EXPECT_EQ(rule(2, 7), "no different-space");
+  EXPECT_EQ(rule(0, 2), "no input");
+  EXPECT_EQ(rule(4, 5), "no inlined");
+  EXPECT_NE(rule(2, 6).find("no "), std::string::npos);
+}
+
 TEST(Fuse, EqualityIsProvedNeverGuessed) {
   const std::string sides =
       "%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n%3 = exp(%1) f32[s1]\n";

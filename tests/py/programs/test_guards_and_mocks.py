@@ -26,7 +26,7 @@ lowering: Any = importlib.import_module("dvm.magpy_capture.lower")
 GUARDS = {
     **dict.fromkeys(("guard_is", "guard_type", "guard_signature", "guard_value"), 1),
     **dict.fromkeys(("guard_length", "guard_truth", "guard_writeable", "guard_lacks"), 1),
-    **dict.fromkeys(("guard_keys",), 1),
+    **dict.fromkeys(("guard_keys", "guard_layout"), 1),
     **dict.fromkeys(("guard_same", "guard_overlap"), 2),
 }
 #: effects on an object in their first operand
