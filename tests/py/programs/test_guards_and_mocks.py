@@ -63,7 +63,9 @@ class Lowered:
         whole = self.wholes.get(register, -1)
         if whole in self.constants:  # a class or a function, which is a part of the code
             return True
-        held = isinstance(self.objects.get(whole), WHOLES)
+        thing = self.objects.get(whole)
+        # Of what a container gave away unseen, Algorithm 1 has not seen the parts either.
+        held = isinstance(thing, WHOLES) or (thing is not None and id(thing) not in reached)
         return held and self.is_reached(whole, reached)
 
     def is_written_through_a_view(self, target: Any) -> bool:
@@ -82,11 +84,13 @@ class Lowered:
 
     def targets(self) -> list[tuple[str, Any]]:
         """The caller's objects that effects change."""
-        return [
-            (str(step), self.objects[step[1]])
-            for step in self.spec.steps
-            if step[0] in EFFECTS and step[1] in self.objects
-        ]
+        found = []
+        for step in self.spec.steps:
+            # A list that only grows is extended by a call.
+            target = step[3][0] if step[0] == "effect" else step[1] if step[0] in EFFECTS else -1
+            if target in self.objects:
+                found.append((str(step), self.objects[target]))
+        return found
 
 
 def owner(array: Any) -> Any:
