@@ -9,7 +9,8 @@ In the order in which they build on each other:
     arrays, objects      NumPy's rules for arrays; the caller's objects, read on demand
     indexing, containers views; lists, dicts, tuples, sets
     numpy_*, python_*    the meaning of functions
-    calls, lower, effects  events in order; the end of a path
+    calls, *events, lower  events in order
+    effects              the end of a path
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.numpy_moves import NumpyMoves
+from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.opaque import name_of
 from dvm.magpy_capture.program import MISSING, describe
@@ -64,7 +64,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, NumpyMoves, Sorting):
+class Calls(AnnotatedCalls, NumpyJoins, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:

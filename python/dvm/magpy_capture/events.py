@@ -1,0 +1,153 @@
+"""The nodes of a recording as values, and what all events share."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.calls import Calls
+from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.program import MISSING
+from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.special_methods import looked_up
+from dvm.magpy_capture.values import (
+    Abstract,
+    Instance,
+    Literal,
+    Tensor,
+)
+
+Operands = list[int]
+Followed = tuple[str, str, list[str], int, Any]
+
+
+class Events(Calls):
+    """Values by node, read where the program first used them."""
+
+    def __init__(
+        self,
+        spec: PathSpec,
+        recording: dict[str, Any],
+        modes: Modes,
+        builtins: dict[str, Any],
+        whole: set[int] = frozenset(),  # type: ignore[assignment]
+    ) -> None:
+        super().__init__(spec, modes)
+        self.builtins = [builtins]  # of the frames that are open: a function may have its own
+        self.recording = recording
+        self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
+        self.nodes = recording["nodes"]
+        self.values: dict[int, Abstract] = {}
+        self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
+        self.cells: dict[int, Abstract] = {}
+        # The followed event whose body comes next, and those of the frames that are open:
+        # kind, name, keywords, result, callee.
+        self.pending: Followed | None = None
+        self.entered: list[Followed | None] = []
+        for node in self.nodes:
+            if node[5] is not None:
+                self.snapshots.setdefault(id(node[4]), node[5])
+
+    # ---- nodes
+
+    def seen(self, node: int) -> Any:
+        return self.nodes[node][4] if node >= 0 else None
+
+    def value(self, node: int) -> Abstract:
+        if node < 0:
+            raise self.refuse("a value of unknown origin")
+        if node not in self.values:
+            self.values[node] = self.origin(node)
+        value = self.resolve(self.values[node])
+        self.values[node] = value
+        return value
+
+    def origin(self, node: int) -> Abstract:
+        kind, index, name, scope, seen, _ = self.nodes[node]
+        if kind == "argument":
+            fetch = lambda: self.step("argument", index, key=("argument", index))  # noqa: E731
+            return self.reach(fetch, seen)
+        if kind == "global":
+            return self.global_variable(scope, name, seen)
+        if kind == "closure":
+            if id(scope) in self.cells:
+                return self.cells[id(scope)]
+            fetch = lambda: self.step("cell", scope, key=("cell", id(scope)))  # noqa: E731
+            return self.reach(fetch, seen)
+        if kind == "default":
+            return self.default(scope, index, seen)
+        if kind == "event":
+            raise self.refuse("a value of unknown origin")
+        return Literal(seen)
+
+    def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
+        if (id(scope), name) in self.globals:
+            return self.globals[id(scope), name]
+        if name not in scope:
+            self.guard_name(scope, name, MISSING)
+            scope = self.builtins[-1]
+
+        def fetch() -> int:
+            return self.step("variable", scope, name, key=("variable", id(scope), name))
+
+        return self.reach(fetch, seen, (scope, name))
+
+    def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
+        """A parameter that the call did not give.
+
+        It is a part of the function, whose defaults are guarded together with its code.
+        """
+        code = function.__code__
+        if slot < code.co_argcount:
+            if is_constant(seen):
+                return Literal(seen)
+            defaults = function.__defaults__ or ()
+            place = slot - (code.co_argcount - len(defaults))
+            holder = self.constant(defaults)
+            fetch = lambda: self.step("item", holder, place, key=("item", holder, place))  # noqa: E731
+        else:
+            holder = self.constant(function.__kwdefaults__)
+            key = code.co_varnames[slot]
+            fetch = lambda: self.step("key", holder, key, key=("key", holder, key))  # noqa: E731
+        return self.reach(fetch, seen)
+
+    def check(self, value: Abstract, seen: Any) -> None:
+        """Compares the lowered value with what the execution produced."""
+        value = self.resolve(value)
+        if not isinstance(value, Tensor):
+            return
+        if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
+            raise self.refuse(f"a result of type {type(seen).__name__}")
+        if seen.dtype.name != value.dtype or seen.ndim != value.rank:
+            raise self.refuse(
+                f"NumPy gave {seen.dtype.name} of rank {seen.ndim} where the graph has "
+                f"{value.dtype} of rank {value.rank}"
+            )
+        value.is_scalar = isinstance(seen, np.generic)
+        if value.is_scalar:
+            value.object = seen
+        elif value.object is None:
+            value.object = seen
+            big = [axis for axis in range(seen.ndim) if seen.shape[axis] > 1]
+            order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
+            if (
+                seen.size
+                and value.open_order is None
+                and order != [a for a in value.order if a in big]
+                and all(seen.strides[axis] for axis in big)
+            ):
+                raise self.refuse("a result in another memory order than expected")
+
+    def dispatched(self, operands: Operands) -> None:
+        """A followed operator: the classes of its operands decide what runs."""
+        assert self.pending is not None
+        kind, name, *_ = self.pending
+        for node in operands:
+            value = self.value(node)
+            if isinstance(value, Instance):
+                for method in looked_up(kind, name):
+                    found = class_attribute(value.cls, method)
+                    self.guard_class(value.cls, method, found)

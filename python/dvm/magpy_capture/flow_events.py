@@ -1,0 +1,192 @@
+"""Making containers, iterating, branching: what a recorded one of each means."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dvm.magpy_capture.events import Operands
+from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.operator_events import OperatorEvents
+from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    DictValue,
+    End,
+    Host,
+    Instance,
+    IteratorValue,
+    ListValue,
+    Literal,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+)
+
+
+class FlowEvents(OperatorEvents):
+    """Events that build values, and those that steer the program."""
+
+    # ---- building
+
+    def on_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence([self.value(node) for node in operands])
+
+    def on_list(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        return ListValue([self.value(node) for node in operands], object=self.seen(result))
+
+    def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return SetValue({self.plain(self.value(node)) for node in operands})
+
+    def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        pairs = [self.value(node) for node in operands]
+        keys = [self.plain(key) for key in pairs[::2]]
+        return DictValue(dict(zip(keys, pairs[1::2], strict=True)))
+
+    def on_string(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        if all(isinstance(part, Literal) for part in parts):
+            return Literal(self.seen(result))
+        register = self.step("string", [self.register_of(part) for part in parts])
+        return Host(register, self.seen(result))
+
+    def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        if not all(self.is_pure(part) for part in parts):
+            raise self.refuse(f"formatting {describe(parts[0])}")
+        if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
+            return Literal(self.seen(result))
+        spec = self.register_of(parts[1]) if len(parts) > 1 else -1
+        return Host(self.step("format", self.register_of(parts[0]), name, spec), self.seen(result))
+
+    def on_slice(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        parts = [self.value(node) for node in operands]
+        return SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
+
+    def on_list_append(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).append(self.value(operands[1]))
+
+    def on_list_extend(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).elements.extend(self.elements(self.value(operands[1])))
+
+    def on_set_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.value(operands[0]).elements.add(self.plain(self.value(operands[1])))
+
+    def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        added = self.elements(self.value(operands[1]))
+        self.value(operands[0]).elements.update(self.plain(part) for part in added)
+
+    def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, key, value = (self.value(node) for node in operands)
+        target.items[self.plain(key)] = value
+
+    def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, source = (self.value(node) for node in operands)
+        if not isinstance(source, DictValue):
+            raise self.refuse(f"** of {describe(source)}")
+        target.items.update(source.items)
+
+    on_dict_merge = on_dict_update
+
+    def on_list_to_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence(list(self.value(operands[0]).elements))
+
+    def on_function(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        return Closure(self.seen(result))
+
+    def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        module = self.seen(result)
+        top = name if sys.modules.get(name) is module else name.partition(".")[0]
+        if sys.modules.get(top) is not module:
+            raise self.refuse(f"the import of {name}")
+        self.guard_name(sys.modules, top, module)
+        return Literal(module)
+
+    def on_import_from(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        return self.attribute(self.value(operands[0]), name, self.seen(result))
+
+    # ---- iteration
+
+    def on_iter(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        return self.iterator(self.value(operands[0]))
+
+    def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        iterator = self.value(operands[0])
+        if not isinstance(iterator, IteratorValue):
+            raise self.refuse(f"iteration over {describe(iterator)}")
+        item = iterator.pull()
+        if (item is End) != (name == "exhausted"):
+            raise self.refuse("an iteration that went on otherwise than expected")
+        return None if item is End else item
+
+    def on_unpack(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        index, _, total = name.partition("/")
+        before, star, after = total.partition("*")
+        base = self.value(operands[0])
+        if isinstance(base, IteratorValue):
+            base = self.values[operands[0]] = Sequence(self.elements(base))  # which ends it
+        parts = self.elements(base)
+        if not star:
+            if len(parts) != int(total):
+                raise self.refuse("unpacking of another length than recorded")
+            return self.resolve(parts[int(index)])
+        first, last = int(before), int(after)
+        if int(index) == first:
+            return ListValue(parts[first : len(parts) - last], object=self.seen(result))
+        place = int(index)
+        if place > first:
+            place = len(parts) - last + (place - first - 1)
+        return self.resolve(parts[place])
+
+    # ---- branches and contexts
+
+    def on_branch(
+        self, name: str, operands: Operands, keywords: list[str], _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.dispatched(operands)
+        value, taken = self.value(operands[0]), keywords[0] == "1"
+        if name == "none":
+            return None  # a value of the path is known to be None or known not to be
+        self.outcome(value, taken)
+        return None
+
+    def outcome(self, value: Abstract, taken: bool) -> None:
+        """The truth of `value` steered the program: later calls must agree, or branch off."""
+        if isinstance(value, Size) and value.dim.constant is not None:
+            return
+        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
+            self.guard("guard_truth", self.leave(self.value_of(value), "bool"), taken)
+        elif isinstance(value, (Tensor, Host, Size)):
+            if not self.is_pure(value):
+                raise self.refuse(f"the truth of {describe(value)}")
+            self.guard("guard_truth", self.register_of(value), taken)
+        elif isinstance(value, (ListValue, DictValue)):
+            self.elements(value)  # its length is looked at
+        elif isinstance(value, Instance):
+            for name in ("__bool__", "__len__"):
+                if class_attribute(value.cls, name) is not MISSING:
+                    raise self.refuse(f"the truth of {describe(value)}")
+                self.guard_class(value.cls, name, MISSING)
+
+    def on_with_enter(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> Abstract:
+        manager = self.value(operands[0])
+        if followed:
+            if isinstance(manager, Instance):
+                found = class_attribute(manager.cls, "__enter__")
+                self.guard_class(manager.cls, "__enter__", found)
+            return None
+        return self.enter_context(manager)

@@ -1,0 +1,198 @@
+"""Joins, splits and comparisons of whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.arrays import same_dim
+from dvm.magpy_capture.numpy_moves import NumpyMoves
+from dvm.magpy_capture.numpy_ranges import every_element
+from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
+from dvm.magpy_capture.tables import numpy_table
+from dvm.magpy_capture.values import (
+    Abstract,
+    ListValue,
+    Literal,
+    Sequence,
+    Size,
+    SliceValue,
+    Tensor,
+)
+
+ONE = Literal(1)
+
+numpy_table(
+    {
+        name: name
+        for name in (
+            "meshgrid split array_split vstack hstack column_stack atleast_1d atleast_2d "
+            "rot90 fliplr flipud isclose array_equal outer broadcast_arrays"
+        ).split()
+    }
+)
+
+
+class NumpyJoins(NumpyMoves):
+    """Functions of several arrays."""
+
+    # ---- joins and splits
+
+    def atleast_1d(self, *arys: Abstract) -> Abstract:
+        return self._at_least(arys, 1)
+
+    def atleast_2d(self, *arys: Abstract) -> Abstract:
+        return self._at_least(arys, 2)
+
+    def _at_least(self, arys: SequenceOf[Abstract], rank: int) -> Abstract:
+        made = []
+        for value in arys:
+            x = self.as_array(value)
+            if x.rank < rank:
+                key = [NONE] * (rank - x.rank) + [every_element()] * x.rank
+                x = self.index(x, Sequence([*key, Literal(Ellipsis)]))
+            made.append(x)
+        return made[0] if len(made) == 1 else Sequence(made)
+
+    def vstack(self, tup: Abstract) -> Tensor:
+        parts = [self._at_least([part], 2) for part in self.elements(tup)]
+        return self.concatenate(Sequence(parts))
+
+    def hstack(self, tup: Abstract) -> Tensor:
+        parts = [self._at_least([part], 1) for part in self.elements(tup)]
+        return self.concatenate(Sequence(parts), Literal(0 if parts[0].rank == 1 else 1))
+
+    def column_stack(self, tup: Abstract) -> Tensor:
+        parts = []
+        for part in self.elements(tup):
+            x = self.as_array(part)
+            if x.rank < 2:
+                x = self.index(self._at_least([x], 1), Sequence([every_element(), NONE]))
+            parts.append(x)
+        return self.concatenate(Sequence(parts), ONE)
+
+    def split(
+        self, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
+    ) -> Abstract:
+        return self._split(ary, indices_or_sections, axis, equal=True)
+
+    def array_split(
+        self, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
+    ) -> Abstract:
+        return self._split(ary, indices_or_sections, axis, equal=False)
+
+    def _split(self, ary: Abstract, sections: Abstract, axis: Abstract, *, equal: bool) -> Abstract:
+        x = self.as_array(ary)
+        place = self.axis(self.plain(axis), x.rank)
+        parts = self._parts(sections)
+        bounds: list[Abstract]
+        if parts is None:
+            count = self.integer(sections)
+            if count <= 0:
+                raise self.refuse("a split into no parts")
+            size = x.shape[place]
+            if equal:
+                self._require_equal([size % count], [self.size(0)])
+                each = size // count
+                bounds = [Size(each * i) for i in range(1, count)]
+            else:
+                whole, extra = divmod(self.known_size(size), count)
+                ends = [i * whole + min(i, extra) for i in range(1, count)]
+                bounds = [Literal(end) for end in ends]
+        else:
+            bounds = parts
+        edges: list[Abstract] = [NONE, *bounds, NONE]
+        views = []
+        for first, last in pairwise(edges):
+            key: list[Abstract] = [every_element()] * x.rank
+            key[place] = SliceValue(first, last, NONE)
+            views.append(self.index(x, Sequence(key)))
+        return ListValue(views)
+
+    def meshgrid(self, *xi: Abstract, indexing: Abstract = Literal("xy")) -> Abstract:
+        parts = [self.flat(self.as_array(value)) for value in xi]
+        places = list(range(len(parts)))
+        if self.plain(indexing) == "xy" and len(parts) > 1:
+            places[0], places[1] = 1, 0
+        shape: list[Any] = [None] * len(parts)
+        for part, place in zip(parts, places, strict=True):
+            shape[place] = part.shape[0]
+        grids = []
+        for part, place in zip(parts, places, strict=True):
+            own = [shape[i] if i == place else self.size(1) for i in range(len(parts))]
+            value = self.reshape_value(self.in_c_order(part), own)
+            grids.append(self.fresh(self.copy_value(value, shape), part.dtype, shape))
+        return Sequence(grids)
+
+    def broadcast_arrays(self, *args: Abstract) -> Abstract:
+        parts = [self.as_array(value) for value in args]
+        shape = self.arguments_of(self.common_shape(parts))
+        return Sequence([self.broadcast_to(part, shape) for part in parts])
+
+    def fliplr(self, m: Abstract) -> Tensor:
+        return self.flip(m, ONE)
+
+    def flipud(self, m: Abstract) -> Tensor:
+        return self.flip(m, ZERO)
+
+    def rot90(self, m: Abstract, k: Abstract = ONE, axes: Abstract = Literal((0, 1))) -> Tensor:
+        x = self.as_array(m)
+        first, second = (self.axis(axis, x.rank) for axis in self.plain(axes))
+        turns = self.integer(k) % 4
+        everything = Sequence([Literal(Ellipsis)])
+        if turns == 0:
+            return self.index(x, everything)
+        if turns == 2:
+            return self.flip(self.flip(x, Literal(first)), Literal(second))
+        if turns == 1:
+            return self.swapaxes(self.flip(x, Literal(second)), Literal(first), Literal(second))
+        return self.flip(self.swapaxes(x, Literal(first), Literal(second)), Literal(second))
+
+    # ---- comparisons of arrays
+
+    def isclose(
+        self,
+        a: Abstract,
+        b: Abstract,
+        rtol: Abstract = Literal(1e-05),
+        atol: Abstract = Literal(1e-08),
+        equal_nan: Abstract = Literal(False),
+    ) -> Tensor:
+        """|a - b| <= atol + rtol |b| where b is finite, or equal (numpy/_core/numeric.py)."""
+        x, y = self.as_array(a), self.as_array(b)
+        if np.dtype(y.dtype).kind in "iub":
+            y = self.cast(y, np.result_type(np.dtype(y.dtype), 1.0).name)
+        if self.plain(equal_nan):
+            raise self.refuse("isclose with equal_nan")
+        distance = self.ufunc(np.absolute, [self.ufunc(np.subtract, [x, y])])
+        bound = self.ufunc(np.multiply, [self.resolve(rtol), self.ufunc(np.absolute, [y])])
+        bound = self.ufunc(np.add, [self.resolve(atol), bound])
+        near = self.ufunc(np.less_equal, [distance, bound])
+        near = self.ufunc(np.bitwise_and, [near, self.ufunc(np.isfinite, [y])])
+        near = self.ufunc(np.bitwise_or, [near, self.ufunc(np.equal, [x, y])])
+        return self.index(near, Literal(()))  # NumPy's way to make scalars of 0-d arrays
+
+    def array_equal(self, a1: Abstract, a2: Abstract) -> Abstract:
+        x, y = self.as_array(a1), self.as_array(a2)
+        if x.rank != y.rank:
+            return Literal(False)
+        for one, other in zip(x.shape, y.shape, strict=True):
+            if same_dim(one, other):
+                continue
+            equal = self.observed(one) == self.observed(other)
+            test = self._operate("==", self.register_of_dim(one), self.register_of_dim(other))
+            self.guard("guard_truth", test, equal)
+            if not equal:
+                return Literal(False)
+        same = self.ufunc(np.equal, [x, y])
+        found = self.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
+        return self.computed(self.leave(self.value_of(found), "bool"), self.seen_result)
+
+    def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Tensor:
+        if not self.is_none(out):
+            raise self.refuse("outer with out=")
+        x, y = self.flat(self.as_array(a)), self.flat(self.as_array(b))
+        return self.ufunc_outer(np.multiply, x, y)

@@ -1,0 +1,265 @@
+"""Operators, subscripts and attributes: what a recorded one of each means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.events import Events, Operands
+from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import (
+    BINARY_OPERATORS,
+    COMPARE_OPERATORS,
+    UNARY_OPERATORS,
+)
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Gone,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    OwnDict,
+    SetValue,
+    Size,
+    Tensor,
+)
+
+
+class OperatorEvents(Events):
+    """Events that compute with values and look into them."""
+
+    # ---- operators
+
+    def on_binary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        return self.binary(name, a, b, self.seen(result))
+
+    def on_inplace(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        if isinstance(a, Tensor) and not a.is_scalar:
+            self.ufunc_call(BINARY_OPERATORS[name], [a, b], {"out": a}, self.seen(result))
+            return a
+        if isinstance(a, ListValue) and name == "+":
+            for part in self.elements(b):
+                a.append(part)
+            a.changed = True
+            return a
+        mutable = isinstance(a, Host) and isinstance(a.object, np.ndarray)
+        if mutable or isinstance(a, (ListValue, SetValue, DictValue)):
+            raise self.refuse(f"the operator {name}= on {describe(a)}")
+        return self.binary(name, a, b, self.seen(result))
+
+    def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if self.is_integer_scalar(a, b):  # NumPy warns when these overflow, unlike arrays
+            return self.host_operation(name, [a, b], seen)
+        if name == "**" and (shortcut := self.power_shortcut(a, b)) is not None:
+            return self.ufunc_call(shortcut, [a], {}, seen)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
+        return self.python_binary(name, a, b, seen)
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        """Whether all are NumPy integer scalars, or Python ints beside one."""
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if not tensors or not all(t.is_scalar and np.dtype(t.dtype).kind in "iu" for t in tensors):
+            return False
+        return all(isinstance(value, Tensor) or self.class_of(value) is int for value in values)
+
+    def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
+        """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""
+        if not isinstance(a, Tensor) or a.is_scalar or not isinstance(b, Literal):
+            return None
+        if type(b.object) not in (int, float):
+            return None
+        if b.object == 2:
+            return np.square
+        if np.dtype(a.dtype).kind != "f":
+            return None
+        return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
+
+    def on_unary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a = self.value(operands[0])
+        if name == "not":
+            return self.negation(a, self.seen(result))
+        if isinstance(a, Tensor) and not self.is_integer_scalar(a):
+            return self.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.seen(result))
+        return self.host_operation(name, [a], self.seen(result))
+
+    def negation(self, a: Abstract, seen: bool) -> Abstract:
+        if isinstance(a, (Tensor, Host, Size)):
+            return self.computed(self.operator("not", [a]), seen)
+        if isinstance(a, (ListValue, DictValue)):
+            self.elements(a)  # its length is looked at
+        elif isinstance(a, Instance):
+            self.outcome(a, not seen)
+        return Literal(seen)
+
+    def on_compare(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        a, b = (self.value(node) for node in operands)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, self.seen(result))
+        return self.host_operation(name, [a, b], self.seen(result))
+
+    def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        a, b = (self.value(node) for node in operands)
+        return self.same_object(a, b, self.seen(result))
+
+    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
+        """`a is b`, where every call of the path gives the recorded answer."""
+        if a is b:
+            return Literal(seen)
+        literals = [value for value in (a, b) if isinstance(value, Literal)]
+        if len(literals) == 2 and all(value.identical for value in literals):
+            return Literal(seen)
+        if any(is_singleton(value.object) for value in literals):
+            other = b if a is literals[0] else a
+            if isinstance(other, Host) and type(other.object) is bool:
+                self.pin(other, other.object)
+            return Literal(seen)  # a value of a known type is never one of the singletons
+        if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
+            raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
+        if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
+            if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
+                self.guard("guard_same", self.register_of(a), self.register_of(b), seen)
+            return Literal(seen)
+        if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
+            raise self.refuse("the identity of what may be a view or a copy")
+        registers = [self.own_register(value) for value in (a, b)]
+        if all(register >= 0 for register in registers):
+            self.guard("guard_same", *registers, False)
+        return Literal(seen)
+
+    def own_register(self, value: Abstract) -> int:
+        """The register of an object of the caller, or -1 for one the program made."""
+        if isinstance(value, Tensor):
+            return value.storage.register if value.base is None else -1
+        return int(getattr(value, "register", -1))
+
+    def on_contains(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        item, container = (self.value(node) for node in operands)
+        if isinstance(container, DictValue):
+            present = self.has_key(container, self.plain(item))
+            return Literal(present == (name == "in"))
+        if isinstance(container, SetValue):
+            self.plain(item)
+            return Literal(self.seen(result))
+        if isinstance(container, OwnDict):
+            self.owns(container, self.plain(item))
+            return Literal(self.seen(result))
+        return self.host_operation(name, [item, container], self.seen(result))
+
+    # ---- parts
+
+    def on_subscript(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.dispatched(operands)
+        base, key = (self.value(node) for node in operands)
+        return self.subscript(base, key, self.seen(result))
+
+    def on_store_subscript(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.dispatched(operands)
+        self.store_subscript(*(self.value(node) for node in operands))
+        return None
+
+    def on_delete_subscript(self, _n: str, operands: Operands, *_: Any) -> None:
+        base, key = (self.value(node) for node in operands)
+        if isinstance(base, ListValue):
+            del base.elements[self.plain(key)]
+        elif isinstance(base, DictValue):
+            del base.items[self.plain(key)]
+        else:
+            raise self.refuse(f"del of a part of {describe(base)}")
+        base.changed = True
+
+    def on_attribute(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        base = self.value(operands[0])
+        if followed:
+            if isinstance(base, Instance):
+                return self.followed_attribute(base, name)
+            raise self.refuse(f"attribute {name} of {describe(base)}")
+        return self.attribute(base, name, self.seen(result))
+
+    def followed_attribute(self, base: Instance, name: str) -> None:
+        """A property or another descriptor, or __getattr__, written in Python."""
+        found = class_attribute(base.cls, name)
+        for hook in ("__getattribute__", "__getattr__"):
+            method = class_attribute(base.cls, hook)
+            self.guard_class(base.cls, hook, method)
+        self.guard_class(base.cls, name, found)
+        if not hasattr(type(found), "__set__") and base.register >= 0:
+            self.guard("guard_lacks", base.register, name)
+
+    def on_store_attribute(
+        self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        base, value = (self.value(node) for node in operands)
+        if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
+            if type(base.object).__setattr__ is not type.__setattr__:
+                raise self.refuse(f"setting attribute {name} of {describe(base)}")
+            self.class_changes[id(base.object), name] = (base.object, name, value)
+            return
+        if not isinstance(base, Instance):
+            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+        setter = class_attribute(base.cls, "__setattr__")
+        self.guard_class(base.cls, "__setattr__", setter)
+        if followed:  # a property, or a __setattr__ written in Python
+            found = class_attribute(base.cls, name)
+            self.guard_class(base.cls, name, found)
+            return
+        if setter is not object.__setattr__:
+            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+        self.set_plainly(base, name, value)
+
+    def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
+        base = self.value(operands[0])
+        if not isinstance(base, Instance) or name not in base.attributes:
+            raise self.refuse(f"deleting attribute {name} of {describe(base)}")
+        base.attributes[name] = Gone()
+        base.changed[name] = None
+
+    def on_store_global(self, name: str, operands: Operands, *_: Any) -> None:
+        scope = self.seen(operands[1])
+        value = self.value(operands[0])
+        self.globals[id(scope), name] = value
+        self.changed_variables[id(scope), name] = (scope, name, value)
+
+    def on_store_cell(self, _n: str, operands: Operands, *_: Any) -> None:
+        cell = self.seen(operands[1])
+        self.cells[id(cell)] = self.value(operands[0])
+        self.changed_cells[id(cell)] = (cell, self.cells[id(cell)])
+
+
+def is_singleton(value: Any) -> bool:
+    single = value is None or value is Ellipsis or isinstance(value, (bool, type))
+    return single or type(value) is object
