@@ -274,3 +274,17 @@ def finally_runs_whether_or_not(w: World) -> None:
 
     for m in (3, 3, 4, 3, 5):
         w(f, floats(3), floats(m))
+
+
+@case
+def a_reduction_into_an_array_of_another_rank(w: World) -> None:
+    @w.compiled
+    def f(x, out):
+        try:
+            np.add.reduce(x, axis=0, out=out)
+        except ValueError as error:
+            return str(error)
+        return out
+
+    for shape in ((4,), (1, 4), (4,), (), (5,), (1,)):
+        w(f, floats(3, 4), np.zeros(shape))
