@@ -78,7 +78,6 @@ class AnnotatedCalls(Opaque):
 
     def has_changed(self) -> bool:
         """Whether some object of the caller is not yet what the program made of it."""
-        arrays = any(tensor.storage.written for tensor in self._external_arrays)
         objects = any(getattr(value, "changed", False) for value in self._reached.values())
         variables = self.changed_variables or self.changed_cells or self.class_changes
-        return arrays or objects or bool(variables)
+        return self.has_written_arrays() or objects or bool(variables)

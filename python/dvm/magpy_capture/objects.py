@@ -213,6 +213,9 @@ class Objects(MaybeViews):
 
     # ---- memory shared between the caller's arrays
 
+    def has_written_arrays(self) -> bool:
+        return any(tensor.storage.written for tensor in self._external_arrays)
+
     def _meet(self, tensor: Tensor) -> None:
         """A new array of the caller: it must not share memory with one written before."""
         for other in self._external_arrays:

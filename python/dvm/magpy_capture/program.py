@@ -144,7 +144,7 @@ class Program:
         if isinstance(value, Tensor):
             return self.tensor_register(value)
         if isinstance(value, Sequence):
-            if value.register >= 0:
+            if value.register >= 0 and not self.holds_written(value):
                 return value.register
             parts = [self.register_of(part) for part in value.elements]
             made = self.step("tuple", parts)
@@ -167,7 +167,7 @@ class Program:
             if value.register < 0 or value.changed:
                 raise self.refuse(f"an object of type {value.cls.__name__} that a call receives")
             return value.register
-        if value.register >= 0 and not value.changed:
+        if value.register >= 0 and not value.changed and not self.holds_written(value):
             if isinstance(value, ListValue):
                 len(value.elements)  # what a callee sees of it is guarded
             return int(value.register)
@@ -179,6 +179,32 @@ class Program:
         for key, item in value.items.items():
             flat += [self.constant(key), self.register_of(item)]
         return self.step("dict", flat)
+
+    def holds_written(self, container: Abstract) -> bool:
+        """Whether a container of the caller holds arrays that the path has written since.
+
+        The writes reach the caller's arrays at the end; until then a callee needs others.
+        """
+        if not self.has_written_arrays():
+            return False
+        seen: set[int] = set()
+        stack = [container]
+        while stack:
+            value = self.resolve(stack.pop())
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, Tensor) and value.storage.external and value.storage.written:
+                return True
+            if isinstance(value, (Sequence, ListValue)):
+                stack.extend(value.elements)
+            elif isinstance(value, DictValue):
+                stack.extend(value.items.values())
+        return False
+
+    def has_written_arrays(self) -> bool:
+        """Whether the path has written into some array of the caller."""
+        raise NotImplementedError
 
     def tensor_register(self, value: Tensor) -> int:
         raise NotImplementedError

@@ -22,6 +22,26 @@ def percentiles_of_any_shape(w: World) -> None:
 
 
 @case
+def a_container_of_an_array_that_was_written(w: World) -> None:
+    @w.compiled
+    def f(keys):
+        keys[0][...] = -keys[0]
+        return np.lexsort(keys)
+
+    @w.compiled
+    def g(keys):
+        keys[1] += 3
+        return np.lexsort(keys), np.lexsort((keys[0], keys))
+
+    for n in (4, 4, 2, 1):
+        w(f, [ints(n) * 3 % 5])
+        w(f, (ints(n) * 3 % 5, ints(n)))
+        w(g, [ints(n) * 3 % 5, ints(n)])
+    one = ints(4)
+    w(f, [one, one])
+
+
+@case
 def a_patched_function_runs(w: World) -> None:
     @w.compiled
     def f(x):
