@@ -256,7 +256,8 @@ class Arrays(Graphs):
         for t in operands:
             lead = rank - t.rank
             sizes = [
-                1 if dim.constant == 1 else axis + lead + 2 for axis, dim in enumerate(t.shape)
+                1 if self.is_one_at_most(dim) else axis + lead + 2
+                for axis, dim in enumerate(t.shape)
             ]
             stored = np.zeros([sizes[axis] for axis in t.order], np.uint8)
             arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
@@ -373,6 +374,12 @@ class Arrays(Graphs):
         result = a.bcast(b)
         self._broadcast_of[str(result)] = parts[0] | parts[1]
         return result
+
+    @staticmethod
+    def is_one_at_most(dim: _dvm.Dim) -> bool:
+        """Whether the size is 1, or 0 (and then there is nothing to lie in any order): `x[:1]`."""
+        text = str(dim)
+        return text == "1" or (text.startswith("min(") and text.endswith(", 1)"))
 
     @staticmethod
     def is_derived(dim: _dvm.Dim) -> bool:

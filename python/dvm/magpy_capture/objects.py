@@ -166,7 +166,7 @@ class Objects(MaybeViews):
 
         def load() -> list[Abstract]:
             self.guard("guard_length", register, len(items), key=(register,))
-            return [self._part("item", register, i, item) for i, item in enumerate(items)]
+            return [self._part("item", register, i, item, external) for i, item in enumerate(items)]
 
         if external:
             return ListValue(register=register, object=seen, load=load)
@@ -194,13 +194,19 @@ class Objects(MaybeViews):
             len(value.items)  # what a call made is known at once
         return value
 
-    def _part(self, step: str, base: int, index: Any, seen: Any) -> Unread:
+    def _part(self, step: str, base: int, index: Any, seen: Any, external: bool = True) -> Unread:
+        """A part of a container; text and truths in one that the path computed stay open."""
         value: list[Abstract] = []
+        is_open = not external and type(seen) in (str, bytes, bool)
 
         def read() -> Abstract:
             if not value:
-                fetch = lambda: self.step(step, base, index, key=(step, base, index))  # noqa: E731
-                value.append(self.reach(fetch, seen))
+                key = (step, base, index)
+                if is_open:
+                    register = self.step(step, base, index, key=key)
+                    value.append(self.adopt(register, seen, external=False))
+                else:
+                    value.append(self.reach(lambda: self.step(step, base, index, key=key), seen))
             return value[0]
 
         return Unread(read, seen)

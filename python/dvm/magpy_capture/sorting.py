@@ -1,8 +1,9 @@
 """sorted() and list.sort() of values of which some are only known on each call.
 
-Where all elements are numbers the host sorts them, and the path is for every order. Elements with
-parts that are known (the items of a dict, pairs of a number and a name) are moved by the lowering:
-each comparison of Python's own sort that a call could answer otherwise is an outcome.
+Where all elements are numbers, or all are text, the host sorts them, and the path is for every
+order. Elements with parts that are known (the items of a dict, pairs of a number and a name) are
+moved by the lowering: each comparison of Python's own sort that a call could answer otherwise is an
+outcome.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Sorting(PythonFunctions):
             return self._sorted_by_host(iterable, reverse, self.seen_result)
         else:
             parts = [self.resolve(part) for part in self.elements(iterable)]
-        if not all(map(self.is_fixed, parts)) and all(map(self._is_number, parts)):
+        alike = all(map(self._is_number, parts)) or all(map(self._is_text, parts))
+        if alike and not all(map(self.is_fixed, parts)):
             seen = sorted(map(self.observed_value, parts), reverse=bool(self.plain(reverse)))
             return self._sorted_by_host(ListValue(parts), reverse, seen)
         if any(_is_nan(part) for part in parts):
@@ -64,6 +66,9 @@ class Sorting(PythonFunctions):
         if isinstance(value, Size) or (isinstance(value, Tensor) and value.is_scalar):
             return True
         return isinstance(value, (Host, Literal)) and type(value.object) in (int, float, bool)
+
+    def _is_text(self, value: Abstract) -> bool:
+        return isinstance(value, (Host, Literal)) and type(value.object) is str
 
     def _is_less(self, a: Abstract, b: Abstract) -> bool:
         """`a < b` as Python has it: tuples by their first parts that differ."""

@@ -257,3 +257,23 @@ def rank_changes_between_calls(w: World) -> None:
     ):
         w(f, floats(*one), floats(*other))
     w(f, floats(3), floats(3))
+
+
+@case
+def slices_of_one_row_and_column(w: World) -> None:
+    @w.compiled
+    def f(x):
+        row, column = x[:1], x[:, :1]
+        return row + column, np.maximum(column, row), x - row, x * column, row * 2, column.T + row
+
+    for shape in ((3, 4), (3, 4), (4, 3), (4, 1), (1, 4), (1, 1), (0, 3), (3, 0)):
+        x = floats(*shape)
+        for each in (
+            x,
+            np.asfortranarray(x),
+            x[::-1],
+            x[:, ::-1],
+            x.repeat(2, 1)[:, ::2],
+            x.T.copy().T,
+        ):
+            w(f, each)

@@ -236,3 +236,40 @@ def print_is_replaced(w: World) -> None:
     finally:
         names.pop("print", None)
     w(f, floats(3))
+
+
+@case
+def pieces_of_computed_text(w: World) -> None:
+    @w.compiled
+    def f(x):
+        head = ", ".join([f"{v:+.2f}" for v in x[:3]])
+        words = head.split(", ")
+        name, _, rest = f"{len(x)}:{x.sum()}".partition(":")
+        return (
+            words,
+            sorted(words),
+            words[0].upper(),
+            name,
+            rest,
+            words[0] == words[-1],
+            name in rest,
+        )
+
+    for n in (3, 5, 9, 4, 1, 2):
+        w(f, floats(n))
+        w(f, -floats(n))
+
+
+@case
+def truths_in_a_computed_list(w: World) -> None:
+    @w.compiled
+    def f(x):
+        flags = (x > 0).tolist()
+        first, last = flags[0], flags[-1]
+        both = first and last
+        return flags, first, not last, both, sum(flags), [int(flag) for flag in flags]
+
+    for sign in (1, -1):
+        for n in (3, 3, 4):
+            w(f, floats(n) * sign)
+            w(f, floats(n)[::-1] * sign)
