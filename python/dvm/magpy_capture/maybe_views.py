@@ -82,11 +82,11 @@ class MaybeViews(Arrays):
             t.axes = order
             return
         large = [dim for dim in base.shape if dim.constant != 1]
-        if base.contiguous and self.is_aligned(base, t.shape):
+        if base.contiguous and self._merges_apart(base, t.shape):
             if all(self.observed(dim) > 1 for dim in large):
                 for dim in large:
                     self.exceeds_one(dim)
-                return  # axes that are not neighbours in memory merge: a copy
+                return  # a copy
         if seen is None:
             raise self.refuse("the memory order of a reshape that was not seen")
         made = self._remade(t, self.layout_register(base))
@@ -171,8 +171,7 @@ class MaybeViews(Arrays):
             return None
         places = [axis for axis in x.order if x.shape[axis].constant != 1]
         for old, _ in groups:
-            first = places.index(old[0])
-            if len(old) > 1 and not (x.contiguous and places[first : first + len(old)] == old):
+            if len(old) > 1 and not (x.contiguous and self._are_neighbours(places, old)):
                 return None
         groups.sort(key=lambda group: places.index(group[0][0]))
         order = [axis for _, new in groups for axis in new]
@@ -182,8 +181,18 @@ class MaybeViews(Arrays):
                 order.insert(later[0] if later else len(order), axis)
         return tuple(order)
 
-    def is_aligned(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
-        return self._groups(x.shape, shape, ask=False) is not None
+    @staticmethod
+    def _are_neighbours(places: list[int], axes: list[int]) -> bool:
+        first = places.index(axes[0])
+        return places[first : first + len(axes)] == axes
+
+    def _merges_apart(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
+        """Whether some axes become one that are not neighbours in memory."""
+        places = [axis for axis in x.order if x.shape[axis].constant != 1]
+        return any(
+            len(old) > 1 and len(new) == 1 and not self._are_neighbours(places, old)
+            for old, new in self._groups(x.shape, shape, ask=False) or ()
+        )
 
     def _groups(
         self, old: SequenceOf[_dvm.Dim], new: SequenceOf[_dvm.Dim], *, ask: bool

@@ -218,3 +218,15 @@ def blocks_that_become_empty(w: World) -> None:
     for shape in SHAPES[:7]:
         for x in layouts(*shape):
             owned(w, f, x)
+
+
+@case
+def shapes_that_agree_by_chance(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x.reshape(x.shape[-1], -1)
+        return y, y + 1, y.reshape(-1), x.reshape(*x.shape, 1) * 2, y.T.reshape(x.shape) + x
+
+    for shape in ((4, 6), (3, 3), (6, 4), (2, 6), (1, 1), (2, 2), (4, 1)):
+        for x in layouts(*shape):
+            owned(w, f, x)
