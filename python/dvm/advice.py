@@ -99,16 +99,16 @@ FALLBACKS = {
     "a path has no strides, flags or base: read and set them outside",
     r"the array method|\w+\.(at|reduceat)": "it writes in place or is unknown: use the function "
     "that returns a new array, such as np.sort(x) for x.sort()",
-    r"(sorted (of|by)|max |min |sum |len |the type of|the order of)": "sort and compare arrays by "
-    "NumPy, or do it outside of the compiled function",
+    r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare arrays "
+    "by NumPy, or do it outside of the compiled function",
     r"(an assignment to a part of|the operator \S+ on|arithmetic with|operand|\S+ of) "
     "(a computed value|an object|a list|a dict|tuple|function)": "an operand is no number, no "
     "array of docs/ops.md and of no plain Python class: convert it before the call",
     r"the (random function|method)": "call it outside of the compiled function",
     r"(hasattr|callable|isinstance|issubclass|super|setattr|id$)": "look at types and attributes "
     "outside, and pass what follows from them",
-    r"(the truth|the identity|formatting|printing|print:)": "do it outside of the compiled "
-    "function, with what it returns",
+    r"(the truth|the identity|the value of|formatting|printing|print:)": "do it outside of the "
+    "compiled function, with what it returns",
     r"(an exception was raised|a raise statement)": "the program raises and catches within itself; "
     + STRAIGHT,
     r"(making an object of|an object of) type": "make the object outside and pass it, or write "
@@ -121,7 +121,7 @@ FALLBACKS = {
     r".* where (a constant|an array) is needed|a value of type \S+ as a constant": "pass axes, "
     "shapes, dtypes and flags as literals",
     r"a (class definition|match statement)": "define it at module level; " + STRAIGHT,
-    r"a (closure|function made inside|view) that leaves": "return arrays and numbers",
+    r"a (closure|function made inside|view|partial) that leaves": "return arrays and numbers",
     r"a dict with a key|a key that": "use strings or numbers as keys",
     r"(ufunc|dtype|an array of an empty list|\S+ of type|NumPy gave|DVM-[SDUG]\d+)": LIST,
     r"reached the limit of": "see f.why_recompiled() for what told the paths apart",
