@@ -99,8 +99,8 @@ FALLBACKS = {
     "a path has no strides, flags or base: read and set them outside",
     r"the array method|\w+\.(at|reduceat)": "it writes in place or is unknown: use the function "
     "that returns a new array, such as np.sort(x) for x.sort()",
-    r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare arrays "
-    "by NumPy, or do it outside of the compiled function",
+    r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare by "
+    "NumPy, or do it outside of the compiled function",
     r"(an assignment to a part of|the operator \S+ on|arithmetic with|operand|\S+ of) "
     "(a computed value|an object|a list|a dict|tuple|function)": "an operand is no number, no "
     "array of docs/ops.md and of no plain Python class: convert it before the call",
