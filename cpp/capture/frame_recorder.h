@@ -10,12 +10,20 @@
 
 namespace dvm::capture {
 
+// What a frame's slots hold. Calls are frequent and short, so that its memory serves one frame
+// after the other.
+struct Shadow {
+  std::vector<NodeId> locals, stack;
+};
+
 class FrameRecorder {
  public:
   // `parameters`: a node per parameter slot of the frame. `may_stop`: the frame gives the next item
-  // of an iteration, which it may end by StopIteration.
+  // of an iteration, which it may end by StopIteration. `shadow`: only its memory is used.
   FrameRecorder(Record& record, PyFrameObject* frame, std::span<const NodeId> parameters,
-                bool may_stop);
+                bool may_stop, Shadow shadow);
+  // The frame is over.
+  Shadow give_shadow() { return {std::move(locals_), std::move(stack_)}; }
 
   void before_opcode(const DvmFrameView& f);
   // The frame is about to return this object: its node.

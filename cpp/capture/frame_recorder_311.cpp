@@ -10,13 +10,18 @@ namespace dvm::capture {
 using Kind = core::SeenEvent::Kind;
 
 FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
-                             std::span<const NodeId> parameters, bool may_stop)
-    : record_(record), identity_(dvm_frame_identity(frame)), may_stop_(may_stop) {
+                             std::span<const NodeId> parameters, bool may_stop, Shadow shadow)
+    : record_(record),
+      identity_(dvm_frame_identity(frame)),
+      locals_(std::move(shadow.locals)),
+      stack_(std::move(shadow.stack)),
+      may_stop_(may_stop) {
   const DvmFrameView f = dvm_frame_view(frame);
   code_ = f.code;
   globals_ = f.globals;
   record_.keep(reinterpret_cast<PyObject*>(f.code));
   locals_.assign(static_cast<size_t>(f.code->co_nlocalsplus), kNoNode);
+  stack_.clear();
   stack_.reserve(static_cast<size_t>(f.code->co_stacksize));
   std::copy(parameters.begin(), parameters.end(), locals_.begin());
   for (int slot = 0; slot < f.code->co_nlocalsplus; ++slot) {

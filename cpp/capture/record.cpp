@@ -1,5 +1,8 @@
 #include "capture/record.h"
 
+#include <algorithm>
+
+#include "capture/dropped_contents.h"
 #include "capture/numpy_api.h"
 
 namespace dvm::capture {
@@ -11,7 +14,7 @@ namespace {
 
 // A loop of this length is no straight path any more, and what it kept alive would add up.
 constexpr size_t kMaxEvents = size_t{1} << 18;
-// What a program that makes and drops large arrays would never need at once.
+// Of arrays that the program has dropped and the recording has not: small ones, mostly.
 constexpr size_t kMaxKeptBytes = size_t{1} << 30;
 
 PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
@@ -199,12 +202,19 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 }
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
-  if (at(event).kind != SeenEvent::Kind::inplace) kept_bytes_ += bytes_of(object);
-  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("more memory than a recording may keep");
+  if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
   if (tells_its_end(object)) throw Unkeepable("an object with __del__, which tells when it dies");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;
+}
+
+void Record::keep_result(PyObject* object) {
+  kept_bytes_ += bytes_of(object);
+  if (kept_bytes_ < next_drop_) return;
+  kept_bytes_ = drop_contents(data_.nodes, dropped_);  // what the program holds costs nothing
+  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("more memory than a recording may keep");
+  next_drop_ = std::min(kept_bytes_ + kDropEvery, kMaxKeptBytes + 1);
 }
 
 NodeId Record::derive(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture/py.h"
@@ -83,6 +84,9 @@ class Record {
   void keep(PyObject* object) { kept_.push_back(Ref::borrow(object)); }
 
  private:
+  // So much new memory, and what the program has dropped of it is looked for.
+  static constexpr size_t kDropEvery = size_t{1} << 26;
+
   struct Key {
     PyObject* scope;
     uintptr_t name;  // of a variable, or a parameter's slot
@@ -100,12 +104,15 @@ class Record {
 
   core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
   NodeId add_node(core::SeenNode node);
+  void keep_result(PyObject* object);
   void take_snapshot(core::SeenNode& node);
   void release();
 
   core::Recording data_;
   std::vector<Ref> kept_;
-  size_t kept_bytes_ = 0;  // of arrays that the recorded program made
+  size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
+  size_t next_drop_ = kDropEvery;
+  std::unordered_set<const void*> dropped_;  // arrays without their contents
   std::unordered_map<Key, NodeId, HashKey> globals_, presets_;
   std::unordered_map<PyObject*, NodeId> constants_;
   std::unordered_map<PyObject*, Cell> cells_;

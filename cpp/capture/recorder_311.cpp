@@ -114,7 +114,13 @@ class Recorder {
       add_enter(frame, parameters);
     }
     const bool may_stop = !frames_.empty() && frames_.back().frame.is_iterating();
-    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop), instance, false});
+    Shadow shadow;
+    if (!spare_.empty()) {
+      shadow = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    frames_.push_back(
+        {FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow)), instance, false});
     if (previous_ == nullptr) dvm_frame_mute_lines(frame);
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
@@ -129,15 +135,22 @@ class Recorder {
     return nodes;
   }
 
-  void add_enter(PyFrameObject* frame, std::vector<NodeId> operands) {
+  void pop_frame() {
+    spare_.push_back(frames_.back().frame.give_shadow());
+    frames_.pop_back();
+  }
+
+  void add_enter(PyFrameObject* frame, std::span<const NodeId> parameters) {
     const FrameRecorder& caller = frames_.back().frame;
     record_.set_followed(caller.event());
     PyObject* function = dvm_frame_function(frame);
     const NodeId callee = record_.data().operands_of(record_.event(caller.event()))[0];
-    operands.push_back(record_.object(callee) == function ? callee : record_.constant(function));
+    enter_operands_.assign(parameters.begin(), parameters.end());
+    enter_operands_.push_back(record_.object(callee) == function ? callee
+                                                                 : record_.constant(function));
     PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
     record_.keep(name);  // the program may give the function another
-    record_.add(Kind::enter, name, operands, caller.place());
+    record_.add(Kind::enter, name, enter_operands_, caller.place());
   }
 
   void on_return(PyObject* value) {
@@ -151,7 +164,7 @@ class Recorder {
       record_.add(Kind::leave, words().empty, std::span(&node, 1), top.frame.place());
       if (top.instance != kNoNode) node = top.instance;
     }
-    frames_.pop_back();
+    pop_frame();
     if (!finished_) frames_.back().frame.set_followed(node);
   }
 
@@ -159,7 +172,7 @@ class Recorder {
   void on_stop() {
     if (!frames_.back().frame.is_stopped()) throw Unrecordable("an exception left a function");
     record_.add(Kind::leave, words().exhausted, {}, frames_.back().frame.place());
-    frames_.pop_back();
+    pop_frame();
   }
 
   void on_exception(PyObject* argument) {
@@ -175,6 +188,8 @@ class Recorder {
   Record& record_;
   PyFunctionObject* function_;
   std::deque<Followed> frames_;
+  std::vector<Shadow> spare_;           // of frames that are over
+  std::vector<NodeId> enter_operands_;  // of one event; a member for its memory's sake
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
   Recorder* outer_ = nullptr;

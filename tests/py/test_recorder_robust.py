@@ -515,13 +515,36 @@ def test_weak_references_die_as_they_do() -> None:
     assert record(function)["value"] is None
 
 
-def test_large_arrays_are_not_kept() -> None:
+def test_the_memory_of_dropped_arrays_is_given_back() -> None:
+    source = """
+import resource
+import numpy as np
+from dvm import _dvm
+
+def function(x):
+    first = x + 1
+    for _ in range(100):
+        x = x.reshape(2, -1).T[::-1] + 1  # views of it stay in the recording, too
+    return first, x.sum()
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+recording = _dvm.record(function, np.zeros((1 << 20, 2)))  # 16 MiB each
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+first, total = recording["value"]
+assert recording["aborted"] == "" and total == 100 * 2 << 20
+assert (first == 1).all(), "what the program holds is untouched"
+assert peak - before < 400 << 10, f"{(peak - before) >> 10} MiB"
+"""
+    subprocess.run([sys.executable, "-c", source], check=True, timeout=60)
+
+
+def test_small_arrays_are_not_kept_without_end() -> None:
     def function(x: Any) -> Any:
-        for _ in range(70):
+        for _ in range(40_000):
             x = x + 1
         return x[0]
 
-    recording = record(function, np.zeros(2 << 20))  # 16 MiB each
-    assert recording["value"] == 70
+    recording = record(function, np.zeros(4096))  # 32 KiB each
+    assert recording["value"] == 40_000
     assert recording["aborted"] == "more memory than a recording may keep"
     assert recording["nodes"] == []
