@@ -53,7 +53,6 @@ ObjectCheck object_check(StepOp op) {
       return [](PyObject* object) -> bool { return PyCell_Check(object); };
     case StepOp::guard_code_:
       return [](PyObject* object) -> bool { return PyFunction_Check(object); };
-    case StepOp::guard_class_:
     case StepOp::instance_:
       return [](PyObject* object) -> bool { return PyType_Check(object); };
     case StepOp::guard_keys_:
@@ -164,9 +163,11 @@ class PathParser {
     for (py::handle entry : list) {
       const auto triple = entry.cast<py::tuple>();
       const bool absent = triple[2].ptr() == missing();
+      PyObject* holder = py::object(triple[0]).ptr();
+      DVM_CHECK(PyDict_Check(holder) || PyType_Check(holder), "a name of neither dict nor class");
       PyObject* interned = Py_NewRef(py::object(triple[1]).ptr());
       PyUnicode_InternInPlace(&interned);
-      guard.add({Ref::borrow(py::object(triple[0]).ptr()), Ref::steal(interned),
+      guard.add({Ref::borrow(holder), Ref::steal(interned),
                  absent ? Ref() : Ref::borrow(py::object(triple[2]).ptr())});
     }
     path_.names.push_back(std::move(guard));
@@ -202,10 +203,6 @@ class PathParser {
         return word(more() && item().cast<bool>());
       case 'o':
         return word(object(item()));
-      case 'O': {
-        const py::object value = item();
-        return word(value.ptr() == missing() ? -1 : object(value));
-      }
       case 'n':
         return word(name(item()));
       case 'u': {

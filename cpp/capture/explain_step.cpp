@@ -158,21 +158,11 @@ Miss signature_change(const std::string& what, const SignatureGuard& guard, PyOb
 Miss names_change(const NameGuard& guard) {
   for (const NameGuard::Name& name : guard.names) {
     if (name.holds()) continue;
-    Miss miss = stated(std::string("global ") + printable(name.name.get()), "was rebound");
-    PyObject* now = PyDict_GetItemWithError(name.dict.get(), name.name.get());
-    miss.wanted = safe_repr(name.object.get()), miss.seen = safe_repr(now);
+    Miss miss = stated(name.text(), name.of_class() ? "was replaced" : "was rebound");
+    miss.wanted = safe_repr(name.object.get()), miss.seen = safe_repr(name.present());
     return miss;
   }
   return stated("a global", "was rebound");
-}
-
-Miss class_change(PyObject* cls, PyObject* attribute, PyObject* wanted) {
-  Miss miss = stated(
-      std::string(reinterpret_cast<PyTypeObject*>(cls)->tp_name) + "." + printable(attribute),
-      "was replaced");
-  miss.wanted = safe_repr(wanted);
-  miss.seen = safe_repr(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(cls), attribute));
-  return miss;
 }
 
 Miss errstate_change(PyObject* wanted, PyObject* seen) {
@@ -230,9 +220,6 @@ Miss miss_of(const Frame& frame, const Step& step) {
       return stated(name(p[0]), p[1] ? "is read-only now" : "is writeable now");
     case StepOp::guard_code_:
       return stated("the code or the defaults of " + safe_repr(path.object(p[0])), "changed");
-    case StepOp::guard_class_:
-      return class_change(path.object(p[0]), path.object(p[1]),
-                          p[2] < 0 ? nullptr : path.object(p[2]));
     case StepOp::guard_lacks_:
       return stated(name(p[0]), "has an attribute " + std::string(printable(path.object(p[1]))) +
                                     " of its own now");

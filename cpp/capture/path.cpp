@@ -8,8 +8,9 @@ namespace {
 
 constexpr const char* kResultKinds[] = {"array", "numpy", "float", "int", "bool"};
 
-uint64_t version_of(PyObject* dict) {
-  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+uint64_t version_of(PyObject* holder) {
+  return PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_version_tag
+                              : reinterpret_cast<PyDictObject*>(holder)->ma_version_tag;
 }
 
 // The step a path ends with when the original runs from there on.
@@ -22,22 +23,34 @@ const Step* fallback_of(const Path& path) {
 
 const char* to_string(ResultKind kind) { return kResultKinds[static_cast<int>(kind)]; }
 
+PyObject* NameGuard::Name::present() const {
+  return of_class() ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(holder.get()), name.get())
+                    : PyDict_GetItemWithError(holder.get(), name.get());
+}
+
+std::string NameGuard::Name::text() const {
+  const std::string owner =
+      of_class() ? std::string(reinterpret_cast<PyTypeObject*>(holder.get())->tp_name) + "."
+                 : "global ";
+  return owner + printable(name.get());
+}
+
 void NameGuard::add(Name name) {
-  const auto same_dict = [&](const Version& version) { return version.dict == name.dict.get(); };
-  if (std::none_of(versions.begin(), versions.end(), same_dict)) {
-    versions.push_back({name.dict.get(), 0});
-  }
+  PyObject* holder = name.holder.get();
+  const auto is_holder = [&](const Version& version) { return version.holder == holder; };
+  if (std::none_of(versions.begin(), versions.end(), is_holder)) versions.push_back({holder, 0});
   names.push_back(std::move(name));
 }
 
 bool NameGuard::holds() {
-  bool unchanged = true;
-  for (const Version& version : versions) unchanged &= version.tag == version_of(version.dict);
-  if (unchanged) return true;
-  for (const Name& name : names) {
-    if (!name.holds()) return false;
+  for (Version& version : versions) {
+    if (version.tag == version_of(version.holder) && version.tag != 0) [[likely]]
+      continue;
+    for (const Name& name : names) {
+      if (name.holder.get() == version.holder && !name.holds()) return false;
+    }
+    version.tag = version_of(version.holder);
   }
-  for (Version& version : versions) version.tag = version_of(version.dict);
   return true;
 }
 
@@ -49,7 +62,7 @@ int Path::traverse(visitproc visit, void* arg) const {
   }
   for (const NameGuard& guard : names) {
     for (const NameGuard::Name& name : guard.names) {
-      Py_VISIT(name.dict.get());
+      Py_VISIT(name.holder.get());
       Py_VISIT(name.object.get());
     }
   }

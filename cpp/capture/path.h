@@ -27,20 +27,28 @@ struct Step {
   const Path* otherwise = nullptr;  // where to go on when this guard fails; null: a miss
 };
 
-// Names that must be bound to the same objects as when the path was recorded. Dicts carry version
-// tags: while none has changed since the last success, nothing is looked up.
+// Names that must be bound to the same objects as when the path was recorded, in namespace dicts
+// and in classes (with their bases). Both carry version tags: only those that changed since the
+// last success are looked at again.
 struct NameGuard {
   struct Name {
-    Ref dict, name, object;  // no object: the name must be absent
-    bool holds() const { return PyDict_GetItemWithError(dict.get(), name.get()) == object.get(); }
-    bool operator==(const Name& other) const {
-      return dict.get() == other.dict.get() && object.get() == other.object.get() &&
+    Ref holder, name, object;  // no object: the name must be absent
+    bool of_class() const { return PyType_Check(holder.get()); }
+    PyObject* present() const;  // borrowed; null: absent
+    bool holds() const { return present() == object.get(); }
+    std::string text() const;  // "global weights", "Encoder.heads"
+    // What is asked, whatever the answer is.
+    bool same_question(const Name& other) const {
+      return holder.get() == other.holder.get() &&
              PyUnicode_Compare(name.get(), other.name.get()) == 0;
+    }
+    bool operator==(const Name& other) const {
+      return object.get() == other.object.get() && same_question(other);
     }
   };
   struct Version {
-    PyObject* dict;
-    uint64_t tag;
+    PyObject* holder;
+    uint64_t tag;  // 0: never seen, or of a class that CPython gives none
   };
   std::vector<Name> names;
   std::vector<Version> versions;

@@ -106,9 +106,7 @@ class Placement {
     }
     return std::none_of(extra_names_.begin(), extra_names_.end(), [&](const auto& extra) {
       return std::any_of(shared_names_.begin(), shared_names_.end(), [&](const auto& shared) {
-        return extra.dict.get() == shared.dict.get() &&
-               PyUnicode_Compare(extra.name.get(), shared.name.get()) == 0 &&
-               extra.object.get() != shared.object.get();
+        return extra.same_question(shared) && extra.object.get() != shared.object.get();
       });
     });
   }

@@ -22,7 +22,6 @@ void print_operand(const Path& path, char letter, const int32_t*& p, std::string
       text += "]";
       break;
     case 'o':
-    case 'O':
     case 'n':
       text += object(word);
       break;
@@ -43,7 +42,8 @@ void print_operand(const Path& path, char letter, const int32_t*& p, std::string
       text += "[";
       for (const NameGuard::Name& name : path.names[static_cast<size_t>(word)].names) {
         if (text.back() != '[') text += ", ";
-        text += std::string(printable(name.name.get())) + (name.object ? "" : " absent");
+        text += name.of_class() ? name.text() : std::string(printable(name.name.get()));
+        text += name.object ? "" : " absent";
       }
       text += "]";
       break;

@@ -106,12 +106,6 @@ bool guard_code_(Frame& f, const int32_t* p) {
          is_or_none(function->func_kwdefaults, f.path->object(p[3]));
 }
 
-bool guard_class_(Frame& f, const int32_t* p) {
-  auto* type = reinterpret_cast<PyTypeObject*>(f.path->object(p[0]));
-  PyObject* expected = p[2] < 0 ? nullptr : f.path->object(p[2]);
-  return _PyType_Lookup(type, f.path->object(p[1])) == expected;
-}
-
 bool guard_lacks_(Frame& f, const int32_t* p) {
   return dvm_instance_attribute(f[p[0]], f.path->object(p[1])) == nullptr && !PyErr_Occurred();
 }

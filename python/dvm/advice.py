@@ -22,9 +22,9 @@ GUARDS = {
     "guard_type": "each type is a path of its own: convert before the call, or accept another path",
     "guard_value": VALUE,
     "guard_is": "another object is another path: keep one object and change its content instead",
-    "guard_names": f"a global that functions and modules are found by was rebound: {STABLE}",
+    "guard_names": "a global or an attribute of a class, by which the path finds functions and "
+    f"modules, was replaced: {STABLE}",
     "guard_code": f"a function that the path runs was changed: {STABLE}",
-    "guard_class": f"a class that the path relies on was changed: {STABLE}",
     "guard_lacks": "an instance hides what its class provides: set such attributes in __init__",
     "guard_keys": "each set of keys is a path of its own: keep the keys and change the values",
     "guard_length": "each length of a container is a path of its own: stack its arrays into one, "

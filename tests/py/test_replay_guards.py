@@ -216,8 +216,7 @@ def test_guards_on_functions_and_classes() -> None:
     runs = Runs(
         [
             ("guard_code", callee, callee.__code__, callee.__defaults__, callee.__kwdefaults__),
-            ("guard_class", Derived, "method", Base.method),
-            ("guard_class", Derived, "other", _dvm.MISSING),
+            ("guard_names", [(Derived, "method", Base.method), (Derived, "other", _dvm.MISSING)]),
             ("constant", 0, "replayed"),
             ("return", 0),
         ]
@@ -231,6 +230,7 @@ def test_guards_on_functions_and_classes() -> None:
     Derived.other = 1  # type: ignore[attr-defined]
     assert runs() == "original"
     del Derived.other  # type: ignore[attr-defined]
+    assert runs() == runs() == "replayed"
     Base.method = lambda _: None  # type: ignore[method-assign]
     assert runs() == "original"
 
