@@ -39,12 +39,16 @@ bool Grouping::leaves(Value v, int group) const {
                                        [&](Value reader) { return group_of(reader) != group; });
 }
 
+bool Grouping::equal(core::Dim a, core::Dim b) const {
+  if (a == b) return true;
+  const auto [known, is_new] = equal_.try_emplace({a.node(), b.node()}, false);
+  if (is_new) known->second = core::prove_equal(facts_, a, b) == core::Verdict::yes;
+  return known->second;
+}
+
 bool Grouping::equal(const Shape& a, const Shape& b) const {
-  if (a.size() != b.size()) return false;
-  for (size_t d = 0; d < a.size(); ++d) {
-    if (a[d] != b[d] && core::prove_equal(facts_, a[d], b[d]) != core::Verdict::yes) return false;
-  }
-  return true;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](core::Dim x, core::Dim y) { return equal(x, y); });
 }
 
 // Only what holds for every call: the sizes are equal, or the narrow one is 1.
@@ -53,10 +57,7 @@ bool Grouping::broadcasts_to(const Shape& from, const Shape& to) const {
   const core::Dim one = graph_.dims().constant(1);
   for (size_t d = 0; d < from.size(); ++d) {
     const core::Dim a = from[d], b = to[to.size() - from.size() + d];
-    if (a != b && core::prove_equal(facts_, a, one) != core::Verdict::yes &&
-        core::prove_equal(facts_, a, b) != core::Verdict::yes) {
-      return false;
-    }
+    if (a != b && !equal(a, one) && !equal(a, b)) return false;
   }
   return true;
 }

@@ -2,8 +2,10 @@
 // judged on the union alone, so that the order of merges cannot make an illegal group legal.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/facts.h"
@@ -44,6 +46,7 @@ class Grouping {
   };
 
   bool equal(const core::Shape& a, const core::Shape& b) const;
+  bool equal(core::Dim a, core::Dim b) const;
   bool broadcasts_to(const core::Shape& from, const core::Shape& to) const;
   std::optional<core::Shape> common_space(core::Value producer, core::Value consumer,
                                           bool edge) const;
@@ -57,6 +60,8 @@ class Grouping {
   const core::Graph& graph_;
   const Flow& flow_;
   const core::Facts& facts_;
+  // Proofs, because every pair of groups asks for the same few sizes again.
+  mutable std::map<std::pair<const core::DimNode*, const core::DimNode*>, bool> equal_;
   const Limits& limits_;
   std::vector<Group> groups_;
   std::vector<int> group_of_;
