@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.graphs import DTYPES, Graphs, same_dim, same_shape
+from dvm.magpy_capture.graphs import NAMES, NUMBERS, Graphs, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Storage, Tensor
@@ -30,7 +30,7 @@ def c_order(rank: int) -> Order:
 
 def is_supported(dtype: np.dtype[Any]) -> bool:
     """Whether the graph has the dtype: of two C types of one size NumPy's own default."""
-    return dtype.name in DTYPES and dtype.isnative and dtype.num == np.dtype(dtype.name).num
+    return dtype in NAMES and dtype.num in NUMBERS
 
 
 class Arrays(Graphs):
@@ -45,15 +45,17 @@ class Arrays(Graphs):
         *,
         external: bool,
         order: SequenceOf[int] | None = None,
+        sizes: SequenceOf[_dvm.Dim] | None = None,
     ) -> Tensor:
         """The array in a register; `external` if the caller can see it.
 
         order: in which it is known to lie densely, where its sizes might not show it.
+        sizes: of its axes, where they are known.
         """
         layout = "c_contiguous"
         if order is None:
             layout, order = _dvm.layout(array)
-        value = self.input_value(register, array, order)
+        value = self.input_value(register, array, order, sizes)
         storage = Storage(value, object=array)
         if external:
             storage.register, storage.initial = register, value
@@ -62,7 +64,7 @@ class Arrays(Graphs):
         shape = self._unordered(self.graph.shape(value), order)
         dense = layout in ("c_contiguous", "permuted_contiguous")
         return Tensor(
-            storage, array.dtype.name, shape, tuple(order), contiguous=dense, object=array
+            storage, NAMES[array.dtype], shape, tuple(order), contiguous=dense, object=array
         )
 
     def tensor_of_scalar(self, register: int, scalar: np.generic) -> Tensor:
@@ -70,9 +72,8 @@ class Arrays(Graphs):
         value = self.input_value(array, np.asarray(scalar), ())
         self.scalar_of_array[array] = register
         self._taken_scalars.add(register)
-        return Tensor(
-            Storage(value, host=register), scalar.dtype.name, [], (), is_scalar=True, object=scalar
-        )
+        dtype = NAMES[scalar.dtype]
+        return Tensor(Storage(value, host=register), dtype, [], (), is_scalar=True, object=scalar)
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
         shape = list(stored)
@@ -410,7 +411,7 @@ class Arrays(Graphs):
         for dtype in dtypes:
             if not is_supported(dtype):
                 raise self.refuse(f"dtype {dtype.name}")
-        return [dtype.name for dtype in dtypes]
+        return [NAMES[dtype] for dtype in dtypes]
 
     def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
         """`function(*operands)`, at least one of them an array."""

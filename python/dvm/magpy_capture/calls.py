@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from typing import Any
 
@@ -13,7 +12,7 @@ from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
-from dvm.magpy_capture.opaque import name_of
+from dvm.magpy_capture.opaque import name_of, signature_of
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
 from dvm.magpy_capture.sorting import Sorting
@@ -135,7 +134,7 @@ class Calls(AnnotatedCalls, NumpyJoins, Sorting):
         self.seen_result = seen
         try:
             try:
-                inspect.signature(method).bind(*positional, **named)
+                signature_of(getattr(type(self), handler)).bind(self, *positional, **named)
             except TypeError as mismatch:
                 raise self.refuse(f"{name_of(function)}: {mismatch}") from None
             return method(*positional, **named)
@@ -191,7 +190,7 @@ class Calls(AnnotatedCalls, NumpyJoins, Sorting):
         self.seen_result = seen
         try:
             try:
-                inspect.signature(method).bind(base, *positional, **named)
+                signature_of(getattr(type(self), handler)).bind(self, base, *positional, **named)
             except TypeError as mismatch:
                 raise self.refuse(f"{name}: {mismatch}") from None
             return method(base, *positional, **named)

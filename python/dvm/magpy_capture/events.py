@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.calls import Calls
-from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.graphs import Modes, numpy_name
 from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.program import MISSING
 from dvm.magpy_capture.spec import PathSpec
@@ -121,9 +121,10 @@ class Events(Calls):
             return
         if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
             raise self.refuse(f"a result of type {type(seen).__name__}")
-        if seen.dtype.name != value.dtype or seen.ndim != value.rank:
+        dtype = numpy_name(seen.dtype)
+        if dtype != value.dtype or seen.ndim != value.rank:
             raise self.refuse(
-                f"NumPy gave {seen.dtype.name} of rank {seen.ndim} where the graph has "
+                f"NumPy gave {dtype} of rank {seen.ndim} where the graph has "
                 f"{value.dtype} of rank {value.rank}"
             )
         value.is_scalar = isinstance(seen, np.generic)

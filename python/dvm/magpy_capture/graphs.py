@@ -22,6 +22,10 @@ from dvm.magpy_capture.spec import PathSpec
 #: NumPy name -> name in the graph
 DTYPES: dict[str, str] = dict(_dvm.dtype_table)
 
+#: The supported dtypes' NumPy names: `dtype.name` is a property in Python, and slow.
+NAMES: dict[np.dtype[Any], str] = {np.dtype(name): name for name in DTYPES}
+NUMBERS = frozenset(dtype.num for dtype in NAMES)
+
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
 #: Ops with checks at run time, which must happen even if nothing uses the result.
@@ -66,6 +70,7 @@ class Graphs(Program):
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._fallible: list[int] = []
         self._segment_of: dict[int, Segment] = {}
+        self._input_of: dict[str, int] = {}  # symbol -> the input value that has it as a size
         self._homes: dict[int, int] = {}  # value -> register of an array with it
         self._scalars: dict[int, int] = {}  # value of op scalar -> register of the number
         self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
@@ -129,15 +134,27 @@ class Graphs(Program):
         return total
 
     def input_value(
-        self, register: int, array: np.ndarray[Any, Any], order: SequenceOf[int]
+        self,
+        register: int,
+        array: np.ndarray[Any, Any],
+        order: SequenceOf[int],
+        sizes: SequenceOf[_dvm.Dim] | None = None,
     ) -> int:
-        """The graph value of a host array in a register, its axes in order of memory."""
-        symbols = [self.symbol() for _ in order]
-        for stored, axis in enumerate(order):
-            self.symbol_homes[str(symbols[stored])] = (register, axis)
-            self.symbol_values[str(symbols[stored])] = array.shape[axis]
-        value = self.graph.input(DTYPES[array.dtype.name], symbols, at=self.at)
+        """The graph value of a host array in a register, its axes in order of memory.
+
+        sizes: of its axes, where they are known; else each gets a symbol of its own.
+        """
+        if sizes is None:
+            symbols = {axis: self.symbol() for axis in order}
+            stored = list(symbols.values())
+        else:
+            symbols, stored = {}, [sizes[axis] for axis in order]
+        value = self.graph.input(DTYPES[NAMES[array.dtype]], stored, at=self.at)
         self._record("input", (), value)
+        for axis, symbol in symbols.items():
+            self.symbol_homes[str(symbol)] = (register, axis)
+            self.symbol_values[str(symbol)] = array.shape[axis]
+            self._input_of[str(symbol)] = value
         if list(order) != sorted(order):
             register = self.step(
                 "call",
@@ -383,12 +400,14 @@ class Graphs(Program):
         """Inputs that the segment does not read, but whose sizes it needs."""
         binders: list[int] = []
         for symbol in unbound:
-            for value, (op, _) in enumerate(self._ops):
-                bare = [str(dim) for dim in self.graph.shape(value)] if op == "input" else ()
-                if symbol in bare and value not in present and value not in binders:
-                    binders.append(value)
-                    break
+            value = self._input_of.get(symbol)
+            if value is not None and value not in present and value not in binders:
+                binders.append(value)
         return binders
+
+
+def numpy_name(dtype: np.dtype[Any]) -> str:
+    return NAMES.get(dtype) or str(dtype.name)
 
 
 def same_dim(a: _dvm.Dim, b: _dvm.Dim) -> bool:

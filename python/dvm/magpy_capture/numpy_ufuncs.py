@@ -8,6 +8,7 @@ import numpy as np
 
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.graphs import NAMES
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import NotCapturable
 from dvm.magpy_capture.values import (
@@ -41,7 +42,7 @@ class Ufuncs(Containers):
         dtype = np.dtype(self.plain(value))
         if not is_supported(dtype):
             raise self.refuse(f"dtype {dtype.name}")
-        return str(dtype.name)
+        return NAMES[dtype]
 
     def as_array(self, value: Abstract, dtype: str | None = None) -> Tensor:
         """What np.asarray would make of `value`; numbers take `dtype` when it is given."""

@@ -12,10 +12,12 @@ import enum
 import functools
 import types
 from collections.abc import Callable
+from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 import numpy as np
 
+from dvm import _dvm
 from dvm.annotating import annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
@@ -109,8 +111,18 @@ class Objects(MaybeViews):
             self._reached_registers[id(seen)] = register
         return value
 
-    def adopt(self, register: int, seen: Any, *, external: bool) -> Abstract:
-        """The value of the object in a register; guards what the lowering relies on."""
+    def adopt(
+        self,
+        register: int,
+        seen: Any,
+        *,
+        external: bool,
+        sizes: SequenceOf[_dvm.Dim] | None = None,
+    ) -> Abstract:
+        """The value of the object in a register; guards what the lowering relies on.
+
+        sizes: of an array of which nothing else is unknown.
+        """
         kind = type(seen)
         if (
             kind is np.ndarray
@@ -119,7 +131,7 @@ class Objects(MaybeViews):
             and (seen.ndim <= MAX_RANK)
         ):
             self.guard("guard_signature", register, seen, key=(register,))
-            tensor = self.tensor_of_array(register, seen, external=external)
+            tensor = self.tensor_of_array(register, seen, external=external, sizes=sizes)
             if external:
                 self._meet(tensor)
             return tensor
@@ -338,7 +350,7 @@ class Objects(MaybeViews):
         return self.reach(fetch, seen)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
-        self.guard("guard_class", cls, name, found, key=(id(cls), name))
+        self.guard_name(cls, name, found)
 
     def guard_bases(self, cls: type) -> None:
         """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
@@ -418,9 +430,11 @@ class Objects(MaybeViews):
             return all(self.is_pure(part) for part in value.elements)
         return False
 
-    def computed(self, register: int, seen: Any) -> Abstract:
-        """The value of what a pure host operation made."""
-        return self.adopt(register, seen, external=False)
+    def computed(
+        self, register: int, seen: Any, sizes: SequenceOf[_dvm.Dim] | None = None
+    ) -> Abstract:
+        """The value of what a pure host operation made; `sizes` of an array, if known."""
+        return self.adopt(register, seen, external=False, sizes=sizes)
 
     def host_operation(self, name: str, operands: list[Abstract], seen: Any) -> Abstract:
         """A pure operator on host objects; folded when all of them are known."""

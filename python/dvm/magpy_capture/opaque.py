@@ -8,6 +8,7 @@ written as a copy, whose content it then takes; an array that the path itself ma
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Iterator
@@ -15,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from dvm import _dvm
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, WRITES, WRITING_METHODS
@@ -88,7 +91,7 @@ class Opaque(Containers):
         if all(_array_of(part) is None for part in self._parts_of([*positional, *named.values()])):
             return []
         try:
-            bound = inspect.signature(function).bind(*positional, **named).arguments
+            bound = signature_of(function).bind(*positional, **named).arguments
         except (TypeError, ValueError) as mismatch:
             raise self.refuse(f"{name_of(function)}: {mismatch}") from None
         first = next(iter(bound.values()), NONE)
@@ -140,7 +143,8 @@ class Opaque(Containers):
         assert target.object is not None
         like = np.array(target.object)
         self.guard("guard_signature", copy, like, key=(copy,))
-        self.write(target, self.tensor_of_array(copy, like, external=False))
+        content = self.tensor_of_array(copy, like, external=False, sizes=target.shape)
+        self.write(target, content)
 
     def forget_results(self) -> None:
         """What was read from host arrays so far is to be read again."""
@@ -192,7 +196,7 @@ class Opaque(Containers):
         arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
         sharing = [part for part in arrays if np.may_share_memory(_array_of(part), seen)]
         if not sharing:
-            result = self.computed(made, seen)
+            result = self.computed(made, seen, self._sizes(function, arguments))
             apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
             if not _makes_new(function):
                 self._keep_apart(result, arrays)
@@ -249,6 +253,17 @@ class Opaque(Containers):
         view.writeable = seen.flags.writeable
         return view
 
+    def _sizes(self, function: Any, arguments: list[Abstract]) -> list[_dvm.Dim] | None:
+        """The sizes of a product of matrices: other operators then meet sizes they know."""
+        if function is not np.matmul or len(arguments) != 2:
+            return None
+        a, b = arguments
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor) or min(a.rank, b.rank) < 2:
+            return None
+        if not same_shape(a.shape[:-2], b.shape[:-2]):
+            return None
+        return [*a.shape[:-1], b.shape[-1]]
+
     def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
         """An array in a register that shares memory with `base`.
 
@@ -303,6 +318,12 @@ def _makes_new(function: Any) -> bool:
 
 def _is(value: Abstract, wanted: Any) -> bool:
     return isinstance(value, Literal) and value.object is wanted
+
+
+@functools.cache
+def signature_of(function: Any) -> inspect.Signature:
+    """As inspect has it, which takes longer than all else that a call is lowered with."""
+    return inspect.signature(function)
 
 
 def name_of(function: Any) -> str:

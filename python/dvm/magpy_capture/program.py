@@ -55,6 +55,7 @@ class Program:
         self._guarded: set[tuple[Any, ...]] = set()
         self._kept: list[Any] = []  # objects whose identity is part of a key
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
+        self._dim_registers: dict[str, int] = {}  # size, printed -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
 
@@ -102,8 +103,8 @@ class Program:
         if name in ("guard_truth", "guard_same", "guard_overlap", "guard_value"):
             self._names = None
 
-    def guard_name(self, scope: dict[str, Any], name: str, seen: Any) -> None:
-        """`name` in the dict `scope` is bound to `seen` (MISSING: is not bound)."""
+    def guard_name(self, scope: dict[str, Any] | type, name: str, seen: Any) -> None:
+        """`name` in a dict or a class is bound to `seen` (MISSING: is not bound)."""
         mark = ("name", id(scope), name)
         if mark in self._guarded:
             return
@@ -221,7 +222,10 @@ class Program:
         """A register with the size as a Python int."""
         if dim.constant is not None:
             return self.constant(dim.constant)
-        return self._dim_node(ast.parse(str(dim), mode="eval").body)
+        text = str(dim)
+        if text not in self._dim_registers:
+            self._dim_registers[text] = self._dim_node(ast.parse(text, mode="eval").body)
+        return self._dim_registers[text]
 
     def _dim_node(self, node: ast.AST) -> int:
         if isinstance(node, ast.Constant):
