@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/fp_flags.h"
+
 // Per-element code has to be inlined to become SIMD, however long it is and however often used.
 #define DVM_ALWAYS_INLINE [[gnu::always_inline]] inline
 
@@ -84,6 +86,54 @@ DVM_ALWAYS_INLINE T polynomial(T x, const T (&c)[kCount]) {
 #pragma GCC unroll 32
   for (int i = kCount - 2; i >= 0; --i) sum = A::mul_add(sum, x, c[i]);
   return sum;
+}
+
+// The status flags of a function f are a struct of up to four questions on its argument, named as
+// in MathFlags::note. The sign of the answer says yes. They are asked of the bits: comparing NaN
+// would raise a flag itself, and words gather in a loop without a branch.
+struct NoFlags {};
+
+// low < x < high, of which only the sign counts.
+template <Float T>
+DVM_ALWAYS_INLINE Bits<T> between(Bits<T> low, T x, Bits<T> high) {
+  return (low - to_bits(x)) & (to_bits(x) - high);
+}
+
+// What f raises for the arguments noted. What the arithmetic of f raised on the way is for the
+// caller to drop (core::KeepFpFlags).
+template <typename Signs, Float T>
+class MathFlags {
+ public:
+  DVM_ALWAYS_INLINE void note([[maybe_unused]] T x) {
+    if constexpr (requires { Signs::overflow(x); }) overflow_ |= Signs::overflow(x);
+    if constexpr (requires { Signs::underflow(x); }) underflow_ |= Signs::underflow(x);
+    if constexpr (requires { Signs::divide_by_zero(x); }) divide_ |= Signs::divide_by_zero(x);
+    if constexpr (requires { Signs::invalid(x); }) invalid_ |= Signs::invalid(x);
+  }
+  FpFlags flags() const {
+    constexpr int kSign = 8 * sizeof(T) - 1;
+    return static_cast<FpFlags>(
+        (overflow_ >> kSign) * kOverflow | (underflow_ >> kSign) * kUnderflow |
+        (divide_ >> kSign) * kDivideByZero | (invalid_ >> kSign) * kInvalid);
+  }
+
+ private:
+  Bits<T> overflow_ = 0, underflow_ = 0, divide_ = 0, invalid_ = 0;
+};
+
+// One element, raising what f raises and nothing else: the function as the reference and the
+// simulated targets run it. Through memory, which the flags are ordered against.
+template <typename Signs, Float T, typename F>
+[[gnu::noinline]] T evaluate(T argument, F f) {
+  volatile T x = argument, y;
+  {
+    const KeepFpFlags keep;
+    y = f(static_cast<T>(x));
+  }
+  MathFlags<Signs, T> flags;
+  flags.note(argument);
+  raise(flags.flags());
+  return y;
 }
 
 }  // namespace dvm::core::math

@@ -98,6 +98,17 @@ DVM_ALWAYS_INLINE T exp(T x) {
   return x <= C::kMax ? y : x + std::numeric_limits<T>::infinity();
 }
 
+struct ExpFlags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
+    return between(to_bits(ExpTable<T>::kMax), x, Format<T>::kInfinity);
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> underflow(T x) {
+    return between(to_bits(-ExpTable<T>::kNormal), -x, Format<T>::kInfinity);
+  }
+};
+
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T exp2(T x) {
   using C = ExpTable<T>;
@@ -108,6 +119,17 @@ DVM_ALWAYS_INLINE T exp2(T x) {
   const T y = scale_up(Reduced<T>{t, exp_minus_one_near_zero<A>(r)}, c < C::kSmall2);
   return x < C::kMax2 ? y : x + std::numeric_limits<T>::infinity();
 }
+
+struct Exp2Flags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
+    return between(to_bits(ExpTable<T>::kMax2) - 1, x, Format<T>::kInfinity);
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> underflow(T x) {
+    return between(to_bits(ExpTable<T>::kMax2 - 2), -x, Format<T>::kInfinity);
+  }
+};
 
 // 2**n * p + (2**n - 1): both terms have the sign of x, or the second is 0. The last n but one is
 // the last whose 2**n is finite.
@@ -121,6 +143,13 @@ DVM_ALWAYS_INLINE T expm1(T x) {
   const T y = A::mul_add(s, e.p, s - 1) * (large ? T{2} : T{1});
   return with_sign_of(x <= C::kMax ? y : x + std::numeric_limits<T>::infinity(), x);
 }
+
+struct Expm1Flags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
+    return ExpFlags::overflow(x);
+  }
+};
 
 // With e = e**2|x| - 1, of which nothing cancels for small x: e / (e + 2). That is within 2.6 ulp,
 // so in f32 small x have a polynomial instead.

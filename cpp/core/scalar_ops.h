@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "core/dtype.h"
+#include "core/math_log.h"
 #include "core/scalar_math.h"
 #include "core/sum_order.h"
 
@@ -133,6 +134,16 @@ inline Bit magnitude(Bit x) { return x; }
     }                                        \
   }
 
+// A function of core/math_*.h and the flags it raises.
+#define DVM_MATH(name, Signs)                                           \
+  struct name {                                                         \
+    template <typename T>                                               \
+    T operator()(T x) const {                                           \
+      return lower_to<T>(math::evaluate<math::Signs>(                   \
+          lift(x), [](auto a) { return math::name<math::Fused>(a); })); \
+    }                                                                   \
+  }
+
 // One line per row of elementwise.def.
 DVM_SCALAR_2(add, a + b);
 DVM_SCALAR_2(sub, a - b);
@@ -143,10 +154,10 @@ DVM_SCALAR_2(minimum, a < b || a != a ? a : b);
 DVM_SCALAR_1(neg, -a);
 DVM_SCALAR_1(abs, magnitude(a));
 DVM_SCALAR_1(sqrt, std::sqrt(a));
-DVM_SCALAR_1(exp, std::exp(a));
-DVM_SCALAR_1(log, std::log(a));
-DVM_SCALAR_1(log1p, std::log1p(a));
-DVM_SCALAR_1(tanh, std::tanh(a));
+DVM_MATH(exp, ExpFlags);
+DVM_MATH(log, LogFlags);
+DVM_MATH(log1p, Log1pFlags);
+DVM_MATH(tanh, NoFlags);
 
 DVM_PLAIN_2(floor_divide, math::floor_divide(a, b));
 DVM_PLAIN_2(remainder, math::remainder(a, b));
@@ -170,10 +181,10 @@ DVM_PLAIN_1(trunc, math::trunc(a));
 DVM_PLAIN_1(rint, std::nearbyint(a));
 
 DVM_PLAIN_1(cbrt, std::cbrt(a));
-DVM_PLAIN_1(exp2, std::exp2(a));
-DVM_PLAIN_1(expm1, std::expm1(a));
-DVM_PLAIN_1(log2, std::log2(a));
-DVM_PLAIN_1(log10, std::log10(a));
+DVM_MATH(exp2, Exp2Flags);
+DVM_MATH(expm1, Expm1Flags);
+DVM_MATH(log2, LogFlags);
+DVM_MATH(log10, LogFlags);
 DVM_PLAIN_2(logaddexp, math::logaddexp(a, b));
 DVM_PLAIN_2(logaddexp2, math::logaddexp2(a, b));
 DVM_PLAIN_1(sin, std::sin(a));
@@ -214,6 +225,7 @@ DVM_PLAIN_2(right_shift, math::right_shift(a, b));
 #undef DVM_PLAIN_2
 #undef DVM_ASK_1
 #undef DVM_ASK_2
+#undef DVM_MATH
 
 // The neighbour of a half is a half's, not that of the float it computes as.
 struct nextafter {  // NOLINT(readability-identifier-naming)

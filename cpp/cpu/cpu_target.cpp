@@ -50,6 +50,7 @@ struct CpuCore {
 
 struct Job {
   const Program& program;
+  const vm::KernelTable& kernels;
   std::span<std::byte* const> globals;
   std::atomic<core::FpFlags> flags{0};  // of the chunks that are done
 };
@@ -58,7 +59,7 @@ void run_range(void* context, int64_t begin, int64_t end) noexcept {
   Job& job = *static_cast<Job*>(context);
   const core::WatchFpFlags watch;
   thread_local const LocalMemory memory(cpu_traits().local_bytes);
-  CpuCore core{kernel_table(), memory.data()};
+  CpuCore core{job.kernels, memory.data()};
   vm::run_tiles(job.program, job.globals, begin, end, core);
   // The team publishes what its threads wrote before the job counts as done.
   if (const core::FpFlags raised = watch.raised()) {
@@ -79,10 +80,11 @@ int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
 
 class CpuTarget final : public vm::Target {
  public:
+  CpuTarget() { simd_level(); }  // an unknown DVM_SIMD fails here
   const vm::TargetTraits& traits() const override { return cpu_traits(); }
 
   core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
-    Job job{program, globals};
+    Job job{program, kernel_table(simd_level()), globals};
     const int64_t tiles = program.header().tile_count;
     if (tiles == 1) {
       run_range(&job, 0, 1);

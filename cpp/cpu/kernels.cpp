@@ -1,18 +1,46 @@
 #include "cpu/kernels.h"
 
+#include <memory>
+
 namespace dvm::cpu {
 
-const vm::KernelTable& kernel_table() {
-  static const vm::KernelTable table = [] {
-    vm::KernelTable filled;
-    fill_elementwise(filled);
-    fill_plain(filled);
-    fill_cast(filled);
-    fill_move(filled);
-    fill_reduce(filled);
-    return filled;
-  }();
+namespace {
+
+std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
+  auto table = std::make_unique<vm::KernelTable>();
+  fill_floats(level, *table);
+  fill_halves(level, *table);
+  fill_integers(level, *table);
+  fill_math(level, *table);
+  fill_plain(*table);
+  fill_cast(*table);
+  fill_move(*table);
+  fill_reduce(*table);
   return table;
+}
+
+// A table of its own for each level, so that all but one cost nothing.
+template <int kLevel>
+const vm::KernelTable& table_of() {
+  static const auto table = filled(static_cast<SimdLevel>(kLevel));
+  return *table;
+}
+
+}  // namespace
+
+const vm::KernelTable& kernel_table(SimdLevel level) {
+  switch (level) {
+#if defined(__x86_64__)
+#define DVM_SIMD_LEVEL(name, features) \
+  case SimdLevel::name:                \
+    return table_of<static_cast<int>(SimdLevel::name)>();
+#include "cpu/simd_levels.def"
+#undef DVM_SIMD_LEVEL
+#endif
+    case SimdLevel::portable:
+      return table_of<static_cast<int>(SimdLevel::portable)>();
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace dvm::cpu

@@ -1,14 +1,20 @@
-// The cpu's tile kernels, gathered in one table. Each fill_* is one file of kernels.
+// The cpu's tile kernels, gathered in one table per SIMD level. Each fill_* is one file of kernels.
 #pragma once
 
+#include "cpu/simd_level.h"
 #include "vm/tile_kernel.h"
 
 namespace dvm::cpu {
 
-const vm::KernelTable& kernel_table();
+const vm::KernelTable& kernel_table(SimdLevel level);
 
-void fill_elementwise(vm::KernelTable& table);  // rows of tile_ops.h, and cmp
-void fill_plain(vm::KernelTable& table);        // the other rows of elementwise.def
+// Rows of tile_ops.h and cmp.
+void fill_floats(SimdLevel level, vm::KernelTable& table);
+void fill_halves(SimdLevel level, vm::KernelTable& table);  // by way of f32: after fill_floats
+void fill_integers(SimdLevel level, vm::KernelTable& table);
+void fill_math(SimdLevel level, vm::KernelTable& table);
+
+void fill_plain(vm::KernelTable& table);  // the other rows of elementwise.def
 void fill_cast(vm::KernelTable& table);
 void fill_move(vm::KernelTable& table);  // load, store, views, copy, broadcast, select
 void fill_reduce(vm::KernelTable& table);

@@ -1,12 +1,14 @@
 // The cpu's bodies of elementwise instructions that a compiler turns into SIMD: at most one line
 // per row of core/elementwise.def. A row without one runs as core/scalar_ops.h writes it
 // (plain_rows).
-//   floating   over float and double; halves arrive as float and are rounded afterwards
+//   floating   over float and double; halves are converted to float and back
 //   integer    over a, b (as they are) or ua, ub (unsigned, where overflow wraps)
 //   boolean    over bool; `kNever` where the row allows none
-// A quiet op raises no status flags, as NumPy's does not, even though its comparisons with NaN
-// would. The expressions are what a compiler can vectorise: selects, not calls, wherever possible.
-// Their meaning is that of core/scalar_ops.h, against which the tests compare them.
+// Functions of core/math_*.h have a line of their own: quiet, over float and double, raising the
+// flags that their struct says. A quiet op raises no status flags, as NumPy's does not, even though
+// its comparisons with NaN would. The expressions are what a compiler can vectorise: selects, not
+// calls, wherever possible. Their meaning is that of core/scalar_ops.h, against which the tests
+// compare them.
 #pragma once
 
 #include <bit>
@@ -15,6 +17,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/math_log.h"
 #include "core/scalar_math.h"
 #include "cpu/elements.h"
 
@@ -30,6 +33,12 @@ namespace math = core::math;
 template <typename Op>
 concept Written = requires {
   sizeof(Op);
+};
+
+// Whether it is a function of core/math_*.h.
+template <typename Op>
+concept Function = Written<Op> && requires {
+  typename Op::Signs;
 };
 
 inline constexpr int kNever = 0;
@@ -73,6 +82,15 @@ DVM_ALWAYS_INLINE bool is_negative(T x) {
     }                                                                                   \
   };
 
+#define DVM_TILE_MATH(name, SignsOfIt)        \
+  struct name {                               \
+    using Signs = math::SignsOfIt;            \
+    template <typename A, typename T>         \
+    DVM_ALWAYS_INLINE static T compute(T a) { \
+      return math::name<A>(a);                \
+    }                                         \
+  };
+
 // `a != a` keeps the first of two NaNs, and `>` the second of two zeros, as NumPy does.
 DVM_TILE_OP(add, a + b, ua + ub, a | b)
 DVM_TILE_OP(sub, a - b, ua - ub, kNever)
@@ -92,10 +110,6 @@ DVM_TILE_OP_QUIET(heaviside, math::heaviside(a, b), kNever, kNever)
 DVM_TILE_OP(square, a* a, ua* ua, kNever)
 DVM_TILE_OP(reciprocal, 1 / a, math::reciprocal(a), kNever)
 DVM_TILE_OP(sqrt, std::sqrt(a), kNever, kNever)
-DVM_TILE_OP(exp, std::exp(a), kNever, kNever)
-DVM_TILE_OP(log, std::log(a), kNever, kNever)
-DVM_TILE_OP(log1p, std::log1p(a), kNever, kNever)
-DVM_TILE_OP(tanh, std::tanh(a), kNever, kNever)
 DVM_TILE_OP(deg2rad, math::deg2rad(a), kNever, kNever)
 DVM_TILE_OP(rad2deg, math::rad2deg(a), kNever, kNever)
 DVM_TILE_OP_QUIET(floor, math::floor(a), a, a)
@@ -117,9 +131,19 @@ DVM_TILE_OP(bitwise_or, kNever, ua | ub, a | b)
 DVM_TILE_OP(bitwise_xor, kNever, ua ^ ub, a ^ b)
 DVM_TILE_OP(invert, kNever, ~ua, !a)
 
+DVM_TILE_MATH(exp, ExpFlags)
+DVM_TILE_MATH(exp2, Exp2Flags)
+DVM_TILE_MATH(expm1, Expm1Flags)
+DVM_TILE_MATH(tanh, NoFlags)
+DVM_TILE_MATH(log, LogFlags)
+DVM_TILE_MATH(log1p, Log1pFlags)
+DVM_TILE_MATH(log2, LogFlags)
+DVM_TILE_MATH(log10, LogFlags)
+
 #undef DVM_TILE_OP
 #undef DVM_TILE_OP_QUIET
 #undef DVM_TILE_ASK
 #undef DVM_TILE_BODY
+#undef DVM_TILE_MATH
 
 }  // namespace dvm::cpu::tile_ops

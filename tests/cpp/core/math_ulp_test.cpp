@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/math_exp.h"
+#include "core/math_log.h"
 
 namespace dvm::testing {
 namespace {
@@ -90,6 +90,10 @@ DVM_CHECK(exp, 1.1, 1.1)
 DVM_CHECK(exp2, 1.2, 1.2)
 DVM_CHECK(expm1, 1.8, 2.2)
 DVM_CHECK(tanh, 1.6, 2.8)
+DVM_CHECK(log, 0.9, 1.3)
+DVM_CHECK(log1p, 1.5, 2.0)
+DVM_CHECK(log2, 1.8, 1.8)
+DVM_CHECK(log10, 1.9, 1.9)
 #undef DVM_CHECK
 
 }  // namespace

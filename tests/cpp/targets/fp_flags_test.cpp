@@ -8,6 +8,7 @@
 #include <cfenv>
 
 #include "cpu/cpu_target.h"
+#include "cpu/simd_level.h"
 #include "oracle.h"
 #include "tile_program.h"
 
@@ -160,7 +161,14 @@ FpFlags flags_of(const vm::Instruction& fixed, const std::vector<T>& last, int64
   const std::vector<uint64_t> words = build(cpu->traits(), test, buffers);
   std::vector<std::byte*> globals;
   for (auto& buffer : buffers) globals.push_back(buffer.data());
-  return cpu->run(vm::Program(words), globals);
+  static const cpu::SimdLevel best = cpu::simd_level();
+  const FpFlags flags = cpu->run(vm::Program(words), globals);
+  for (const cpu::SimdLevel level : cpu::simd_levels()) {
+    cpu::set_simd_level(level);
+    EXPECT_EQ(cpu->run(vm::Program(words), globals), flags) << cpu::to_string(level);
+  }
+  cpu::set_simd_level(best);
+  return flags;
 }
 
 // Without underflow, which libm reports for results that NumPy's own exp and tanh round silently.

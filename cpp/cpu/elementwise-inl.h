@@ -1,0 +1,144 @@
+// Loops of the rows of tile_ops.h, for one SIMD level: per op, dtype and choice of scalar operands.
+// Included inside no namespace by files that for_each_level.h compiles, once per level.
+#if defined(DVM_CPU_ELEMENTWISE) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_ELEMENTWISE
+#undef DVM_CPU_ELEMENTWISE
+#else
+#define DVM_CPU_ELEMENTWISE
+#endif
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/elementwise.h"
+#include "cpu/elements.h"
+#include "cpu/tile_ops.h"
+#include "hwy/highway.h"
+#include "vm/tile_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+using core::FpFlags;
+using vm::Insn;
+using vm::KernelTable;
+using vm::TileArgs;
+
+using Arithmetic = std::conditional_t<HWY_NATIVE_FMA != 0, core::math::Fused, core::math::Separate>;
+
+// Loops are not inlined, so that the flags which are dropped after a quiet one are its own.
+//
+// The result's dtype may differ from the operands' (comparisons), hence two element types.
+template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
+[[gnu::noinline]] void binary_loop(const TileArgs& args, Apply apply) {
+  const Source<D, kScalarA> a(args.src[0]);
+  const Source<D, kScalarB> b(args.src[1]);
+  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
+  const int64_t size = args.size;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
+}
+
+template <DType D, DType Result, typename Apply>
+void binary(const TileArgs& args, Apply apply) {
+  switch (args.scalar_mask) {
+    case 0:
+      return binary_loop<D, Result, false, false>(args, apply);
+    case 1:
+      return binary_loop<D, Result, true, false>(args, apply);
+    case 2:
+      return binary_loop<D, Result, false, true>(args, apply);
+    default: {
+      // One element, repeated.
+      TileArgs one = args;
+      one.size = 1;
+      binary_loop<D, Result, true, false>(one, apply);
+      auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
+      std::fill_n(dst + 1, args.size - 1, *dst);
+    }
+  }
+}
+
+template <typename Op, DType D, DType Result>
+[[gnu::noinline]] void unary_loop(const TileArgs& args) {
+  const Source<D, false> a(args.src[0]);
+  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
+  const int64_t size = args.size;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(Op::apply(a[i], a[i]));
+}
+
+// A scalar operand makes one element, repeated.
+template <DType Result, typename Loop>
+void unary(const TileArgs& args, Loop loop) {
+  if (!args.scalar_mask) return loop(args);
+  TileArgs one = args;
+  one.size = 1;
+  loop(one);
+  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
+  std::fill_n(dst + 1, args.size - 1, *dst);
+}
+
+// Runs and puts the flags back where that is asked for.
+template <bool kQuiet, typename Run>
+void finish(Run run) {
+  if constexpr (kQuiet) {
+    const core::KeepFpFlags keep;
+    run();
+  } else {
+    run();
+  }
+}
+
+template <typename Op, DType D, DType Result>
+void unary_kernel(const TileArgs& args) noexcept {
+  finish<Op::kQuiet && core::is_floating(D)>(
+      [&] { unary<Result>(args, unary_loop<Op, D, Result>); });
+}
+
+template <typename Op, DType D, DType Result>
+void binary_kernel(const TileArgs& args) noexcept {
+  finish<Op::kQuiet && core::is_floating(D)>(
+      [&] { binary<D, Result>(args, [](auto a, auto b) { return Op::apply(a, b); }); });
+}
+
+template <DType D>
+void compare_kernel(const TileArgs& args) noexcept {
+  finish<core::is_floating(D)>([&] {
+    switch (static_cast<vm::Compare>(args.aux)) {
+#define DVM_COMPARE(name, op, numpy) \
+  case vm::Compare::name:            \
+    return binary<D, DType::boolean>(args, [](auto a, auto b) -> uint8_t { return a op b; });
+#include "core/compare.def"
+#undef DVM_COMPARE
+    }
+    __builtin_unreachable();
+  });
+}
+
+template <typename Op, DType D, int kArity, core::OperandRule kOperands, core::ResultRule kResult>
+void fill_row(vm::TileKernel& entry) {
+  if constexpr (tile_ops::Written<Op> && !tile_ops::Function<Op> && core::allows(kOperands, D)) {
+    constexpr DType kStored = kResult == core::ResultRule::boolean ? DType::boolean : D;
+    if constexpr (kArity == 1) {
+      entry = unary_kernel<Op, D, kStored>;
+    } else {
+      entry = binary_kernel<Op, D, kStored>;
+    }
+  }
+}
+
+template <DType D>
+void fill_rows(KernelTable& table) {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+  fill_row<tile_ops::name, D, arity, core::OperandRule::dtypes, core::ResultRule::result>( \
+      table.entry(Insn::name, D));
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  table.entry(Insn::cmp, D) = compare_kernel<D>;
+}
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

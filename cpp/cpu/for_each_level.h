@@ -1,0 +1,39 @@
+// Compiles the file that includes this once per SIMD level. Such a file begins with
+//
+//   #undef HWY_TARGET_INCLUDE
+//   #define HWY_TARGET_INCLUDE "cpu/<this file>.cpp"
+//   #include "cpu/for_each_level.h"
+//
+// keeps its kernels between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE() in a namespace
+// HWY_NAMESPACE, and ends with `DVM_FILL_BY_LEVEL(fill_x)` under `#if HWY_ONCE`. Highway sets the
+// target options; most kernels are loops that the compiler makes SIMD of.
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+#ifndef DVM_CPU_FOR_EACH_LEVEL
+#define DVM_CPU_FOR_EACH_LEVEL
+
+#include "cpu/kernels.h"
+#include "cpu/simd_level.h"
+
+// void fill(SimdLevel, KernelTable&), which calls the fill(KernelTable&) of that level.
+#if HWY_ARCH_X86
+#define DVM_FILL_BY_LEVEL(fill)                        \
+  void fill(SimdLevel level, vm::KernelTable& table) { \
+    switch (level) {                                   \
+      case SimdLevel::avx512:                          \
+        return N_AVX3::fill(table);                    \
+      case SimdLevel::avx2:                            \
+        return N_AVX2::fill(table);                    \
+      case SimdLevel::sse4:                            \
+        return N_SSE4::fill(table);                    \
+      case SimdLevel::portable:                        \
+        return HWY_STATIC_DISPATCH(fill)(table);       \
+    }                                                  \
+  }
+#else
+#define DVM_FILL_BY_LEVEL(fill) \
+  void fill(SimdLevel, vm::KernelTable& table) { HWY_STATIC_DISPATCH(fill)(table); }
+#endif
+
+#endif

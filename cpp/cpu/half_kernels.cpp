@@ -1,0 +1,71 @@
+// The rows of tile_ops.h and cmp on f16, which is a format of storage: blocks of it become f32, the
+// f32 kernel runs on them, and what it gives is rounded once.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/half_kernels.cpp"
+#include "cpu/for_each_level.h"
+// What compiles per level comes after it.
+#include "core/elementwise.h"
+#include "cpu/half_blocks-inl.h"
+#include "cpu/tile_ops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+using vm::Insn;
+using vm::KernelTable;
+using vm::TileArgs;
+
+constexpr int64_t kBlock = 512;
+
+// kHalf: whether the result is f16, not bool.
+template <Insn kInsn, int kArity, bool kHalf>
+void half_kernel(const TileArgs& args) noexcept {
+  static const vm::TileKernel kernel =
+      kernel_table(kLevel).at[static_cast<int>(kInsn)][static_cast<int>(DType::f32)];
+  alignas(64) float operands[kArity][kBlock], result[kBlock];
+  TileArgs block = args;
+  for (int k = 0; k < kArity; ++k) {
+    block.src[k] = reinterpret_cast<const std::byte*>(operands[k]);
+    if (args.scalar_mask >> k & 1)
+      widen(reinterpret_cast<const uint16_t*>(args.src[k]), 1, operands[k]);
+  }
+  for (int64_t begin = 0; begin < args.size; begin += kBlock) {
+    block.size = std::min(kBlock, args.size - begin);
+    for (int k = 0; k < kArity; ++k) {
+      if (args.scalar_mask >> k & 1) continue;
+      widen(reinterpret_cast<const uint16_t*>(args.src[k]) + begin, block.size, operands[k]);
+    }
+    block.dst = kHalf ? reinterpret_cast<std::byte*>(result) : args.dst + begin;
+    kernel(block);
+    if constexpr (kHalf) {
+      narrow(result, block.size, reinterpret_cast<uint16_t*>(args.dst) + begin);
+    }
+  }
+}
+
+template <typename Op, Insn kInsn, int kArity, core::OperandRule kOperands,
+          core::ResultRule kResult>
+void fill_half(KernelTable& table) {
+  if constexpr (tile_ops::Written<Op> && core::allows(kOperands, DType::f16)) {
+    table.entry(kInsn, DType::f16) =
+        half_kernel<kInsn, kArity, kResult != core::ResultRule::boolean>;
+  }
+}
+
+void fill_halves(KernelTable& table) {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
+  fill_half<tile_ops::name, Insn::name, arity, core::OperandRule::dtypes,          \
+            core::ResultRule::result>(table);
+#include "core/elementwise.def"
+#undef DVM_ELEMENTWISE
+  table.entry(Insn::cmp, DType::f16) = half_kernel<Insn::cmp, 2, false>;
+}
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_FILL_BY_LEVEL(fill_halves)
+}
+#endif

@@ -1,0 +1,88 @@
+#include "cpu/simd_level.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "core/error.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+constexpr std::string_view kNames[] = {
+#if defined(__x86_64__)
+#define DVM_SIMD_LEVEL(name, features) #name,
+#include "cpu/simd_levels.def"
+#undef DVM_SIMD_LEVEL
+#endif
+    "portable"};
+
+std::vector<SimdLevel> find_levels() {
+  std::vector<SimdLevel> found;
+#if defined(__x86_64__)
+  // Asks the system too whether it saves the registers.
+  __builtin_cpu_init();
+#define DVM_HAS(feature) __builtin_cpu_supports(feature)
+#define DVM_SIMD_LEVEL(name, features) \
+  if (features) found.push_back(SimdLevel::name);
+#include "cpu/simd_levels.def"
+#undef DVM_SIMD_LEVEL
+#undef DVM_HAS
+#endif
+  found.push_back(SimdLevel::portable);
+  return found;
+}
+
+SimdLevel configured_level() {
+  const std::vector<SimdLevel>& levels = simd_levels();
+  const char* text = std::getenv("DVM_SIMD");
+  if (text == nullptr || *text == '\0') return levels.front();
+  std::string known;
+  for (const SimdLevel level : levels) {
+    if (to_string(level) == text) return level;
+    known += known.empty() ? "" : ", ";
+    known += to_string(level);
+  }
+  const bool exists = std::ranges::find(kNames, text) != std::end(kNames);
+  core::fail(core::ErrorCode::unsupported,
+             "DVM_SIMD is '" + std::string(text) + "', " +
+                 (exists ? "which this machine lacks" : "which is no SIMD level") +
+                 "; it has: " + known);
+}
+
+constexpr int kUnknown = -1;
+std::atomic<int> current{kUnknown};
+
+}  // namespace
+
+std::string_view to_string(SimdLevel level) { return kNames[static_cast<int>(level)]; }
+
+bool has_fused_arithmetic(SimdLevel level) {
+#if defined(__x86_64__)
+  return level == SimdLevel::avx512 || level == SimdLevel::avx2;
+#else
+  return level == SimdLevel::portable;
+#endif
+}
+
+const std::vector<SimdLevel>& simd_levels() {
+  static const std::vector<SimdLevel> levels = find_levels();
+  return levels;
+}
+
+SimdLevel simd_level() {
+  int level = current.load(std::memory_order_relaxed);
+  if (level == kUnknown) {
+    level = static_cast<int>(configured_level());
+    current.store(level, std::memory_order_relaxed);
+  }
+  return static_cast<SimdLevel>(level);
+}
+
+void set_simd_level(SimdLevel level) {
+  current.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+}  // namespace dvm::cpu
