@@ -232,6 +232,8 @@ Miss miss_of(const Frame& frame, const Step& step) {
       miss.wanted = std::to_string(p[2]);
       return miss;
     }
+    case StepOp::raises_:
+      return stated("a call", "no longer raises " + safe_repr(path.object(p[4 + p[2]])));
     default:  // a fetch
       return stated(name(p[0]), "is gone");
   }

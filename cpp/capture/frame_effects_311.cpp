@@ -27,6 +27,8 @@ bool looks_at_lifetimes(PyObject* callee) {
          (std::strcmp(definition->m_name, "sys") == 0 && std::strcmp(name, "getrefcount") == 0);
 }
 
+PyTypeObject* as_type(PyObject* type) { return reinterpret_cast<PyTypeObject*>(type); }
+
 }  // namespace
 
 using Kind = core::SeenEvent::Kind;
@@ -76,6 +78,38 @@ void FrameRecorder::call_ex(const DvmFrameView& f) {
   method_self_ = kNoNode;
   add(Kind::call_ex, words().empty, tops(operands));
   drop(operands + 1);
+  push(kNoNode);
+  pending_ = Pending::top;
+}
+
+void FrameRecorder::raise_statement(const DvmFrameView& f) {
+  if (f.oparg == 0) {  // again what is being handled; there is no further event of it
+    if (handled_.empty()) throw Unrecordable("a raise statement without an exception");
+    raising_ = handled_.back();
+    return;
+  }
+  PyObject* raised = f.stack[f.depth - f.oparg];
+  if (may_stop_ && f.oparg == 1 &&
+      (raised == PyExc_StopIteration || Py_IS_TYPE(raised, as_type(PyExc_StopIteration)))) {
+    return drop(1);
+  }
+  add(Kind::raise, words().empty, tops(f.oparg));
+  drop(f.oparg);
+  pending_ = Pending::effect;
+}
+
+// Leaving a `with` by an exception: its manager's __exit__ is told, and may swallow it.
+void FrameRecorder::exit_with_exception(const DvmFrameView& f) {
+  const NodeId exit = top(4), exception = top(1);
+  PyObject* object = f.stack[f.depth - 1];
+  Ref traceback = Ref::steal(PyException_GetTraceback(object));
+  const NodeId type = record_.derive(Kind::attribute, interned("__class__"), std::array{exception},
+                                     place(), reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  const NodeId frames =
+      record_.derive(Kind::attribute, interned("__traceback__"), std::array{exception}, place(),
+                     traceback ? traceback.get() : Py_None);
+  method_self_ = kNoNode;
+  add(Kind::call, words().empty, std::array{exit, type, exception, frames});
   push(kNoNode);
   pending_ = Pending::top;
 }

@@ -42,6 +42,12 @@ class FrameRecorder {
   bool stop();
   bool is_stopped() const { return stopped_; }
 
+  // The running instruction raised, or a body that it runs did and this node is its exception.
+  void raise(PyObject* exception);
+  void raise(NodeId exception) { raising_ = exception; }
+  // The exception on its way out of the frame, or none.
+  NodeId raising() const { return raising_; }
+
   const void* identity() const { return identity_; }
   Place place() const { return {code_, instruction_}; }
 
@@ -61,6 +67,7 @@ class FrameRecorder {
   };
 
   void settle(const DvmFrameView& f);
+  void enter_handler(const DvmFrameView& f);
   void settle_method(const DvmFrameView& f);
   void settle_unpack(const DvmFrameView& f);
   void settle_branch(const DvmFrameView& f);
@@ -72,6 +79,8 @@ class FrameRecorder {
   void unpack(int before, int after);
   void branch(const DvmFrameView& f, bool keeps);
   void store_cell(const DvmFrameView& f);
+  void raise_statement(const DvmFrameView& f);
+  void exit_with_exception(const DvmFrameView& f);
 
   NodeId& top(int i = 1) { return stack_[stack_.size() - static_cast<size_t>(i)]; }
   NodeId& local(int i) { return locals_[static_cast<size_t>(i)]; }
@@ -95,6 +104,8 @@ class FrameRecorder {
   NodeId method_self_ = kNoNode;
   NodeId followed_ = kNoNode;
   NodeId returned_ = kNoNode;
+  NodeId raising_ = kNoNode;
+  std::vector<NodeId> handled_;        // exceptions whose handlers run, innermost last
   PyObject* name_ = nullptr;           // global: the variable's
   PyObject* keyword_names_ = nullptr;  // of the call that follows
   int count_ = 0;                      // unpack: results

@@ -47,7 +47,11 @@ bool FrameRecorder::stop() { return stopped_ = may_stop_; }
 
 void FrameRecorder::before_opcode(const DvmFrameView& f) {
   if (stopped_) throw Unrecordable("an exception was raised (StopIteration)");
-  if (pending_ != Pending::nothing) settle(f);
+  if (raising_ != kNoNode) {
+    enter_handler(f);
+  } else if (pending_ != Pending::nothing) {
+    settle(f);
+  }
   if (f.depth != static_cast<int>(stack_.size())) {
     throw Unrecordable("the value stack has another depth than its shadow (opcode " +
                        std::to_string(f.opcode) + ")");
@@ -227,8 +231,25 @@ void FrameRecorder::special(const DvmFrameView& f) {
       returned_ = pop();
       return;
     case RAISE_VARARGS:
-      if (!may_stop_ || f.oparg != 1) throw Unrecordable("a raise statement");
+      return raise_statement(f);
+    case PUSH_EXC_INFO:
+      // What was handled before is put back by the interpreter, nobody else sees it.
+      handled_.push_back(top());
+      top() = record_.constant(Py_None);
+      return push(handled_.back());
+    case POP_EXCEPT:
+      if (!handled_.empty()) handled_.pop_back();
       return drop(1);
+    case RERAISE:
+      raising_ = pop();
+      return;
+    case CHECK_EXC_MATCH:
+      add(Kind::matches, words().empty, tops(2));
+      top() = kNoNode;
+      pending_ = Pending::top;
+      return;
+    case WITH_EXCEPT_START:
+      return exit_with_exception(f);
     default:
       return branch(f, f.opcode == JUMP_IF_FALSE_OR_POP || f.opcode == JUMP_IF_TRUE_OR_POP);
   }

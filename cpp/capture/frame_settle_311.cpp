@@ -1,5 +1,6 @@
 // FrameRecorder, second half: what the instruction that just ran turned out to do.
 #include "capture/frame_recorder.h"
+#include "capture/handlers.h"
 
 namespace dvm::capture {
 
@@ -73,6 +74,34 @@ void FrameRecorder::settle(const DvmFrameView& f) {
   pending_ = Pending::nothing;
   event_ = -1;
   followed_ = kNoNode;
+}
+
+void FrameRecorder::raise(PyObject* exception) {
+  const char* type = Py_TYPE(exception)->tp_name;
+  // Of a followed body's event only the body itself is known to raise.
+  if (event_ < 0 || record_.event(event_).followed) {
+    throw Unrecordable(std::string("an exception was raised (") + type + ")");
+  }
+  raising_ = record_.derive(core::SeenEvent::Kind::raised, interned(type), {}, place(), exception);
+}
+
+void FrameRecorder::enter_handler(const DvmFrameView& f) {
+  const auto handler = handler_of(code_, instruction_);
+  if (!handler || handler->target != f.start ||
+      stack_.size() < static_cast<size_t>(handler->depth)) {
+    throw Unrecordable("an exception handled in an unknown place");
+  }
+  stack_.resize(static_cast<size_t>(handler->depth));
+  if (handler->lasti) push(record_.constant(f.stack[handler->depth]));
+  push(raising_);
+  if (f.depth != static_cast<int>(stack_.size()) ||
+      f.stack[f.depth - 1] != record_.object(raising_)) {
+    throw Unrecordable("an exception that turned into another");
+  }
+  pending_ = Pending::nothing;
+  event_ = -1;
+  followed_ = raising_ = kNoNode;
+  keyword_names_ = nullptr;
 }
 
 void FrameRecorder::settle_method(const DvmFrameView& f) {

@@ -110,6 +110,11 @@ void add_special(Table& table) {
                            LOAD_ASSERTION_ERROR,
                            RETURN_VALUE,
                            RAISE_VARARGS,
+                           RERAISE,
+                           PUSH_EXC_INFO,
+                           POP_EXCEPT,
+                           CHECK_EXC_MATCH,
+                           WITH_EXCEPT_START,
                            JUMP_IF_FALSE_OR_POP,
                            JUMP_IF_TRUE_OR_POP,
                            POP_JUMP_FORWARD_IF_FALSE,
@@ -135,9 +140,8 @@ void add_refused(Table& table) {
        {GET_AWAITABLE, GET_AITER, GET_ANEXT, BEFORE_ASYNC_WITH, END_ASYNC_FOR, ASYNC_GEN_WRAP}) {
     table[static_cast<size_t>(opcode)] = refused("asynchronous code");
   }
-  for (const int opcode : {PUSH_EXC_INFO, POP_EXCEPT, CHECK_EXC_MATCH, CHECK_EG_MATCH, RERAISE,
-                           PREP_RERAISE_STAR, WITH_EXCEPT_START}) {
-    table[static_cast<size_t>(opcode)] = refused("a handled exception");
+  for (const int opcode : {CHECK_EG_MATCH, PREP_RERAISE_STAR}) {
+    table[static_cast<size_t>(opcode)] = refused("a handled exception group");
   }
   for (const int opcode : {LOAD_NAME, STORE_NAME, DELETE_NAME, LOAD_CLASSDEREF, SETUP_ANNOTATIONS,
                            IMPORT_STAR, PRINT_EXPR}) {

@@ -54,6 +54,7 @@ const Words& words() {
                             interned("truth"),
                             interned("none"),
                             interned("exhausted"),
+                            interned("raised"),
                             interned("__exit__"),
                             interned("__self__"),
                             made(PyTuple_Pack(1, interned("1"))).release(),

@@ -121,7 +121,7 @@ class Record {
 
 // Names that events have without the user writing them.
 struct Words {
-  PyObject *empty, *truth, *none, *exhausted, *exit, *self, *yes, *no;  // yes, no: tuples
+  PyObject *empty, *truth, *none, *exhausted, *raised, *exit, *self, *yes, *no;  // yes, no: tuples
 };
 const Words& words();
 

@@ -27,7 +27,10 @@ class Recorder {
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
       if (!record_.aborted()) {
-        guarded(frame, [&] { top->frame.before_opcode(dvm_frame_view(frame)); });
+        guarded(frame, [&] {
+          check_nothing_in_flight();
+          top->frame.before_opcode(dvm_frame_view(frame));
+        });
       }
       if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
       return top->previous_wants_opcodes ? forward_from(frame, *top, what, argument) : 0;
@@ -94,10 +97,20 @@ class Recorder {
   }
 
   void on_frame(PyFrameObject* frame, int what, PyObject* argument) {
-    if (what == PyTrace_CALL) return on_call(frame);
+    if (what == PyTrace_CALL) {
+      check_nothing_in_flight();
+      return on_call(frame);
+    }
     if (find_top(frame) == nullptr) return;
-    if (what == PyTrace_RETURN) return on_return(argument);
-    if (what == PyTrace_EXCEPTION) on_exception(argument);
+    if (what == PyTrace_EXCEPTION) return on_exception(argument);
+    if (what != PyTrace_RETURN) return;
+    check_nothing_in_flight();
+    on_return(argument);
+  }
+
+  // Between a body that raised and the frame that ran it there was C code, which may catch.
+  void check_nothing_in_flight() const {
+    if (in_flight_ != kNoNode) throw Unrecordable("an exception that C code handled");
   }
 
   void on_call(PyFrameObject* frame) {
@@ -168,10 +181,18 @@ class Recorder {
     if (!finished_) frames_.back().frame.set_followed(node);
   }
 
-  // The frame gave no further item.
+  // The frame gave no further item, or an exception leaves it.
   void on_stop() {
-    if (!frames_.back().frame.is_stopped()) throw Unrecordable("an exception left a function");
-    record_.add(Kind::leave, words().exhausted, {}, frames_.back().frame.place());
+    const FrameRecorder& top = frames_.back().frame;
+    if (top.is_stopped()) {
+      record_.add(Kind::leave, words().exhausted, {}, top.place());
+    } else {
+      const NodeId exception = top.raising();
+      if (exception == kNoNode) throw Unrecordable("an exception of unknown origin");
+      if (frames_.size() == 1) throw Unrecordable("an exception left the function");
+      record_.add(Kind::leave, words().raised, std::span(&exception, 1), top.place());
+      in_flight_ = exception;
+    }
     pop_frame();
   }
 
@@ -181,8 +202,13 @@ class Recorder {
       FrameRecorder& top = frames_.back().frame;
       if (top.is_iterating() || top.stop()) return;
     }
-    const char* name = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "?";
-    throw Unrecordable(std::string("an exception was raised (") + name + ")");
+    PyObject* exception = PyTuple_GET_ITEM(argument, 1);
+    const NodeId coming = std::exchange(in_flight_, kNoNode);
+    if (coming == kNoNode) return frames_.back().frame.raise(exception);
+    if (record_.object(coming) != exception) {
+      throw Unrecordable("an exception that turned into another");
+    }
+    frames_.back().frame.raise(coming);
   }
 
   Record& record_;
@@ -193,6 +219,7 @@ class Recorder {
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
   Recorder* outer_ = nullptr;
+  NodeId in_flight_ = kNoNode;  // the exception that left a followed body, until its caller has it
   bool finished_ = false;
 };
 

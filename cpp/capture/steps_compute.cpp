@@ -24,7 +24,7 @@ bool is_builtin(PyObject* callee) {
 // Before the commit nothing may be shown; behind it warnings are the program's own.
 bool silence(Frame& f) { return f.committed || f.errstate.enter(); }
 
-bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
+PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords) {
   const auto count = static_cast<size_t>(list[0]);
   // One more in front, which bound methods use for self.
   Scratch<PyObject*, 17> room(count + 1);
@@ -34,12 +34,31 @@ bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, in
     arguments[i] = f[list[1 + i]];
     plain = plain && is_plain(arguments[i]);
   }
-  if (!plain && !silence(f)) return false;
+  if (!plain && !silence(f)) return nullptr;
   PyObject* names = keywords < 0 ? nullptr : f.path->object(keywords);
   const size_t positional =
       count - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : size_t{0});
-  return f.define(result, PyObject_Vectorcall(f[callee], arguments,
-                                              positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+  return PyObject_Vectorcall(f[callee], arguments, positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                             names);
+}
+
+bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
+  return f.define(result, called(f, callee, list, keywords));
+}
+
+// Takes the pending exception, without its frames, if its type is exactly this one.
+PyObject* take_exception(PyObject* expected) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (type != expected) {
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  PyException_SetTraceback(value, Py_None);
+  return value;
 }
 
 // Fills a new container with registers, `step` of them at a time.
@@ -84,6 +103,13 @@ bool call_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
   f.call.opaque += behind[1];
   return call_with(f, p[0], p[1], p + 2, behind[0]);
+}
+
+bool raises_(Frame& f, const int32_t* p) {
+  const int32_t* behind = p + 3 + p[2];
+  ++f.call.opaque;
+  const Ref result = Ref::steal(called(f, p[1], p + 2, behind[0]));
+  return !result && f.define(p[0], take_exception(f.path->object(behind[1])));
 }
 
 bool call_random_(Frame& f, const int32_t* p) {

@@ -210,17 +210,18 @@ def test_user_exception_is_untouched() -> None:
     recording = record(outer, 1)
     error = recording["exception"]
     assert isinstance(error, ZeroDivisionError)
-    assert recording["aborted"] == "an exception was raised (ZeroDivisionError)"
+    assert recording["aborted"] == "an exception left the function"
     lines = []
     trace = error.__traceback__
     while trace is not None:
         lines.append(trace.tb_frame.f_code.co_name)
         trace = trace.tb_next
     assert lines[-2:] == ["outer", "inner"]
-    assert [line.split()[1] for line in event_lines(recording)] == ["call*", "enter", "binary"]
+    kinds = [line.split()[1] for line in event_lines(recording)]
+    assert kinds == ["call*", "enter", "binary", "raised", "leave"]
 
 
-def test_a_handled_exception_ends_the_recording_alone() -> None:
+def test_a_handled_exception_is_recorded() -> None:
     def handled(x: Any) -> Any:
         try:
             return x / 0
@@ -229,7 +230,25 @@ def test_a_handled_exception_ends_the_recording_alone() -> None:
 
     recording = record(handled, 1)
     assert recording["value"] == "caught"
-    assert recording["aborted"] == "an exception was raised (ZeroDivisionError)"
+    assert not recording["aborted"]
+    kinds = [line.split()[1] for line in event_lines(recording)]
+    assert kinds == ["binary", "raised", "matches", "branch"]
+
+
+def test_an_exception_that_c_code_handles_ends_the_recording() -> None:
+    class Lacking:
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(name)
+
+        def __iter__(self) -> Any:
+            raise TypeError("not now")
+
+        def __length_hint__(self) -> int:
+            raise TypeError("unknown")
+
+    recording = record(lambda x: str(x in [1]) + str(getattr(x, "y", 2)), Lacking())
+    assert recording["value"] == "False2"
+    assert recording["aborted"] in ("", "an exception that C code handled")
 
 
 def test_another_tracer_keeps_its_events() -> None:

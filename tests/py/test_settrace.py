@@ -110,6 +110,74 @@ def test_numpy_programs_as_dvm_records_them(program: Program, leaves: Any) -> No
         program.write_variables(own)
 
 
+class Manager:
+    def __enter__(self) -> Manager:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> bool:
+        self.kind = kind
+        return kind is ValueError
+
+
+def number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise KeyError(text) from None
+
+
+def handles(x: Any) -> Any:
+    try:
+        return x / 0
+    except (TypeError, ZeroDivisionError) as error:
+        return str(error)
+
+
+def exits(x: Any) -> Any:
+    with Manager() as manager:
+        raise ValueError("first")
+    try:
+        with Manager():
+            [][x]
+    except (TypeError, IndexError):
+        pass
+    return manager.kind
+
+
+def continues(x: Any) -> Any:
+    for _ in range(3):
+        try:
+            number("a")
+        except KeyError:
+            continue
+        finally:
+            x += 1
+    try:
+        try:
+            number("b")
+        except KeyError:
+            raise
+    except Exception as error:
+        return x, error.args
+
+
+def lets_go(x: Any) -> Any:
+    return number("z") + x
+
+
+def asks_c_code(x: Any) -> Any:
+    class Lacking:
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(name)
+
+    return hasattr(Lacking(), "y"), x
+
+
+@pytest.mark.parametrize("function", [handles, exits, continues, lets_go, asks_c_code])
+def test_exceptions(function: Any) -> None:
+    check_same(record(function, 3), settrace.record(function, 3))
+
+
 def test_leaves_stay_leaves(leaves: Any) -> None:  # noqa: F811
     def function() -> Any:
         return random.Random(0).uniform(1, 2)

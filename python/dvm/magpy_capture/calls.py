@@ -9,6 +9,7 @@ import numpy as np
 
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
+from dvm.magpy_capture.exceptions import Exceptions
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
@@ -41,6 +42,7 @@ from dvm.magpy_capture.values import (
     Method,
     OwnDict,
     Partial,
+    Raised,
     Sequence,
     SetValue,
     Size,
@@ -63,7 +65,7 @@ RANDOM = (np.random.Generator, np.random.RandomState)
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, NumpyJoins, Sorting):
+class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -115,6 +117,8 @@ class Calls(AnnotatedCalls, NumpyJoins, Sorting):
             return self.make_generator(function, positional, named, seen)
         if _hashable(function) and function in READS:
             return self.host_call(self.constant(function), positional, named, seen)
+        if isinstance(function, type) and issubclass(function, BaseException):
+            return self.make_exception(function, positional, named, seen)
         if isinstance(function, type) and type(seen) is function and _is_user_class(function):
             return self.instantiate(function, arguments, seen)
         if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
@@ -310,6 +314,8 @@ class Calls(AnnotatedCalls, NumpyJoins, Sorting):
             if name not in parts:
                 raise self.refuse(f"attribute {name} of a partial")
             return parts[name]
+        if isinstance(base, Raised):
+            return self.exception_attribute(base, name, seen)
         if isinstance(base, Method) and name in ("__self__", "__func__"):
             if name == "__self__":
                 return self.resolve(base.base)

@@ -32,7 +32,7 @@ from dvm.magpy_capture.values import (
 )
 
 #: Steps that can miss: never after `commit`.
-FETCHES = ("variable", "cell", "attribute", "item", "key", "run", "iterate")
+FETCHES = ("variable", "cell", "attribute", "item", "key", "run", "iterate", "raises")
 
 
 class Finisher:

@@ -369,7 +369,7 @@ class Graphs(Program):
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""
-        if any(step[0] in ("segment", "call", "operator") for step in self.steps):
+        if any(step[0] in ("segment", "call", "operator", "raises") for step in self.steps):
             self.steps.insert(0, ("guard_errstate", self.entry_modes))
         for index, step in enumerate(self.steps):
             if step[0] != "segment":

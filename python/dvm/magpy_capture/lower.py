@@ -31,6 +31,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    Raised,
     Size,
     Tensor,
 )
@@ -46,15 +47,22 @@ class Lowering(FlowEvents):
         while number < len(events):
             kind, name, operands, keywords, result, at, followed = events[number]
             self.at = at
-            handler = getattr(self, "on_" + kind)
             number += 1
             if followed:
                 callee = self.seen(operands[0])
                 end = body_end(events, number) if id(callee) in self.whole else 0
                 if end:
                     number, followed = end, False
+                    if events[end - 1][1] == "raised":
+                        self.raised(kind, name, operands, keywords, events[end - 1][2][0])
+                        continue
                 else:
                     self.pending = (kind, name, keywords, result, callee)
+            elif number < len(events) and events[number][0] == "raised":
+                self.raised(kind, name, operands, keywords, events[number][4])
+                number += 1
+                continue
+            handler = getattr(self, "on_" + kind)
             value = handler(name, operands, keywords, result, followed)
             if result >= 0 and not followed:
                 self.check(value, self.seen(result))
@@ -72,6 +80,34 @@ class Lowering(FlowEvents):
             if cause is not None and cause[0] in ("call", "call_ex") and id(cause[4]) in WHOLE:
                 return cause[4]
         return None
+
+    # ---- exceptions
+
+    def raised(
+        self, kind: str, name: str, operands: Operands, keywords: list[str], exception: int
+    ) -> None:
+        """The event did not come to its end but to this exception."""
+        seen = self.seen(exception)
+        if kind == "raise":
+            value = self.value(operands[0])
+            if isinstance(value, Literal) and isinstance(value.object, type):
+                value = self.make_exception(value.object, [], {}, seen)
+            if not isinstance(value, Raised) or value.object is not seen:
+                raise self.refuse(f"raising {describe(value)}")
+        elif kind in ("call", "call_ex"):
+            arguments = self.given_to(kind, operands, keywords)
+            value = self.raising_call(self.value(operands[0]), *arguments, seen)
+        else:
+            parts = [self.value(node) for node in operands]
+            value = self.raising_operator(kind, name, parts, seen)
+        self.values[exception] = value
+
+    def on_matches(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        exception, classes = (self.value(node) for node in operands)
+        if not isinstance(exception, Raised):
+            raise self.refuse(f"handling {describe(exception)}")
+        self.plain(classes)
+        return Literal(self.seen(result))
 
     # ---- frames
 
@@ -94,13 +130,13 @@ class Lowering(FlowEvents):
             key=(id(function),),
         )
 
-    def on_leave(self, _n: str, operands: Operands, *_: Any) -> None:
+    def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
         if not self.frames:
             raise self.refuse("an iterator that ended")
         self.frames.pop()
         self.builtins.pop()
         cause = self.entered.pop()
-        if cause is None or not operands:  # an iterator that is exhausted returns nothing
+        if cause is None or not operands or left == "raised":  # nothing was returned
             return
         kind, name, keywords, result, _ = cause
         self.pending = cause  # a second body may follow: __init__ after __new__, __radd__ ...
@@ -155,25 +191,32 @@ class Lowering(FlowEvents):
         callee = self.value(operands[0])
         if followed:
             return self.followed_call(callee)
-        rest = [self.value(node) for node in operands[1:]]
-        positional = rest[: len(rest) - len(keywords)]
-        named = dict(zip(keywords, rest[len(positional) :], strict=True))
-        return self.call(callee, positional, named, self.seen(result))
+        return self.call(callee, *self.given_to("call", operands, keywords), self.seen(result))
 
     def on_call_ex(
-        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+        self, _n: str, operands: Operands, keywords: list[str], result: int, followed: bool
     ) -> Abstract:
         callee = self.value(operands[0])
         if followed:
             return self.followed_call(callee)
+        arguments = self.given_to("call_ex", operands, keywords)
+        return self.call(callee, *arguments, self.seen(result))
+
+    def given_to(
+        self, kind: str, operands: Operands, keywords: list[str]
+    ) -> tuple[list[Abstract], dict[str, Abstract]]:
+        """What a call was given, by position and by name."""
+        if kind == "call":
+            rest = [self.value(node) for node in operands[1:]]
+            positional = rest[: len(rest) - len(keywords)]
+            return positional, dict(zip(keywords, rest[len(positional) :], strict=True))
         positional = self.elements(self.value(operands[1]))
-        named: dict[str, Abstract] = {}
-        if len(operands) > 2:
-            mapping = self.value(operands[2])
-            if not isinstance(mapping, DictValue):
-                raise self.refuse(f"** of {describe(mapping)}")
-            named = dict(mapping.items)
-        return self.call(callee, positional, named, self.seen(result))
+        if len(operands) < 3:
+            return positional, {}
+        mapping = self.value(operands[2])
+        if not isinstance(mapping, DictValue):
+            raise self.refuse(f"** of {describe(mapping)}")
+        return positional, dict(mapping.items)
 
     def followed_call(self, callee: Abstract) -> None:
         """The body is recorded; that it is this function's was settled by the callee's guards."""

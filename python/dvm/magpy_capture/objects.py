@@ -35,6 +35,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     OwnDict,
+    Raised,
     RangeValue,
     Sequence,
     SetValue,
@@ -420,6 +421,10 @@ class Objects(MaybeViews):
         value = self.resolve(value)
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
+        if isinstance(value, Raised):  # unless Python code of the user's says what it looks like
+            text = class_attribute(type(value.object), "__str__")
+            module = type(value.object).__module__
+            return not isinstance(text, types.FunctionType) or module.startswith("numpy")
         if isinstance(value, Host) and value.made and holds_plain_objects(value.object):
             return True
         if isinstance(value, (Literal, Host)):

@@ -23,7 +23,7 @@ from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, WRITES, WRITING_METHODS
-from dvm.magpy_capture.values import Abstract, Host, ListValue, Literal, Sequence, Tensor
+from dvm.magpy_capture.values import Abstract, Host, ListValue, Literal, Raised, Sequence, Tensor
 
 Named = dict[str, Abstract]
 NONE = Literal(None)
@@ -38,7 +38,10 @@ class Opaque(Containers):
     def opaque(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        """The host's own function, called on every replay and counted."""
+        """The host's own function, called on every replay and counted.
+
+        seen: what it returned, or the exception that it raised.
+        """
         self.check_modes()
         positional = [self.resolve(value) for value in positional]
         named = {name: self.resolve(value) for name, value in named.items()}
@@ -47,15 +50,24 @@ class Opaque(Containers):
             if not self.is_pure(argument):
                 raise self.refuse(f"{name_of(function)} of {describe(argument)}")
         targets = self.written(function, positional, named)
-        fixed = all(self.is_fixed(argument) for argument in arguments) and is_constant(seen)
+        raises = isinstance(seen, BaseException)
+        fixed = (
+            not raises
+            and all(self.is_fixed(argument) for argument in arguments)
+            and is_constant(seen)
+        )
         if fixed and not targets and not isinstance(function, np.ufunc):
             return Literal(seen)
         copies = {id(target): self._writable(function, target, arguments) for target in targets}
         registers = [self._given(argument, copies) for argument in arguments]
         callee = self.constant(function)
         self.opaque_calls.append((name_of(function), self.at))
-        made = self.step("call", callee, registers, tuple(named), True)
-        result = self._result(function, made, arguments, tuple(named), targets, seen)
+        if raises:
+            made = self.step("raises", callee, registers, tuple(named), type(seen))
+            result: Abstract = Raised(made, seen)
+        else:
+            made = self.step("call", callee, registers, tuple(named), True)
+            result = self._result(function, made, arguments, tuple(named), targets, seen)
         for target in targets:
             if isinstance(target, Tensor):
                 self._take_over(target, copies[id(target)])

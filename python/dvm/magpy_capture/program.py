@@ -16,10 +16,12 @@ from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
+    Hidden,
     Host,
     Instance,
     ListValue,
     Literal,
+    Raised,
     RangeValue,
     Sequence,
     SetValue,
@@ -138,7 +140,7 @@ class Program:
         value = self.resolve(value)
         if isinstance(value, Literal):
             return self.constant(value.object)
-        if isinstance(value, Host):
+        if isinstance(value, (Host, Raised)):
             return value.register
         if isinstance(value, Size):
             return self.register_of_dim(value.dim)
@@ -296,4 +298,8 @@ def describe(value: Abstract) -> str:
         return f"a computed value of type {type(value.object).__name__}"
     if isinstance(value, Instance):
         return f"an object of type {value.cls.__name__}"
+    if isinstance(value, Raised):
+        return f"an exception of type {type(value.object).__name__}"
+    if isinstance(value, Hidden):
+        return value.what
     return f"a {type(value).__name__.lower().removesuffix('value')}"

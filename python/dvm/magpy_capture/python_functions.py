@@ -27,6 +27,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    Raised,
     RangeValue,
     Sequence,
     SetValue,
@@ -200,7 +201,7 @@ class PythonFunctions(Containers):
         value = self.resolve(value)
         if isinstance(value, Tensor):
             return np.dtype(value.dtype).type if value.is_scalar else np.ndarray
-        if isinstance(value, (Literal, Host)):
+        if isinstance(value, (Literal, Host, Raised)):
             return type(value.object)
         if isinstance(value, (Sequence, Instance)):
             return value.cls

@@ -32,6 +32,7 @@ class Tracer:
         self.record = Record()
         self.frames: list[FrameShadow] = []
         self.finished = False
+        self.in_flight = NO_NODE  # the exception that left a body, until its caller has it
 
     def __call__(self, frame: types.FrameType, what: str, argument: Any) -> Any:
         if self.finished or self.record.aborted:
@@ -47,9 +48,13 @@ class Tracer:
         return self if self.frames and self.frames[-1].frame is frame else None
 
     def on_event(self, frame: types.FrameType, what: str, argument: Any) -> None:
+        mine = bool(self.frames) and self.frames[-1].frame is frame
+        caught = what == "call" or (mine and what in ("opcode", "return"))
+        if caught and self.in_flight != NO_NODE:
+            raise UnrecordableError("an exception that C code handled")
         if what == "call":
             self.on_call(frame)
-        elif self.frames and self.frames[-1].frame is frame:
+        elif mine:
             if what == "opcode":
                 self.frames[-1].before_opcode()
             elif what == "return":
@@ -99,6 +104,13 @@ class Tracer:
             self.record.add("leave", "exhausted", [], shadow.place)
             self.frames.pop()
             return
+        if shadow.raising != NO_NODE:
+            if len(self.frames) == 1:
+                raise UnrecordableError("an exception left the function")
+            self.record.add("leave", "raised", [shadow.raising], shadow.place)
+            self.in_flight = shadow.raising
+            self.frames.pop()
+            return
         node = shadow.returned
         if node == NO_NODE or self.record.object(node) is not value:
             raise UnrecordableError("a returned value of unknown origin")
@@ -118,7 +130,13 @@ class Tracer:
         if argument[0] is StopIteration and (top.iterating or top.may_stop):
             top.stopped = not top.iterating
             return
-        raise UnrecordableError(f"an exception was raised ({argument[0].__name__})")
+        coming, self.in_flight = self.in_flight, NO_NODE
+        if coming == NO_NODE:
+            top.raise_exception(argument[1])
+        elif self.record.object(coming) is argument[1]:
+            top.raising = coming
+        else:
+            raise UnrecordableError("an exception that turned into another")
 
 
 def record(function: types.FunctionType, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class FrameShadow:
         self.iterating = False
         self.may_stop = False  # the frame gives the next item of an iteration
         self.stopped = False
+        self.raising = NO_NODE  # the exception on its way out of the frame
+        self.handled: list[int] = []  # exceptions whose handlers run, innermost last
         for slot, node in enumerate(self.locals):
             if is_cell_slot(self.code, slot, len(slots)):
                 record.adopt_cell(slots[slot], node)
@@ -74,7 +76,9 @@ class FrameShadow:
             oparg = oparg << 8 | units[2 * index + 1]
         name = dis.opname[units[2 * index]]
         _, slots, stack = _dvm.peek(self.frame)
-        if self.pending is not None:
+        if self.raising != NO_NODE:
+            self.enter_handler(start, stack)
+        elif self.pending is not None:
             self.pending(start, stack)
             self.pending, self.event, self.followed = None, -1, NO_NODE
             self.iterating = False
@@ -357,10 +361,78 @@ class FrameShadow:
     def return_value(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.returned = self.stack.pop()
 
-    def raise_varargs(self, oparg: int, _slots: Any, _stack: Any) -> None:
-        if not self.may_stop or oparg != 1:
-            raise UnrecordableError("a raise statement")
+    def raise_varargs(self, oparg: int, _slots: Any, stack: Any) -> None:
+        if oparg == 0:
+            if not self.handled:
+                raise UnrecordableError("a raise statement without an exception")
+            self.raising = self.handled[-1]
+            return
+        raised = stack[-oparg]
+        if self.may_stop and oparg == 1 and StopIteration in (raised, type(raised)):
+            self.stack.pop()
+            return
+        self.effect("raise", "", self.pop(oparg))
+
+    def reraise(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.raising = self.stack.pop()
+
+    def push_exc_info(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        exception = self.stack.pop()
+        self.handled.append(exception)
+        self.stack += [self.record.constant(None), exception]
+
+    def pop_except(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        if self.handled:
+            self.handled.pop()
         self.stack.pop()
+
+    def check_exc_match(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        exception, classes = self.pop(2)
+        self.stack.append(exception)
+        self.produce("matches", "", [exception, classes])
+
+    def with_except_start(self, _oparg: int, _slots: Any, stack: Any) -> None:
+        manager, exception, seen = self.stack[-4], self.stack[-1], stack[-1]
+        derived = [
+            self.record.derive("attribute", name, [exception], self.place, part)
+            for name, part in (
+                ("__class__", type(seen)),
+                ("__traceback__", seen.__traceback__),
+            )
+        ]
+        self.method_self = NO_NODE
+        self.produce("call", "", [manager, derived[0], exception, derived[1]])
+
+    def raise_exception(self, seen: BaseException) -> None:
+        """The running instruction raised."""
+        kind = type(seen)
+        name = kind.__name__
+        if not kind.__flags__ & 1 << 9 and kind.__module__ != "builtins":
+            name = f"{kind.__module__}.{name}"
+        if self.event < 0 or self.record.events[self.event][6]:
+            raise UnrecordableError(f"an exception was raised ({name})")
+        self.raising = self.record.derive("raised", name, [], self.place, seen)
+
+    def enter_handler(self, start: int, stack: tuple[Any, ...]) -> None:
+        """The exception on its way is handled in this frame."""
+        handler = next(
+            (
+                entry
+                for entry in dis._parse_exception_table(self.code)  # type: ignore[attr-defined]
+                if entry.start <= 2 * self.instruction < entry.end
+            ),
+            None,
+        )
+        if handler is None or handler.target != 2 * start or len(self.stack) < handler.depth:
+            raise UnrecordableError("an exception handled in an unknown place")
+        del self.stack[handler.depth :]
+        if handler.lasti:
+            self.stack.append(self.record.constant(stack[handler.depth]))
+        self.stack.append(self.raising)
+        if len(stack) != len(self.stack) or stack[-1] is not self.record.object(self.raising):
+            raise UnrecordableError("an exception that turned into another")
+        self.pending, self.event, self.followed = None, -1, NO_NODE
+        self.raising, self.keyword_names, self.iterating = NO_NODE, (), False
 
     def branch(self, name: str, oparg: int, index: int, stack: tuple[Any, ...]) -> None:
         asks_none = "NONE" in name

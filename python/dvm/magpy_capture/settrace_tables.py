@@ -21,10 +21,7 @@ REFUSED = {
     "asynchronous code": (
         "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR ASYNC_GEN_WRAP"
     ),
-    "a handled exception": (
-        "PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH RERAISE PREP_RERAISE_STAR "
-        "WITH_EXCEPT_START"
-    ),
+    "a handled exception group": "CHECK_EG_MATCH PREP_RERAISE_STAR",
     "code outside a function": (
         "LOAD_NAME STORE_NAME DELETE_NAME LOAD_CLASSDEREF SETUP_ANNOTATIONS IMPORT_STAR PRINT_EXPR"
     ),

@@ -337,6 +337,21 @@ class DictView:
     kind: str
 
 
+@dataclass(eq=False)
+class Raised:
+    """An exception that the program made or caught, in a register."""
+
+    register: int
+    object: Any
+
+
+@dataclass(eq=False)
+class Hidden:
+    """Something that a replay does not have: it may be handed on, but not be used."""
+
+    what: str
+
+
 class End:
     """What an iterator gives when nothing is left."""
 

@@ -1,0 +1,157 @@
+"""Exceptions that the program raises and handles itself.
+
+The recording shows which instruction raised and where the exception went. What raised is called
+again on every replay and must raise exactly that type, or the call takes another path; the object
+is the replay's own. It has no traceback, so that it may be looked at but not leave the function.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.opaque import Named, Opaque, name_of
+from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.tables import WRITES, is_numpy_function
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Hidden,
+    Host,
+    Literal,
+    Method,
+    Raised,
+    Size,
+    Tensor,
+)
+
+#: What raises by itself in a replay (warnings, error states), or says that it cannot go on.
+NEVER_EXPECTED = (Warning, FloatingPointError, RecursionError, MemoryError, StopIteration)
+#: Builtins that only look at their arguments.
+LOOKS: tuple[Any, ...] = (
+    *(int, float, bool, complex, len, abs, min, max, sum, range, tuple, list, str, ord, chr),
+    *(round, divmod, pow, sorted, iter, getattr, np.dtype, operator.index),
+)
+OPERATORS: dict[str, dict[str, Any]] = {
+    "binary": {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "**": operator.pow,
+        "@": operator.matmul,
+        "&": operator.and_,
+        "|": operator.or_,
+        "^": operator.xor,
+        "<<": operator.lshift,
+        ">>": operator.rshift,
+    },
+    "compare": {
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        ">": operator.gt,
+        ">=": operator.ge,
+    },
+    "unary": {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_},
+    "subscript": {"": operator.getitem},
+    "branch": {"truth": bool},
+    "iter": {"": iter},
+}
+
+
+class Exceptions(Opaque):
+    """What raises, and the exceptions themselves."""
+
+    def raising_operator(
+        self, kind: str, name: str, operands: list[Abstract], seen: BaseException
+    ) -> Raised:
+        """An operator, a subscript or an attribute that raised."""
+        operands = [self.resolve(operand) for operand in operands]
+        function: Any = OPERATORS.get(kind, {}).get(name)
+        if kind == "attribute":
+            function, operands = getattr, [operands[0], Literal(name)]
+        if function is None:
+            raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+        if kind == "subscript" and isinstance(operands[0], DictValue):
+            self.plain(operands[1])  # the keys are guarded
+            operands[0] = Literal({})
+        return self.raising(function, operands, {}, seen)
+
+    def raising_call(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: BaseException
+    ) -> Raised:
+        callee = self.resolve(callee)
+        function = callee.object if isinstance(callee, Literal) else None
+        if isinstance(callee, Method):
+            base = self.resolve(callee.base)
+            if isinstance(base, Tensor) or (
+                isinstance(base, Host) and type(base.object) is np.ndarray
+            ):
+                function, positional = getattr(np.ndarray, callee.name), [base, *positional]
+            elif isinstance(base, Literal) and self.is_pure(base):
+                function = getattr(base.object, callee.name)
+            elif isinstance(base, (Host, Size)) and self.is_pure(base):
+                function = getattr(
+                    int if isinstance(base, Size) else type(base.object), callee.name
+                )
+                positional = [base, *positional]
+        if not self._only_raises(function):
+            raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+        return self.raising(function, positional, named, seen)
+
+    def _only_raises(self, function: Any) -> bool:
+        """Whether the function has no other effects than those that `written` names."""
+        if function is None:
+            return False
+        owner = getattr(function, "__self__", None)
+        if isinstance(function, type):
+            return function in LOOKS or issubclass(function, np.generic)
+        if isinstance(function, types.BuiltinFunctionType) and function in LOOKS:
+            return True
+        if isinstance(owner, (np.ufunc, str, int, float, bytes, tuple, np.dtype)):
+            return True
+        if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            return function.__objclass__ in (np.ndarray, int, float, str)
+        return is_numpy_function(function) or (not owner and function in WRITES)
+
+    def raising(
+        self, function: Any, positional: list[Abstract], named: Named, seen: BaseException
+    ) -> Raised:
+        kind = type(seen)
+        if not issubclass(kind, Exception) or issubclass(kind, NEVER_EXPECTED):
+            raise self.refuse(f"an exception was raised ({kind.__name__})")
+        made: Raised = self.opaque(function, positional, named, seen)
+        return made
+
+    def make_exception(
+        self, cls: type, positional: list[Abstract], named: Named, seen: BaseException
+    ) -> Raised:
+        """An instance of an exception class, made by C code or by NumPy's."""
+        for name in ("__new__", "__init__"):
+            found = class_attribute(cls, name)
+            if isinstance(found, types.FunctionType) and not cls.__module__.startswith("numpy"):
+                raise self.refuse(f"making an exception of type {cls.__name__}")
+            self.guard_class(cls, name, MISSING if found is None else found)
+        for argument in map(self.resolve, [*positional, *named.values()]):
+            if not self.is_pure(argument):
+                raise self.refuse(f"{name_of(cls)} of {describe(argument)}")
+        registers = [self.register_of(value) for value in [*positional, *named.values()]]
+        return Raised(self.step("call", self.constant(cls), registers, tuple(named)), seen)
+
+    def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:
+        if name == "__class__":
+            return Literal(type(base.object))
+        if name == "__traceback__":
+            return Hidden("a traceback")
+        if name == "args":
+            key = ("getattr", base.register, name)
+            return self.computed(self.step("getattr", base.register, name, key=key), seen)
+        raise self.refuse(f"attribute {name} of {describe(base)}")
