@@ -7,6 +7,7 @@
 #include "bindings/path_parser.h"
 #include "bindings/recording.h"
 #include "capture/explain_step.h"
+#include "capture/instance_dict.h"
 
 namespace py = pybind11;
 
@@ -285,6 +286,16 @@ void bind_compiled(py::module_& module) {
 #undef DVM_STEP
   module.attr("step_table") = steps;
   module.attr("MISSING") = py::handle(missing());
+  module.def("own_attribute", [](py::handle object, const py::str& name) {
+    auto interned = py::reinterpret_steal<py::object>([&] {
+      PyObject* text = Py_NewRef(name.ptr());
+      PyUnicode_InternInPlace(&text);
+      return text;
+    }());
+    PyObject* found = dvm_instance_attribute(object.ptr(), interned.ptr());
+    if (PyErr_Occurred()) throw py::error_already_set();
+    return py::reinterpret_borrow<py::object>(found ? found : missing());
+  });
   module.def("layout", [](py::handle object) {
     if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
     auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());

@@ -137,6 +137,9 @@ def layout(
 
 MISSING: object  # in a guard: the name is absent
 
+def own_attribute(
+    object: object, name: str
+) -> Any: ...  # in its own __dict__, which this does not make; or MISSING
 def run_pass(name: str, options: str, text: str) -> str: ...
 def pass_names() -> list[str]: ...
 def region_members(graph: str) -> list[list[int]]: ...

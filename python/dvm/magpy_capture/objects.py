@@ -300,14 +300,14 @@ class Objects(MaybeViews):
                 raise self.refuse(f"attribute {name}, a {type(found).__name__}")
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
-        own = _instance_dict(base.object)
-        if found is MISSING or name in own:
+        own = own_attribute(base.object, name)
+        if found is MISSING or own is not MISSING:
             self.guard_class(base.cls, name, found)
             if is_constant_of(base.cls, name) and is_constant(seen):
                 self.guard_is(base.register, base.object)
                 return Literal(seen)
             # The program may have written it since: a default of the class may have been read.
-            hidden = seen is found and own.get(name) is not seen
+            hidden = seen is found and own is not seen
             return self._read(base, name, "getattr" if hidden else "attribute", seen)
         self.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
@@ -530,5 +530,9 @@ def class_attribute(cls: type, name: str) -> Any:
     return MISSING
 
 
-def _instance_dict(seen: Any) -> dict[str, Any]:
-    return getattr(seen, "__dict__", {})
+def own_attribute(seen: Any, name: str) -> Any:
+    """What an instance itself has under the name, or MISSING.
+
+    Asked for its `__dict__`, CPython would make one, and all later accesses were slower.
+    """
+    return _dvm.own_attribute(seen, name)

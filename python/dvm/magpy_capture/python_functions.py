@@ -11,7 +11,7 @@ import numpy as np
 
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
+from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class, own_attribute
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.tables import PURE
 from dvm.magpy_capture.values import (
@@ -269,14 +269,22 @@ class PythonFunctions(Containers):
 
     def get_attribute(self, base: Abstract, name: Abstract, *default: Abstract) -> Abstract:
         base, text = self.resolve(base), self.plain(name)
-        if default and not self._has(base, text):
-            return self.resolve(default[0])
-        return self.attribute(base, text, self.seen_result)
+        seen = self.seen_result
+        if default:
+            otherwise = self.resolve(default[0])
+            known = isinstance(otherwise, (Literal, Host, Tensor))
+            if not self._has(base, text, seen is not otherwise.object if known else None):
+                return otherwise
+        return self.attribute(base, text, seen)
 
     def has_attribute(self, base: Abstract, name: Abstract) -> Abstract:
-        return Literal(self._has(self.resolve(base), self.plain(name)))
+        return Literal(self._has(self.resolve(base), self.plain(name), self.seen_result))
 
-    def _has(self, base: Abstract, name: str) -> bool:
+    def _has(self, base: Abstract, name: str, answer: bool | None) -> bool:
+        """Whether it has the attribute: of an instance's own the recorded answer, if known.
+
+        By now it may be another, for the program may have set or deleted it since.
+        """
         if isinstance(base, Instance):
             if name in base.attributes:
                 return not isinstance(base.attributes[name], Gone)
@@ -289,7 +297,10 @@ class PythonFunctions(Containers):
                 return True
             if base.register < 0:
                 return False
-            if name in getattr(base.object, "__dict__", {}):
+            if answer is None:
+                answer = own_attribute(base.object, name) is not MISSING
+            if answer:
+                self.step("attribute", base.register, name, key=("attribute", base.register, name))
                 return True
             self.guard("guard_lacks", base.register, name)
             return False

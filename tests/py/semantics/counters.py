@@ -256,3 +256,38 @@ def the_best_so_far_in_the_class(w: World) -> None:
         w(f, floats(n))
         w.note(Model.best)
     w.captured(f, 3)
+
+
+@case
+def an_attribute_that_the_first_call_makes(w: World) -> None:
+    record = w.watch(Record())
+
+    @w.compiled
+    def f(x):
+        record.sum = record.sum + x.sum() if hasattr(record, "sum") else x.sum()
+        return x
+
+    for n in range(1, 7):
+        w(f, floats(n))
+    del record.sum
+    for n in range(1, 4):
+        w(f, floats(n))
+    w.captured(f, 2)
+
+
+@case
+def an_attribute_that_is_only_asked_for(w: World) -> None:
+    record = w.watch(Record())
+
+    @w.compiled
+    def f(x):
+        return x + 1 if hasattr(record, "flag") else x
+
+    w(f, floats(3))
+    record.flag = 0
+    w(f, floats(3))
+    record.flag = None
+    w(f, floats(3))
+    del record.flag
+    w(f, floats(3))
+    w.captured(f, 2)
