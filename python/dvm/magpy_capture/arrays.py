@@ -63,6 +63,8 @@ class Arrays(Graphs):
             storage.host = register
         shape = self._unordered(self.graph.shape(value), order)
         dense = layout in ("c_contiguous", "permuted_contiguous")
+        if not dense:
+            self._scattered.add(value)
         return Tensor(
             storage, NAMES[array.dtype], shape, tuple(order), contiguous=dense, object=array
         )

@@ -85,6 +85,7 @@ class Graphs(Program):
         self._undefined: set[int] = set()
         self._covered: set[int] = set()  # values that some segment computes
         self._reduced: set[int] = set()
+        self._scattered: set[int] = set()  # inputs whose elements do not lie densely
 
     # ---- nodes
 

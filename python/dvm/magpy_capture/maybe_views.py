@@ -41,6 +41,19 @@ class MaybeViews(Arrays):
             view.maybe.made = True
         return super()._remade(view, base, shared=shared)
 
+    def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
+        """The value in another shape; a copy of it where its axes cannot merge as they lie."""
+        if self._is_scattered(value):
+            groups = self._groups(self.graph.shape(value), shape, ask=False)
+            if groups is None or any(len(old) > 1 for old, _ in groups):
+                value = self.copy_value(value)
+        return super().reshape_value(value, shape)
+
+    def _is_scattered(self, value: int) -> bool:
+        while self._ops[value][0] in ("reshape", "transpose"):
+            value = self._ops[value][1][0]
+        return self._ops[value][0] == "slice" or value in self._scattered
+
     def maybe_view(
         self,
         base: Tensor,
