@@ -258,10 +258,28 @@ class NumpyMoves(NumpyRanges):
         for count, dim in zip(counts, shape, strict=True):
             narrow += [one, dim]
             wide += [count, dim]
+        repeated = [place for place, count in enumerate(counts) if not self.is_one(count)]
+        if not repeated and x.rank == rank:
+            return self.copy(x)
+        final = [count * dim for count, dim in zip(counts, shape, strict=True)]
+        if not repeated or self._is_empty(x):
+            raise self.refuse("tile of nothing, or into more axes alone")
         value = self.reshape_value(self.in_c_order(x), narrow)
         value = self.copy_value(value, wide)
-        final = [count * dim for count, dim in zip(counts, shape, strict=True)]
-        return self.fresh(self.reshape_value(value, final), x.dtype, final)
+        # NumPy returns another shape of what it repeated last: rows of what lies further in.
+        rows = [self.product(final[: repeated[-1]]) * counts[repeated[-1]]]
+        rows.append(self.product(shape[repeated[-1] :]))
+        return self.reshaped(self.fresh(self.reshape_value(value, rows), x.dtype, rows), final)
+
+    def _is_empty(self, x: Tensor) -> bool:
+        """Whether it has no elements, which the path then is for."""
+        size = self.product(x.shape)
+        if size.constant is not None:
+            return bool(size.constant == 0)
+        empty = self.observed(size) == 0
+        test = self._operate("==", self.register_of_dim(size), self.constant(0))
+        self.guard("guard_truth", test, empty)
+        return empty
 
     def repeat(self, a: Abstract, repeats: Abstract, axis: Abstract = NONE) -> Tensor:
         x = self.as_array(a)

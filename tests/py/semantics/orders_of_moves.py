@@ -133,3 +133,19 @@ def joined_and_repeated(w: World) -> None:
     x = floats(3, 4)
     w(f, x, np.asfortranarray(x))
     w(f, np.asfortranarray(x), x)
+
+
+@case
+def tiled(w: World) -> None:
+    @w.compiled
+    def f(x, k):
+        found = np.tile(x, 2), np.tile(x, (k, 1)), np.tile(x, (2, 1, k)), np.tile(x[:, 0], k)
+        return [(t, t + 1) for t in found]
+
+    for shape in SHAPES:
+        for x in layouts(*shape):
+            for k in (1, 2, 3):
+                if shape[1]:
+                    for t in w(f, x, k) or ():
+                        base = t[0].base
+                        w.note(t[0].flags.owndata, None if base is None else base.shape)
