@@ -113,6 +113,9 @@ class Arrays(Graphs):
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
+        if value.leaving is not None:
+            value.leaving()
+            value.leaving = None
         if self.is_stale(value) or self.is_early(value):
             self.decide(value)
         storage = value.storage
@@ -148,7 +151,10 @@ class Arrays(Graphs):
         shared = root in self._taken or self.is_home(root) or self.is_computed(root)
         if shared or (root != content and not self.is_shapeable(root)):
             register = self.leave(content, "array", order)
-            return self.step("call", self.constant(np.array), [register], ())
+            # In its own order, which a view that the segment returns may not lie in.
+            backwards = order == c_order(value.rank)[::-1]
+            wanted = self.constant("C" if order is None else "F" if backwards else "K")
+            return self.step("call", self.constant(np.array), [register, wanted], ("order",))
         self._taken.add(root)
         return self.leave(content, "array", order)
 

@@ -287,8 +287,8 @@ class NumpyFunctions(Shapes):
         x = self.asarray(a, dtype)
         if x.order == c_order(x.rank) and x.contiguous and x.rank:
             return x
-        if not x.rank or x.is_scalar:
-            return self.copy(x, c_order(x.rank))
+        if not x.rank:
+            raise self.refuse("a number made an array of one axis")
         return self.maybe_view(
             x,
             x.shape,

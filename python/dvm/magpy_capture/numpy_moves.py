@@ -18,6 +18,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     Size,
     SliceValue,
+    Storage,
     Tensor,
 )
 
@@ -258,7 +259,14 @@ class NumpyMoves(NumpyRanges):
         for count, dim in zip(counts, shape, strict=True):
             narrow += [one, dim]
             wide += [count, dim]
-        repeated = [place for place, count in enumerate(counts) if not self.is_one(count)]
+        # What is repeated once along every axis is a copy in its own order: where that can be told
+        # from C order, a number of repetitions that is open is asked for.
+        asked = x.order != c_order(x.rank)
+        repeated = [
+            place
+            for place, count in enumerate(counts)
+            if count.constant != 1 and not (asked and self.is_one(count))
+        ]
         if not repeated and x.rank == rank:
             return self.copy(x)
         final = [count * dim for count, dim in zip(counts, shape, strict=True)]
@@ -269,7 +277,18 @@ class NumpyMoves(NumpyRanges):
         # NumPy returns another shape of what it repeated last: rows of what lies further in.
         rows = [self.product(final[: repeated[-1]]) * counts[repeated[-1]]]
         rows.append(self.product(shape[repeated[-1] :]))
-        return self.reshaped(self.fresh(self.reshape_value(value, rows), x.dtype, rows), final)
+        made = self.reshaped(self.fresh(self.reshape_value(value, rows), x.dtype, rows), final)
+        if x.rank == rank and all(counts[place].constant is None for place in repeated):
+            made.leaving = lambda: self._own_if_once(made, [counts[place] for place in repeated])
+        return made
+
+    def _own_if_once(self, made: Tensor, counts: SequenceOf[_dvm.Dim]) -> None:
+        """What np.tile repeats once along every axis is a copy, and no view of one."""
+        once = [self.is_one(count) for count in counts]
+        if not all(once):
+            return
+        made.memory = Storage(self.value_of(made))
+        made.base = made.view = made.write = made.remake = None
 
     def _is_empty(self, x: Tensor) -> bool:
         """Whether it has no elements, which the path then is for."""

@@ -139,6 +139,7 @@ class Tensor:
     host: int = -1  # register of the view itself, once it left the path
     maybe: MaybeView | None = None
     open_order: Callable[[], None] | None = None
+    leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
 
     @property
     def rank(self) -> int:

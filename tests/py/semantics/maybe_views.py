@@ -230,3 +230,20 @@ def shapes_that_agree_by_chance(w: World) -> None:
     for shape in ((4, 6), (3, 3), (6, 4), (2, 6), (1, 1), (2, 2), (4, 1)):
         for x in layouts(*shape):
             owned(w, f, x)
+
+
+@case
+def copies_written_backwards(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x += 1
+        dense = np.ascontiguousarray(x)
+        twice = np.repeat(dense, 2, axis=0)
+        dense[...] = dense[::-1]
+        back = np.ascontiguousarray(x.T)
+        back[...] = back[:, ::-1]
+        return dense, twice, back, x.T.copy()[::-1].copy()
+
+    for shape in SHAPES:
+        for x in layouts(*shape):
+            owned(w, f, x)

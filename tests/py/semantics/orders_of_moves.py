@@ -148,4 +148,4 @@ def tiled(w: World) -> None:
                 if shape[1]:
                     for t in w(f, x, k) or ():
                         base = t[0].base
-                        w.note(t[0].flags.owndata, None if base is None else base.shape)
+                        w.note(t[0].flags.owndata, base is None)
