@@ -32,6 +32,8 @@ std::optional<core::DType> dtype_of(const PyArrayObject* array) {
   if (!PyArray_ISBEHAVED_RO(array)) return std::nullopt;
   const int number = PyArray_TYPE(array);
   if (number < 0 || number >= NPY_NTYPES_LEGACY || g_rows[number] < 0) return std::nullopt;
+  // A dtype with metadata is one of its own, which results inherit.
+  if (PyDataType_METADATA(PyArray_DESCR(array)) != nullptr) return std::nullopt;
   return static_cast<core::DType>(g_rows[number]);
 }
 

@@ -142,6 +142,18 @@ def _repr(self: _dvm.Compiled[..., Any]) -> str:
     )
 
 
+def _of_function(name: str) -> property:
+    """Return an attribute that programs look at in a function, and may set: its original's."""
+
+    def get(self: _dvm.Compiled[..., Any]) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def put(self: _dvm.Compiled[..., Any], value: Any) -> None:
+        setattr(self.__wrapped__, name, value)
+
+    return property(get, put)
+
+
 for _name, _member in {
     "stats": property(_stats),
     "fallback_reasons": property(_fallback_reasons),
@@ -153,5 +165,9 @@ for _name, _member in {
     "__copy__": _copy,
     "__deepcopy__": _copy,
     "__class_getitem__": classmethod(GenericAlias),  # annotations: dvm.Compiled[[int], float]
+    **{
+        name: _of_function(name)
+        for name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__")
+    },
 }.items():
     setattr(_dvm.Compiled, _name, _member)

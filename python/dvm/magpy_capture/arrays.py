@@ -30,7 +30,7 @@ def c_order(rank: int) -> Order:
 
 def is_supported(dtype: np.dtype[Any]) -> bool:
     """Whether the graph has the dtype: of two C types of one size NumPy's own default."""
-    return dtype in NAMES and dtype.num in NUMBERS
+    return dtype in NAMES and dtype.num in NUMBERS and not dtype.metadata
 
 
 class Arrays(Graphs):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.indexing import Indexing
-from dvm.magpy_capture.objects import is_constant
+from dvm.magpy_capture.objects import is_constant, is_nan
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
@@ -117,7 +117,7 @@ class Containers(Indexing):
             except IndexError:
                 raise self.refuse("an index beyond the end") from None
         if isinstance(base, DictValue):
-            name = self.plain(key)
+            name = self.key(key)
             found = self.dict_part(base, name)
             if found is None:
                 raise self.refuse("a key that a dict subclass made up")
@@ -133,7 +133,7 @@ class Containers(Indexing):
 
     def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
         """`base.get(key)`; of a dict that was not read, no other key is looked at."""
-        if not base.is_read and all(isinstance(k, Literal) for k, _ in base.stores) and key == key:
+        if not base.is_read and all(isinstance(k, Literal) for k, _ in base.stores):
             for stored, value in reversed(base.stores):
                 if stored.object == key:
                     return value
@@ -143,7 +143,7 @@ class Containers(Indexing):
 
     def has_key(self, base: DictValue, key: Any) -> bool:
         """Whether the dict has the key. Where it was not read, the path is for one answer."""
-        if base.is_read or base.stores or key != key:
+        if base.is_read or base.stores:
             return key in base.items
         present = base.part is not None and base.part(key) is not None
         test = self._operate("in", self.constant(key), base.register)
@@ -154,6 +154,13 @@ class Containers(Indexing):
         self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:
         raise NotImplementedError
+
+    def key(self, value: Abstract) -> Any:
+        """A known key or element, told from others by its value: no NaN, told by its identity."""
+        key = self.plain(value)
+        if is_nan(key):
+            raise self.refuse("a NaN in a container")
+        return key
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
@@ -170,7 +177,7 @@ class Containers(Indexing):
         if isinstance(base, ListValue):
             base.elements[place] = self.elements(value) if isinstance(place, slice) else value
         elif isinstance(base, DictValue):
-            base.items[place] = value
+            base.items[self.key(key)] = value
         else:
             raise self.refuse(f"an assignment to a part of {describe(base)}")
         base.changed = True
@@ -223,16 +230,16 @@ class Containers(Indexing):
         if isinstance(base, OwnDict):
             return self._own_dict_method(base, name, positional)
         if isinstance(base, Sequence) and name in ("index", "count"):
-            values = [self.plain(part) for part in base.elements]
-            return Literal(getattr(values, name)(*(self.plain(p) for p in positional)))
+            values = [self.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
         raise self.refuse(f"the method {name} of {describe(base)}")
 
     def _list_method(
         self, base: ListValue, name: str, positional: list[Abstract], seen: Any
     ) -> Abstract:
         if name in ("index", "count"):
-            values = [self.plain(part) for part in base.elements]
-            return Literal(getattr(values, name)(*(self.plain(p) for p in positional)))
+            values = [self.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
         if name not in LIST_METHODS:
             raise self.refuse(f"the method {name} of a list")
         if name == "copy":
@@ -253,7 +260,7 @@ class Containers(Indexing):
         if name in ("items", "keys", "values"):
             return DictView(base, name)
         if name == "get":
-            key = self.plain(positional[0])
+            key = self.key(positional[0])
             default = positional[1] if len(positional) > 1 else Literal(None)
             if not self.has_key(base, key):
                 return self.resolve(default)
@@ -273,11 +280,11 @@ class Containers(Indexing):
             if not isinstance(other, DictValue):
                 for pair in self.elements(other):
                     key, value = self.elements(pair)
-                    items[self.plain(key)] = value
+                    items[self.key(key)] = value
                 return Literal(None)
             items.update(other.items)
             return Literal(None)
-        key = self.plain(positional[0])
+        key = self.key(positional[0])
         default = positional[1] if len(positional) > 1 else Literal(None)
         if name == "setdefault":
             return self.resolve(items.setdefault(key, default))
@@ -289,7 +296,7 @@ class Containers(Indexing):
         if name == "copy":
             return SetValue(set(base.elements))
         base.changed = True
-        getattr(base.elements, name)(*(self.plain(part) for part in positional))
+        getattr(base.elements, name)(*(self.key(part) for part in positional))
         return Literal(None)
 
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:

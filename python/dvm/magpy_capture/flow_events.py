@@ -39,11 +39,11 @@ class FlowEvents(OperatorEvents):
         return ListValue([self.value(node) for node in operands], object=self.seen(result))
 
     def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
-        return SetValue({self.plain(self.value(node)) for node in operands})
+        return SetValue({self.key(self.value(node)) for node in operands})
 
     def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
         pairs = [self.value(node) for node in operands]
-        keys = [self.plain(key) for key in pairs[::2]]
+        keys = [self.key(key) for key in pairs[::2]]
         return DictValue(dict(zip(keys, pairs[1::2], strict=True)))
 
     def on_string(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
@@ -77,11 +77,11 @@ class FlowEvents(OperatorEvents):
 
     def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
         added = self.elements(self.value(operands[1]))
-        self.value(operands[0]).elements.update(self.plain(part) for part in added)
+        self.value(operands[0]).elements.update(self.key(part) for part in added)
 
     def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
         target, key, value = (self.value(node) for node in operands)
-        target.items[self.plain(key)] = value
+        target.items[self.key(key)] = value
 
     def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
         target, source = (self.value(node) for node in operands)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import c_order
+from dvm.magpy_capture.arrays import Order, c_order
 from dvm.magpy_capture.numpy_shapes import Shapes
 from dvm.magpy_capture.numpy_ufuncs import NONE, TRUE, ZERO
 from dvm.magpy_capture.program import describe
@@ -200,14 +200,18 @@ class NumpyFunctions(Shapes):
         typed = [self.operand(value, dtype) for value in operands]
         shape_order = self.result_order([x, *typed], self.common_rank([x, *typed]))
         result = self.cast(x, dtype)
+        # NumPy's loop of two bounds that stay the same along it keeps a zero whose bound is a zero
+        # of the other sign; its other loops take the bound, and those of halves never do.
+        still = all(not t.rank or t.shape[-1].constant == 1 for t in typed)
+        keeps = still and len(typed) == 2 and dtype != "float16"
+
+        def limited(op: str, x: Tensor, bound: Tensor, order: Order | None = None) -> Tensor:
+            return self.extreme(op, [bound, x] if keeps else [x, bound], dtype, order)
+
         if not self.is_none(low):
-            # With one bound NumPy takes np.maximum, in which a bound of zero replaces the zero of
-            # the other sign. Its loop of two bounds keeps it.
-            keeps = not self.is_none(high) and dtype != "float16"
-            pair = [typed[0], result] if keeps else [result, typed[0]]
-            result = self.extreme("maximum", pair, dtype)
+            result = limited("maximum", result, typed[0])
         if not self.is_none(high):
-            result = self.extreme("minimum", [result, typed[-1]], dtype, shape_order)
+            result = limited("minimum", result, typed[-1], shape_order)
         return result if self.is_none(out) else self.store_result(result, self.tensor(out))
 
     def common_rank(self, tensors: list[Tensor]) -> int:

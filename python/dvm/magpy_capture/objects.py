@@ -159,6 +159,8 @@ class Objects(MaybeViews):
             return self._adopt_dict(register, seen, external)
         if kind is set and external:
             items = self.snapshots.get(id(seen), seen)
+            if any(map(is_nan, items)):
+                raise self.refuse("a NaN in a container")
             self.guard("guard_value", register, set(items), key=(register,))
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
@@ -195,6 +197,8 @@ class Objects(MaybeViews):
         for key in items:
             if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
                 raise self.refuse(f"a dict with a key of type {type(key).__name__}")
+            if is_nan(key):
+                raise self.refuse("a NaN in a container")
         parts = {k: self._part("key", register, k, item) for k, item in items.items()}
 
         def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -510,6 +514,11 @@ def is_constant(value: Any) -> bool:
     return type(value) in PURE_TYPES or isinstance(
         value, (np.generic, np.dtype, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
     )
+
+
+def is_nan(value: Any) -> bool:
+    """A NaN is found in a container by its identity, which guards do not tell."""
+    return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
 
 
 def is_mutable_class(cls: type) -> bool:

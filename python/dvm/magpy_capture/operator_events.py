@@ -162,10 +162,10 @@ class OperatorEvents(Events):
             return self.dispatched(operands)
         item, container = (self.value(node) for node in operands)
         if isinstance(container, DictValue):
-            present = self.has_key(container, self.plain(item))
+            present = self.has_key(container, self.key(item))
             return Literal(present == (name == "in"))
         if isinstance(container, SetValue):
-            self.plain(item)
+            self.key(item)
             return Literal(self.seen(result))
         if isinstance(container, OwnDict):
             self.owns(container, self.plain(item))
@@ -195,7 +195,7 @@ class OperatorEvents(Events):
         if isinstance(base, ListValue):
             del base.elements[self.plain(key)]
         elif isinstance(base, DictValue):
-            del base.items[self.plain(key)]
+            del base.items[self.key(key)]
         else:
             raise self.refuse(f"del of a part of {describe(base)}")
         base.changed = True

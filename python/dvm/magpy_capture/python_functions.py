@@ -106,12 +106,12 @@ class PythonFunctions(Containers):
         elif not (isinstance(source, Literal) and source.object is None):
             for pair in self.elements(source):
                 key, value = self.elements(pair)
-                made[self.plain(key)] = value
+                made[self.key(key)] = value
         made.update(items)
         return DictValue(made)
 
     def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
-        return SetValue({self.plain(part) for part in self.elements(iterable)})
+        return SetValue({self.key(part) for part in self.elements(iterable)})
 
     def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
         if self.plain(strict):

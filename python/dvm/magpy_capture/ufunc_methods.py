@@ -268,5 +268,7 @@ class UfuncMethods(Ufuncs):
         place = self.axis(self.plain(axis), x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
+        if x.dtype == "float16" and function in (np.maximum, np.minimum):
+            raise self.refuse("of two zeros the first")  # the op keeps the second
         value = self.along_value(SCANS[function], [self.value_of(x)], x.order.index(place))
         return self.deliver(self.fresh(value, x.dtype, x.shape, x.order), into)

@@ -1,7 +1,5 @@
 """The compiled function as a callable: signatures, methods, decorators, wrong arguments."""
 
-# ruff: noqa: ARG001
-
 from __future__ import annotations
 
 import functools

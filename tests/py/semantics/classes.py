@@ -1,7 +1,5 @@
 """Classes: attributes, properties, descriptors, inheritance, dataclasses, slots."""
 
-# ruff: noqa: ARG004, ARG005
-
 from __future__ import annotations
 
 import abc

@@ -62,7 +62,7 @@ def a_closure_variable_changes(w: World) -> None:
     def f(x):
         return x * k  # noqa: F821
 
-    for k in (2, 2, 3, 2.5, np.float32(2), floats(3), 2):  # noqa: B007
+    for k in (2, 2, 3, 2.5, np.float32(2), floats(3), 2):
         w(f, floats(3))
     del k
     w(f, floats(3))
@@ -138,7 +138,7 @@ def lambdas_see_the_last_value(w: World) -> None:
 @case
 def a_default_array_is_kept_between_calls(w: World) -> None:
     @w.compiled
-    def f(x, memory=np.zeros(3)):  # noqa: B008
+    def f(x, memory=np.zeros(3)):
         memory += x
         return memory * 2
 
@@ -152,7 +152,7 @@ def a_default_array_is_kept_between_calls(w: World) -> None:
 @case
 def a_default_list_is_kept_between_calls(w: World) -> None:
     @w.compiled
-    def f(x, seen=[]):  # noqa: B006
+    def f(x, seen=[]):
         seen.append(len(x))
         return x + len(seen), seen
 

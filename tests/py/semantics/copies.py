@@ -1,7 +1,5 @@
 """Copies, pickles, threads, forks, tracers and lifetimes of compiled functions."""
 
-# ruff: noqa: ARG001
-
 from __future__ import annotations
 
 import copy

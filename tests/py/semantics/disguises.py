@@ -1,7 +1,5 @@
 """Objects that look like something else, and memory under two names of different kinds."""
 
-# ruff: noqa: ARG005
-
 from __future__ import annotations
 
 import array

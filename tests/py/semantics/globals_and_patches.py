@@ -1,6 +1,6 @@
 """Globals that change between calls, and functions replaced behind the program's back."""
 
-# ruff: noqa: ARG005, N806
+# ruff: noqa: N806
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What a path was captured under changes by a side door; the path must notice."""
 
-# ruff: noqa: ARG001, ARG005
-
 from __future__ import annotations
 
 import builtins

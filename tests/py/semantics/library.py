@@ -87,7 +87,7 @@ def any_all_sum_over_generators(w: World) -> None:
 @case
 def single_dispatch(w: World) -> None:
     @functools.singledispatch
-    def scale(k, x):  # noqa: ARG001
+    def scale(k, x):
         return "default"
 
     @scale.register

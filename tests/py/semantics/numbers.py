@@ -274,7 +274,7 @@ def accumulating_in_a_loop(w: World) -> None:
 def strings_from_numbers(w: World) -> None:
     @w.compiled
     def f(x, k):
-        return str(k), repr(k), f"{k:.3f}", f"{k:>8}", f"{k:,}", "%g" % k, x.shape  # noqa: UP031
+        return str(k), repr(k), f"{k:.3f}", f"{k:>8}", f"{k:,}", "%g" % k, x.shape
 
     for k in (
         1.5,

@@ -567,7 +567,7 @@ def reflected_operators_change_sides(w: World) -> None:
 
     for a, b in ((Base(), Base()), (Base(), Base()), (Base(), Derived()), (Derived(), Base())):
         w(f, a, b, floats(2))
-    Base.__sub__ = lambda self, o: NotImplemented  # noqa: ARG005
+    Base.__sub__ = lambda self, o: NotImplemented
     w(f, Base(), Derived(), floats(2))
     w(f, Base(), Base(), floats(2))
 
@@ -592,7 +592,7 @@ def next_and_iter_of_a_class_change(w: World) -> None:
     w(f, Steps(3), floats(2))
     Steps.__iter__ = lambda self: iter([10] * self.n)
     w(f, Steps(2), floats(2))
-    Steps.__iter__ = lambda self: 5  # noqa: ARG005
+    Steps.__iter__ = lambda self: 5
     w(f, Steps(2), floats(2))
     Steps.__iter__ = None
     w(f, Steps(2), floats(2))
@@ -615,10 +615,10 @@ def enter_and_exit_change(w: World) -> None:
 
     for n in (3, 3, 2):
         w(f, Manager(), floats(3), floats(n))
-    Manager.__exit__ = lambda self, *error: True  # noqa: ARG005
+    Manager.__exit__ = lambda self, *error: True
     w(f, Manager(), floats(3), floats(2))
     w(f, Manager(), floats(3), floats(3))
-    Manager.__enter__ = lambda self: 5  # noqa: ARG005
+    Manager.__enter__ = lambda self: 5
     w(f, Manager(), floats(3), floats(3))
     del Manager.__exit__
     w(f, Manager(), floats(3), floats(3))

@@ -1,7 +1,5 @@
 """What a compiler may not take for granted: each case is true of a first call alone."""
 
-# ruff: noqa: ARG005
-
 from __future__ import annotations
 
 import functools

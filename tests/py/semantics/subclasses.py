@@ -25,7 +25,7 @@ class Tagged(np.ndarray):
 class Loud(np.ndarray):
     """Writes down every ufunc."""
 
-    log: list = []  # noqa: RUF012
+    log: list = []
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         self.log.append((ufunc.__name__, method))

@@ -67,7 +67,7 @@ def f_strings_of_arrays(w: World) -> None:
     @w.compiled
     def f(x):
         y = x * 2
-        return f"{y}", str(y), repr(y), f"{x.dtype}", format(y[0]), "%s %r" % (y, x)  # noqa: UP031
+        return f"{y}", str(y), repr(y), f"{x.dtype}", format(y[0]), "%s %r" % (y, x)
 
     for x in (floats(3), floats(3), floats(2, 2), ints(3), floats(2, dtype="f4")):
         w(f, x)

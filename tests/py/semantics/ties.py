@@ -1,0 +1,209 @@
+"""What floats do at their edges: which zero of two, which flag of two, which range.
+
+The sign that fmax, fmin and reductions of long rows give to a tie of zeros depends in NumPy on the
+width of its vectors (docs/decisions.md), so no case here asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from semantics.world import World, case, floats, ints
+
+
+@case
+def signed_zeros_of_ties(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        return (
+            np.maximum(x, y),
+            np.minimum(x, y),
+            np.clip(x, y, 1),
+            x.clip(-1, y),
+            np.maximum(x, 0.0),
+            np.minimum(0.0, x),
+            np.maximum.accumulate(x),
+            x.clip(-0.0, 0.0),
+        )
+
+    for t in ("f2", "f4", "f8"):
+        for a, b in ((0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0)):
+            w(f, np.array([a, b] * 9, t), np.array([b, a] * 9, t))
+            w(f, np.array([a], t), np.array([b], t))
+            w(f, np.array([a, b, a, b], t)[::2], np.array(b, t))
+
+
+@case
+def sums_of_negative_zeros(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return (
+            x.sum(),
+            x.sum(axis=0),
+            x.sum(axis=-1),
+            x.mean(),
+            x.cumsum(),
+            np.add.reduce(x, axis=None),
+            x.sum(keepdims=True),
+            x.prod(),
+            x.std(),
+        )
+
+    for t in ("f2", "f4", "f8"):
+        for s in ((3,), (1,), (0,), (70,), (2, 3), (1, 3), (3, 1), (0, 2)):
+            w(f, np.full(s, -0.0, t))
+
+
+@case
+def nan_and_infinities_in_sums(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x.sum(), x.mean(), x.prod(), x.sum(axis=0)
+
+    for v in (
+        [1, 2, 3],
+        [np.inf, -np.inf, 1],
+        [np.nan, 1, 2],
+        [np.nan, np.inf, 1],
+        [np.nan, np.inf, -np.inf],
+        [np.inf, np.nan, -np.inf],
+        [0, np.nan, np.inf],
+        [1, 1, 1],
+    ):
+        w(f, np.array(v, float))
+        w(f, np.array([v] * 30, float).ravel())
+
+
+@case
+def where_with_out_of_another_type(w: World) -> None:
+    @w.compiled
+    def f(a, b, m, o):
+        np.add(a, b, out=o, where=m)
+        return o
+
+    for v in (1.0, 2.0, np.nan, np.inf):
+        w(f, ints(3), ints(3), np.array([True, False, True]), np.full(3, v))
+        w(f, ints(3, dtype="i4"), 1, np.array([True, False, True]), np.full(3, v, "f4"))
+
+
+@case
+def casts_of_special_floats(w: World) -> None:
+    @w.compiled
+    def f(x, dt):
+        return x.astype(dt), np.asarray(x, dt)
+
+    for dt in ("i1", "u1", "i4", "i8", "u8", "?", "f2", "f4", "c16"):
+        for v in (1.5, 300.0, -1.5, np.nan, np.inf, 1e10, 1e30, -0.0):
+            w(f, np.array([v, 2.0]), dt)
+
+
+@case
+def errstate_nesting(w: World) -> None:
+    @w.compiled
+    def f(x):
+        with np.errstate(divide="ignore"):
+            a = 1 / x
+            with np.errstate(divide="warn", invalid="ignore"):
+                b = x / x
+            c = 2 / x
+        return a, b, c, 3 / x
+
+    for v in (1.0, 1.0, 0.0, 1.0):
+        w(f, np.array([v, 2.0]))
+
+
+@case
+def errstate_raise_inside(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x += 1
+        with np.errstate(all="raise"):
+            return 1 / (x - 1)
+
+    for v in (1.0, 2.0, 0.0, 1.0):
+        w(f, np.array([v, 2.0]))
+
+
+@case
+def seterr_call(w: World) -> None:
+    log = w.watch([])
+
+    @w.compiled
+    def f(x):
+        return 1 / x
+
+    w(f, np.array([1.0]))
+    with np.errstate(divide="call", call=lambda kind, flag: log.append((kind, flag))):
+        w(f, np.array([0.0]))
+        w(f, np.array([0.0]))
+        w(f, np.array([1.0]))
+    w(f, np.array([0.0]))
+
+
+@case
+def warnings_as_errors(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x[0] = 5
+        y = x / 0
+        x[1] = 6
+        return y
+
+    def g(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return f(x)
+
+    for _ in range(3):
+        w(g, floats(3))
+        w(f, floats(3))
+
+
+@case
+def scalars_divide_by_zero(w: World) -> None:
+    @w.compiled
+    def f(a, b):
+        return a / b
+
+    for a, b in (
+        (1.0, 2.0),
+        (np.float64(1), 2.0),
+        (np.float64(1), 0.0),
+        (1.0, np.float64(0)),
+        (np.float64(0), 0),
+        (np.int64(1), 0),
+        (np.float32(1), np.float32(0)),
+        (1.0, 0.0),
+        (1, 0),
+    ):
+        w(f, a, b)
+
+
+@case
+def numpy_scalar_arithmetic_warns(w: World) -> None:
+    @w.compiled
+    def f(a, b):
+        return a + b, a * b, a - b, a / b if b else 0, a // b if b else 1, a**2
+
+    for t in (np.int8, np.uint8, np.int64, np.float32, np.float16, np.float64):
+        for a, b in ((1, 2), (100, 100), (3, 0), (1, 2)):
+            w(f, t(a), t(b))
+            w(f, t(a), b)
+            w(f, a, t(b))
+    w(f, np.float32(3e38), np.float32(3e38))
+    w(f, np.float64(1.0), np.float64(0.0))
+    w(f, np.float64(np.inf), np.float64(np.inf))
+
+
+@case
+def int_of_nan(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x += 1
+        return int(x.sum()), math.sqrt(x[0])
+
+    for v in (1.0, 2.0, np.nan, np.inf, -5.0, 1.0):
+        w(f, np.array([v, 1.0]))
