@@ -83,8 +83,13 @@ TEST(Bind, SumsOverNothingAndOverOne) {
   EXPECT_EQ(nothing.sizes(), (Sizes{24}));
   EXPECT_EQ(nothing.stage.scalars[0], Scalar());
   const Bound one(kSum, {4, 1, 6});
-  EXPECT_EQ(one.insns(), Names{}) << "the output is the input";
-  EXPECT_EQ(one.stage.values[one.stage.outputs[0].value].kind, StageValue::Kind::global);
+  EXPECT_EQ(one.insns(), (Names{"add"})) << "to 0, so that -0 does not stay";
+  const Bound only(R"(%0 = input f32[s0]
+    %1 = max(%0) f32[1] {axes = [0]}
+    return %1)",
+                   {1});
+  EXPECT_EQ(only.insns(), Names{}) << "the output is the input";
+  EXPECT_EQ(only.stage.values[only.stage.outputs[0].value].kind, StageValue::Kind::global);
   const Bound lowest(R"(%0 = input f32[s0]
     %1 = max_or_lowest(%0) f32[1] {axes = [0]}
     return %1)",

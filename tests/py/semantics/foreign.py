@@ -117,7 +117,7 @@ def matrix_masked_memmap(w: World) -> None:
         m[:] = floats(2, 2)
         for a in (
             floats(2, 2),
-            np.matrix(floats(2, 2)),
+            floats(2, 2).view(np.matrix),
             np.ma.array(floats(2, 2), mask=[[1, 0], [0, 0]]),
             np.array(m),
             floats(2, 2),
