@@ -4,7 +4,6 @@
 // tiles, its partials are f32 and the encoder casts before the first and after the last of them.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "core/sum_order.h"
@@ -212,30 +211,7 @@ struct Reduce {
       reduce(args);
     } else {
       reduce(args);
-      if constexpr (core::is_floating(D)) raise_if_hidden(args);
     }
-  }
-
-  // Two elements may make a NaN, and NumPy warns of it, unless a NaN is met before in the order of
-  // additions, which is another one here. So where there is a NaN the flag rises for any such two.
-  static void raise_if_hidden(const TileArgs& args) {
-    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
-    const auto* dst = reinterpret_cast<const Storage*>(args.dst);
-    const auto any = [](const Storage* p, int64_t count, auto test) {
-      bool found = false;
-      for (int64_t i = 0; i < count; ++i) found |= test(load(p[i]));
-      return found;
-    };
-    if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return;
-    const int64_t count = args.m * args.size * args.n;
-    const auto clashes = [&](A x, A y) {
-      return any(src, count, [x](A e) { return e == x; }) &&
-             any(src, count, [y](A e) { return e == y; });
-    };
-    constexpr A kInf = std::numeric_limits<A>::infinity();
-    const bool made =
-        Op::kFromZero ? clashes(kInf, -kInf) : (clashes(kInf, A{0}) || clashes(-kInf, A{0}));
-    if (made) core::raise(core::kInvalid);
   }
 
   [[gnu::noinline]] static void reduce(const TileArgs& args) {

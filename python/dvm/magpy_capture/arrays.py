@@ -463,8 +463,29 @@ class Arrays(Graphs):
             kept = source.shape[extra:]
             flat = self.reshape_value(self.in_c_order(source), kept)
             source = self.fresh(flat, source.dtype, kept)
-        content = self.broadcast_value(self.arranged(source, t.order), stored)
-        self.assign(t, content)
+        content = self.arranged(source, t.order)
+        if self.may_raise(content):
+            self._compute_for_nothing(self.graph.shape(content), stored, content)
+        self.assign(t, self.broadcast_value(content, stored))
+
+    def _compute_for_nothing(
+        self, given: SequenceOf[_dvm.Dim], target: SequenceOf[_dvm.Dim], value: int
+    ) -> None:
+        """Where nothing is written, nothing of the value would be computed: NumPy may warn of it.
+
+        A replay is dropped there: 1 // 0 fails.
+        """
+        lead = len(target) - len(given)
+        for axis, dim in enumerate(target):
+            # (Another size than the target's is 1 only by chance.)
+            if dim.constant is not None or (axis >= lead and given[axis - lead].constant != 1):
+                continue
+            if self.observed(dim) > 0:
+                self._operate("//", self.constant(1), self.register_of_dim(dim))
+                continue
+            test = self._operate(">", self.register_of_dim(dim), self.constant(0))
+            self.guard("guard_truth", test, False)
+            self.leave(value)
 
     # ---- reductions
 

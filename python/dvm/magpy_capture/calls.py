@@ -212,7 +212,7 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             if not self.is_pure(argument):
                 raise self.refuse(f"the method {name} with {describe(argument)}")
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
-            return Literal(seen)
+            return Literal(seen, made=isinstance(seen, np.generic))
         register = self.register_of(base)
         bound = self.step("getattr", register, name)
         return self.host_call(bound, positional, named, seen)
@@ -225,7 +225,7 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             if not self.is_pure(argument):
                 raise self.refuse(f"{name_of(function)} of {describe(argument)}")
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
-            return Literal(seen)
+            return Literal(seen, made=isinstance(seen, np.generic))
         return self.host_call(self.constant(function), positional, named, seen)
 
     def host_call(
@@ -440,7 +440,7 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             if not any(isinstance(part, Literal) and part.object is Ellipsis for part in parts)
             else key,
         )
-        self.write(target, self.as_array(value, target.dtype))
+        self.write(target, self.element_of(value, target.dtype))
         return None
 
     # ---- with

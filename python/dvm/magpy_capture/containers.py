@@ -78,7 +78,7 @@ class Containers(Indexing):
         raise self.refuse(f"iteration over {describe(value)}")
 
     def iterator(self, value: Abstract) -> IteratorValue:
-        """`iter(value)`. Over a list it sees what is appended meanwhile."""
+        """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
         value = self.resolve(value)
         if isinstance(value, IteratorValue):
             return value
@@ -92,6 +92,8 @@ class Containers(Indexing):
                 position = -1  # an iterator at its end stays there
                 return End
             position += 1
+            if isinstance(value, Tensor):
+                return self.index(value, Literal(position - 1))
             return self.resolve(parts[position - 1])
 
         return IteratorValue(pull)

@@ -87,9 +87,19 @@ class Finisher:
         elif isinstance(value, (Size, Host, RangeValue)):
             low.register_of(value)
         elif isinstance(value, Literal):
-            low.constant(value.object)
+            self.literal(value)
         elif not isinstance(value, SetValue):
             raise low.refuse(f"{describe(value)} that leaves the function")
+
+    def literal(self, value: Literal) -> int:
+        """A register with the object, or with a new one of its value."""
+        held = int(self.lowering.constant(value.object))
+        if not value.made:
+            return held
+        if value.host < 0:
+            kind = self.lowering.constant(type(value.object))
+            value.host = int(self.lowering.step("call", kind, [held], ()))
+        return value.host
 
     # ---- objects: after commit
 
@@ -100,7 +110,7 @@ class Finisher:
         if isinstance(value, Tensor):
             return int(low.object_register(value))
         if isinstance(value, Literal):
-            return int(low.constant(value.object))
+            return self.literal(value)
         if isinstance(value, (Size, Host, RangeValue, SliceValue)):
             return int(low.register_of(value))
         if id(value) in self.built:

@@ -355,6 +355,10 @@ class Graphs(Program):
                 self.leave(value)
         self._fallible.clear()
 
+    def may_raise(self, value: int) -> bool:
+        """Whether it is computed by an op that can fail or raise a flag, and was not yet."""
+        return value in self._fallible and value not in self._homes
+
     def set_modes(self, modes: Modes) -> None:
         if modes != self.modes:
             self.compute_fallible()

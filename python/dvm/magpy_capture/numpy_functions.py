@@ -302,7 +302,7 @@ class NumpyFunctions(Shapes):
         )
 
     def fill(self, a: Tensor, value: Abstract) -> Abstract:
-        self.write(a, self.as_array(value, a.dtype))
+        self.write(a, self.element_of(value, a.dtype))
         return Literal(None)
 
     # ---- indices that are arrays

@@ -154,7 +154,7 @@ class NumpyRanges(NumpyFunctions):
 
     def _triangle(self, x: Tensor, mask: Tensor) -> Tensor:
         zero = self.operand(Literal(0), x.dtype)
-        return self.elementwise("select", [mask, x, zero], x.dtype, c_order(x.rank))
+        return self.elementwise("select", [mask, x, zero], x.dtype)
 
     def eye(
         self,

@@ -50,7 +50,7 @@ class Ufuncs(Containers):
         if isinstance(value, Tensor):
             return value
         if isinstance(value, (ListValue, Sequence)):
-            return self.stacked([self.as_array(part, dtype) for part in value.elements], dtype)
+            return self.stacked([self.element_of(part, dtype) for part in value.elements], dtype)
         if isinstance(value, Literal) and isinstance(value.object, (tuple, list)):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)
         is_float = isinstance(value, (Host, Literal)) and type(value.object) is float
@@ -63,6 +63,20 @@ class Ufuncs(Containers):
             kind = self.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
         return self.operand(value, dtype)
+
+    def element_of(self, value: Abstract, dtype: str | None) -> Tensor:
+        """`value` as it is stored into elements: NumPy checks a scalar's range if they are signed.
+
+        (It goes through int(), which refuses NaN and infinity, too.)
+        """
+        value = self.resolve(value)
+        if dtype is not None and isinstance(value, Tensor) and value.is_scalar:
+            if np.dtype(dtype).kind == "i" and not np.can_cast(value.dtype, dtype):
+                if value.object is None:
+                    raise self.refuse("a computed scalar written into an array of integers")
+                number = self._operate("int", self.register_of(value))
+                self._require_range(Host(number, int(value.object)), np.iinfo(dtype))
+        return self.as_array(value, dtype)
 
     def stacked(self, parts: list[Tensor], dtype: str | None) -> Tensor:
         raise NotImplementedError
@@ -88,7 +102,7 @@ class Ufuncs(Containers):
             isinstance(seen, np.generic)
         ):
             if self.is_quiet(function, positional):
-                return Literal(seen)
+                return Literal(seen, made=isinstance(seen, np.generic))
             return self.opaque(function, *written, seen)
         try:
             return self._ufunc(function, positional, dict(named), out)

@@ -57,7 +57,7 @@ class Opaque(Containers):
             and is_constant(seen)
         )
         if fixed and not targets and not isinstance(function, np.ufunc):
-            return Literal(seen)
+            return Literal(seen, made=isinstance(seen, np.generic))
         copies = {id(target): self._writable(function, target, arguments) for target in targets}
         registers = [self._given(argument, copies) for argument in arguments]
         callee = self.constant(function)

@@ -71,11 +71,15 @@ class OperatorEvents(Events):
         return self.python_binary(name, a, b, seen)
 
     def is_integer_scalar(self, *values: Abstract) -> bool:
-        """Whether all are NumPy integer scalars, or Python ints beside one."""
+        """Whether all are integer scalars (bools too), at least one of them NumPy's own."""
         tensors = [value for value in values if isinstance(value, Tensor)]
-        if not tensors or not all(t.is_scalar and np.dtype(t.dtype).kind in "iu" for t in tensors):
+        if not tensors or not all(t.is_scalar for t in tensors):
             return False
-        return all(isinstance(value, Tensor) or self.class_of(value) is int for value in values)
+        if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
+            return False
+        kinds = [self.class_of(value) for value in values]
+        whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)
+        return whole and any(issubclass(kind, np.integer) for kind in kinds)
 
     def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
         """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""

@@ -24,10 +24,13 @@ class Literal:
     """An object that is the same on every call of the path.
 
     identical: False where it is only an equal one, which `is` can tell.
+    made: a NumPy scalar that the program makes anew on each call; one abstract value is one object.
     """
 
     object: Any
     identical: bool = True
+    made: bool = False
+    host: int = -1  # register of the object made for it, once it left the path
 
 
 @dataclass(eq=False)

@@ -15,7 +15,15 @@ SHAPES: dict[tuple[str, ...], int] = {
     ("n",): 8, ("n", "m"): 8, ("m",): 4, ("n", "n"): 2, ("1", "m"): 2, ("n", "1"): 2, (): 2,
     ("k", "n", "m"): 2, ("m", "n"): 1,
 }  # fmt: skip
-DTYPES = {"f8": 10, "f4": 7, "i8": 5, "i4": 3, "?": 2, "f2": 1, "u1": 2, "i2": 1, "i1": 1, "c16": 1}
+DTYPES = {
+    "f8": 10, "f4": 7, "i8": 5, "i4": 3, "?": 2, "f2": 2, "u1": 2, "i2": 1, "i1": 1, "c16": 1,
+    "u2": 1, "u4": 1, "u8": 1,
+}  # fmt: skip
+#: Scalars, Python's and NumPy's.
+SCALARS = {
+    "int": 6, "float": 4, "bool": 2, "np.float64": 2, "np.int64": 2, "np.float32": 1, "np.int8": 1,
+    "np.uint8": 1, "np.bool_": 1,
+}  # fmt: skip
 LAYOUTS = {
     "c": 10, "fortran": 2, "strided": 2, "negative": 2, "transposed": 1, "offset": 1,
     "read-only": 1, "broadcast": 1,
@@ -49,7 +57,7 @@ class Parameter:
         if self.members:
             return self.members[0].facts.join(self.members[1].facts)
         if self.kind != "array":
-            return Facts(True, self.kind != "float", 4.0)
+            return Facts(True, "float" not in self.kind, 4.0)
         return Facts(True, not self.real, 9.0)
 
 
@@ -64,7 +72,7 @@ def parameters(choices: Choices) -> list[Parameter]:
 
     made = [array(name) for name in "xyzw"[: choices.weighted({1: 3, 2: 6, 3: 3})]]
     if choices.chance(45):
-        made.append(Parameter("s", choices.pick(["int", "float", "bool", "int"])))
+        made.append(Parameter("s", choices.weighted(SCALARS)))
     if choices.chance(25):
         one = array("c_a")
         other = replace(one, name="c_b") if choices.chance(50) else array("c_b")
@@ -222,12 +230,13 @@ class CallWriter:
                  "np.int8(100)", "np.array(2.0)"]
             )  # fmt: skip
             return f"{parameter.name} = {text}"
-        value: object = {
-            "int": self.choices.pick([0, 1, 2, -1, 3]),
-            "float": self.choices.pick([0.5, 1.5, -2.0, 0.0, 1.0]),
-            "bool": self.choices.chance(50),
-        }[kind]
-        return f"{parameter.name} = {value!r}"
+        value: object = self.choices.pick([0, 1, 2, -1, 3] if "u" not in kind else [0, 1, 2, 3])
+        if "float" in kind:
+            value = self.choices.pick([0.5, 1.5, -2.0, 0.0, 1.0])
+        elif "bool" in kind:
+            value = self.choices.chance(50)
+        text = f"{kind}({value!r})" if kind.startswith("np.") else repr(value)
+        return f"{parameter.name} = {text}"
 
     # -- the calls
 

@@ -93,8 +93,12 @@ def remainder(a: Facts, b: Facts) -> Facts:
     return replace(a.join(b), bound=b.bound)
 
 
+def larger(a: Facts, b: Facts) -> Facts:
+    return a.join(b)
+
+
 def either(a: Facts, b: Facts) -> Facts:
-    """Return the facts of a maximum: which of two equal zeros it takes is not defined."""
+    """Return the facts of a maximum of which it is not defined which of two zeros it takes."""
     return replace(a.join(b), signed_zero=False)
 
 
@@ -167,8 +171,8 @@ BINARY: dict[str, Rule] = {
     "np.subtract({}, {})": added,
     "np.multiply({}, {})": multiplied,
     "np.divide({}, {})": divided,
-    "np.maximum({}, {})": either,
-    "np.minimum({}, {})": either,
+    "np.maximum({}, {})": larger,
+    "np.minimum({}, {})": larger,
     "np.fmax({}, {})": either,
     "np.fmin({}, {})": either,
     "np.fmod({}, {})": remainder,
@@ -210,7 +214,7 @@ WITH_OUT: dict[str, Rule] = {
     "np.subtract": added,
     "np.multiply": multiplied,
     "np.divide": divided,
-    "np.maximum": either,
+    "np.maximum": larger,
     "np.greater": truth,
 }
 
@@ -227,6 +231,10 @@ REDUCTIONS: dict[str, str] = {
     "np.min({}{axis})": "either",
     "np.max({}{axis}, initial=2)": "either",
     "np.sum({}{axis}, initial=1)": "sum",
+    "np.min({}{axis}, initial=-1.5)": "either",
+    "np.prod({}{axis}, initial=2)": "product",
+    "np.sum({}{axis}, dtype='f8')": "sum",
+    "np.logical_or.reduce({}{axis})": "truth",
     "np.sum({}{axis}, where={} > 0)": "masked",
     "np.ptp({}{axis})": "sum",
     "np.any({}{axis})": "truth",

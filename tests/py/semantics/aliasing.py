@@ -303,3 +303,32 @@ def equal_methods_and_scalars_are_two_objects(w: World) -> None:
 
     for n in (3, 3, 2):
         w(f, Model(), floats(n))
+
+
+@case
+def an_array_written_while_it_is_iterated(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        for v in x:
+            np.maximum(y, v, out=x)
+        for i, v in enumerate(x):
+            x[-1 - i] += v
+        for a, b in zip(x, y):
+            y += a
+            x[0] = b
+        return x, y
+
+    for n in (3, 3, 2):
+        w(f, ints(n), ints(n)[::-1].copy())
+        w(f, floats(n), floats(n))
+
+    @w.compiled
+    def g(x):
+        rows = []
+        for row in x:
+            x += 1
+            rows.append(row.sum())
+        return rows, x
+
+    for n in (3, 3, 2):
+        w(g, floats(n, 2))

@@ -309,3 +309,20 @@ def nditer_and_flat(w: World) -> None:
 
     for _ in range(2):
         w(f, floats(2, 2))
+
+
+@case
+def memory_order_first_seen_of_nothing(w: World) -> None:
+    @w.compiled
+    def f(x):
+        t = x.T
+        return (
+            np.triu(t),
+            np.tril(t, 1),
+            np.where(t > 0, t, 0),
+            t + np.ones(t.shape),
+            np.clip(t, 0, 1),
+        )
+
+    for shape in ((0, 1, 4), (2, 3, 4), (0, 2), (3, 2), (2, 3, 4)):
+        w(f, floats(*shape))

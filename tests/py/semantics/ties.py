@@ -58,26 +58,6 @@ def sums_of_negative_zeros(w: World) -> None:
 
 
 @case
-def nan_and_infinities_in_sums(w: World) -> None:
-    @w.compiled
-    def f(x):
-        return x.sum(), x.mean(), x.prod(), x.sum(axis=0)
-
-    for v in (
-        [1, 2, 3],
-        [np.inf, -np.inf, 1],
-        [np.nan, 1, 2],
-        [np.nan, np.inf, 1],
-        [np.nan, np.inf, -np.inf],
-        [np.inf, np.nan, -np.inf],
-        [0, np.nan, np.inf],
-        [1, 1, 1],
-    ):
-        w(f, np.array(v, float))
-        w(f, np.array([v] * 30, float).ravel())
-
-
-@case
 def where_with_out_of_another_type(w: World) -> None:
     @w.compiled
     def f(a, b, m, o):
@@ -207,3 +187,55 @@ def int_of_nan(w: World) -> None:
 
     for v in (1.0, 2.0, np.nan, np.inf, -5.0, 1.0):
         w(f, np.array([v, 1.0]))
+
+
+@case
+def integer_scalars_of_two_types_overflow(w: World) -> None:
+    @w.compiled
+    def f(x, n):
+        a = x[0] * n
+        x[1] += n
+        x[0] -= n
+        return a, x, x[0] * True, -x[1]
+
+    for kind in ("i1", "u1", "i4", "i8"):
+        top = np.iinfo(kind).max
+        for n in (1, np.int8(3), np.int64(2), np.uint8(1), True, np.True_):
+            w(f, np.array([1, 2], kind), n)
+            w(f, np.array([top, top], kind), n)
+
+
+@case
+def scalars_stored_into_narrow_integers(w: World) -> None:
+    @w.compiled
+    def f(x, v, y):
+        x[1] = v
+        x[:1] = y[0]
+        x[2:] = [v, y[1]]
+        return x
+
+    @w.compiled
+    def g(x, v):
+        x.fill(v)
+        return x
+
+    for kind in ("i1", "u1", "i4", "f4"):
+        for v in (1, 300, 2**40):
+            for other in ("i8", "f8"):
+                y = np.array([v, 2], other)
+                w(f, np.zeros(4, kind), y[0], np.array([1, 2], other))
+                w(f, np.zeros(4, kind), np.int64(3), y)
+                w(g, np.zeros(4, kind), y[0])
+                w(g, np.zeros(4, kind), np.array(v, other))
+
+
+@case
+def warnings_of_what_is_broadcast_to_nothing(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        z = np.log(x) + y
+        x[1:] = 1 / x
+        return z, x
+
+    for n, v in ((3, 1.0), (3, 1.0), (1, 1.0), (1, -1.0), (1, 0.0)):
+        w(f, np.full((n, 1), v), floats(n - 1 if n == 1 else n, 2) if n == 1 else floats(n, 2))
