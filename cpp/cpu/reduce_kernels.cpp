@@ -4,6 +4,7 @@
 // tiles, its partials are f32 and the encoder casts before the first and after the last of them.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "core/sum_order.h"
@@ -211,7 +212,33 @@ struct Reduce {
       reduce(args);
     } else {
       reduce(args);
+      if constexpr (core::is_floating(D)) raise_if_hidden(args);
     }
+  }
+
+  // Two elements may make a NaN, and NumPy warns of it, unless a NaN is met before in the order of
+  // additions, which is another one here. So where there is a NaN the flag rises for any such two.
+  static void raise_if_hidden(const TileArgs& args) {
+    if (has_hidden(args)) core::raise(core::kInvalid);
+  }
+
+  static bool has_hidden(const TileArgs& args) {
+    const core::KeepFpFlags keep;  // comparisons with NaN may raise the flag themselves
+    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
+    const auto* dst = reinterpret_cast<const Storage*>(args.dst);
+    const auto any = [](const Storage* p, int64_t count, auto test) {
+      bool found = false;
+      for (int64_t i = 0; i < count; ++i) found |= test(load(p[i]));
+      return found;
+    };
+    if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
+    const int64_t count = args.m * args.size * args.n;
+    const auto both = [&](A x, A y) {
+      return any(src, count, [x](A e) { return e == x; }) &&
+             any(src, count, [y](A e) { return e == y; });
+    };
+    constexpr A kInf = std::numeric_limits<A>::infinity();
+    return Op::kFromZero ? both(kInf, -kInf) : both(kInf, A{0}) || both(-kInf, A{0});
   }
 
   [[gnu::noinline]] static void reduce(const TileArgs& args) {

@@ -239,3 +239,23 @@ def warnings_of_what_is_broadcast_to_nothing(w: World) -> None:
 
     for n, v in ((3, 1.0), (3, 1.0), (1, 1.0), (1, -1.0), (1, 0.0)):
         w(f, np.full((n, 1), v), floats(n - 1 if n == 1 else n, 2) if n == 1 else floats(n, 2))
+
+
+@case
+def nan_and_infinities_in_sums(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x.sum(), x.mean(), x.prod(), x.sum(axis=0)
+
+    for v in (
+        [1, 2, 3],
+        [np.inf, -np.inf, 1],
+        [np.nan, 1, 2],
+        [np.nan, np.inf, 1],
+        [np.nan, np.inf, -np.inf],
+        [np.inf, np.nan, -np.inf],
+        [0, np.nan, np.inf],
+        [1, 1, 1],
+    ):
+        w(f, np.array(v, float))
+        w(f, np.array([v] * 30, float).ravel())
