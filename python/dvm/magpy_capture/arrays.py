@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.graphs import NAMES, NUMBERS, Graphs, same_dim, same_shape
+from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, Graphs, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Storage, Tensor
@@ -282,6 +282,8 @@ class Arrays(Graphs):
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`."""
+        if dtype not in DTYPES:
+            raise self.refuse(f"arithmetic of {dtype}")
         operand = self.resolve(operand)
         if isinstance(operand, Tensor):
             return self.cast(operand, dtype)

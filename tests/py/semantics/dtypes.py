@@ -361,3 +361,14 @@ def scalars_of_every_dtype(w: World) -> None:
     for x in others():
         w(f, x)
         w(f, x)
+
+
+@case
+def sizes_and_numbers_beside_complex(w: World) -> None:
+    @w.compiled
+    def f(x, s):
+        return np.where(s, x.shape[0], x.mean()), np.where(x == 0, 1, x), np.clip(x.real, 0, len(x))
+
+    for kind in ("f8", "c16", "c8", "f8"):
+        for s in (True, False, np.array([True, False])):
+            w(f, np.array([1, 0], kind), s)
