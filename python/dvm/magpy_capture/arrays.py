@@ -73,9 +73,15 @@ class Arrays(Graphs):
         array = self.step("call", self.constant(np.asarray), [register], ())
         value = self.input_value(array, np.asarray(scalar), ())
         self.scalar_of_array[array] = register
-        self._taken_scalars.add(register)
         dtype = NAMES[scalar.dtype]
-        return Tensor(Storage(value, host=register), dtype, [], (), is_scalar=True, object=scalar)
+        storage = Storage(value, host=register)
+        self.scalar_owner(register, storage)
+        return Tensor(storage, dtype, [], (), is_scalar=True, object=scalar)
+
+    def scalar_owner(self, register: int, storage: Storage) -> Storage:
+        """Whose object the NumPy scalar in the register is: that of the first that uses it."""
+        owner: Storage = self._scalar_owners.setdefault(register, storage)
+        return owner
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
         shape = list(stored)
@@ -89,7 +95,9 @@ class Arrays(Graphs):
     def tensor_register(self, value: Tensor) -> int:
         """A host object with the present content, for callees that do not keep or change it."""
         if value.is_scalar:
-            return self.leave(self.value_of(value), "numpy")
+            register = self.leave(self.value_of(value), "numpy")
+            self.scalar_owner(register, value.storage)
+            return register
         if self.is_stale(value):
             self.decide(value)
         if value.base is not None and value.remake is not None:
@@ -134,10 +142,10 @@ class Arrays(Graphs):
         if storage.host < 0:
             if value.is_scalar:
                 register = self.leave(self.value_of(value), "numpy")
-                if register in self._taken_scalars:  # to Python, two objects
+                if self.scalar_owner(register, storage) is not storage:  # to Python, two objects
                     kind = self.constant(np.dtype(value.dtype).type)
                     register = self.step("call", kind, [register], ())
-                self._taken_scalars.add(register)
+                    self.scalar_owner(register, storage)
                 storage.host = register
             else:
                 storage.host = self._owned(value)

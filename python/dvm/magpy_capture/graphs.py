@@ -77,7 +77,7 @@ class Graphs(Program):
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
         self._empties = 0
         self._taken: set[int] = set()  # graph values whose memory belongs to one array
-        self._taken_scalars: set[int] = set()
+        self._scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
         self.opaque_calls: list[tuple[str, Any]] = []
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
         self.symbol_values: dict[str, int] = {}  # in the recorded call
