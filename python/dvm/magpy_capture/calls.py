@@ -9,7 +9,13 @@ import numpy as np
 
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
-from dvm.magpy_capture.exceptions import Exceptions
+from dvm.magpy_capture.contexts import (
+    CaughtWarnings,
+    Contexts,
+    ExceptionInfo,
+    Expected,
+    expectation,
+)
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
@@ -62,10 +68,16 @@ DRAWS = frozenset(
 DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
 RANDOM = (np.random.Generator, np.random.RandomState)
 
+#: Values whose methods are looked up without further ado
+KNOWN_METHODS = (
+    *(ListValue, DictValue, SetValue, Size, ErrorState, OwnDict, CacheLock),
+    *(CaughtWarnings, Expected),
+)
+
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
+class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -90,6 +102,8 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
+        if function is not None and function is expectation():
+            return self.make_expected(positional, named)
         if (known := annotation_of(function)) is not NOTHING:
             return self.annotated_call(function, known, positional, named, seen)
         if isinstance(function, np.ufunc):
@@ -159,6 +173,12 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             return self.container_method(base, name, positional, named, seen)
         if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)
+        if isinstance(base, CaughtWarnings) and name == "__exit__":
+            return self.leave_warnings(base)
+        if isinstance(base, Expected) and name == "__exit__":
+            return self.leave_expected(base, positional, seen)
+        if isinstance(base, Raised) and name == "with_traceback":
+            return base
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
             bound = self.step("getattr", base.register, name)
             function = getattr(base.object, name)
@@ -316,6 +336,12 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             return parts[name]
         if isinstance(base, Raised):
             return self.exception_attribute(base, name, seen)
+        if isinstance(base, ExceptionInfo):
+            return self.information(base, name)
+        if isinstance(base, Method) and name == "__name__":
+            return Literal(seen)
+        if isinstance(base, Literal) and type(base.object) in (np.finfo, np.iinfo):
+            return self.literal_attribute(base, name, seen)
         if isinstance(base, Method) and name in ("__self__", "__func__"):
             if name == "__self__":
                 return self.resolve(base.base)
@@ -324,7 +350,7 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             return Method(base, name)
         if isinstance(base, Instance):
             return self.instance_attribute(base, name, seen)
-        if isinstance(base, (ListValue, DictValue, SetValue, Size, ErrorState, OwnDict, CacheLock)):
+        if isinstance(base, KNOWN_METHODS):
             return Method(base, name)
         if isinstance(base, Sequence):
             fields = getattr(base.cls, "_fields", ())
@@ -365,7 +391,7 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             if found is not MISSING:
                 return self._of_class(owner, name, found, seen)
         user_class = isinstance(owner, type) and _is_user_class(owner)
-        if isinstance(owner, types.FunctionType) or user_class:
+        if isinstance(owner, (types.FunctionType, type(np.sum))) or user_class:
             fetch = lambda: self.step("getattr", self.constant(owner), name)  # noqa: E731
             return self.reach(fetch, seen)
         if is_constant(owner) or isinstance(
@@ -452,6 +478,10 @@ class Calls(AnnotatedCalls, Exceptions, NumpyJoins, Sorting):
             return Literal(None)
         if isinstance(manager, CacheLock):
             return Literal(True)
+        if isinstance(manager, CaughtWarnings):
+            return self.enter_warnings(manager, self.seen_result)
+        if isinstance(manager, Expected):
+            return self.enter_expected(manager)
         raise self.refuse(f"with {describe(manager)}")
 
     def leave_context(self, manager: ErrorState | CacheLock) -> Abstract:

@@ -151,6 +151,8 @@ class Exceptions(Opaque):
             return Literal(type(base.object))
         if name == "__traceback__":
             return Hidden("a traceback")
+        if name == "with_traceback":
+            return Method(base, name)
         if name == "args":
             key = ("getattr", base.register, name)
             return self.computed(self.step("getattr", base.register, name, key=key), seen)

@@ -181,7 +181,7 @@ class FlowEvents(OperatorEvents):
                 self.guard_class(value.cls, name, MISSING)
 
     def on_with_enter(
-        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
     ) -> Abstract:
         manager = self.value(operands[0])
         if followed:
@@ -189,4 +189,5 @@ class FlowEvents(OperatorEvents):
                 found = class_attribute(manager.cls, "__enter__")
                 self.guard_class(manager.cls, "__enter__", found)
             return None
+        self.seen_result = self.seen(result)
         return self.enter_context(manager)

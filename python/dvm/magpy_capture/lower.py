@@ -36,6 +36,9 @@ from dvm.magpy_capture.values import (
     Tensor,
 )
 
+#: A loop that is longer costs seconds to write down as a straight path.
+MAX_EVENTS = 20_000
+
 
 class Lowering(FlowEvents):
     """Lowers one recording into the path it describes."""
@@ -43,6 +46,8 @@ class Lowering(FlowEvents):
     def run(self) -> None:
         recording = self.recording
         events = recording["events"]
+        if len(events) > MAX_EVENTS:
+            raise NotCapturable(f"a path of more than {MAX_EVENTS} events", events[-1][5])
         number = 0
         while number < len(events):
             kind, name, operands, keywords, result, at, followed = events[number]

@@ -13,7 +13,9 @@ import math
 import operator
 import sys
 import time
+import traceback
 import types
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -103,6 +105,10 @@ BUILTINS: dict[Any, str] = {
     id: "refuse_id",
     slice: "make_slice",
     np.errstate: "make_errstate",
+    warnings.catch_warnings: "make_caught_warnings",
+    warnings.simplefilter: "set_filter",
+    warnings.filterwarnings: "set_filter",
+    traceback.clear_frames: "forget_frames",
 }
 
 #: pure functions on Python objects; folded when all arguments are known, else called on the host
@@ -257,16 +263,25 @@ def _limits() -> list[Any]:
     return made
 
 
+def _managers() -> list[Any]:
+    """Those of `with` that dvm knows (contexts)."""
+    caught = warnings.catch_warnings
+    made = [np.errstate, caught, warnings.simplefilter, warnings.filterwarnings]
+    made += [getattr(np.errstate, name) for name in ("__init__", "__enter__", "__exit__")]
+    made += [getattr(caught, name) for name in ("__init__", "__enter__", "__exit__")]
+    raises = getattr(sys.modules.get("pytest"), "raises", None)
+    if raises:
+        manager = type(raises(Exception))
+        made += [raises, manager.__enter__, manager.__exit__]
+    return [*made, traceback.clear_frames]
+
+
 def leaves() -> Iterable[Any]:
     """Callables that the tracer does not follow, for they have a meaning here."""
-    state = np.errstate
     return [
         *FUNCTIONS,
         *OPAQUE,
         *_checks(),
         *_limits(),
-        state,
-        state.__init__,
-        state.__enter__,
-        state.__exit__,
+        *_managers(),
     ]

@@ -1,0 +1,138 @@
+"""Managers of `with` that dvm knows: caught warnings, and expected exceptions.
+
+A replay shows no warning: what would be shown drops it. So `warnings.catch_warnings` has nothing to
+do on a path whose recording warned of nothing inside, as long as the caller ignores nothing that
+the program might not: those warnings would not be noticed.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from dvm.magpy_capture.exceptions import Exceptions
+from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Raised
+
+
+@dataclass(eq=False)
+class CaughtWarnings:
+    """A `warnings.catch_warnings` that the program made."""
+
+    keeps: bool
+    entered: bool = False
+    log: ListValue | None = None
+
+
+@dataclass(eq=False)
+class Expected:
+    """What `pytest.raises` gives, in a register, and the exception that it took."""
+
+    register: int
+    exception: Raised | None = None
+
+
+@dataclass(eq=False)
+class ExceptionInfo:
+    """What entering it gives."""
+
+    expected: Expected
+
+
+def ignores_nothing() -> bool:
+    """Whether all warnings are shown or raised; filters that a replay has put in do not count."""
+    for action, message, category, module, line in warnings.filters:
+        if type(message).__name__ == "WarningPattern":
+            continue
+        if action == "ignore":
+            return False
+        if message is None and category is Warning and module is None and line == 0:
+            return True
+    return True
+
+
+def expectation() -> Any:
+    """The function `pytest.raises`, in programs that have imported it."""
+    return getattr(sys.modules.get("pytest"), "raises", None)
+
+
+class Contexts(Exceptions):
+    """Entering and leaving them."""
+
+    caught: int = 0  # how many catch_warnings are entered
+
+    # ---- warnings
+
+    def make_caught_warnings(self, *, record: Abstract = Literal(False)) -> Abstract:
+        return CaughtWarnings(bool(self.plain(record)))
+
+    def set_filter(self, action: Abstract, *rest: Abstract, **named: Abstract) -> Abstract:
+        """`simplefilter` and `filterwarnings`; their effect ends with the manager's block."""
+        if not self.caught:
+            raise self.refuse("a filter of warnings that outlives the function")
+        for value in (action, *rest, *named.values()):
+            self.plain(value)
+        return Literal(None)
+
+    def enter_warnings(self, manager: CaughtWarnings, seen: Any) -> Abstract:
+        if manager.entered or not ignores_nothing():
+            raise self.refuse("warnings caught where the caller ignores some")
+        test = self.step("call", self.constant(ignores_nothing), [], ())
+        self.guard("guard_truth", test, True)
+        manager.entered = True
+        self.caught += 1
+        if not manager.keeps:
+            return Literal(None)
+        if seen:  # filled by now
+            raise self.refuse("a warning that the program catches")
+        manager.log = ListValue([], object=seen)
+        return manager.log
+
+    def leave_warnings(self, manager: CaughtWarnings) -> Abstract:
+        self.caught -= 1
+        if manager.log is not None and manager.log.changed:
+            raise self.refuse("a change of the list of caught warnings")
+        return Literal(None)
+
+    # ---- expected exceptions
+
+    def make_expected(self, positional: list[Abstract], named: Named) -> Expected:
+        """`pytest.raises(types, match=...)`: pytest's own, on every replay."""
+        if len(positional) != 1 or not set(named) <= {"match"}:
+            raise self.refuse("pytest.raises of a function")
+        classes = self.plain(positional[0])
+        match = self.plain(named["match"]) if "match" in named else None
+        if not isinstance(match, (str, type(None))):
+            raise self.refuse("pytest.raises with a match that is no text")
+        registers = [self.constant(classes), self.constant(match)]
+        return Expected(self.step("call", self.constant(expectation()), registers, ("match",)))
+
+    def enter_expected(self, manager: Expected) -> Abstract:
+        entering = self.step("getattr", manager.register, "__enter__")
+        self.step("call", entering, [], ())
+        return ExceptionInfo(manager)
+
+    def leave_expected(self, manager: Expected, arguments: list[Abstract], seen: Any) -> Abstract:
+        kind, exception, _ = map(self.resolve, arguments)
+        if not isinstance(exception, Raised):
+            raise self.refuse("pytest.raises without an exception")
+        manager.exception = exception
+        leaving = self.step("getattr", manager.register, "__exit__")
+        nothing = self.constant(None)
+        registers = [self.register_of(kind), exception.register, nothing]
+        return self.computed(self.step("call", leaving, registers, ()), seen)
+
+    def information(self, base: ExceptionInfo, name: str) -> Abstract:
+        exception = base.expected.exception
+        if exception is None or name not in ("value", "type"):
+            raise self.refuse(f"attribute {name} of what pytest.raises gives")
+        return exception if name == "value" else Literal(type(exception.object))
+
+    def forget_frames(self, traceback: Abstract) -> Abstract:
+        """`traceback.clear_frames`: a replay has no frames."""
+        if not isinstance(self.resolve(traceback), Hidden):
+            raise self.refuse(f"the frames of {describe(traceback)}")
+        return Literal(None)
