@@ -87,8 +87,15 @@ class Rerun:
         return seen
 
     def run(self) -> Any:
-        for event in self.recording["events"]:
+        events = self.recording["events"]
+        error: Exception | None = None  # what the event before ended with
+        for number, event in enumerate(events):
             kind, name, operands, keywords, result, location, followed = event
+            if kind == "raised":
+                if type(error).__name__ != name:
+                    raise DivergedError(f"{error!r} instead of {name} at {location}")
+                self.made[result] = error
+                continue
             if kind == "enter":
                 seen = self.recording["nodes"][operands[-1]][4]
                 self.namespaces.append(self.moved(seen.__globals__))
@@ -102,8 +109,13 @@ class Rerun:
                 if name != "exhausted":
                     raise
                 continue
-            except DivergedError as error:
-                raise DivergedError(f"{error} at {location}") from None
+            except DivergedError as diverged:
+                raise DivergedError(f"{diverged} at {location}") from None
+            except Exception as caught:
+                if number + 1 == len(events) or events[number + 1][0] != "raised":
+                    raise
+                error = caught
+                continue
             if result >= 0:
                 self.made[result] = made
         return self.value(self.recording["result"])
@@ -148,6 +160,10 @@ class Rerun:
                 v[1][name] = v[0]
             case "store_cell":
                 v[1].cell_contents = v[0]
+            case "raise":
+                raise v[0] from (v[1] if len(v) > 1 else None)
+            case "matches":
+                return isinstance(v[0], v[1])
             case "branch":
                 held = v[0] is None if name == "none" else bool(v[0])
                 if held != (keywords[0] == "1"):
