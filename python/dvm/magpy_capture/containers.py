@@ -75,6 +75,15 @@ class Containers(Indexing):
             length = self.observed(value.shape[0])
             self.known_size(value.shape[0])
             return [self.index(value, Literal(i)) for i in range(length)]
+        if isinstance(value, Host) and type(value.object) is np.ndarray and value.object.ndim:
+            length = len(value.object)
+            count = self.operator("len", [value])
+            self.guard("guard_value", count, length, key=(count,))
+            # Each look gives a new view or scalar, as it does in the program.
+            return [
+                self.host_operation("getitem", [value, Literal(i)], value.object[i])
+                for i in range(length)
+            ]
         raise self.refuse(f"iteration over {describe(value)}")
 
     def iterator(self, value: Abstract) -> IteratorValue:

@@ -384,3 +384,19 @@ def an_error_state_that_ignores_less(w: World) -> None:
     with np.errstate(all="ignore"):
         for x in (floats(3) + 1, floats(3) + 1, np.zeros(2), floats(2) + 1):
             w(f, x)
+
+
+@case
+def loops_over_arrays_that_are_numpys(w: World) -> None:
+    @w.compiled
+    def f(x):
+        z = x * 1j
+        rows = list(z.reshape(-1, 1))
+        total = 0
+        for part in z:
+            total = total + part
+        rows[0][0] = 7
+        return total, rows, z
+
+    for n in (3, 3, 2, 1):
+        w(f, floats(n))
