@@ -11,6 +11,7 @@
 #include "core/elementwise.h"
 #include "core/fp_flags.h"
 #include "core/reference.h"
+#include "cpu/simd_level.h"
 #include "driver/compile.h"
 #include "vm/program.h"
 
@@ -107,6 +108,7 @@ void bind_tools(py::module_& module) {
   bind_tables(module);
   module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
   module.def("pass_names", driver::pass_names);
+  module.def("simd_level", [] { return cpu::to_string(cpu::simd_level()); });
   module.def("region_members", driver::region_members);
   module.def("explain_pair", [](const std::string& graph, core::Value a, core::Value b) {
     const core::Decision decision = driver::explain_pair(graph, a, b);

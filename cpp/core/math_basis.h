@@ -99,6 +99,18 @@ DVM_ALWAYS_INLINE Bits<T> between(Bits<T> low, T x, Bits<T> high) {
   return (low - to_bits(x)) & (to_bits(x) - high);
 }
 
+// Two more members where f leaves some arguments to the library: `hard`, a question as well, and
+// `by_library`, which raises flags by itself.
+template <typename Signs, typename T>
+concept HasHardArguments = requires(T x) {
+  Signs::hard(x);
+  Signs::by_library(x);
+};
+template <typename Signs, Float T>
+DVM_ALWAYS_INLINE bool is_hard(T x) {
+  return Signs::hard(x) >> (8 * sizeof(T) - 1) != 0;
+}
+
 // What f raises for the arguments noted. What the arithmetic of f raised on the way is for the
 // caller to drop (core::KeepFpFlags).
 template <typename Signs, Float T>
@@ -125,6 +137,9 @@ class MathFlags {
 // simulated targets run it. Through memory, which the flags are ordered against.
 template <typename Signs, Float T, typename F>
 [[gnu::noinline]] T evaluate(T argument, F f) {
+  if constexpr (HasHardArguments<Signs, T>) {
+    if (is_hard<Signs>(argument)) return Signs::by_library(argument);
+  }
   volatile T x = argument, y;
   {
     const KeepFpFlags keep;

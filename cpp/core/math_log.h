@@ -1,5 +1,5 @@
-// log, log2, log10, log1p in f32 and f64, at most 2 ulp (tests/cpp/core/math_ulp_test.cpp). All take
-// take
+// log, log2, log10, log1p in f32 and f64, at most 2 ulp (tests/cpp/core/math_ulp_test.cpp). All
+// take take
 //   x = 2**k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2));  s = f / (2 + f), z = s * s
 //   log(1 + f) = f + (s * (f * f / 2 + z * P(z)) - f * f / 2)
 // of which nothing cancels, and differ in how k is added.

@@ -14,6 +14,7 @@
 
 #include "core/dtype.h"
 #include "core/math_log.h"
+#include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "core/sum_order.h"
 
@@ -187,8 +188,8 @@ DVM_MATH(log2, LogFlags);
 DVM_MATH(log10, LogFlags);
 DVM_PLAIN_2(logaddexp, math::logaddexp(a, b));
 DVM_PLAIN_2(logaddexp2, math::logaddexp2(a, b));
-DVM_PLAIN_1(sin, std::sin(a));
-DVM_PLAIN_1(cos, std::cos(a));
+DVM_MATH(sin, SinFlags);
+DVM_MATH(cos, CosFlags);
 DVM_PLAIN_1(tan, std::tan(a));
 DVM_PLAIN_1(arcsin, std::asin(a));
 DVM_PLAIN_1(arccos, std::acos(a));

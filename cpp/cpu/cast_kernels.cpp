@@ -1,16 +1,19 @@
 // Casts between every pair of dtypes, with the meaning of scalar::cast. A float beyond the integer
 // it goes through raises `invalid`, which the conversion itself never sees.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/cast_kernels.cpp"
+#include "cpu/for_each_level.h"
+// What compiles per level comes after it.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
 #include "core/scalar_ops.h"
 #include "cpu/elements.h"
-#include "cpu/kernels.h"
+#include "cpu/half_blocks-inl.h"
 
-namespace dvm::cpu {
-
-namespace {
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
 
 using core::FpFlags;
 using vm::Insn;
@@ -23,8 +26,7 @@ DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::
   if constexpr (To == DType::boolean) {
     return x != F{0};
   } else if constexpr (To == DType::f16) {
-    // Through float only what float holds exactly: the rest would round twice.
-    if constexpr (std::is_same_v<F, float>) return float_to_half(x);
+    // Not through float, which would round twice; raises by itself.
     return core::half_from_double(static_cast<double>(x)).bits;
   } else if constexpr (std::is_floating_point_v<F> && std::is_integral_v<T>) {
     using Range = core::scalar::Truncation<T, F>;
@@ -61,18 +63,29 @@ template <DType To, DType From>
 [[gnu::noinline]] FpFlags cast_loop(const TileArgs& args, int64_t size) {
   const Source<From, false> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
-  // Rounding anything but float to half is one out-of-line step, which raises by itself.
-  constexpr bool kNotes = To == DType::f16 && From == DType::f32;
-  RoundingFlags<To> rounding;
   uint32_t outside = 0;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) {
     const auto x = a[i];
     outside |= !fits<To, From>(x);
-    if constexpr (kNotes) rounding.note(x);
     dst[i] = convert<To, From>(x);
   }
-  return static_cast<FpFlags>(rounding.flags() | (outside ? core::kInvalid : 0));
+  return static_cast<FpFlags>(outside ? core::kInvalid : 0);
+}
+
+// Between f16 and f32 there is hardware; what becomes f16 raises by itself.
+template <DType To, DType From>
+FpFlags cast_run(const TileArgs& args, int64_t size) {
+  if constexpr (To == DType::f32 && From == DType::f16) {
+    widen(reinterpret_cast<const uint16_t*>(args.src[0]), size, reinterpret_cast<float*>(args.dst));
+    return 0;
+  } else if constexpr (To == DType::f16 && From == DType::f32) {
+    narrow(reinterpret_cast<const float*>(args.src[0]), size,
+           reinterpret_cast<uint16_t*>(args.dst));
+    return 0;
+  } else {
+    return cast_loop<To, From>(args, size);
+  }
 }
 
 // A scalar source is cast once and repeated.
@@ -88,14 +101,12 @@ void cast_kernel(const TileArgs& args) noexcept {
       }
       core::raise(flags);
     } else {
-      core::raise(cast_loop<To, From>(args, size));
+      core::raise(cast_run<To, From>(args, size));
     }
   });
   auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
   if (args.scalar_mask) std::fill_n(dst + 1, args.size - 1, *dst);
 }
-
-}  // namespace
 
 void fill_cast(vm::KernelTable& table) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
@@ -104,4 +115,11 @@ void fill_cast(vm::KernelTable& table) {
   }
 }
 
-}  // namespace dvm::cpu
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_FILL_BY_LEVEL(fill_cast)
+}
+#endif

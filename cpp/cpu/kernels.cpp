@@ -13,9 +13,9 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_integers(level, *table);
   fill_math(level, *table);
   fill_plain(*table);
-  fill_cast(*table);
-  fill_move(*table);
-  fill_reduce(*table);
+  fill_cast(level, *table);
+  fill_move(level, *table);
+  fill_reduce(level, *table);
   return table;
 }
 

@@ -14,9 +14,10 @@ void fill_halves(SimdLevel level, vm::KernelTable& table);  // by way of f32: af
 void fill_integers(SimdLevel level, vm::KernelTable& table);
 void fill_math(SimdLevel level, vm::KernelTable& table);
 
+void fill_cast(SimdLevel level, vm::KernelTable& table);
+void fill_move(SimdLevel level,
+               vm::KernelTable& table);  // load, store, views, copy, broadcast, select
+void fill_reduce(SimdLevel level, vm::KernelTable& table);
 void fill_plain(vm::KernelTable& table);  // the other rows of elementwise.def
-void fill_cast(vm::KernelTable& table);
-void fill_move(vm::KernelTable& table);  // load, store, views, copy, broadcast, select
-void fill_reduce(vm::KernelTable& table);
 
 }  // namespace dvm::cpu

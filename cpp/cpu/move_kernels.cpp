@@ -1,14 +1,16 @@
 // Instructions that move elements without computing: loads, stores, views, copies, broadcasts and
 // select. One body per element size.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/move_kernels.cpp"
+#include "cpu/for_each_level.h"
+// What compiles per level comes after it.
 #include <algorithm>
 #include <cstring>
 
 #include "cpu/elements.h"
-#include "cpu/kernels.h"
 
-namespace dvm::cpu {
-
-namespace {
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
 
 using vm::Insn;
 using vm::TileArgs;
@@ -135,8 +137,6 @@ void select_kernel(const TileArgs& args) noexcept {
   kLoops[args.scalar_mask](args);
 }
 
-}  // namespace
-
 void fill_move(vm::KernelTable& table) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
@@ -152,4 +152,11 @@ void fill_move(vm::KernelTable& table) {
   }
 }
 
-}  // namespace dvm::cpu
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_FILL_BY_LEVEL(fill_move)
+}
+#endif

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "core/math_log.h"
+#include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "cpu/elements.h"
 
@@ -139,6 +140,8 @@ DVM_TILE_MATH(log, LogFlags)
 DVM_TILE_MATH(log1p, Log1pFlags)
 DVM_TILE_MATH(log2, LogFlags)
 DVM_TILE_MATH(log10, LogFlags)
+DVM_TILE_MATH(sin, SinFlags)
+DVM_TILE_MATH(cos, CosFlags)
 
 #undef DVM_TILE_OP
 #undef DVM_TILE_OP_QUIET

@@ -31,6 +31,7 @@ def describe() -> dict[str, Any]:
         "threads": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
+        "simd": _dvm.simd_level(),
         "targets": list(_dvm.target_names),
         "can_capture": _dvm.can_capture,
         "build": Path(_dvm.__file__).name,

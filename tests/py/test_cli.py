@@ -55,6 +55,17 @@ def test_env(run_module: Run) -> None:
         assert key in text
 
 
+def test_env_tells_the_simd_level_and_refuses_an_unknown_one(
+    run_module: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVM_SIMD", "portable")
+    assert json.loads(run_module("env", "--json").stdout)["simd"] == "portable"
+    monkeypatch.setenv("DVM_SIMD", "mmx")
+    done = run_module("env")
+    assert done.returncode != 0
+    assert "DVM_SIMD is 'mmx', which is no SIMD level; it has: " in done.stderr
+
+
 def test_explain(run_module: Run, model: Path) -> None:
     command = ("explain", f"{model}:scaled", "--arg", "f32[32,64]", "--arg", "2.5")
     text = run_module(*command).stdout

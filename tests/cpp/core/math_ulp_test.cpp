@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/math_log.h"
+#include "core/math_trig.h"
 
 namespace dvm::testing {
 namespace {
@@ -60,12 +61,22 @@ std::vector<T> sample() {
   return values;
 }
 
+template <typename T>
+bool never(T) {
+  return false;
+}
+template <typename T>
+bool too_wide_an_angle(T x) {
+  return math::is_hard<math::SinFlags>(x);
+}
+
 template <typename T, typename Own, typename Exact>
-void check(const char* name, double bound, Own own, Exact exact) {
+void check(const char* name, double bound, Own own, Exact exact, bool skip(T) = never<T>) {
   static const std::vector<T> values = sample<T>();
   double worst = 0;
   T at = 0;
   for (const T x : values) {
+    if (skip(x)) continue;
     const double error = ulps(own(x), exact(static_cast<long double>(x)));
     if (error > worst) worst = error, at = x;
   }
@@ -73,27 +84,29 @@ void check(const char* name, double bound, Own own, Exact exact) {
                           << at << " gives " << own(at);
 }
 
-// Bounds for f32 and f64.
-#define DVM_CHECK(name, f32, f64)                                                   \
-  TEST(MathUlp, name) {                                                             \
-    const auto exact = [](long double x) { return std::name(x); };                  \
-    check<float>(                                                                   \
-        #name, f32, [](float x) { return math::name<math::Fused>(x); }, exact);     \
-    check<double>(                                                                  \
-        #name, f64, [](double x) { return math::name<math::Fused>(x); }, exact);    \
-    check<float>(                                                                   \
-        #name, f32, [](float x) { return math::name<math::Separate>(x); }, exact);  \
-    check<double>(                                                                  \
-        #name, f64, [](double x) { return math::name<math::Separate>(x); }, exact); \
+// Bounds for f32 and f64, and the arguments that are left to the library.
+#define DVM_CHECK(name, f32, f64, skip)                                                   \
+  TEST(MathUlp, name) {                                                                   \
+    const auto exact = [](long double x) { return std::name(x); };                        \
+    check<float>(                                                                         \
+        #name, f32, [](float x) { return math::name<math::Fused>(x); }, exact, skip);     \
+    check<double>(                                                                        \
+        #name, f64, [](double x) { return math::name<math::Fused>(x); }, exact, skip);    \
+    check<float>(                                                                         \
+        #name, f32, [](float x) { return math::name<math::Separate>(x); }, exact, skip);  \
+    check<double>(                                                                        \
+        #name, f64, [](double x) { return math::name<math::Separate>(x); }, exact, skip); \
   }
-DVM_CHECK(exp, 1.1, 1.1)
-DVM_CHECK(exp2, 1.2, 1.2)
-DVM_CHECK(expm1, 1.8, 2.2)
-DVM_CHECK(tanh, 1.6, 2.8)
-DVM_CHECK(log, 0.9, 1.3)
-DVM_CHECK(log1p, 1.5, 2.0)
-DVM_CHECK(log2, 1.8, 1.8)
-DVM_CHECK(log10, 1.9, 1.9)
+DVM_CHECK(exp, 1.1, 1.1, never)
+DVM_CHECK(exp2, 1.2, 1.2, never)
+DVM_CHECK(expm1, 1.8, 2.2, never)
+DVM_CHECK(tanh, 1.6, 2.8, never)
+DVM_CHECK(log, 0.9, 1.3, never)
+DVM_CHECK(log1p, 1.5, 2.0, never)
+DVM_CHECK(log2, 1.8, 1.8, never)
+DVM_CHECK(log10, 1.9, 1.9, never)
+DVM_CHECK(sin, 1.6, 2.6, too_wide_an_angle)
+DVM_CHECK(cos, 1.6, 2.6, too_wide_an_angle)
 #undef DVM_CHECK
 
 }  // namespace
