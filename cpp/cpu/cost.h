@@ -1,7 +1,7 @@
 // What work costs on the cpu, in nanoseconds: the one place with such numbers. They only decide
 // whether and how finely a Program is spread over threads, never what it computes.
 //
-// Measured by benchmarks/cpp/bench_interpreter.cpp (Xeon, SSE2 kernels, operands in L1) and, for
+// Measured by benchmarks/cpp/bench_interpreter.cpp (Xeon, AVX-512 kernels, operands in L1) and, for
 // threads, by facts/cpu-performance.md section 3.
 #pragma once
 
@@ -19,14 +19,15 @@ enum class CostClass : uint8_t {
   strided,
   arithmetic,
   division,
-  transcendental,
+  function,
+  library,
   cast,
   reduce
 };
 
 struct CostTable {
   // Per element, by class and column_of(dtype).
-  float element_ns[7][7];
+  float element_ns[8][7];
   float instruction_ns;  // decoding and calling
   float tile_ns;         // addresses of a tile
   // Work below which handing part of it to a worker does not pay.
@@ -48,14 +49,14 @@ inline constexpr CostTable kCost = {
     .element_ns =
         {
             // 1, 2, 4, 8 bytes; f16, f32, f64
-            {0.02f, 0.03f, 0.05f, 0.07f, 0.03f, 0.05f, 0.07f},  // move
+            {0.01f, 0.02f, 0.03f, 0.06f, 0.02f, 0.03f, 0.06f},  // move
             {0.40f, 0.40f, 0.40f, 0.45f, 0.40f, 0.40f, 0.45f},  // strided
-            {0.05f, 0.07f, 0.10f, 0.20f, 3.00f, 0.10f, 0.20f},  // arithmetic
-            {0.00f, 0.00f, 0.00f, 0.00f, 3.00f, 0.20f, 0.70f},  // division
-            {2.50f, 2.50f, 2.50f, 5.00f, 4.50f, 2.20f,
-             3.10f},  // transcendental; integers: division
-            {0.10f, 0.20f, 0.30f, 1.30f, 1.00f, 0.20f, 0.25f},  // cast
-            {0.05f, 0.07f, 0.08f, 0.15f, 0.90f, 0.08f, 0.15f},  // reduce
+            {0.01f, 0.02f, 0.04f, 0.09f, 0.15f, 0.04f, 0.09f},  // arithmetic
+            {0.00f, 0.00f, 0.00f, 0.00f, 0.35f, 0.20f, 0.65f},  // division
+            {0.00f, 0.00f, 0.00f, 0.00f, 0.50f, 0.35f, 0.80f},  // function: a polynomial
+            {2.50f, 2.50f, 2.50f, 5.00f, 6.00f, 6.00f, 9.00f},  // library; integers: division
+            {0.03f, 0.03f, 0.05f, 0.10f, 0.60f, 0.05f, 0.10f},  // cast
+            {0.02f, 0.03f, 0.04f, 0.08f, 0.08f, 0.04f, 0.08f},  // reduce
         },
     .instruction_ns = 3,
     .tile_ns = 5,
@@ -80,11 +81,6 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::div:
     case vm::Insn::sqrt:
       return CostClass::division;
-    case vm::Insn::exp:
-    case vm::Insn::log:
-    case vm::Insn::log1p:
-    case vm::Insn::tanh:
-      return CostClass::transcendental;
     case vm::Insn::cast:
       return CostClass::cast;
     case vm::Insn::sum:
@@ -96,9 +92,9 @@ constexpr CostClass cost_class(vm::Insn insn) {
       break;
   }
     // What calls the math library, element by element, has no body in tile_ops.h.
-#define DVM_ELEMENTWISE(name, ...)                                  \
-  if (insn == vm::Insn::name && !tile_ops::Written<tile_ops::name>) \
-    return CostClass::transcendental;
+#define DVM_ELEMENTWISE(name, ...)                                                             \
+  if (insn == vm::Insn::name && !tile_ops::Written<tile_ops::name>) return CostClass::library; \
+  if (insn == vm::Insn::name && tile_ops::Function<tile_ops::name>) return CostClass::function;
 #include "core/elementwise.def"
 #undef DVM_ELEMENTWISE
   return CostClass::arithmetic;
