@@ -56,6 +56,7 @@ class Compiled(Generic[_P, _R]):
     __qualname__: str
     __module__: str
     # Set by dvm.compile and dvm.compiled.
+    given: Callable[_P, _R]
     options: Options
     label: str
     recorded: dict[str, dict[str, int]]

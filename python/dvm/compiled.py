@@ -126,7 +126,7 @@ def _reduce(self: _dvm.Compiled[..., Any]) -> Any:
     if found is self:
         return self.__qualname__
     options = self.options
-    return _recompile, (self.__wrapped__, options.target, options.numerics, self.label)
+    return _recompile, (self.given, options.target, options.numerics, self.label)
 
 
 def _copy(self: _dvm.Compiled[..., Any], _memo: Any = None) -> Any:

@@ -8,6 +8,8 @@ is only imported then.
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,20 +63,22 @@ def compile(
     cannot be compiled runs as it is; `f.fallback_reasons` and `dvm.explain(f)` say what and why.
 
     Args:
-        fn: a Python function over NumPy arrays and Python numbers.
+        fn: a Python function over NumPy arrays and Python numbers; or what calls one: a bound
+            method, a functools.partial, an object whose class has `__call__`.
         target: where the compiled part runs; see `Options`.
         numerics: "default" or "strict"; see `Options`.
         name: what reports call the function; its qualified name when None.
 
     Raises:
         UnsupportedError: for an unknown target or numerics.
-        TypeError: if `fn` is not a Python function.
+        TypeError: if `fn` is no such thing.
     """
     options = Options(target, numerics)
     if fn is None:
         return lambda function: compile(function, target=target, numerics=numerics, name=name)
     if isinstance(fn, _dvm.Compiled):
-        fn = fn.__wrapped__
+        fn = fn.given
+    given, fn = fn, _function_for(fn)
     from dvm import magpy_capture  # noqa: F401  names the functions that the recorder must not enter
 
     compiled = _dvm.compile(fn)
@@ -83,10 +87,32 @@ def compile(
         if hasattr(fn, attribute):
             setattr(compiled, attribute, getattr(fn, attribute))
     vars(compiled).update(vars(fn))
+    compiled.given = given
     compiled.options = options
     compiled.label = name or fn.__qualname__
     compiled.recorded = {}
     return compiled
+
+
+def _function_for(fn: Any) -> Any:
+    """The function to record: `fn`, or one that calls it where it holds a function and arguments.
+
+    So the object is reached through a closure: what it holds is looked at on each call.
+    """
+    bound = isinstance(fn, types.MethodType | functools.partial)
+    if not bound and not isinstance(
+        inspect.getattr_static(type(fn), "__call__", None), types.FunctionType
+    ):
+        return fn
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    named = fn if hasattr(fn, "__qualname__") else getattr(fn, "func", type(fn))
+    functools.update_wrapper(call, named, updated=())
+    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
+    del call.__wrapped__  # type: ignore[attr-defined]
+    return call
 
 
 def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[Any, ...]) -> Any:

@@ -434,7 +434,9 @@ class Arrays(Graphs):
     def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
         """`function(*operands)`, at least one of them an array."""
         if function is np.square:
-            function, operands = np.multiply, [operands[0], operands[0]]
+            loop = self.loop_of(function, operands, **kwargs)
+            x = self.operand(operands[0], loop[0])
+            return self.elementwise("mul", [x, x], loop[-1])
         op = UFUNCS.get(function)
         if op is None or len(operands) != function.nin:
             raise self.refuse(f"ufunc {function.__name__}")

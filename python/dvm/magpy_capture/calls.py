@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -99,6 +100,8 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
         if isinstance(callee, Partial):
             given = {**callee.named, **named}
             return self.call(callee.function, [*callee.positional, *positional], given, seen)
+        if isinstance(callee, Instance) and callee.cls is functools.partial:
+            return self.call_partial(callee, positional, named, seen)
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
@@ -278,6 +281,18 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
         step = "call_random"
         return self.computed(self.step(step, callee, registers, tuple(named), holder, True), seen)
 
+    def call_partial(
+        self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """One that the program found: it is looked into on each call."""
+        given = callee.object
+        function = self.attribute(callee, "func", given.func)
+        before = self.elements(self.attribute(callee, "args", given.args))
+        keywords = self.attribute(callee, "keywords", given.keywords)
+        if not isinstance(keywords, DictValue):
+            raise self.refuse(f"a call of {describe(callee)}")
+        return self.call(function, [*before, *positional], {**keywords.items, **named}, seen)
+
     def make_generator(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -320,6 +335,13 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
 
     # ---- attributes and subscripts
 
+    def part_of_method(self, base: Host, name: str, seen: Any) -> Abstract:
+        """`__self__` or `__func__` of a bound method that the program found."""
+        register = base.register
+        self.guard_type(register, base.object)
+        key = ("getattr", register, name)
+        return self.reach(lambda: self.step("getattr", register, name, key=key), seen)
+
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         if isinstance(base, Tensor):
             return self.array_attribute(base, name, seen)
@@ -348,6 +370,9 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
             return Literal(seen)
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
             return Method(base, name)
+        if isinstance(base, Host) and type(base.object) is types.MethodType:
+            if name in ("__self__", "__func__"):
+                return self.part_of_method(base, name, seen)
         if isinstance(base, Instance):
             return self.instance_attribute(base, name, seen)
         if isinstance(base, KNOWN_METHODS):

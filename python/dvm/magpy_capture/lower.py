@@ -7,6 +7,7 @@ another way at one of them may still be compiled.
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -228,6 +229,9 @@ class Lowering(FlowEvents):
         if not isinstance(callee, (Literal, Closure, Method, Partial)):
             if isinstance(callee, Instance):
                 self.guard_class(callee.cls, "__call__", class_attribute(callee.cls, "__call__"))
+                return
+            if isinstance(callee, Host) and type(callee.object) is types.MethodType:
+                self.part_of_method(callee, "__func__", callee.object.__func__)
                 return
             if isinstance(callee, Host):
                 raise self.refuse(f"a call of {describe(callee)}")

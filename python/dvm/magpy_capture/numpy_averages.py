@@ -102,11 +102,39 @@ class Averages(Reductions):
         *,
         keepdims: Abstract = ABSENT,
     ) -> Tensor:
-        if not self.is_none(weights) or self.plain(returned):
-            raise self.refuse("an average with weights")
+        if self.plain(returned):
+            raise self.refuse("an average with the sum of its weights")
+        if not self.is_none(weights):
+            return self._weighted(self.as_array(a), axis, self.as_array(weights), keepdims)
         mean = self.mean_of(a, axis, NONE, NONE, keepdims)
         self.require_positive(self.product(mean.shape))  # NumPy divides by it
         return mean
+
+    def _weighted(self, x: Tensor, axis: Abstract, weights: Tensor, keepdims: Abstract) -> Tensor:
+        """A sum of products over the sum of the weights, which is a ZeroDivisionError if 0."""
+        dtypes = [np.dtype(x.dtype), np.dtype(weights.dtype)]
+        wide = np.result_type(*dtypes, *(["f8"] if dtypes[0].kind in "iub" else []))
+        if weights.rank != x.rank:
+            axes = self.axes(axis, x.rank)
+            if self.is_none(axis) or weights.rank != 1 or len(axes) != 1:
+                raise self.refuse("an average with weights of several axes")
+            self._require_equal(weights.shape, [x.shape[axes[0]]])
+            along = [x.shape[i] if i == axes[0] else self.size(1) for i in range(x.rank)]
+            value = self.reshape_value(self.in_c_order(weights), along)
+            weights = self.fresh(value, weights.dtype, along)
+        else:
+            self._require_equal(weights.shape, x.shape)
+        dtype = Literal(wide)
+        scale = self.ufunc_reduce(np.add, weights, axis, dtype, NONE, keepdims)
+        self._require_nonzero(scale)
+        product = self.ufunc(np.multiply, [x, weights], signature=(None, None, wide))
+        total = self.ufunc_reduce(np.add, product, axis, NONE, NONE, keepdims)
+        return self.ufunc(np.true_divide, [total, scale])
+
+    def _require_nonzero(self, scale: Tensor) -> None:
+        test = self.ufunc(np.not_equal, [scale, ZERO])
+        every = self.reduce("all", test, list(range(test.rank)), keepdims=False)
+        self.require_truth(every)
 
     # ---- parts
 

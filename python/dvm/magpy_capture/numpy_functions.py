@@ -27,6 +27,7 @@ from dvm.magpy_capture.values import (
 numpy_table(
     {
         "where": "where",
+        "select": "first_choice",
         "clip": "clip",
         "zeros": "zeros",
         "ones": "ones",
@@ -176,6 +177,25 @@ class NumpyFunctions(Shapes):
         result.is_scalar = False
         return result
 
+    def first_choice(
+        self, condlist: Abstract, choicelist: Abstract, default: Abstract = ZERO
+    ) -> Tensor:
+        """The first choice whose condition holds: np.where, from the last to the first."""
+        tests = [self.as_array(test) for test in self.elements(condlist)]
+        choices = [*self.elements(choicelist), default]
+        if not tests or len(tests) != len(choices) - 1 or any(t.dtype != "bool" for t in tests):
+            raise self.refuse("select of other than bools, a choice for each")
+        kinds = [self.kind(value) for value in choices]
+        examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
+        dtype = np.result_type(*examples).name
+        *typed, result = [self.operand(value, dtype) for value in choices]
+        order = c_order(self.common_rank([*tests, *typed, result]))
+        for test, choice in zip(reversed(tests), reversed(typed), strict=True):
+            parts = [test, choice, result]
+            result = self.elementwise("select", parts, dtype, order[: self.common_rank(parts)])
+        result.is_scalar = False
+        return result
+
     def clip(
         self,
         a: Abstract,
@@ -221,10 +241,25 @@ class NumpyFunctions(Shapes):
         return rank
 
     def round_of(self, a: Abstract, decimals: Abstract = ZERO, out: Abstract = NONE) -> Abstract:
-        x = self.as_array(a)
-        if self.plain(decimals) != 0 or not self.is_none(out):
-            raise self.refuse("round to decimals")
-        return self.ufunc(np.rint, [x]) if x.dtype.startswith("float") else self.copy(x)
+        """Through a power of ten, as PyArray_Round: in C order unless the array is in Fortran's."""
+        x, places = self.as_array(a), self.integer(decimals)
+        if not self.is_none(out):
+            raise self.refuse("round with out=")
+        if not x.dtype.startswith("float"):
+            if places < 0 or x.dtype == "bool":
+                raise self.refuse(f"round of {x.dtype} to {places} decimals")
+            return self.copy(x)
+        if places == 0:
+            return self.ufunc(np.rint, [x])
+        fortran = x.order == c_order(x.rank)[::-1] and x.contiguous
+        permuted = not fortran and x.order != c_order(x.rank)
+        if x.dtype == "float16" or permuted or abs(places) > 300:
+            # (Halves round at each step, and there the power may be infinite.)
+            raise self.refuse(f"round of {describe(x)} to {places} decimals")
+        power = Literal(float(10.0 ** abs(places)))
+        steps: list[np.ufunc] = [np.multiply, np.true_divide]
+        there, back = steps if places > 0 else steps[::-1]
+        return self.ufunc(back, [self.ufunc(np.rint, [self.ufunc(there, [x, power])]), power])
 
     # ---- creation
 
@@ -243,8 +278,6 @@ class NumpyFunctions(Shapes):
         dtype: Abstract = NONE,
         order: Abstract = C_ORDER,
     ) -> Tensor:
-        if self.plain(order) != "C":
-            raise self.refuse("full in another order than C")
         value = self.as_array(fill_value)
         if not self.is_none(dtype):
             value = (
@@ -252,7 +285,13 @@ class NumpyFunctions(Shapes):
                 if value.rank == 0
                 else (self.cast(value, self.dtype_name(dtype)))
             )
-        return self.filled(value, self.dims(shape))
+        sizes = self.dims(shape)
+        return self.filled(value, sizes, self._order_of(order, len(sizes)))
+
+    def _order_of(self, order: Abstract, rank: int) -> Order:
+        if self.plain(order) not in ("C", "F"):
+            raise self.refuse("a new array in another order than C or F")
+        return c_order(rank)[:: -1 if self.plain(order) == "F" else 1]
 
     zeros, ones = _full_of(0), _full_of(1)
 
@@ -277,10 +316,10 @@ class NumpyFunctions(Shapes):
     def empty(
         self, shape: Abstract, dtype: Abstract = Literal(float), order: Abstract = C_ORDER
     ) -> Tensor:
-        if self.plain(order) != "C":
-            raise self.refuse("empty in another order than C")
         name, sizes = self.dtype_name(dtype), self.dims(shape)
-        return self.fresh(self.empty_value(name, sizes), name, sizes)
+        axes = self._order_of(order, len(sizes))
+        stored = [sizes[axis] for axis in axes]
+        return self.fresh(self.empty_value(name, stored), name, sizes, axes)
 
     def empty_like(self, prototype: Abstract, dtype: Abstract = NONE) -> Tensor:
         x = self.as_array(prototype)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import _dvm
 from dvm.magpy_capture.arrays import same_dim
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.numpy_ranges import every_element
@@ -24,6 +25,12 @@ from dvm.magpy_capture.values import (
 )
 
 ONE = Literal(1)
+
+
+def _broadcast_for_now(array: Any, shape: tuple[int, ...]) -> Any:
+    """What np.broadcast_arrays makes of an array of another shape: writable, with a warning."""
+    return np.broadcast_arrays(array, np.broadcast_to(np.zeros((), array.dtype), shape))[0]
+
 
 numpy_table(
     {
@@ -99,9 +106,8 @@ class NumpyJoins(NumpyMoves):
                 each = size // count
                 bounds = [Size(each * i) for i in range(1, count)]
             else:
-                whole, extra = divmod(self.known_size(size), count)
-                ends = [i * whole + min(i, extra) for i in range(1, count)]
-                bounds = [Literal(end) for end in ends]
+                whole, extra = size // count, size % count
+                bounds = [Size(whole * i + extra.min(self.size(i))) for i in range(1, count)]
         else:
             bounds = parts
         edges: list[Abstract] = [NONE, *bounds, NONE]
@@ -128,9 +134,37 @@ class NumpyJoins(NumpyMoves):
         return Sequence(grids)
 
     def broadcast_arrays(self, *args: Abstract) -> Abstract:
+        """Those that have the shape of all stay themselves (numpy/lib/_stride_tricks_impl.py)."""
         parts = [self.as_array(value) for value in args]
-        shape = self.arguments_of(self.common_shape(parts))
-        return Sequence([self.broadcast_to(part, shape) for part in parts])
+        shape = self.common_shape(parts)
+        return Sequence(
+            [
+                part if self._has_shape(part, shape) else self._expanded(part, shape)
+                for part in parts
+            ]
+        )
+
+    def _has_shape(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
+        return x.rank == len(shape) and all(
+            self._are_equal(one, other) for one, other in zip(x.shape, shape, strict=True)
+        )
+
+    def _are_equal(self, one: _dvm.Dim, other: _dvm.Dim) -> bool:
+        """Whether two sizes are equal: an outcome, unless it is known."""
+        if same_dim(one, other):
+            return True
+        if one.constant is not None and other.constant is not None:
+            return False
+        equal = self.observed(one) == self.observed(other)
+        test = self._operate("==", self.register_of_dim(one), self.register_of_dim(other))
+        self.guard("guard_truth", test, equal)
+        return equal
+
+    def _expanded(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
+        """A view that NumPy warns about once it is written: such a write is refused here."""
+        view = self.broadcast_to(x, self.arguments_of(shape))
+        view.remake = (_broadcast_for_now, [self.arguments_of(shape)])
+        return view
 
     def fliplr(self, m: Abstract) -> Tensor:
         return self.flip(m, ONE)
@@ -165,14 +199,15 @@ class NumpyJoins(NumpyMoves):
         x, y = self.as_array(a), self.as_array(b)
         if np.dtype(y.dtype).kind in "iub":
             y = self.cast(y, np.result_type(np.dtype(y.dtype), 1.0).name)
-        if self.plain(equal_nan):
-            raise self.refuse("isclose with equal_nan")
         distance = self.ufunc(np.absolute, [self.ufunc(np.subtract, [x, y])])
         bound = self.ufunc(np.multiply, [self.resolve(rtol), self.ufunc(np.absolute, [y])])
         bound = self.ufunc(np.add, [self.resolve(atol), bound])
         near = self.ufunc(np.less_equal, [distance, bound])
         near = self.ufunc(np.bitwise_and, [near, self.ufunc(np.isfinite, [y])])
         near = self.ufunc(np.bitwise_or, [near, self.ufunc(np.equal, [x, y])])
+        if self.plain(equal_nan):
+            neither = [self.ufunc(np.isnan, [one]) for one in (x, y)]
+            near = self.ufunc(np.bitwise_or, [near, self.ufunc(np.bitwise_and, neither)])
         return self.index(near, Literal(()))  # NumPy's way to make scalars of 0-d arrays
 
     def array_equal(self, a1: Abstract, a2: Abstract) -> Abstract:
@@ -180,12 +215,7 @@ class NumpyJoins(NumpyMoves):
         if x.rank != y.rank:
             return Literal(False)
         for one, other in zip(x.shape, y.shape, strict=True):
-            if same_dim(one, other):
-                continue
-            equal = self.observed(one) == self.observed(other)
-            test = self._operate("==", self.register_of_dim(one), self.register_of_dim(other))
-            self.guard("guard_truth", test, equal)
-            if not equal:
+            if not self._are_equal(one, other):
                 return Literal(False)
         same = self.ufunc(np.equal, [x, y])
         found = self.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)

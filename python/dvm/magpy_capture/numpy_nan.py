@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dvm.magpy_capture.numpy_averages import Averages
-from dvm.magpy_capture.numpy_ufuncs import ABSENT, NONE, TRUE
+from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
@@ -24,6 +24,8 @@ numpy_table(
         "nanargmax": "nan_argmax",
         "nanargmin": "nan_argmin",
         "nanmean": "nan_mean",
+        "nanvar": "nan_var",
+        "nanstd": "nan_std",
     }
 )
 
@@ -131,6 +133,51 @@ class NanReductions(Averages):
         zero = self._replaced(x, 0)
         total = self.ufunc_reduce(np.add, zero, axis, dtype, out, keepdims)
         return self._quotient(total, count, out, total.dtype)
+
+    def nan_var(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        ddof: Abstract = ZERO,
+        keepdims: Abstract = ABSENT,
+        *,
+        correction: Abstract = ABSENT,
+    ) -> Tensor:
+        x = self.as_array(a)
+        missing = self._missing(x)
+        if missing is None:
+            keepdims = FALSE if self.is_literal(keepdims, np._NoValue) else keepdims
+            return self.var_of(x, axis, dtype, out, ddof, keepdims, correction=correction)
+        lost = self.integer(ddof if self.is_literal(correction, np._NoValue) else correction)
+        there = self.ufunc(np.logical_not, [missing])
+        self._require_above(self._count(x, axis, TRUE, there), max(lost, 0))
+        zero = self.operand(ZERO, x.dtype)
+        numbers = self._replaced(x, 0)
+        total = self.ufunc_reduce(np.add, numbers, axis, dtype, NONE, TRUE)
+        mean = self._quotient(total, self._count(x, axis, TRUE, there), NONE, total.dtype)
+        offset = self.cast(self.ufunc(np.subtract, [numbers, mean]), x.dtype)
+        offset = self.elementwise("select", [missing, zero, offset], x.dtype, x.order)
+        square = self.ufunc(np.multiply, [offset, offset])
+        spread = self.ufunc_reduce(np.add, square, axis, dtype, out, keepdims)
+        freedom = self.ufunc(np.subtract, [self._count(x, axis, keepdims, there), Literal(lost)])
+        return self._quotient(spread, freedom, out, spread.dtype)
+
+    def nan_std(
+        self,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        ddof: Abstract = ZERO,
+        keepdims: Abstract = ABSENT,
+        *,
+        correction: Abstract = ABSENT,
+    ) -> Tensor:
+        variance = self.nan_var(a, axis, dtype, out, ddof, keepdims, correction=correction)
+        root = self.cast(self.ufunc(np.sqrt, [variance]), variance.dtype)
+        return self.deliver(root, self.result_array(out))
 
     def nan_cumsum(
         self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE

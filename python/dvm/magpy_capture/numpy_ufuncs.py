@@ -145,6 +145,10 @@ class Ufuncs(Containers):
                 for value, dtype in zip(positional, loop, strict=False)
                 for one in [self.operand(Literal(1), dtype)]
             ]
+        if function is np.divmod and self.is_none(out) and not masked and not kwargs:
+            return Sequence(
+                [self.ufunc(one, positional) for one in (np.floor_divide, np.remainder)]
+            )
         result = self.ufunc(function, positional, **kwargs)
         if self.is_none(out):
             if masked:

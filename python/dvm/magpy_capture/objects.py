@@ -282,6 +282,8 @@ class Objects(MaybeViews):
             if isinstance(value, Gone):
                 raise self.refuse(f"attribute {name}, which was deleted")
             return self.resolve(value)
+        if base.cls is functools.partial and name in ("func", "args", "keywords"):
+            return self._read(base, name, "getattr", seen)
         self.guard_class(base.cls, "__getattribute__", object.__getattribute__)
         if class_attribute(base.cls, "__getattribute__") is not object.__getattribute__:
             raise self.refuse(f"attribute {name} of an object with its own __getattribute__")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from dvm.magpy_capture.values import (
     Size,
     Tensor,
 )
+
+#: operator of the language -> the function that is it
+REDUCERS = (("+", operator.add), ("*", operator.mul), ("&", operator.and_), ("|", operator.or_))
 
 
 class OperatorEvents(Events):
@@ -69,6 +73,36 @@ class OperatorEvents(Events):
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
         return self.python_binary(name, a, b, seen)
+
+    def reduced(
+        self, function: Abstract, iterable: Abstract, initial: Abstract | None = None
+    ) -> Abstract:
+        """functools.reduce with a ufunc or an operator: of calls of others nothing was recorded."""
+        function = self.resolve(function)
+        callee = function.object if isinstance(function, Literal) else None
+        name = next((name for name, each in REDUCERS if each is callee), None)
+        if name is None and not isinstance(callee, np.ufunc):
+            raise self.refuse(f"functools.reduce with {describe(function)}")
+        parts = [self.resolve(part) for part in self.elements(iterable)]
+        if initial is not None:
+            parts.insert(0, self.resolve(initial))
+        if not parts:
+            raise self.refuse("functools.reduce of nothing")
+        result = parts[0]
+        for part in parts[1:]:
+            result = self._combined(callee, name, result, part)
+        return result
+
+    def _combined(self, callee: Any, name: str | None, a: Abstract, b: Abstract) -> Abstract:
+        if self.is_integer_scalar(a, b):
+            raise self.refuse("functools.reduce of integers of NumPy")
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufunc(callee if name is None else BINARY_OPERATORS[name], [a, b])
+        numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
+        if name is None or not numbers or not (self.is_pure(a) and self.is_pure(b)):
+            raise self.refuse(f"functools.reduce of {describe(a)} and {describe(b)}")
+        seen = callee(self.observed_value(a), self.observed_value(b))
+        return self.binary(name, a, b, seen)
 
     def is_integer_scalar(self, *values: Abstract) -> bool:
         """Whether all are integer scalars (bools too), at least one of them NumPy's own."""

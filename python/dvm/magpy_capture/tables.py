@@ -101,6 +101,7 @@ BUILTINS: dict[Any, str] = {
     vars: "own_dict",
     map: "make_map",
     functools.partial: "make_partial",
+    functools.reduce: "reduced",
     print: "print_line",
     id: "refuse_id",
     slice: "make_slice",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 
 import numpy as np
 
-from semantics.world import World, case, close, floats
+from semantics.world import World, case, close, floats, ints
 
 
 def scaled(x, by=2, *, shift=0):
@@ -138,3 +139,88 @@ def lists_sorted_by_keywords(w: World) -> None:
 
     for n in (3, 3, 4, 0):
         w(f, floats(n), ["b", "c", "a"])
+
+
+@case
+def partials_and_methods_from_outside(w: World) -> None:
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def apply(self, x, shift=0):
+            return x * self.by + shift
+
+    scale = w.watch(Scale(2.0))
+    method = scale.apply
+    table = {"by": functools.partial(scaled, by=3), "total": functools.partial(np.sum, axis=0)}
+
+    @w.compiled
+    def f(x, function):
+        made = function(x), method(x, shift=1), table["by"](x, shift=x.sum()), table["total"](x)
+        return made, function is method, method.__self__ is scale
+
+    for n in (3, 3, 4, 0):
+        w(f, floats(n), functools.partial(scale.apply, shift=n))
+        w(f, floats(n), method)
+    scale.by = 5.0
+    w(f, floats(3), method)
+    table["by"] = functools.partial(scaled, by=7)
+    table["total"] = functools.partial(np.max, axis=0)
+    w(f, floats(3), method)
+    method = Scale(9.0).apply
+    w(f, floats(3), scale.apply)
+
+
+@case
+def compiled_partials_methods_and_objects(w: World) -> None:
+    class Layer:
+        def __init__(self, by):
+            self.by, self.calls = by, 0
+
+        def __call__(self, x, shift=0):
+            self.calls += 1
+            return x * self.by + shift
+
+        def double(self, x):
+            return self(self(x))
+
+    layer = w.watch(Layer(2.0))
+    by = {"by": floats(1)}
+    for given in (layer, layer.double, functools.partial(scaled, **by), functools.partial(layer)):
+        f = w.compiled(given)
+        for n in (3, 3, 4, 0):
+            w(f, floats(n))
+        w.captured(f, 1)
+        w(f)
+        layer.by = 3.0
+        w(f, floats(2))
+
+
+@case
+def reduced_by_operators_and_ufuncs(w: World) -> None:
+    @w.compiled
+    def f(x, k):
+        count = functools.reduce(operator.mul, x.shape, 1)
+        total = functools.reduce(np.add, [x, x * 2, k])
+        most = functools.reduce(np.maximum, (x, x * x, x[0]))
+        both = functools.reduce(operator.and_, [x > 0, x < 5])
+        one = functools.reduce(operator.add, [x])
+        return count, total, most, both, one is x, functools.reduce(operator.add, [k, 2, 3], 4)
+
+    for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (2, 0)):
+        w(f, floats(*shape), 2)
+    w.captured(f, 1)
+    w(f, floats(2, 2), 2**63)
+    w(f, floats(2, 2), 2.5)
+    w(f, ints(2, 2), 3)
+    w(f, floats(2, 2)[0], True)
+
+    @w.compiled
+    def g(x, parts, function):
+        return functools.reduce(function, parts), functools.reduce(function, x)
+
+    for function in (operator.add, operator.add, np.multiply, operator.matmul, lambda a, b: a - b):
+        w(g, floats(3), [floats(3), floats(3), 2.0], function)
+        w(g, floats(3), [[1], [2]], function)
+        w(g, ints(3), [ints(3)[0], ints(3)[1]], function)
+        w(g, ints(3), [], function)
