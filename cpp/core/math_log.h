@@ -1,7 +1,9 @@
 // log, log2, log10, log1p in f32 and f64, at most 2 ulp (tests/cpp/core/math_ulp_test.cpp). All
 // take take
-//   x = 2**k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2));  s = f / (2 + f), z = s * s
-//   log(1 + f) = f + (s * (f * f / 2 + z * P(z)) - f * f / 2)
+//   x = 2**k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
+//   f32: log(1 + f) = f + f * f * (f * P(f) - 1/2)
+//   f64: s = f / (2 + f), z = s * s;  log(1 + f) = f + (s * (f * f / 2 + z * P(z)) - f * f / 2),
+//        which takes a division but half the terms
 // of which nothing cancels, and differ in how k is added.
 #pragma once
 
@@ -13,7 +15,10 @@ template <Float T>
 struct LogTable;
 template <>
 struct LogTable<float> {
-  static constexpr float kSeries[] = {0xaaaaaap-24f, 0xccce13p-25f, 0x91e9eep-25f, 0xf89e26p-26f};
+  // (log(1 + f) - f + f**2 / 2) / f**3, minimax: 2**-27.4
+  static constexpr float kQuotient[] = {0x1.555554p-2f,  -0x1.000228p-2f, 0x1.99a000p-3f,
+                                        -0x1.54721cp-3f, 0x1.22dabcp-3f,  -0x1.0d87a2p-3f,
+                                        0x1.0557e0p-3f,  -0x1.389ebep-4f};
   static constexpr uint32_t kHalfRoot = 0x3f3504f3u;  // sqrt(1/2)
   static constexpr float kNormal = 0x1p-126f, kUp = 0x1p25f, kUpDigits = 25;
   static constexpr float kWhole = 0x1p30f;  // 1 + x is x
@@ -56,9 +61,13 @@ DVM_ALWAYS_INLINE Binary<T> split(T x) {
 
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T log_of_one_plus(T f) {
-  const T s = f / (2 + f), z = s * s, half_square = T{0.5} * f * f;
-  const T rest = z * polynomial<A>(z, LogTable<T>::kSeries);
-  return f + A::mul_add(s, half_square + rest, -half_square);
+  if constexpr (std::same_as<T, float>) {
+    return A::mul_add(f * f, A::mul_add(f, polynomial<A>(f, LogTable<T>::kQuotient), -0.5f), f);
+  } else {
+    const T s = f / (2 + f), z = s * s, half_square = T{0.5} * f * f;
+    const T rest = z * polynomial<A>(z, LogTable<T>::kSeries);
+    return f + A::mul_add(s, half_square + rest, -half_square);
+  }
 }
 
 // k and log(m).
