@@ -4,6 +4,7 @@
 #include <atomic>
 #include <new>
 
+#include "cpu/chain.h"
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
 #include "cpu/thread_team.h"
@@ -31,8 +32,12 @@ class LocalMemory {
 };
 
 const vm::TargetTraits& cpu_traits() {
-  static const vm::TargetTraits* traits = vm::find_target("cpu");
-  return *traits;
+  static const vm::TargetTraits traits = [] {
+    vm::TargetTraits row = *vm::find_target("cpu");
+    row.chains = row.chains && has_chain_registers();
+    return row;
+  }();
+  return traits;
 }
 
 struct CpuCore {
@@ -45,6 +50,12 @@ struct CpuCore {
   void end(const vm::Header&) {}
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) const {
     kernels(insn)(args);
+  }
+  void execute_chain(const vm::ChainArgs& args, const vm::Tile&) const {
+    if (run_chain_in_registers(args)) return;
+    vm::run_chain(args, [this](const vm::Instruction& insn, const vm::TileArgs& step) {
+      kernels(insn)(step);
+    });
   }
 };
 

@@ -58,24 +58,47 @@ void AiCore::set(const Instruction& insn, const Sync& flag, const Tile& tile) {
   }
 }
 
-void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& tile) {
-  const vm::InsnInfo& row = info(insn.insn);
-  const Access now{clocks_.tick(row.pipe), row.pipe, &insn, tile.index};
-  // Sources first: an instruction that works in place reads before it writes.
-  for (int step = 1; step <= row.operands; ++step) {
-    const int operand = step % row.operands;
-    const vm::Mode mode = insn.operands()[operand].mode;
-    if (mode == vm::Mode::slot) check_slot(insn, operand, tile, now);
-    if (mode == vm::Mode::stream) check_stream(insn, operand, args, tile);
+// Sources first: an instruction that works in place reads before it writes.
+template <typename Address>
+void AiCore::check_operands(const Instruction& insn, const vm::ViewDim* dims, Address address,
+                            const Tile& tile) {
+  const Pipe pipe = info(insn.insn).pipe;
+  const Access now{clocks_.tick(pipe), pipe, &insn, tile.index};
+  for (const bool written : {false, true}) {
+    for (int k = 0; k < insn.operand_count(); ++k) {
+      if (vm::writes(insn, k) != written) continue;
+      const vm::Mode mode = insn.operands()[k].mode;
+      if (mode == vm::Mode::slot) check_slot(insn, k, tile, now);
+      if (mode == vm::Mode::stream) check_stream(insn, k, address(k), dims, tile);
+    }
   }
+}
+
+void AiCore::count(const Instruction& insn, const Tile& tile) {
+  report_.tiles += tile.index != last_tile_;
+  last_tile_ = tile.index;
+  ++report_.instructions[static_cast<size_t>(insn.insn)];
+}
+
+void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& tile) {
+  check_operands(
+      insn, args.dims, [&](int k) { return k == 0 ? args.dst : args.src[k - 1]; }, tile);
   const vm::TileKernel kernel = kernel_table()(insn);
   if (kernel == nullptr) {
     fault(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
   }
   kernel(args);
-  report_.tiles += tile.index != last_tile_;
-  last_tile_ = tile.index;
-  ++report_.instructions[static_cast<size_t>(insn.insn)];
+  count(insn, tile);
+}
+
+void AiCore::execute_chain(const vm::ChainArgs& args, const Tile& tile) {
+  const Instruction& insn = *args.insn;
+  check_operands(
+      insn, nullptr, [&](int k) { return args.operands[k]; }, tile);
+  vm::run_chain(args, [&](const Instruction& step, const TileArgs& step_args) {
+    kernel_table()(step)(step_args);
+  });
+  count(insn, tile);
 }
 
 void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, const Access& now) {
@@ -97,7 +120,7 @@ void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, 
           name + " takes local bytes " + range(begin, begin + bytes) + ", memory ends at " +
               number(traits_.local_bytes));
   }
-  const bool writes = operand == 0;
+  const bool writes = vm::writes(insn, operand);
   const auto hazard = writes ? history_.write(begin, begin + bytes, now, clocks_)
                              : history_.read(begin, begin + bytes, now, clocks_);
   if (!hazard) return;
@@ -111,8 +134,8 @@ void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, 
             " of tile " + number(earlier.tile) + ", and no flag orders them");
 }
 
-void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& args,
-                          const Tile& tile) {
+void AiCore::check_stream(const Instruction& insn, int operand, const std::byte* address,
+                          const vm::ViewDim* dims, const Tile& tile) {
   const std::string name = "operand " + number(operand);
   if (info(insn.insn).pipe == Pipe::simd && !traits_.streams) {
     fault(insn, tile,
@@ -121,7 +144,6 @@ void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& 
   }
   const int64_t g = program_.stream(insn.operands()[operand].index).global;
   const vm::Global& global = program_.globals()[static_cast<size_t>(g)];
-  const std::byte* address = operand == 0 ? args.dst : args.src[operand - 1];
   const auto offset =
       static_cast<int64_t>(reinterpret_cast<uint64_t>(address) -
                            reinterpret_cast<uint64_t>(globals_[static_cast<size_t>(g)]));
@@ -130,11 +152,11 @@ void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& 
   __extension__ using Wide = __int128;
   Wide low = offset, high = Wide{offset} + element;
   bool aligned = offset % element == 0;
-  if (args.dims == nullptr) {
+  if (dims == nullptr) {
     high = offset + Wide{operand_elements(insn, operand, tile.tail)} * element;
   } else {
     for (int d = 0; d < insn.aux; ++d) {
-      const auto [extent, stride] = args.dims[d];
+      const auto [extent, stride] = dims[d];
       (stride < 0 ? low : high) += Wide{extent - 1} * stride;
       aligned = aligned && stride % element == 0;
     }
@@ -149,7 +171,7 @@ void AiCore::check_stream(const Instruction& insn, int operand, const TileArgs& 
           name + " touches bytes " + range(static_cast<int64_t>(low), static_cast<int64_t>(high)) +
               " of global g" + number(g) + ", which has " + range(global.low, global.high));
   }
-  if (operand == 0 && global.written == 0) {
+  if (vm::writes(insn, operand) && global.written == 0) {
     fault(insn, tile, "writes global g" + number(g) + ", which is read-only");
   }
 }

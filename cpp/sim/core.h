@@ -39,12 +39,18 @@ class AiCore {
   void wait(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
   void set(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile& tile);
+  void execute_chain(const vm::ChainArgs& args, const vm::Tile& tile);
 
  private:
+  // The operands before an instruction executes; address(k) is that of a stream operand k.
+  template <typename Address>
+  void check_operands(const vm::Instruction& insn, const vm::ViewDim* dims, Address address,
+                      const vm::Tile& tile);
+  void count(const vm::Instruction& insn, const vm::Tile& tile);
   void check_slot(const vm::Instruction& insn, int operand, const vm::Tile& tile,
                   const Access& now);
-  void check_stream(const vm::Instruction& insn, int operand, const vm::TileArgs& args,
-                    const vm::Tile& tile);
+  void check_stream(const vm::Instruction& insn, int operand, const std::byte* address,
+                    const vm::ViewDim* dims, const vm::Tile& tile);
   std::string describe(const vm::Instruction& insn) const;  // "instruction 2 (add)"
   [[noreturn]] void fault(const vm::Instruction& insn, const vm::Tile& tile,
                           const std::string& message) const;

@@ -11,6 +11,7 @@ namespace dvm::vm {
 struct InstructionParser::Parsed {
   struct Operand {
     Mode mode = Mode::slot;
+    uint8_t access = 0;
     int64_t global = 0, offset = 0;
     uint64_t bits = 0;
   };
@@ -19,6 +20,7 @@ struct InstructionParser::Parsed {
   std::vector<Operand> operands;
   std::vector<int64_t> strides;  // of one stream after the other
   std::vector<ViewDim> view_dims;
+  std::vector<MicroOp> steps;
   std::vector<Sync> syncs;
   std::vector<std::string_view> attributes;  // names given so far
   int64_t size = 0, tail = 0;                // in units of the mnemonic's dtype
@@ -35,9 +37,15 @@ struct InstructionParser::Parsed {
 void InstructionParser::parse() {
   Parsed insn;
   parse_mnemonic(insn);
-  for (int k = 0; k < insn.row().operands; ++k) {
-    if (k != 0) in_.expect(",");
-    parse_operand(insn);
+  if (insn.fixed.is_chain()) {
+    do {
+      parse_operand(insn);
+    } while (in_.take(","));
+  } else {
+    for (int k = 0; k < insn.row().operands; ++k) {
+      if (k != 0) in_.expect(",");
+      parse_operand(insn);
+    }
   }
   if (in_.take("//")) {
     do {
@@ -55,6 +63,11 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
   insn.fixed.insn = *known;
   in_.expect(".");
+  if (insn.fixed.is_chain()) {
+    insn.fixed.dtype = DType{};
+    insn.size = in_.integer(1, UINT32_MAX);
+    return;
+  }
   if (insn.memory()) {
     in_.expect_word("u8");
   } else {
@@ -92,6 +105,16 @@ void InstructionParser::check_elements(std::span<const int64_t> extents) const {
 
 void InstructionParser::parse_operand(Parsed& insn) {
   Parsed::Operand op;
+  DType dtype{};
+  if (insn.fixed.is_chain()) {
+    const bool written = in_.take_word("out");
+    if (!written) in_.expect_word("in");
+    in_.expect(".");
+    dtype = parse_listing_dtype(in_);
+    op.access = Access::of(dtype, written);
+  } else {
+    dtype = operand_dtype(insn.fixed, static_cast<int>(insn.operands.size()));
+  }
   if (in_.next_is("0x")) {
     op.offset = in_.integer(0, UINT32_MAX);
   } else if (in_.take("g")) {
@@ -103,8 +126,7 @@ void InstructionParser::parse_operand(Parsed& insn) {
     if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
   } else {
     op.mode = Mode::scalar;
-    const auto k = static_cast<int>(insn.operands.size());
-    op.bits = parse_listing_scalar(in_, operand_dtype(insn.fixed, k));
+    op.bits = parse_listing_scalar(in_, dtype);
   }
   insn.operands.push_back(op);
 }
@@ -130,6 +152,8 @@ void InstructionParser::parse_attribute(Parsed& insn) {
     parse_tail(insn);
   } else if (name == "view" && insn.extents() == ExtentKind::view) {
     parse_view(insn);
+  } else if (name == "steps" && insn.fixed.is_chain()) {
+    parse_steps(insn);
   } else if (name == "pad_size" && insn.memory()) {
     in_.integer(0, 0);
   } else if (name == "dbg_size" && insn.row().pipe == Pipe::store) {
@@ -184,6 +208,38 @@ void InstructionParser::parse_view(Parsed& insn) {
   check_elements(extents);
 }
 
+uint8_t InstructionParser::parse_place() {
+  const std::string_view text = in_.word("a place");
+  const auto place = place_from_listing(text);
+  if (!place) in_.error("'" + std::string(text) + "' is no place of a chain");
+  return *place;
+}
+
+void InstructionParser::parse_steps(Parsed& insn) {
+  do {
+    MicroOp op;
+    op.dst = parse_place();
+    in_.expect("=");
+    const std::string_view name = in_.word("an instruction");
+    const auto known = insn_from_listing_name(name);
+    if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
+    op.insn = *known;
+    in_.expect(".");
+    op.dtype = parse_listing_dtype(in_);
+    const InsnInfo& row = info(op.insn);
+    if (row.format == Format::cast || row.format == Format::compare) in_.expect(".");
+    if (row.format == Format::cast) op.aux = static_cast<uint8_t>(parse_listing_dtype(in_));
+    if (row.format == Format::compare) {
+      op.aux = parse_choice<Compare>(kCompareCount, "an ordering");
+    }
+    for (int k = 0; k < 3 && k + 1 < row.operands; ++k) {
+      if (k != 0) in_.expect(",");
+      op.src[k] = parse_place();
+    }
+    insn.steps.push_back(op);
+  } while (in_.take(";"));
+}
+
 void InstructionParser::parse_syncs(Parsed& insn) {
   in_.expect("{");
   in_.expect_word(to_string(insn.row().pipe));
@@ -213,7 +269,8 @@ int64_t InstructionParser::elements(int64_t bytes, DType dtype) const {
 void InstructionParser::settle_sizes(Parsed& insn) {
   for (auto [needed, attribute] : {std::pair(insn.extents() == ExtentKind::view, "view"),
                                    std::pair(insn.row().format == Format::compare, "cmp_type"),
-                                   std::pair(insn.row().format == Format::reduce, "order")}) {
+                                   std::pair(insn.row().format == Format::reduce, "order"),
+                                   std::pair(insn.fixed.is_chain(), "steps")}) {
     if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
   }
   if (insn.memory()) {
@@ -248,8 +305,11 @@ void InstructionParser::enter(const Parsed& insn) {
           builder_.stream(static_cast<int>(op.global), op.offset, strides.first(grid_.size())));
       strides = strides.subspan(grid_.size());
     }
+    operands.back().access = op.access;
   }
-  const Instruction& done = builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims);
+  const Instruction& done =
+      insn.fixed.is_chain() ? builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs)
+                            : builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims);
   tails_.record(done);
   if (insn.has("dbg_size") &&
       static_cast<uint64_t>(insn.dbg_size) != stored_bytes(done, grid_, done.dtype)) {

@@ -28,6 +28,8 @@ class InstructionParser {
   void parse_strides(Parsed& insn);
   void parse_tail(Parsed& insn);
   void parse_view(Parsed& insn);
+  void parse_steps(Parsed& insn);
+  uint8_t parse_place();
   void parse_syncs(Parsed& insn);
   void settle_sizes(Parsed& insn);
   void enter(const Parsed& insn);

@@ -72,7 +72,8 @@ class Printer {
   void print_instruction(const Instruction& insn) {
     const InsnInfo& row = info(insn.insn);
     const bool memory = row.pipe != Pipe::simd;
-    out_ += listing_name(insn.insn) + "." + (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
+    out_ += listing_name(insn.insn) + ".";
+    if (!insn.is_chain()) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
     if (row.format == Format::cast) out_ += listing_dtype(static_cast<DType>(insn.aux)) + ".";
     if (memory) {
       out_ += number(int64_t{insn.size} * core::byte_size(insn.dtype)) + "x1";
@@ -81,8 +82,11 @@ class Printer {
     } else {
       out_ += number(insn.size);
     }
-    for (int k = 0; k < row.operands; ++k) {
+    for (int k = 0; k < insn.operand_count(); ++k) {
       out_ += k == 0 ? " " : ", ";
+      if (insn.is_chain()) {
+        out_ += (writes(insn, k) ? "out." : "in.") + listing_dtype(operand_dtype(insn, k)) + " ";
+      }
       print_operand(insn, k);
     }
     attributes_.clear();
@@ -130,6 +134,7 @@ class Printer {
     list_strides(insn);
     if (row.pipe == Pipe::load) attribute("pad_size", "0");
     list_tail(insn);
+    if (insn.is_chain()) list_steps(insn);
     if (row.pipe == Pipe::store) {
       attribute("pad_size", "0");
       attribute("dbg_size", std::to_string(stored_bytes(insn, program_.grid(), insn.dtype)));
@@ -139,6 +144,23 @@ class Printer {
     } else if (row.format == Format::reduce) {
       attribute("order", std::string(to_string(static_cast<ReduceOrder>(insn.aux))));
     }
+  }
+
+  void list_steps(const Instruction& insn) {
+    std::string text;
+    for (const MicroOp& op : insn.micro_ops()) {
+      const Format format = info(op.insn).format;
+      if (!text.empty()) text += "; ";
+      text += listing_place(op.dst) + " = " + listing_name(op.insn) + "." + listing_dtype(op.dtype);
+      if (format == Format::cast) text += "." + listing_dtype(static_cast<DType>(op.aux));
+      if (format == Format::compare) {
+        text += "." + std::string(to_string(static_cast<Compare>(op.aux)));
+      }
+      for (int k = 0; k < 3 && op.src[k] != 0; ++k) {
+        text += (k == 0 ? " " : ", ") + listing_place(op.src[k]);
+      }
+    }
+    attribute("steps", text);
   }
 
   void list_strides(const Instruction& insn) {

@@ -21,7 +21,7 @@ class Emitter {
  public:
   Emitter(const Stage& stage, const Tiling& tiling, const TargetTraits& target, Drafts& drafts)
       : stage_(stage), tiling_(tiling), target_(target), slots_(target), drafts_(drafts) {
-    drafts_.count = drafts_.view_dims = 0;
+    drafts_.count = drafts_.operands = drafts_.view_dims = drafts_.steps = 0;
     for (int d = 0; d < tiling.rank; ++d) {
       if (tiling.tile[d] > 1) wide_ |= dim_bit(d);
     }
@@ -35,8 +35,18 @@ class Emitter {
 
   std::optional<Program> run(std::span<uint64_t> words) {
     resolve_values();
-    for (int i = 0; i < stage_.step_count; ++i) {
-      if (root_[stage_.steps[i].dst] == stage_.steps[i].dst) emit_step(i);
+    for (int i = 0; i < stage_.step_count;) {
+      const bool is_step = root_[stage_.steps[i].dst] == stage_.steps[i].dst;
+      if (is_step && target_.chains) {
+        plan_chain({stage_, root_, last_use_, first_output_, wide_}, i, drafts_.chain);
+        if (drafts_.chain.end > i) {
+          emit_chain(i);
+          i = drafts_.chain.end;
+          continue;
+        }
+      }
+      if (is_step) emit_step(i);
+      ++i;
     }
     for (int k = 0; k < stage_.output_count; ++k) {
       const int16_t value = root_[stage_.outputs[k].value];
@@ -250,6 +260,37 @@ class Emitter {
     release(step.dst, index);
   }
 
+  // The steps from `begin` on that drafts_.chain holds.
+  void emit_chain(int begin) {
+    const ChainPlan& plan = drafts_.chain;
+    Operand operands[kMaxChainOperands];
+    int written[kMaxChainOperands];  // the output that a value is written to, or -1
+    for (int k = 0; k < plan.operand_count; ++k) {
+      if (!plan.operands[k].written) load(plan.operands[k].value);
+    }
+    for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
+      const auto [value, is_written] = plan.operands[k];
+      if (is_written) written[k] = place_result(value);
+      operands[k] = drafts_.home[value].operand();
+      operands[k].access = Access::of(stage_.values[value].dtype, is_written);
+    }
+    if (overflow_) return;
+    Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),
+                             {operands, static_cast<size_t>(plan.operand_count)});
+    DVM_CHECK(drafts_.steps + plan.step_count <= kMaxDraftSteps, "too many steps in chains");
+    draft.first_step = drafts_.steps;
+    draft.steps = plan.step_count;
+    std::copy_n(plan.steps, plan.step_count, drafts_.step + drafts_.steps);
+    drafts_.steps += plan.step_count;
+    const Extent whole = extent(stage_.values[stage_.steps[begin].dst].span);
+    draft.fixed.size = static_cast<uint32_t>(whole.full);
+    set_split(draft, Split::size, whole);
+    for (int k = 0; k < plan.operand_count; ++k) {
+      if (plan.operands[k].written) store_outputs(plan.operands[k].value, written[k]);
+    }
+    for (int k = 0; k < plan.operand_count; ++k) release(plan.operands[k].value, plan.end - 1);
+  }
+
   // One instruction expands one run of neighbouring dims; several runs go through slots, the
   // innermost first, so that the largest copies are the longest runs of memory.
   void emit_broadcast(const KernelStep& step, Operand dst) {
@@ -286,8 +327,11 @@ class Emitter {
     Draft& draft = drafts_.at[drafts_.count++];
     draft.fixed = Instruction{.insn = insn, .dtype = dtype, .aux = aux};
     draft.arity = static_cast<int>(operands.size());
-    draft.view_dims = 0;
-    std::copy(operands.begin(), operands.end(), draft.operands);
+    draft.first_operand = drafts_.operands;
+    draft.view_dims = draft.steps = 0;
+    DVM_CHECK(drafts_.operands + draft.arity <= kMaxDraftOperands, "too many operands in a Stage");
+    std::copy(operands.begin(), operands.end(), drafts_.operand + drafts_.operands);
+    drafts_.operands += draft.arity;
     return draft;
   }
 
@@ -333,7 +377,7 @@ class Emitter {
     use.reads = 0;
     use.written = {};
     for (int k = 0; k < draft.arity; ++k) {
-      const Operand& operand = draft.operands[k];
+      const Operand& operand = drafts_.operand[draft.first_operand + k];
       if (operand.mode != Mode::slot) continue;
       const int64_t size =
           operand_elements(draft.fixed, k, false) * core::byte_size(operand_dtype(draft.fixed, k));
@@ -386,7 +430,8 @@ class Emitter {
       const bool per_tile = (access.per_tile & dim_bit(d)) != 0;
       strides[g] = access.strides[d] * (per_tile ? 1 : tiling_.tile[d]);
     }
-    return builder.stream(access.global, access.offset, {strides, static_cast<size_t>(grid_rank_)});
+    return entered = builder.stream(access.global, access.offset,
+                                    {strides, static_cast<size_t>(grid_rank_)});
   }
 
   Program write(std::span<uint64_t> words) {
@@ -400,15 +445,24 @@ class Emitter {
     for (size_t i = 0; i < count; ++i) {
       const Draft& draft = drafts_.at[i];
       const auto arity = static_cast<size_t>(draft.arity);
-      Operand operands[4];
-      for (size_t k = 0; k < arity; ++k) operands[k] = enter(builder, draft.operands[k]);
+      Operand* const operands = drafts_.operand + draft.first_operand;
+      for (size_t k = 0; k < arity; ++k) {
+        const uint8_t access = operands[k].access;
+        operands[k] = enter(builder, operands[k]);
+        operands[k].access = access;
+      }
       std::span<const Sync> syncs;
       if (target_.flags) syncs = {drafts_.syncs[i].at, drafts_.syncs[i].count};
       std::span<const ViewDim> view_dims;
       if (draft.view_dims != 0) {
         view_dims = {drafts_.view_dim + draft.first_view_dim, static_cast<size_t>(draft.view_dims)};
       }
-      builder.append(draft.fixed, {operands, arity}, syncs, view_dims);
+      if (draft.steps == 0) {
+        builder.append(draft.fixed, {operands, arity}, syncs, view_dims);
+      } else {
+        builder.append_chain(draft.fixed, {operands, arity},
+                             {drafts_.step + draft.first_step, static_cast<size_t>(draft.steps)});
+      }
     }
     const int64_t local = std::max(slots_.peak(), target_.reserve_bytes);
     return builder.finish(static_cast<uint32_t>(local), loop_flags);

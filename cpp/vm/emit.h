@@ -8,6 +8,7 @@
 #include <span>
 
 #include "vm/bind.h"
+#include "vm/chain_plan.h"
 #include "vm/flags.h"
 #include "vm/tiler.h"
 
@@ -17,12 +18,15 @@ namespace dvm::vm {
 // stream operand is an access of the Stage, of a scalar operand a value.
 struct Draft {
   Instruction fixed;
-  Operand operands[4];
-  int arity, first_view_dim, view_dims;
+  int first_operand, arity;
+  int first_view_dim, view_dims;
+  int first_step, steps;
 };
 
 // Steps, their expansions by several broadcasts, and a load or store per access.
 inline constexpr int kMaxDrafts = 512;
+inline constexpr int kMaxDraftOperands = 4 * kMaxDrafts;
+inline constexpr int kMaxDraftSteps = 1024;  // of chains
 // Scratch of emit(): large, and reused from call to call.
 struct Drafts {
   // Where a value lives; it goes through the places from left to right. The operand is kept as the
@@ -34,12 +38,15 @@ struct Drafts {
     Operand operand() const { return std::bit_cast<Operand>(word); }
   };
 
-  int count = 0, view_dims = 0;
+  int count = 0, operands = 0, view_dims = 0, steps = 0;
   Draft at[kMaxDrafts];
+  Operand operand[kMaxDraftOperands];
+  MicroOp step[kMaxDraftSteps];
   ViewDim view_dim[2 * kMaxStageAccesses * kMaxRank];
   SlotUse uses[kMaxDrafts];
   SyncList syncs[kMaxDrafts];
   Home home[kMaxStageValues];
+  ChainPlan chain;
 };
 
 // Writes the Program into `words`; none where the slots of this tiling exceed the local memory

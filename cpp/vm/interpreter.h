@@ -6,6 +6,7 @@
 //   void begin(const Header&), end(const Header&)      before its first, after its last tile
 //   void wait(const Instruction&, const Sync&, const Tile&), set(...)   only if kFlags
 //   void execute(const Instruction&, const TileArgs&, const Tile&)   runs I[insn](args)
+//   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/chain.h
 // The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
 // instruction are all it may take (facts/cpu-performance.md, section 1).
 #pragma once
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <span>
 
+#include "vm/chain.h"
 #include "vm/program.h"
 #include "vm/tile_kernel.h"
 
@@ -112,9 +114,50 @@ inline void apply_tail(const Instruction& insn, ExtentKind kind, ViewDim* dims, 
   *extents[insn.split - 1] = insn.tail;
 }
 
+// Calls f() between the waits and the sets of an instruction.
+template <typename Core, typename Execute>
+inline void between_flags(const Instruction& insn, const Tile& tile, Core& core, Execute execute) {
+  if constexpr (Core::kFlags) {
+    for (const Sync& sync : insn.sync_list()) {
+      if (!sync.set) core.wait(insn, sync, tile);
+    }
+  }
+  execute();
+  if constexpr (Core::kFlags) {
+    for (const Sync& sync : insn.sync_list()) {
+      if (sync.set) core.set(insn, sync, tile);
+    }
+  }
+}
+
+template <typename Core>
+inline std::byte* locate(const Operand& operand, const TileCursor& cursor, Core& core) {
+  return operand.mode == Mode::slot ? core.local(operand.offset) : cursor.address(operand.index);
+}
+
+template <typename Core>
+[[gnu::noinline]] void run_chain_instruction(const Instruction& insn, const TileCursor& cursor,
+                                             const Scalar* scalars, const Tile& tile, Core& core) {
+  ChainArgs args;
+  args.insn = &insn;
+  args.size = tile.tail && insn.split != 0 ? insn.tail : insn.size;
+  for (int k = 0; k < insn.aux; ++k) {
+    const Operand& operand = insn.operands()[k];
+    if (operand.mode == Mode::scalar) {
+      // Never written: verify() sees to that.
+      args.operands[k] = reinterpret_cast<std::byte*>(const_cast<Scalar*>(scalars)) +
+                         operand.index * sizeof(Scalar);
+    } else {
+      args.operands[k] = locate(operand, cursor, core);
+    }
+  }
+  between_flags(insn, tile, core, [&] { core.execute_chain(args, tile); });
+}
+
 template <typename Core>
 inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
                             const Scalar* scalars, const Tile& tile, Core& core) {
+  if (insn.is_chain()) return run_chain_instruction(insn, cursor, scalars, tile, core);
   const InsnLayout layout = kInsnLayouts[static_cast<size_t>(insn.insn)];
   const Operand* operands = insn.operands();
   TileArgs args;
@@ -124,14 +167,11 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   args.scalar_mask = 0;
   args.aux = insn.aux;
   args.dims = nullptr;
-  const Operand dst = operands[0];
-  args.dst = dst.mode == Mode::slot ? core.local(dst.offset) : cursor.address(dst.index);
+  args.dst = locate(operands[0], cursor, core);
   for (int k = 1; k < layout.operands; ++k) {
     const Operand src = operands[k];
-    if (src.mode == Mode::slot) {
-      args.src[k - 1] = core.local(src.offset);
-    } else if (src.mode == Mode::stream) {
-      args.src[k - 1] = cursor.address(src.index);
+    if (src.mode != Mode::scalar) {
+      args.src[k - 1] = locate(src, cursor, core);
     } else {
       args.src[k - 1] = reinterpret_cast<const std::byte*>(scalars + src.index);
       args.scalar_mask = static_cast<uint8_t>(args.scalar_mask | 1u << (k - 1));
@@ -142,18 +182,7 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
     args.dims = reinterpret_cast<const ViewDim*>(operands + layout.operands);
   }
   if (tile.tail && insn.split != 0) apply_tail(insn, layout.extents, dims, args);
-
-  if constexpr (Core::kFlags) {
-    for (const Sync& sync : insn.sync_list()) {
-      if (!sync.set) core.wait(insn, sync, tile);
-    }
-  }
-  core.execute(insn, args, tile);
-  if constexpr (Core::kFlags) {
-    for (const Sync& sync : insn.sync_list()) {
-      if (sync.set) core.set(insn, sync, tile);
-    }
-  }
+  between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }
 
 // Runs tiles [begin, end) of a verified Program; globals[k] is the base of global operand k.

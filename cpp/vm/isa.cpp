@@ -102,7 +102,15 @@ Extents extents(const Instruction& insn, bool tail) {
   return result;
 }
 
+bool writes(const Instruction& insn, int operand) {
+  if (!insn.is_chain()) return operand == 0;
+  return (insn.operands()[operand].access & Access::kWritten) != 0;
+}
+
 DType operand_dtype(const Instruction& insn, int operand) {
+  if (insn.is_chain()) {
+    return static_cast<DType>(insn.operands()[operand].access & ~Access::kWritten);
+  }
   const InsnInfo& row = info(insn.insn);
   if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
   if (row.format == Format::cast) return static_cast<DType>(insn.aux);

@@ -53,6 +53,18 @@ void instructions(std::ostringstream& out) {
   }
 }
 
+void chains(std::ostringstream& out) {
+  out << "\n## Chains\n\n"
+         "A `chain` is a run of elementwise instructions whose intermediate values need no "
+         "memory:\n"
+         "micro-ops over the banks `a`, `x`, `y` and the operands `o0`, `o1`, ... of the chain. "
+         "Every\n"
+         "linear simd instruction may be a micro-op. A bank holds what was written to it last; an\n"
+         "operand marked `out` is written by a copy, and may be read from then on. A target may "
+         "run\n"
+         "a chain in blocks of any number of elements.\n";
+}
+
 void formats(std::ostringstream& out) {
   constexpr std::string_view kExtents[] = {"`size` elements", "the view dims, outermost first",
                                            "`[m, size, n]`, row-major"};
@@ -67,19 +79,21 @@ void formats(std::ostringstream& out) {
       ;
   for (int f = 0; f < kFormatCount; ++f) {
     const FormatInfo& row = info(static_cast<Format>(f));
-    out << "| " << row.name << " | " << row.operands << " | "
-        << kExtents[static_cast<int>(row.extents)] << " | `" << row.notation << "` |\n";
+    const std::string operands = row.operands == 0 ? "any" : std::to_string(row.operands);
+    out << "| " << row.name << " | " << operands << " | " << kExtents[static_cast<int>(row.extents)]
+        << " | `" << row.notation << "` |\n";
   }
 }
 
 void targets(std::ostringstream& out) {
   out << "\n## Targets\n\n"
-         "| target | id | cores | local bytes | reserved | align | streams | flags |"
-         "\n|---|---|---|---|---|---|---|---|\n";
+         "| target | id | cores | local bytes | reserved | align | streams | flags | "
+         "chains |\n|---|---|---|---|---|---|---|---|---|\n";
   for (const TargetTraits& row : all_targets()) {
     out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
         << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
-        << yes_no(row.streams) << " | " << yes_no(row.flags) << " |\n";
+        << yes_no(row.streams) << " | " << yes_no(row.flags) << " | " << yes_no(row.chains)
+        << " |\n";
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
       << " events per ordered pair of pipes. Event 0 of these\n"
@@ -100,7 +114,8 @@ void limits(std::ostringstream& out) {
          "| tiles | "
       << kMaxTiles << " |\n| elements of a tile | " << kMaxTileElements
       << " |\n| grid dimensions | " << kMaxRank << " |\n| globals | " << kMaxProgramGlobals
-      << " |\n| streams | " << kMaxStreams << " |\n| scalars | " << kMaxScalars << " |\n";
+      << " |\n| operands of a chain | " << kMaxChainOperands << " |\n| streams | " << kMaxStreams
+      << " |\n| scalars | " << kMaxScalars << " |\n";
 }
 
 }  // namespace
@@ -110,6 +125,7 @@ std::string isa_markdown() {
   out << kIntroduction;
   instructions(out);
   formats(out);
+  chains(out);
   targets(out);
   limits(out);
   return out.str();

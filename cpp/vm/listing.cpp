@@ -118,6 +118,25 @@ uint64_t parse_listing_scalar(core::TextLexer& in, DType dtype) {
   });
 }
 
+namespace {
+
+constexpr std::string_view kBankNames = "axy";
+static_assert(kBankNames.size() == kBanks);
+
+}  // namespace
+
+std::string listing_place(uint8_t place) {
+  if (place >= kFirstOperand) return "o" + std::to_string(place - kFirstOperand);
+  return std::string(1, kBankNames[static_cast<size_t>(place - kFirstBank)]);
+}
+
+std::optional<uint8_t> place_from_listing(std::string_view text) {
+  for (int place = kFirstBank; place < kFirstOperand + kMaxChainOperands; ++place) {
+    if (listing_place(static_cast<uint8_t>(place)) == text) return static_cast<uint8_t>(place);
+  }
+  return std::nullopt;
+}
+
 std::string listing_pipes(Pipe src, Pipe dst) {
   return std::string(to_string(src)) + "_" + std::string(to_string(dst));
 }

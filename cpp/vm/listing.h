@@ -12,13 +12,18 @@
 //   mnemonic    := name '.u8.' bytes 'x1'              loads and stores; the global has the dtype
 //                | Name '.' dtype '.' [source dtype '.'] size    elementwise; Cast names both
 //                | Name '.' dtype '.' M 'x' size 'x' N     broadcast and reduce
+//                | 'Chain.' size                          operands have their own dtypes
 //   operand     := '0x' hex                            slot
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride
 //                | number | ['-'] ('inf' | 'nan(' bits without the sign ')')      scalar
+//                | ('in' | 'out') '.' dtype operand    of a chain
 //   attribute   := 'view(' extent ':' stride, ... ')'  elements and bytes, outermost first
 //                | 'tile_stride(' bytes per grid dimension, ... {';' the same of the next stream}
 //                ')' | 'iter_tail(' extent in a tail tile ')'    in units of the mnemonic's dtype
 //                | 'cmp_type(' ordering ')' | 'order(' 'lanes' | 'sequential' ')'
+//                | 'steps(' place '=' Name '.' dtype ['.' source dtype | '.' ordering] place {','
+//                place}
+//                {';' the same of the next micro-op} ')'    place := 'a' | 'x' | 'y' | 'o' operand
 //                | 'pad_size(0)' | 'dbg_size(' bytes stored by all tiles ')'
 // iter_tail names the extent where there are several: 'iter_tail(m:5)', 'iter_tail(0:5)' (view dim
 // 0). Loads and stores without it have no tail. Elementwise instructions without it take over the
@@ -47,6 +52,10 @@ std::optional<Insn> insn_from_listing_name(std::string_view name);
 // A scalar of the pool as a literal that reads back to the same bits.
 std::string listing_scalar(DType dtype, uint64_t bits);
 uint64_t parse_listing_scalar(core::TextLexer& in, DType dtype);
+
+// A place of a chain.
+std::string listing_place(uint8_t place);
+std::optional<uint8_t> place_from_listing(std::string_view text);
 
 // "src_dst", and "src_dst_sync" of flags.
 std::string listing_pipes(Pipe src, Pipe dst);

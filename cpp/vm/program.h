@@ -87,12 +87,19 @@ std::optional<Insn> insn_from_text(std::string_view name);
 enum class Mode : uint8_t { slot, stream, scalar };
 struct Operand {
   Mode mode = Mode::slot;
-  uint8_t zero = 0;
+  uint8_t access = 0;   // of a chain: see Access; else 0
   uint16_t index = 0;   // stream or scalar-pool index
   uint32_t offset = 0;  // slot: byte offset in local memory
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
+// How a chain uses an operand: the dtype of its elements, and whether micro-ops write it.
+struct Access {
+  static constexpr uint8_t kWritten = 0x80;
+  static constexpr uint8_t of(DType dtype, bool written) {
+    return static_cast<uint8_t>(static_cast<int>(dtype) | (written ? kWritten : 0));
+  }
+};
 constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
 
 struct Sync {
@@ -103,6 +110,22 @@ struct Sync {
   bool operator==(const Sync&) const = default;
 };
 static_assert(sizeof(Sync) == 8);
+
+// A place of a chain: 0 none, then its banks, then its operands.
+inline constexpr int kBanks = 3;
+inline constexpr uint8_t kFirstBank = 1, kFirstOperand = kFirstBank + kBanks;
+inline constexpr int kMaxChainOperands = 64;
+
+// One step of a chain; dtype and aux mean what they do for the instruction of that name.
+struct MicroOp {
+  Insn insn = Insn::copy;
+  DType dtype = DType::f32;
+  uint8_t aux = 0;
+  uint8_t dst = 0, src[3] = {};
+  uint8_t zero = 0;
+  bool operator==(const MicroOp&) const = default;
+};
+static_assert(sizeof(MicroOp) == 8);
 
 enum class Split : uint8_t { none, m, size, n };
 
@@ -121,27 +144,34 @@ struct Instruction {
   Insn insn = Insn::copy;
   uint8_t words = 0;         // whole length
   DType dtype = DType::f32;  // see column `result` of isa.def
-  uint8_t aux = 0;           // cast: source dtype; compare: ordering; reduce: order; views: dims
+  // cast: source dtype; compare: ordering; reduce: order; views: dims; chain: operands
+  uint8_t aux = 0;
   uint8_t syncs = 0;
-  uint8_t split = 0;  // Split; views: 1 + the split dim
-  uint16_t zero = 0;
+  uint8_t split = 0;   // Split; views: 1 + the split dim
+  uint16_t steps = 0;  // of a chain
   uint32_t m = 1, size = 1, n = 1, tail = 0;
 
   const Operand* operands() const { return reinterpret_cast<const Operand*>(this + 1); }
-  int operand_count() const { return info(insn).operands; }
+  bool is_chain() const { return insn == Insn::chain; }
+  int operand_count() const { return is_chain() ? aux : info(insn).operands; }
   bool is_view() const { return info(info(insn).format).extents == ExtentKind::view; }
   std::span<const ViewDim> view_dims() const {
     return {reinterpret_cast<const ViewDim*>(operands() + operand_count()),
             is_view() ? size_t{aux} : 0};
   }
+  std::span<const MicroOp> micro_ops() const {
+    return {reinterpret_cast<const MicroOp*>(view_dims().data() + view_dims().size()), steps};
+  }
   // Waits first, then sets.
   std::span<const Sync> sync_list() const {
-    return {reinterpret_cast<const Sync*>(view_dims().data() + view_dims().size()), syncs};
+    return {reinterpret_cast<const Sync*>(micro_ops().data() + steps), syncs};
   }
 };
 static_assert(sizeof(Instruction) == 24);
 
-// What an instruction touches, in a body or in a tail tile; operand 0 is the destination.
+// What an instruction touches, in a body or in a tail tile; operand 0 is the destination, but a
+// chain's operands say for themselves whether they are one.
+bool writes(const Instruction& insn, int operand);
 Extents extents(const Instruction& insn, bool tail);
 DType operand_dtype(const Instruction& insn, int operand);
 int64_t operand_elements(const Instruction& insn, int operand, bool tail);

@@ -88,13 +88,29 @@ Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64
 const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands,
                                           std::span<const Sync> syncs,
                                           std::span<const ViewDim> view_dims) {
+  if (!view_dims.empty()) fixed.aux = static_cast<uint8_t>(view_dims.size());
+  return append_words(fixed, operands, std::as_bytes(view_dims), syncs);
+}
+
+const Instruction& ProgramBuilder::append_chain(Instruction fixed,
+                                                std::span<const Operand> operands,
+                                                std::span<const MicroOp> steps,
+                                                std::span<const Sync> syncs) {
+  fixed.aux = static_cast<uint8_t>(operands.size());
+  fixed.steps = static_cast<uint16_t>(steps.size());
+  return append_words(fixed, operands, std::as_bytes(steps), syncs);
+}
+
+const Instruction& ProgramBuilder::append_words(Instruction fixed,
+                                                std::span<const Operand> operands,
+                                                std::span<const std::byte> extra,
+                                                std::span<const Sync> syncs) {
   const size_t bytes =
-      sizeof(fixed) + operands.size_bytes() + syncs.size_bytes() + view_dims.size_bytes();
+      sizeof(fixed) + operands.size_bytes() + extra.size_bytes() + syncs.size_bytes();
   constexpr size_t kLongest = std::numeric_limits<uint8_t>::max();
   if (bytes / kWord > kLongest) too_large("words in one instruction", kLongest);
   fixed.words = static_cast<uint8_t>(bytes / kWord);
   fixed.syncs = static_cast<uint8_t>(syncs.size());
-  if (!view_dims.empty()) fixed.aux = static_cast<uint8_t>(view_dims.size());
   uint64_t* const begin = take(bytes / kWord);
   uint64_t* out = begin;
   auto put = [&out](const void* data, size_t size) {
@@ -103,7 +119,7 @@ const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Ope
   };
   put(&fixed, sizeof(fixed));
   put(operands.data(), operands.size_bytes());
-  put(view_dims.data(), view_dims.size_bytes());
+  put(extra.data(), extra.size_bytes());
   put(syncs.data(), syncs.size_bytes());
   return *reinterpret_cast<const Instruction*>(begin);
 }

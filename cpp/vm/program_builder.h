@@ -38,12 +38,18 @@ class ProgramBuilder {
   const Instruction& append(Instruction fixed, std::span<const Operand> operands,
                             std::span<const Sync> syncs = {},
                             std::span<const ViewDim> view_dims = {});
+  // The same of a chain, which has no view dims; `aux` and `steps` are filled in too.
+  const Instruction& append_chain(Instruction fixed, std::span<const Operand> operands,
+                                  std::span<const MicroOp> steps, std::span<const Sync> syncs = {});
 
   // The finished Program, at the start of the words given.
   Program finish(uint32_t local_bytes, uint8_t loop_flags = 0);
 
  private:
   uint64_t* take(size_t words);
+  // `extra`: what stands between the operands and the syncs.
+  const Instruction& append_words(Instruction fixed, std::span<const Operand> operands,
+                                  std::span<const std::byte> extra, std::span<const Sync> syncs);
 
   const TargetTraits& target_;
   std::span<uint64_t> words_;

@@ -21,9 +21,9 @@ struct TargetTraits {
   int32_t cores;
   int64_t local_bytes, reserve_bytes;
   int32_t align;
-  bool streams, flags;
+  bool streams, flags, chains;
   int64_t tile_overhead;
-  int64_t tile_cap, row_cap, near_bytes;
+  int64_t tile_cap, row_cap, chain_cap, near_bytes;
 };
 
 std::span<const TargetTraits> all_targets();

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/sum_order.h"
+#include "vm/chain_plan.h"
 #include "vm/liveness.h"
 
 namespace dvm::vm {
@@ -79,6 +80,7 @@ int64_t align_tile(int64_t t, int64_t length, int64_t t_max, int64_t inner, int6
 }
 
 int64_t tile_limit(const Stage& stage, const TargetTraits& target) {
+  if (target.chains && is_one_chain(stage)) return target.chain_cap;
   // A value that lacks the reduced dims has that many times fewer elements. Weights are in bytes
   // per `reduced` elements of the tile.
   const int64_t reduced =

@@ -36,6 +36,7 @@ bool must_stream(const InsnInfo& row, int operand) {
 void TileVerifier::check_operand(const Instruction& insn, int operand) {
   const InsnInfo& row = info(insn.insn);
   const Operand& op = insn.operands()[operand];
+  check_access(insn, operand);
   const bool memory = row.pipe != Pipe::simd;
   bool legal = false;
   switch (op.mode) {
@@ -46,7 +47,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
       legal = memory ? must_stream(row, operand) : target_.streams;
       break;
     case Mode::scalar:
-      legal = row.scalar_operands && operand > 0;
+      legal = row.scalar_operands && !writes(insn, operand);
       break;
   }
   const std::string name = "operand " + number(operand);
@@ -56,12 +57,21 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     fail(name + " may not be a " + (mode < 3 ? std::string(kModes[mode]) : "mode " + number(mode)) +
          " on target " + std::string(target_.name));
   }
-  if (op.zero != 0 || (op.mode == Mode::slot ? op.index != 0 : op.offset != 0)) {
+  if ((op.mode == Mode::slot ? op.index != 0 : op.offset != 0)) {
     fail(name + " has bits set that mean nothing");
   }
   if (op.mode == Mode::slot) check_slot(insn, operand);
   if (op.mode == Mode::stream) check_stream(insn, operand);
   if (op.mode == Mode::scalar) check_scalar(insn, operand);
+}
+
+// What operand_dtype() and writes() rely on.
+void TileVerifier::check_access(const Instruction& insn, int operand) const {
+  const int access = insn.operands()[operand].access;
+  const int dtype = access & ~Access::kWritten;
+  if (insn.is_chain() ? dtype >= core::kDTypeCount : access != 0) {
+    fail("operand " + number(operand) + " has access " + number(access) + ", which means nothing");
+  }
 }
 
 void TileVerifier::check_scalar(const Instruction& insn, int operand) {
@@ -118,9 +128,9 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
          ", global g" + number(g) + " is " + std::string(core::to_string(global.dtype)));
   }
   // A tile may read back what it wrote itself; what other tiles write has no order.
-  if (operand == 0 && global.written == 0)
+  if (writes(insn, operand) && global.written == 0)
     fail("writes global g" + number(g) + ", which is read-only");
-  if (operand != 0 && global.written != 0 &&
+  if (!writes(insn, operand) && global.written != 0 &&
       written_streams_[static_cast<size_t>(index)] < operand_bytes(insn, operand)) {
     fail("reads bytes of written global g" + number(g) + " that this tile has not written");
   }
@@ -193,14 +203,17 @@ void TileVerifier::check_stream_bounds(const Instruction& insn, int operand) con
   }
 }
 
-void TileVerifier::check_overlap(const Instruction& insn) const {
-  const Operand& dst = insn.operands()[0];
-  for (int k = 1; k < info(insn.insn).operands; ++k) {
+// An elementwise instruction may work in place: element for element, its destination is a source.
+void TileVerifier::check_overlap(const Instruction& insn, int destination) const {
+  const Operand& dst = insn.operands()[destination];
+  for (int k = 0; k < insn.operand_count(); ++k) {
     const Operand& src = insn.operands()[k];
-    if (src.mode != dst.mode || src.mode == Mode::scalar) continue;
-    bool same = src == dst && operand_bytes(insn, 0) == operand_bytes(insn, k);
-    bool overlap = src.mode == Mode::slot ? slot_range(insn, 0).overlaps(slot_range(insn, k))
-                                          : src.index == dst.index;
+    if (k == destination || src.mode != dst.mode) continue;
+    const bool same = src.index == dst.index && src.offset == dst.offset && !writes(insn, k) &&
+                      operand_bytes(insn, destination) == operand_bytes(insn, k);
+    const bool overlap = src.mode == Mode::slot
+                             ? slot_range(insn, destination).overlaps(slot_range(insn, k))
+                             : src.index == dst.index;
     if (overlap && !(same && is_elementwise(insn))) {
       fail("destination overlaps operand " + number(k));
     }
@@ -208,8 +221,8 @@ void TileVerifier::check_overlap(const Instruction& insn) const {
 }
 
 void TileVerifier::check_sources_written(const Instruction& insn) const {
-  for (int k = 1; k < info(insn.insn).operands; ++k) {
-    if (insn.operands()[k].mode != Mode::slot) continue;
+  for (int k = 0; k < insn.operand_count(); ++k) {
+    if (writes(insn, k) || insn.operands()[k].mode != Mode::slot) continue;
     const Range range = slot_range(insn, k);
     auto after = written_slots_.upper_bound(range.low);
     if (after == written_slots_.begin() || std::prev(after)->second < range.high) {
@@ -219,14 +232,14 @@ void TileVerifier::check_sources_written(const Instruction& insn) const {
   }
 }
 
-void TileVerifier::record_destination(const Instruction& insn) {
-  const Operand& dst = insn.operands()[0];
+void TileVerifier::record_destination(const Instruction& insn, int operand) {
+  const Operand& dst = insn.operands()[operand];
   if (dst.mode == Mode::stream) {
     int64_t& bytes = written_streams_[dst.index];
-    bytes = std::max(bytes, operand_bytes(insn, 0));
+    bytes = std::max(bytes, operand_bytes(insn, operand));
     return;
   }
-  auto [low, high] = slot_range(insn, 0);
+  auto [low, high] = slot_range(insn, operand);
   auto it = written_slots_.upper_bound(low);
   if (it != written_slots_.begin() && std::prev(it)->second >= low) --it;
   while (it != written_slots_.end() && it->first <= high) {

@@ -38,8 +38,8 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   }
   const InsnInfo& row = info(insn.insn);
   insn_name_ = " (" + std::string(row.name) + ")";
-  const size_t length = kFixedWords + static_cast<size_t>(row.operands) +
-                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.syncs;
+  const size_t length = kFixedWords + static_cast<size_t>(insn.operand_count()) +
+                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.steps + insn.syncs;
   if (insn.words != length || length > rest.size()) {
     fail("length is " + number(insn.words) + " words, its parts take " + number(length) +
          ", the code has " + number(rest.size()));
@@ -47,10 +47,16 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   check_fixed_part(insn);
   check_extents(insn);
   check_split(insn);
-  for (int k = 0; k < row.operands; ++k) check_operand(insn, k);
-  check_overlap(insn);
+  const int operands = insn.operand_count();
+  for (int k = 0; k < operands; ++k) check_operand(insn, k);
+  for (int k = 0; k < operands; ++k) {
+    if (writes(insn, k)) check_overlap(insn, k);
+  }
   check_sources_written(insn);
-  record_destination(insn);
+  if (insn.is_chain()) check_chain(insn);
+  for (int k = 0; k < operands; ++k) {
+    if (writes(insn, k)) record_destination(insn, k);
+  }
   check_syncs(insn);
   return length;
 }
@@ -64,8 +70,10 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
     fail("dtype " + std::string(core::to_string(insn.dtype)) + " is not one of " +
          std::string(core::to_string(row.dtypes)));
   }
-  if (insn.zero != 0) fail("reserved bits are set");
+  if (insn.is_chain() != (insn.steps != 0)) fail("has " + number(insn.steps) + " micro-ops");
+  if (insn.is_chain() && insn.dtype != DType{}) fail("a chain has no dtype of its own");
   int aux_end = 1, aux_begin = 0;
+  if (insn.is_chain()) aux_begin = 1, aux_end = kMaxChainOperands + 1;
   if (row.format == Format::cast) aux_end = core::kDTypeCount;
   if (row.format == Format::compare) aux_end = kCompareCount;
   if (row.format == Format::reduce) aux_end = 2;

@@ -41,9 +41,12 @@ class TileVerifier {
   void check_stream(const Instruction& insn, int operand);
   void check_stream_alignment(const Instruction& insn, int operand) const;
   void check_stream_bounds(const Instruction& insn, int operand) const;
-  void check_overlap(const Instruction& insn) const;
+  void check_access(const Instruction& insn, int operand) const;
+  void check_overlap(const Instruction& insn, int destination) const;
   void check_sources_written(const Instruction& insn) const;
-  void record_destination(const Instruction& insn);
+  void record_destination(const Instruction& insn, int operand);
+  void check_chain(
+      const Instruction& insn) const;  // its micro-ops; the operands by themselves hold
   void check_syncs(const Instruction& insn);
 
   int64_t operand_bytes(const Instruction& insn, int operand) const;

@@ -22,6 +22,11 @@ class PlainCore {
   void execute(const Instruction& insn, const TileArgs& args, const Tile&) {
     core::dispatch(insn.dtype, [&]<DType D>() { run<D>(insn, args); });
   }
+  void execute_chain(const ChainArgs& args, const Tile& tile) {
+    run_chain(args, [&](const Instruction& step, const TileArgs& step_args) {
+      execute(step, step_args, tile);
+    });
+  }
 
  private:
   template <typename T>
@@ -107,6 +112,8 @@ class PlainCore {
           put(args, i, at<uint8_t>(args, 0, i) != 0 ? at<T>(args, 1, i) : at<T>(args, 2, i));
         }
         return;
+      case Insn::chain:
+        return;  // execute_chain
       case Insn::sum:
       case Insn::prod:
       case Insn::max:

@@ -46,6 +46,7 @@ class ProgramGenerator {
  private:
   struct Ref {
     Mode mode = Mode::slot;
+    uint8_t access = 0;
     uint32_t slot = 0;
     int global = 0;
     int64_t offset = 0;
@@ -56,6 +57,7 @@ class ProgramGenerator {
     Instruction fixed;
     std::vector<Ref> operands;
     std::vector<ViewDim> view_dims;
+    std::vector<MicroOp> steps;
     std::vector<Sync> waits, sets;
   };
   struct Value {
@@ -208,10 +210,11 @@ class ProgramGenerator {
   void add_random() {
     if (chance(20)) return add_load();
     if (chance(15)) return add_store(random_value());
+    if (chance(10)) return add_chain();
     Line line;
     do {
       line.fixed.insn = static_cast<Insn>(below(kInsnCount));
-    } while (info(line.fixed.insn).pipe != Pipe::simd);
+    } while (info(line.fixed.insn).pipe != Pipe::simd || line.fixed.insn == Insn::chain);
     const InsnInfo& row = info(line.fixed.insn);
     const Value first = random_value();
     line.fixed.dtype = row.format == Format::cast ? random_dtype(row.dtypes) : first.dtype;
@@ -254,15 +257,109 @@ class ProgramGenerator {
     if (target_->streams && chance(30)) {
       return make_stream(line, dtype, row.format == Format::broadcast, false);
     }
-    if (row.scalar_operands && (fitting.empty() || chance(20))) {
-      ref.mode = Mode::scalar;
-      ref.scalar = bits();
-      if (core::byte_size(dtype) < 8) ref.scalar &= (uint64_t{1} << 8 * core::byte_size(dtype)) - 1;
-      if (dtype == DType::boolean || chance(30)) ref.scalar &= 1;
-      return ref;
-    }
+    if (row.scalar_operands && (fitting.empty() || chance(20))) return make_scalar(dtype);
     if (!fitting.empty()) ref.slot = fitting[below(fitting.size())]->slot;
     return ref;
+  }
+
+  Ref make_scalar(DType dtype) {
+    Ref ref;
+    ref.mode = Mode::scalar;
+    ref.scalar = bits();
+    if (core::byte_size(dtype) < 8) ref.scalar &= (uint64_t{1} << 8 * core::byte_size(dtype)) - 1;
+    if (dtype == DType::boolean || chance(30)) ref.scalar &= 1;
+    return ref;
+  }
+
+  void add_chain() {
+    Line line;
+    line.fixed.insn = Insn::chain;
+    line.fixed.dtype = DType{};
+    line.fixed.size = static_cast<uint32_t>(random_value().elements);
+    choose_split(line);
+    std::vector<std::pair<uint8_t, DType>> held;  // places that may be read
+    for (int64_t count = one_to(8); count > 0; --count) {
+      MicroOp op;
+      do {
+        op.insn = static_cast<Insn>(below(kInsnCount));
+      } while (info(op.insn).pipe != Pipe::simd || op.insn == Insn::chain ||
+               info(info(op.insn).format).extents != ExtentKind::linear);
+      const InsnInfo& row = info(op.insn);
+      op.dtype = chance(60) ? DType::f32 : random_dtype();
+      if (!contains(row.dtypes, op.dtype)) op.dtype = random_dtype(row.dtypes);
+      if (row.format == Format::cast) op.aux = static_cast<uint8_t>(random_dtype());
+      if (row.format == Format::compare) op.aux = static_cast<uint8_t>(below(kCompareCount));
+      const Instruction step{.insn = op.insn, .dtype = op.dtype, .aux = op.aux};
+      for (int k = 1; k < row.operands; ++k) {
+        op.src[k - 1] = chain_source(line, operand_dtype(step, k), held);
+      }
+      op.dst = static_cast<uint8_t>(kFirstBank + below(kBanks));
+      line.steps.push_back(op);
+      set_held(held, op.dst, operand_dtype(step, 0));
+    }
+    const MicroOp last = line.steps.back();
+    const Instruction step{.insn = last.insn, .dtype = last.dtype, .aux = last.aux};
+    chain_result(line, last.dst, operand_dtype(step, 0));
+    code_.push_back(std::move(line));
+  }
+
+  static void set_held(std::vector<std::pair<uint8_t, DType>>& held, uint8_t place, DType dtype) {
+    std::erase_if(held, [&](const auto& entry) { return entry.first == place; });
+    held.emplace_back(place, dtype);
+  }
+
+  uint8_t add_operand(Line& line, Ref ref, DType dtype, bool written) {
+    ref.access = Access::of(dtype, written);
+    line.operands.push_back(std::move(ref));
+    return static_cast<uint8_t>(kFirstOperand + line.operands.size() - 1);
+  }
+
+  uint8_t chain_source(Line& line, DType dtype, std::vector<std::pair<uint8_t, DType>>& held) {
+    std::vector<uint8_t> known;
+    for (const auto& [place, type] : held) {
+      if (type == dtype) known.push_back(place);
+    }
+    if (!known.empty() && chance(70)) return known[below(known.size())];
+    Ref ref = make_scalar(dtype);
+    std::vector<uint32_t> slots;
+    for (const Value& value : values_) {
+      if (value.dtype == dtype && value.elements == line.fixed.size) slots.push_back(value.slot);
+    }
+    if (target_->streams && chance(30)) {
+      ref = make_stream(line, dtype, false, false);
+    } else if (!slots.empty() && chance(80)) {
+      ref = {};
+      ref.slot = slots[below(slots.size())];
+    }
+    const uint8_t place = add_operand(line, ref, dtype, false);
+    set_held(held, place, dtype);
+    return place;
+  }
+
+  // Copies what a bank holds to memory, sometimes in place, and sometimes reads it back.
+  void chain_result(Line& line, uint8_t bank, DType dtype) {
+    Ref ref;
+    const int64_t bytes = int64_t{line.fixed.size} * core::byte_size(dtype);
+    const auto in_place = std::ranges::find_if(line.operands, [&](const Ref& operand) {
+      return operand.mode == Mode::slot && operand.access == Access::of(dtype, false);
+    });
+    if (target_->streams && chance(40)) {
+      ref = make_stream(line, dtype, false, true);
+    } else if (in_place != line.operands.end() && chance(40)) {
+      ref.slot = in_place->slot;
+    } else if (take_slot(bytes, ref)) {
+      values_.push_back({ref.slot, dtype, line.fixed.size});
+    } else {
+      return;
+    }
+    MicroOp store{.insn = Insn::copy, .dtype = dtype};
+    store.src[0] = bank;
+    store.dst = add_operand(line, ref, dtype, true);
+    line.steps.push_back(store);
+    if (!chance(30)) return;
+    store.src[0] = store.dst;
+    store.dst = bank;
+    line.steps.push_back(store);
   }
 
   // Gives the instruction its destination, and appends it if there is room.
@@ -326,10 +423,15 @@ class ProgramGenerator {
                            : ref.mode == Mode::scalar
                                ? builder.scalar_bits(ref.scalar)
                                : builder.stream(ref.global, ref.offset, ref.strides));
+        operands.back().access = ref.access;
       }
       std::vector<Sync> syncs = line.waits;
       syncs.insert(syncs.end(), line.sets.begin(), line.sets.end());
-      builder.append(line.fixed, operands, syncs, line.view_dims);
+      if (line.fixed.insn == Insn::chain) {
+        builder.append_chain(line.fixed, operands, line.steps, syncs);
+      } else {
+        builder.append(line.fixed, operands, syncs, line.view_dims);
+      }
     }
     const auto local = static_cast<uint32_t>(local_end_);
     words.resize(builder.finish(local, target_->flags ? loop_flags_ : 0).words().size());

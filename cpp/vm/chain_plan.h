@@ -1,0 +1,49 @@
+// Which steps of a Stage become one chain, and how its banks are shared: a register allocator over
+// straight-line code that runs on every call, in one pass and without the heap.
+//
+// Values that leave the chain are stored as soon as they are there. Operands that are read more
+// than once are loaded into banks while there are banks to spare, the first two before anything
+// else, so that a target can load them side by side; others are read where they are needed. Where
+// more than kBanks values are live, one goes to memory and is read from there.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/bind.h"
+#include "vm/liveness.h"
+
+namespace dvm::vm {
+
+// What the planner has to know of the tiling: which values stand for others, which leave the Stage,
+// and the dims that a tile spans.
+struct ChainContext {
+  const Stage& stage;
+  const int16_t* root;
+  const LastUse& last_use;
+  const int16_t* first_output;  // by value, -1 without one
+  DimMask wide;
+};
+
+struct ChainPlan {
+  // A word each, and the fixed part of the instruction, within the 255 words it may have.
+  static constexpr int kMaxSteps = 188;
+
+  // The steps [begin, end) of the Stage; nothing where end == begin.
+  int end = 0;
+  int operand_count = 0, step_count = 0;
+  // Operands are values: places in memory are for the emitter to find. A written one may also be
+  // read, after it has been.
+  struct Operand {
+    int16_t value;
+    bool written;
+  } operands[kMaxChainOperands];
+  MicroOp steps[kMaxSteps];
+};
+
+// Plans the longest chain that begins with step `begin`, if there is one of at least two steps.
+void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
+
+// Whether all of the Stage is one chain that needs no memory but its dense operands.
+bool is_one_chain(const Stage& stage);
+
+}  // namespace dvm::vm

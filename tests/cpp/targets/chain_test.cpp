@@ -1,0 +1,285 @@
+// Chains in registers against the plain kernels, micro-op by micro-op: the same bits and the same
+// status flags for every operation, destination, choice of sources and length.
+#include "cpu/chain.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "core/fp_flags.h"
+#include "cpu/kernels.h"
+#include "oracle.h"
+
+namespace dvm::testing {
+namespace {
+
+using vm::Access;
+using vm::Insn;
+using vm::Instruction;
+using vm::kBanks;
+using vm::kFirstBank;
+using vm::kFirstOperand;
+using vm::MicroOp;
+using vm::Mode;
+using vm::Operand;
+
+// A chain with its memory. Tensors start `offset` bytes into their buffers, and a guard follows.
+class Chain {
+ public:
+  Chain(int64_t size, size_t offset) : size_(size), offset_(offset) {}
+
+  uint8_t input(DType dtype, const std::byte* data) {
+    const uint8_t place = add({.access = Access::of(dtype, false)}, bytes(dtype));
+    std::memcpy(tensors_.back().data() + offset_, data, bytes(dtype));
+    return place;
+  }
+  uint8_t output(DType dtype) { return add({.access = Access::of(dtype, true)}, bytes(dtype)); }
+  uint8_t scalar(float value) {
+    const uint8_t place =
+        add({.mode = Mode::scalar, .access = Access::of(DType::f32, false)}, sizeof(value));
+    std::memcpy(tensors_.back().data() + offset_, &value, sizeof(value));
+    return place;
+  }
+  void step(Insn insn, DType dtype, uint8_t aux, uint8_t dst, std::initializer_list<uint8_t> src) {
+    MicroOp op{.insn = insn, .dtype = dtype, .aux = aux, .dst = dst};
+    std::copy(src.begin(), src.end(), op.src);
+    steps_.push_back(op);
+  }
+
+  struct Result {
+    bool ran = true;
+    core::FpFlags flags = 0;
+    std::vector<std::vector<std::byte>> tensors;
+  };
+  Result in_registers() const {
+    return run([](const vm::ChainArgs& args) { return cpu::run_chain_in_registers(args); });
+  }
+  Result plain() const {
+    return run([](const vm::ChainArgs& args) {
+      vm::run_chain(args, [](const Instruction& insn, const vm::TileArgs& step) {
+        cpu::kernel_table()(insn)(step);
+      });
+      return true;
+    });
+  }
+
+ private:
+  size_t bytes(DType dtype) const {
+    return static_cast<size_t>(size_) * static_cast<size_t>(core::byte_size(dtype));
+  }
+  uint8_t add(Operand operand, size_t size) {
+    operands_.push_back(operand);
+    tensors_.emplace_back(offset_ + size + 64, std::byte{0x5a});
+    return static_cast<uint8_t>(kFirstOperand + operands_.size() - 1);
+  }
+
+  template <typename Run>
+  [[gnu::noinline]] Result run(Run execute) const {
+    std::vector<uint64_t> words(sizeof(Instruction) / 8 + operands_.size() + steps_.size());
+    Instruction fixed{.insn = Insn::chain, .dtype = DType{}};
+    fixed.aux = static_cast<uint8_t>(operands_.size());
+    fixed.steps = static_cast<uint16_t>(steps_.size());
+    fixed.size = static_cast<uint32_t>(size_);
+    std::memcpy(words.data(), &fixed, sizeof(fixed));
+    std::memcpy(words.data() + 3, operands_.data(), operands_.size() * 8);
+    std::memcpy(words.data() + 3 + operands_.size(), steps_.data(), steps_.size() * 8);
+    Result result{.tensors = tensors_};
+    vm::ChainArgs args;
+    args.insn = reinterpret_cast<const Instruction*>(words.data());
+    args.size = size_;
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      args.operands[k] = result.tensors[k].data() + offset_;
+    }
+    const core::WatchFpFlags watch;
+    result.ran = execute(args);
+    result.flags = watch.raised();
+    return result;
+  }
+
+  int64_t size_;
+  size_t offset_;
+  std::vector<Operand> operands_;
+  std::vector<std::vector<std::byte>> tensors_;
+  std::vector<MicroOp> steps_;
+};
+
+struct Op {
+  Insn insn;
+  uint8_t aux = 0;
+  bool any_nan = false;  // of two NaNs it may give either
+};
+
+std::vector<Op> tested_ops() {
+  std::vector<Op> ops = {
+      {Insn::add, 0, true}, {Insn::sub, 0, true},  {Insn::mul, 0, true}, {Insn::div, 0, true},
+      {Insn::maximum},      {Insn::minimum},       {Insn::copy},         {Insn::neg},
+      {Insn::abs},          {Insn::fabs},          {Insn::positive},     {Insn::square},
+      {Insn::reciprocal},   {Insn::sqrt, 0, true}, {Insn::floor},        {Insn::ceil},
+      {Insn::trunc},        {Insn::rint},          {Insn::isnan},        {Insn::select}};
+  for (int order = 0; order < vm::kCompareCount; ++order) {
+    ops.push_back({Insn::cmp, static_cast<uint8_t>(order)});
+  }
+  return ops;
+}
+
+// The values of a case: every pair of interesting ones occurs where there is room for all.
+struct Values {
+  std::vector<float> a, b, c;
+  std::vector<uint8_t> conditions;
+
+  Values(int64_t size, uint64_t seed, bool finite) {
+    std::mt19937_64 random(seed);
+    std::vector<float> all = interesting<float>(random);
+    all.push_back(std::bit_cast<float>(0xffc12345u));
+    if (finite) std::erase_if(all, [](float x) { return !(x == x) || std::fabs(x) > 100; });
+    if (finite) std::erase(all, 0.0f);
+    const size_t n = all.size();
+    for (size_t i = 0; i < static_cast<size_t>(size); ++i) {
+      const size_t at = seed % 2 == 0 ? i : random();
+      a.push_back(all[at % n]);
+      b.push_back(all[at / n % n]);
+      c.push_back(all[random() % n]);
+      conditions.push_back(static_cast<uint8_t>(random() % 3));
+    }
+  }
+};
+
+void expect_same(const Chain::Result& got, const Chain::Result& want, bool any_nan,
+                 const std::string& what) {
+  ASSERT_TRUE(got.ran) << what;
+  EXPECT_EQ(int{got.flags}, int{want.flags}) << what;
+  for (size_t k = 0; k < got.tensors.size(); ++k) {
+    if (got.tensors[k] == want.tensors[k]) continue;
+    ASSERT_TRUE(any_nan) << what << ", operand " << k;
+    for (size_t i = 0; i + 4 <= got.tensors[k].size(); i += 4) {
+      float x, y;
+      std::memcpy(&x, got.tensors[k].data() + i, 4);
+      std::memcpy(&y, want.tensors[k].data() + i, 4);
+      ASSERT_TRUE(same(x, y)) << what << ", operand " << k << ", element " << i / 4;
+    }
+  }
+}
+
+// Loads three banks, does the operation, and stores all banks: two of them must be as they were.
+void check(const Op& op, int dst, const int (&sources)[3], const Values& values, int64_t size,
+           size_t offset, float scalar) {
+  const vm::InsnInfo& row = vm::info(op.insn);
+  Chain chain(size, offset);
+  const std::vector<float>* data[] = {&values.a, &values.b, &values.c};
+  uint8_t memory[3];
+  for (int k = 0; k < 3; ++k) {
+    memory[k] = chain.input(DType::f32, reinterpret_cast<const std::byte*>(data[k]->data()));
+    const auto bank = static_cast<uint8_t>(kFirstBank + k);
+    chain.step(Insn::copy, DType::f32, 0, bank, {memory[k]});
+  }
+  const bool chooses = op.insn == Insn::select;
+  if (chooses) {
+    const auto* conditions = reinterpret_cast<const std::byte*>(values.conditions.data());
+    const uint8_t condition = chain.input(DType::boolean, conditions);
+    chain.step(Insn::copy, DType::boolean, 0, static_cast<uint8_t>(kFirstBank + sources[2]),
+               {condition});
+  }
+  const auto place = [&](int k) {
+    if (sources[k] < kBanks) return static_cast<uint8_t>(kFirstBank + sources[k]);
+    return sources[k] == kBanks ? memory[k] : chain.scalar(scalar);
+  };
+  const auto to = static_cast<uint8_t>(kFirstBank + dst);
+  if (chooses) {
+    const auto condition = static_cast<uint8_t>(kFirstBank + sources[2]);
+    chain.step(op.insn, DType::f32, op.aux, to, {condition, place(0), place(1)});
+  } else if (row.operands == 2) {
+    chain.step(op.insn, DType::f32, op.aux, to, {place(0)});
+  } else {
+    chain.step(op.insn, DType::f32, op.aux, to, {place(0), place(1)});
+  }
+  for (int k = 0; k < 3; ++k) {
+    // A bool that came from memory is stored as 1, whatever byte it was.
+    if (chooses && k == sources[2] && k != dst) continue;
+    const bool is_bool = k == dst && row.boolean_result;
+    const DType dtype = is_bool ? DType::boolean : DType::f32;
+    chain.step(Insn::copy, dtype, 0, chain.output(dtype), {static_cast<uint8_t>(kFirstBank + k)});
+  }
+  const std::string what = std::string(row.name) + "." + std::to_string(op.aux) + " to bank " +
+                           std::to_string(dst) + " from " + std::to_string(sources[0]) + ", " +
+                           std::to_string(sources[1]) + ", " + std::to_string(sources[2]) +
+                           ", size " + std::to_string(size) + ", offset " + std::to_string(offset) +
+                           ", scalar " + std::to_string(scalar);
+  expect_same(chain.in_registers(), chain.plain(), op.any_nan, what);
+}
+
+// Sources 0, 1, 2 are banks, 3 memory, 4 a scalar.
+template <typename Check>
+void for_each_pattern(const Op& op, Check check_one) {
+  const bool chooses = op.insn == Insn::select;
+  const int operands = vm::info(op.insn).operands - 1 - (chooses ? 1 : 0);
+  for (int dst = 0; dst < kBanks; ++dst) {
+    for (int a = 0; a < kBanks + 2; ++a) {
+      for (int b = 0; b < (operands == 2 ? kBanks + 2 : 1); ++b) {
+        if (a == kBanks + 1 && (operands == 1 || b == kBanks + 1)) continue;
+        for (int c = 0; c < (chooses ? kBanks : 1); ++c) {
+          if (chooses && (a == c || b == c)) continue;  // that bank holds the condition
+          check_one(dst, {a, b, c});
+        }
+      }
+    }
+  }
+}
+
+TEST(Chain, EveryOperationPatternAndLength) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this machine has no AVX-512";
+  for (const int64_t size : {1, 2, 15, 16, 17, 127, 128, 129, 300, 1000}) {
+    for (const bool finite : {false, true}) {
+      const Values values(size, 3, finite);
+      for (const Op& op : tested_ops()) {
+        for_each_pattern(op, [&](int dst, const int(&sources)[3]) {
+          check(op, dst, sources, values, size, static_cast<size_t>(4 * (size % 5)), 0.5f);
+        });
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Zeros and NaNs have an order in extremes; every pair of values, and scalars that matter.
+TEST(Chain, EveryPairOfValues) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this machine has no AVX-512";
+  const Values values(4000, 2, false);
+  for (const Op& op : tested_ops()) {
+    for (const float scalar : {0.0f, -0.0f, 1.0f, -INFINITY, NAN}) {
+      for_each_pattern(op, [&](int dst, const int(&sources)[3]) {
+        if (dst != 0 || (scalar != 0.0f && sources[0] < 4 && sources[1] < 4)) return;
+        check(op, dst, sources, values, 4000, 0, scalar);
+      });
+    }
+  }
+}
+
+// In place: what is left of a tile may not be computed twice.
+TEST(Chain, WorksInPlace) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this machine has no AVX-512";
+  for (const int64_t size : {1, 100, 128, 200, 1000}) {
+    std::vector<float> data(static_cast<size_t>(size) + 32, 1.0f);
+    uint64_t words[3 + 2 + 3];
+    Instruction fixed{.insn = Insn::chain, .dtype = DType{}, .aux = 2, .steps = 3};
+    std::memcpy(words, &fixed, sizeof(fixed));
+    const Operand operands[] = {{.access = Access::of(DType::f32, false)},
+                                {.access = Access::of(DType::f32, true)}};
+    std::memcpy(words + 3, operands, sizeof(operands));
+    const MicroOp steps[] = {
+        {.insn = Insn::copy, .dst = kFirstBank, .src = {kFirstOperand}},
+        {.insn = Insn::add, .dst = kFirstBank, .src = {kFirstBank, kFirstBank}},
+        {.insn = Insn::copy, .dst = kFirstOperand + 1, .src = {kFirstBank}}};
+    std::memcpy(words + 5, steps, sizeof(steps));
+    vm::ChainArgs args;
+    args.insn = reinterpret_cast<const Instruction*>(words);
+    args.size = size;
+    args.operands[0] = args.operands[1] = reinterpret_cast<std::byte*>(data.data());
+    ASSERT_TRUE(cpu::run_chain_in_registers(args));
+    for (size_t i = 0; i < data.size(); ++i) {
+      EXPECT_EQ(data[i], i < static_cast<size_t>(size) ? 2.0f : 1.0f) << i << " of " << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dvm::testing
