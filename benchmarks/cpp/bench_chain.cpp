@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -19,14 +20,17 @@
 namespace dvm {
 namespace {
 
+// The intrinsics of GCC 12 begin with an undefined vector.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,fma")
 
 using Vector = __m512;
 constexpr int kLanes = 16;
 
-// acc = acc <op> operand; a tensor by its number, or a scalar.
-enum class Do { add, sub, mul, max };
+// acc = acc <op> operand, a tensor by its number or a scalar; or a function of acc.
+enum class Do { add, sub, mul, max, exp, tanh };
 struct Step {
   Do op;
   int tensor;  // -1: the scalar
@@ -35,7 +39,7 @@ struct Step {
 struct Chain {
   const char* name;
   int tensors;
-  Step cycle[5];
+  Step cycle[8];
   int period;
 };
 
@@ -46,16 +50,77 @@ constexpr Chain kChains[] = {
      {{Do::add, 1}, {Do::mul, -1, 0.75f}, {Do::max, 0}, {Do::sub, 1}, {Do::add, -1, 0.3f}},
      5},
     {"relu", 1, {{Do::mul, -1, 0.75f}, {Do::add, -1, 0.1f}, {Do::max, -1, 0}, {Do::sub, 0}}, 4},
+    {"math",
+     2,
+     {{Do::add, 1},
+      {Do::mul, -1, 0.5f},
+      {Do::exp, -1},
+      {Do::mul, 0},
+      {Do::tanh, -1},
+      {Do::sub, 1},
+      {Do::tanh, -1},
+      {Do::max, -1, -0.05f}},
+     8},
     {"five", 5, {{Do::add, 1}, {Do::mul, 2}, {Do::max, 3}, {Do::sub, 4}}, 4},
 };
 
-// NumPy's maximum: the first of two NaNs or zeros. One instruction does where b is a number.
+// NumPy's maximum: the first of two NaNs, the second of two zeros. One instruction does where b is
+// a number and not 0.
 template <bool kNumber>
 [[gnu::always_inline]] inline Vector maximum(Vector a, Vector b) {
-  if constexpr (kNumber) return _mm512_max_round_ps(b, a, _MM_FROUND_NO_EXC);
-  const __mmask16 less = _mm512_cmp_round_ps_mask(a, b, _CMP_NGE_UQ, _MM_FROUND_NO_EXC);
+  if constexpr (kNumber) return _mm512_max_ps(b, a);
+  const __mmask16 less = _mm512_cmp_round_ps_mask(a, b, _CMP_NGT_UQ, _MM_FROUND_NO_EXC);
   const __mmask16 other = _mm512_mask_cmp_round_ps_mask(less, a, a, _CMP_ORD_Q, _MM_FROUND_NO_EXC);
   return _mm512_mask_blend_ps(other, a, b);
+}
+
+// As core/math_exp.h writes them.
+template <typename... Floats>
+[[gnu::always_inline]] inline Vector horner(Vector x, float last, Floats... rest) {
+  Vector sum = _mm512_set1_ps(last);
+  ((sum = _mm512_fmadd_ps(sum, x, _mm512_set1_ps(rest))), ...);
+  return sum;
+}
+// Returns e**r - 1; t is a number whose low bits count the powers of two.
+[[gnu::always_inline]] inline Vector reduce(Vector c, Vector& t) {
+  const Vector round = _mm512_set1_ps(0x1.8p23f);
+  t = _mm512_fmadd_ps(c, _mm512_set1_ps(0x1.715476p0f), round);
+  const Vector n = _mm512_sub_ps(t, round);
+  Vector r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0x1.62e4p-1f), c);
+  r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0x1.7f7d1cp-20f), r);
+  const Vector q = horner(r, 0x1.6d98dap-10f, 0x1.1227fep-7f, 0x1.555488p-5f, 0x1.5554b0p-3f, 0.5f);
+  return _mm512_fmadd_ps(q, _mm512_mul_ps(r, r), r);
+}
+[[gnu::always_inline]] inline Vector scale(Vector y, Vector t) {
+  return _mm512_castsi512_ps(
+      _mm512_add_epi32(_mm512_castps_si512(y), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));
+}
+[[gnu::always_inline]] inline Vector exponential(Vector x) {
+  const Vector one = _mm512_set1_ps(1);
+  Vector t;
+  const Vector p = reduce(_mm512_max_ps(_mm512_set1_ps(-104), x), t);
+  const __mmask16 small = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-86), _CMP_LT_OQ);
+  t = _mm512_mask_add_ps(t, small, t, _mm512_set1_ps(64));
+  Vector y = scale(_mm512_add_ps(one, p), t);
+  y = _mm512_mask_mul_ps(y, small, y, _mm512_set1_ps(0x1p-64f));
+  const __mmask16 finite = _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1.62e42ep6f), _CMP_LE_OQ);
+  return _mm512_mask_blend_ps(finite, _mm512_add_ps(x, _mm512_set1_ps(INFINITY)), y);
+}
+[[gnu::always_inline]] inline Vector tangent(Vector x) {
+  const Vector one = _mm512_set1_ps(1), a = _mm512_abs_ps(x);
+  const Vector c = _mm512_min_ps(_mm512_set1_ps(9.5f), a);
+  Vector t;
+  const Vector p = reduce(_mm512_add_ps(c, c), t);
+  const Vector s = scale(one, t);
+  const Vector e = _mm512_fmadd_ps(s, p, _mm512_sub_ps(s, one));
+  const Vector y = _mm512_div_ps(e, _mm512_add_ps(e, _mm512_set1_ps(2)));
+  const Vector z = _mm512_mul_ps(a, a);
+  const Vector q = horner(z, 0x1.1abd1ap-6f, -0x1.b29c1cp-5f, 0x1.10ea8ep-3f, -0x1.5554dap-2f);
+  const Vector near_zero = _mm512_fmadd_ps(_mm512_mul_ps(a, z), q, a);
+  const __mmask16 small = _mm512_cmp_ps_mask(a, _mm512_set1_ps(0.5f), _CMP_LT_OQ);
+  const Vector magnitude = _mm512_mask_blend_ps(small, y, near_zero);
+  return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+      _mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(x), _mm512_castps_si512(magnitude), 0xca));
 }
 
 template <Step kStep>
@@ -67,9 +132,16 @@ template <Step kStep>
       return _mm512_sub_ps(a, b);
     case Do::mul:
       return _mm512_mul_ps(a, b);
-    case Do::max:
-      return maximum < kStep.tensor<0>(a, b);
+    case Do::max: {
+      constexpr bool kNumber = kStep.tensor == -1 && kStep.scalar != 0;
+      return maximum<kNumber>(a, b);
+    }
+    case Do::exp:
+      return exponential(a);
+    case Do::tanh:
+      return tangent(a);
   }
+  __builtin_unreachable();
 }
 
 // Step after step on kWidth vectors; tensors from registers, or read again by each step.
@@ -165,7 +237,12 @@ core::Region region_of(const Case& test) {
   core::Value acc = tensors[0];
   for (int k = 0; k < test.steps; ++k) {
     const Step& step = chain.cycle[k % chain.period];
-    constexpr core::Op kOps[] = {core::Op::add, core::Op::sub, core::Op::mul, core::Op::maximum};
+    constexpr core::Op kOps[] = {core::Op::add,     core::Op::sub, core::Op::mul,
+                                 core::Op::maximum, core::Op::exp, core::Op::tanh};
+    if (step.op == Do::exp || step.op == Do::tanh) {
+      acc = g.elementwise(kOps[static_cast<int>(step.op)], std::vector{acc});
+      continue;
+    }
     const core::Value other =
         step.tensor >= 0
             ? tensors[static_cast<size_t>(step.tensor)]
@@ -289,6 +366,7 @@ int main(int argc, char** argv) {
   add_cases<1>(cases);
   add_cases<2>(cases);
   add_cases<3>(cases);
+  add_cases<4>(cases);
   for (const Case& test : cases) {
     if (argc > 1 && std::strncmp(kChains[test.chain].name, argv[1], std::strlen(argv[1])) != 0) {
       continue;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/simd_level.h"
+
 #if defined(__x86_64__) && defined(__ELF__)
 
 namespace dvm::cpu {
@@ -34,20 +36,24 @@ enum class Binary : int {
 #define DVM_CHAIN_ARITHMETIC(name) name,
 #define DVM_CHAIN_BINARY(name) name,
 #define DVM_CHAIN_UNARY(name)
+#define DVM_CHAIN_FUNCTION(name)
 #include "cpu/chain_bodies.def"
 #undef DVM_CHAIN_ARITHMETIC
 #undef DVM_CHAIN_BINARY
 #undef DVM_CHAIN_UNARY
+#undef DVM_CHAIN_FUNCTION
   count
 };
 enum class Unary : int {
 #define DVM_CHAIN_ARITHMETIC(name)
 #define DVM_CHAIN_BINARY(name)
 #define DVM_CHAIN_UNARY(name) name,
+#define DVM_CHAIN_FUNCTION(name) name,
 #include "cpu/chain_bodies.def"
 #undef DVM_CHAIN_ARITHMETIC
 #undef DVM_CHAIN_BINARY
 #undef DVM_CHAIN_UNARY
+#undef DVM_CHAIN_FUNCTION
   count
 };
 
@@ -117,7 +123,10 @@ class Translator {
   static float value(const Source& scalar) {
     return std::bit_cast<float>(static_cast<uint32_t>(scalar.operand));
   }
-  static bool is_number(const Source& s) { return s.kind == kScalar && !std::isnan(value(s)); }
+  // A number other than 0, of which equals have the same bits.
+  static bool is_plain(const Source& s) {
+    return s.kind == kScalar && !std::isnan(value(s)) && value(s) != 0;
+  }
 
   bool is_load(const MicroOp& op) const {
     return op.insn == Insn::copy && op.dtype == DType::f32 && is_bank(op.dst) &&
@@ -162,11 +171,10 @@ class Translator {
     return true;
   }
 
-  // Cheaper with a source that is no NaN. The first of two zeros is the result: a scalar may stand
-  // second for the first only where it is none.
+  // Cheaper with a source that is no NaN.
   bool extreme(Binary row, Binary number, const MicroOp& op, Source a, Source b) {
-    if (is_number(b)) return binary(number, op, a, b);
-    if (is_number(a) && value(a) != 0) return binary(number, op, b, a);
+    if (is_plain(b)) return binary(number, op, a, b);
+    if (is_plain(a)) return binary(number, op, b, a);
     return binary(row, op, a, b);
   }
 
@@ -236,6 +244,10 @@ class Translator {
         const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
         return binary(row, op, b, source(op.src[2]));
       }
+      case Insn::exp:
+        return a.kind != kScalar && unary(Unary::exp, op, a);
+      case Insn::tanh:
+        return a.kind != kScalar && unary(Unary::tanh, op, a);
       case Insn::neg:
         return unary(Unary::neg, op, a);
       case Insn::abs:
@@ -286,12 +298,7 @@ bool may_repeat(const ChainArgs& args) {
 
 }  // namespace
 
-bool has_chain_registers() {
-  static const bool supported =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2");
-  return supported;
-}
+bool has_chain_registers() { return simd_level() == SimdLevel::avx512; }
 
 bool run_chain_in_registers(const ChainArgs& args) noexcept {
   if (!has_chain_registers()) return false;

@@ -10,7 +10,7 @@
 
 namespace dvm::cpu {
 
-// Whether this machine can; then the encoder makes chains.
+// Whether the SIMD level in use can; then the encoder makes chains.
 bool has_chain_registers();
 
 // Same bits and same status flags as the plain kernels, micro-op by micro-op, but for which NaN a

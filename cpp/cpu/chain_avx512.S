@@ -12,7 +12,7 @@
 //   r8    the first step              r9    bytes of the tile          rdx   start of its last block
 //   r10   whether blocks may overlap  rax, rcx   scratch
 //
-// Nothing is called and the stack is not touched, so that one frame description covers all bodies.
+// Nothing is called and the stack pointer stays, so that one frame description covers all bodies.
 // Why assembly: no calling convention keeps 24 vectors in registers from one body to the next.
 #if defined(__x86_64__) && defined(__ELF__)
 
@@ -91,20 +91,20 @@
         .endm
 
 // --------------------------------------------------- one vector of each row of chain_bodies.def
-        // (a >= b || a != a) ? a : b, that is b where not a >= b and a is a number
+        // (a > b || a != a) ? a : b, that is b where not a > b and a is a number
         .macro Extreme d, a, b, unless
         Compare \a, \b, \unless
         vcmpps  k2{k2}, zmm\a, zmm\a, {sae}, 7
         vblendmps zmm\d{k2}, zmm\a, zmm\b
         .endm
         .macro lane_maximum d, a, b
-        Extreme \d, \a, \b, 0x19
+        Extreme \d, \a, \b, 0x1a
         .endm
         .macro lane_minimum d, a, b
-        Extreme \d, \a, \b, 0x16
+        Extreme \d, \a, \b, 0x15
         .endm
 
-        // The instruction gives its second source of equals and where there is a NaN.
+        // The instruction gives its second source of zeros and where there is a NaN.
         .macro lane_maximum_number d, a, b
         Quiet3  vmaxps, \d, \b, \a
         .endm
@@ -180,6 +180,151 @@
         Round   \d, \a, 11
         .endm
 
+// ---------------------------------------------------------------------------------- functions
+// Operation by operation what core/math_exp.h writes down; no instruction raises status flags, what
+// the function raises is found out apart. Scratch: t, r, q, k, u = zmm24-28.
+        .macro Broadcast d, name
+        vbroadcastss zmm\d, dword ptr [rip+\name]
+        .endm
+        .macro Exact op, d, a, b
+        \op     zmm\d, zmm\a, zmm\b, {rn-sae}
+        .endm
+        // d = d * a + c
+        .macro MulAdd d, a, c
+        Broadcast 27, \c
+        Exact   vfmadd213ps, \d, \a, 27
+        .endm
+
+        // (t, q) = reduce(r)
+        .macro Reduce
+        Broadcast 24, round
+        Broadcast 27, log2e
+        Exact   vfmadd231ps, 24, 25, 27
+        Broadcast 27, round
+        Exact   vsubps, 26, 24, 27
+        Broadcast 27, minus_ln2_high
+        Exact   vfmadd231ps, 25, 26, 27
+        Broadcast 27, minus_ln2_low
+        Exact   vfmadd231ps, 25, 26, 27
+        Broadcast 26, exp_c4
+        MulAdd  26, 25, exp_c3
+        MulAdd  26, 25, exp_c2
+        MulAdd  26, 25, exp_c1
+        MulAdd  26, 25, exp_c0
+        Exact   vmulps, 27, 25, 25
+        Exact   vfmadd213ps, 26, 27, 25
+        .endm
+
+        .macro lane_exp d, a
+        Broadcast 25, exp_zero
+        vmaxps  zmm25, zmm25, zmm\a, {sae}
+        Reduce
+        Broadcast 27, exp_small
+        vcmpps  k2, zmm\a, zmm27, {sae}, 0x11
+        Broadcast 27, sixty_four
+        vaddps  zmm24{k2}, zmm24, zmm27, {rn-sae}
+        Broadcast 27, one
+        Exact   vaddps, 26, 26, 27
+        vpslld  zmm24, zmm24, 23
+        vpaddd  zmm26, zmm26, zmm24
+        Broadcast 27, down
+        vmulps  zmm26{k2}, zmm26, zmm27, {rn-sae}
+        Broadcast 27, exp_max
+        vcmpps  k2, zmm\a, zmm27, {sae}, 0x12
+        Broadcast 27, infinity
+        Exact   vaddps, 24, \a, 27
+        vblendmps zmm\d{k2}, zmm24, zmm26
+        .endm
+
+        .macro lane_tanh d, a
+        vpandd  zmm25, zmm\a, dword ptr [rip+magnitude]{1to16}
+        Broadcast 27, tanh_one
+        vminps  zmm25, zmm27, zmm25, {sae}
+        Exact   vaddps, 25, 25, 25
+        Reduce
+        Broadcast 27, one
+        vpslld  zmm24, zmm24, 23
+        vpaddd  zmm24, zmm24, zmm27
+        Exact   vsubps, 25, 24, 27
+        Exact   vfmadd213ps, 26, 24, 25
+        Broadcast 27, two
+        Exact   vaddps, 24, 26, 27
+        Exact   vdivps, 26, 26, 24
+        vpandd  zmm25, zmm\a, dword ptr [rip+magnitude]{1to16}
+        Exact   vmulps, 24, 25, 25
+        Broadcast 28, tanh_c3
+        MulAdd  28, 24, tanh_c2
+        MulAdd  28, 24, tanh_c1
+        MulAdd  28, 24, tanh_c0
+        Exact   vmulps, 24, 25, 24
+        Exact   vfmadd213ps, 28, 24, 25
+        Broadcast 27, tanh_small
+        vcmpps  k2, zmm25, zmm27, {sae}, 0x11
+        vblendmps zmm26{k2}, zmm26, zmm28
+        Broadcast 27, minus_zero
+        vpternlogd zmm27, zmm\a, zmm26, 0xca
+        vmovaps zmm\d, zmm27
+        .endm
+
+        .macro flags_tanh p
+        .endm
+
+        // Overflow of finite x beyond exp_max, underflow of those below exp_normal: rare, and looked
+        // for only where some |x| is that large.
+        .macro flags_exp p
+        .set    lane, 0
+        .rept   vectors
+        .if lane == 0
+        LargerMagnitude 24, %(8*\p), %(8*\p)
+        .else
+        LargerMagnitude 24, 24, %(8*\p+lane)
+        .endif
+        .set    lane, lane+1
+        .endr
+        Broadcast 27, exp_plain
+        vcmpps  k2, zmm24, zmm27, {sae}, 0x16
+        kortestw k2, k2
+        jz      3f
+        Broadcast 24, exp_max
+        Broadcast 25, infinity
+        Broadcast 26, exp_normal
+        Broadcast 27, minus_infinity
+        kxorw   k3, k3, k3
+        kxorw   k4, k4, k4
+        .set    lane, 0
+        .rept   vectors
+        Within  k3, 24, %(8*\p+lane), 25
+        Within  k4, 27, %(8*\p+lane), 26
+        .set    lane, lane+1
+        .endr
+        xor     eax, eax
+        xor     ecx, ecx
+        kortestw k3, k3
+        setnz   al
+        kortestw k4, k4
+        setnz   cl
+        shl     eax, 3
+        shl     ecx, 4
+        stmxcsr [rsp-4]
+        or      eax, ecx
+        or      [rsp-4], eax
+        ldmxcsr [rsp-4]
+3:
+        .endm
+        .macro LargerMagnitude d, a, b
+        .if vectors == 1
+        vrangeps zmm\d{k1}{z}, zmm\a, zmm\b, {sae}, 0x0b
+        .else
+        vrangeps zmm\d, zmm\a, zmm\b, {sae}, 0x0b
+        .endif
+        .endm
+        // Adds to the mask `into` where low < a < high.
+        .macro Within into, low, a, high
+        Compare \low, \a, 0x11
+        vcmpps  k2{k2}, zmm\a, zmm\high, {sae}, 0x11
+        korw    \into, \into, k2
+        .endm
+
 // ------------------------------------------------------------------------------------ sources
 // A source is 0, 1, 2 (a bank), 3 (memory) or 4 (a scalar, whose bits are the operand). `Fetch` goes
 // before the vectors of a body; `Bring` makes one vector of a source in memory a register, and
@@ -249,6 +394,28 @@
         RegisterOf ra, \p, %(24+lane%2), 30
         Bring   \p, rcx, %(ra)
         lane_\op %(8*\d+lane), %(ra)
+        .set    lane, lane+1
+        .endr
+        Next    1
+        .endm
+
+        // A source in memory goes to the destination first.
+        .macro Function op, d, p
+        .if \p == 3
+        Fetch   \p, rcx, 30, kOperand
+        .set    lane, 0
+        .rept   vectors
+        Bring   \p, rcx, %(8*\d+lane)
+        .set    lane, lane+1
+        .endr
+        .set    from, \d
+        .else
+        .set    from, \p
+        .endif
+        flags_\op %(from)
+        .set    lane, 0
+        .rept   vectors
+        lane_\op %(8*\d+lane), %(8*from+lane)
         .set    lane, lane+1
         .endr
         Next    1
@@ -365,6 +532,20 @@
         .endr
         .endm
 
+        .macro FunctionRow op
+        .irp d, 0, 1, 2
+        .irp p, 0, 1, 2, 3, 4
+        .if \p == 4
+        .pushsection .rodata
+        .long   0, 0
+        .popsection
+        .else
+        Entry   Function, \op, \d, \p
+        .endif
+        .endr
+        .endr
+        .endm
+
         .macro UnaryRow op
         .irp d, 0, 1, 2
         .irp p, 0, 1, 2, 3, 4
@@ -373,12 +554,40 @@
         .endr
         .endm
 
+        .macro Constant name, bits
+\name:  .long   \bits
+        .endm
         .section .rodata
         .p2align 6
-minus_zero:
-        .long   0x80000000
-magnitude:
-        .long   0x7fffffff
+        Constant minus_zero, 0x80000000
+        Constant magnitude, 0x7fffffff
+// Of core/math_exp.h, in its order; exp_plain bounds the |x| that raise nothing.
+        Constant round, 0x4b400000
+        Constant log2e, 0x3fb8aa3b
+        Constant minus_ln2_high, 0xbf317200
+        Constant minus_ln2_low, 0xb5bfbe8e
+        Constant exp_c0, 0x3f000000
+        Constant exp_c1, 0x3e2aaa58
+        Constant exp_c2, 0x3d2aaa44
+        Constant exp_c3, 0x3c0913ff
+        Constant exp_c4, 0x3ab6cc6d
+        Constant exp_max, 0x42b17217
+        Constant exp_normal, 0xc2aeac4f
+        Constant exp_small, 0xc2ac0000
+        Constant exp_plain, 0x42ac0000
+        Constant exp_zero, 0xc2d00000
+        Constant one, 0x3f800000
+        Constant two, 0x40000000
+        Constant sixty_four, 0x42800000
+        Constant down, 0x1f800000
+        Constant infinity, 0x7f800000
+        Constant minus_infinity, 0xff800000
+        Constant tanh_one, 0x41180000
+        Constant tanh_small, 0x3f000000
+        Constant tanh_c0, 0xbeaaaa6d
+        Constant tanh_c1, 0x3e087547
+        Constant tanh_c2, 0xbd594e0e
+        Constant tanh_c3, 0x3c8d5e8d
         .p2align 3
         .globl  dvm_chain_bodies
         .hidden dvm_chain_bodies
@@ -437,6 +646,7 @@ done:   vzeroupper
 #define DVM_CHAIN_ARITHMETIC(name) BinaryRow name, 1;
 #define DVM_CHAIN_BINARY(name) BinaryRow name, 0;
 #define DVM_CHAIN_UNARY(name) UnaryRow name;
+#define DVM_CHAIN_FUNCTION(name) FunctionRow name;
 #include "cpu/chain_bodies.def"
 
 // The other bodies, in the order that chain.cpp knows.

@@ -29,6 +29,7 @@ struct CostTable {
   // Per element, by class and column_of(dtype).
   float element_ns[8][7];
   float instruction_ns;  // decoding and calling
+  float chain_share;     // of element_ns, for a micro-op of a chain in registers
   float tile_ns;         // addresses of a tile
   // Work below which handing part of it to a worker does not pay.
   float fork_spinning_ns, fork_asleep_ns;
@@ -59,6 +60,7 @@ inline constexpr CostTable kCost = {
             {0.02f, 0.03f, 0.04f, 0.08f, 0.08f, 0.04f, 0.08f},  // reduce
         },
     .instruction_ns = 3,
+    .chain_share = 0.3f,
     .tile_ns = 5,
     .fork_spinning_ns = 3000,
     .fork_asleep_ns = 60000,
@@ -115,9 +117,15 @@ inline double tile_cost(const vm::Program& program) {
     const auto& insn = *reinterpret_cast<const vm::Instruction*>(p);
     p += insn.words;
     const auto elements = static_cast<double>(insn.m) * insn.size * insn.n;
-    const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(insn.insn)]);
-    total += kCost.instruction_ns +
-             elements * static_cast<double>(kCost.element_ns[row][column_of(insn.dtype)]);
+    const auto element_ns = [](vm::Insn of, core::DType dtype) {
+      const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(of)]);
+      return static_cast<double>(kCost.element_ns[row][column_of(dtype)]);
+    };
+    total += kCost.instruction_ns;
+    if (!insn.is_chain()) total += elements * element_ns(insn.insn, insn.dtype);
+    for (const vm::MicroOp& op : insn.micro_ops()) {
+      total += elements * static_cast<double>(kCost.chain_share) * element_ns(op.insn, op.dtype);
+    }
   }
   return total;
 }

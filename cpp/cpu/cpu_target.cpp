@@ -31,13 +31,15 @@ class LocalMemory {
   std::byte* data_;
 };
 
+// Chains pay only where they run in registers.
 const vm::TargetTraits& cpu_traits() {
-  static const vm::TargetTraits traits = [] {
-    vm::TargetTraits row = *vm::find_target("cpu");
-    row.chains = row.chains && has_chain_registers();
+  static const vm::TargetTraits with_chains = *vm::find_target("cpu");
+  static const vm::TargetTraits without_chains = [] {
+    vm::TargetTraits row = with_chains;
+    row.chains = false;
     return row;
   }();
-  return traits;
+  return has_chain_registers() ? with_chains : without_chains;
 }
 
 struct CpuCore {

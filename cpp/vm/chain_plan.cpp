@@ -11,10 +11,10 @@ namespace {
 constexpr auto kChained = [] {
   std::array<bool, kInsnCount> chained{};
   for (const Insn insn :
-       {Insn::add,   Insn::sub,        Insn::mul,   Insn::div,      Insn::maximum, Insn::minimum,
-        Insn::neg,   Insn::abs,        Insn::fabs,  Insn::positive, Insn::sqrt,    Insn::square,
-        Insn::floor, Insn::ceil,       Insn::trunc, Insn::rint,     Insn::copy,    Insn::cmp,
-        Insn::isnan, Insn::reciprocal, Insn::select}) {
+       {Insn::add,   Insn::sub,        Insn::mul,    Insn::div,      Insn::maximum, Insn::minimum,
+        Insn::neg,   Insn::abs,        Insn::fabs,   Insn::positive, Insn::sqrt,    Insn::square,
+        Insn::floor, Insn::ceil,       Insn::trunc,  Insn::rint,     Insn::copy,    Insn::cmp,
+        Insn::isnan, Insn::reciprocal, Insn::select, Insn::exp,      Insn::tanh}) {
     chained[static_cast<size_t>(insn)] = true;
   }
   return chained;

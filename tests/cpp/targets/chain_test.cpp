@@ -8,6 +8,7 @@
 
 #include "core/fp_flags.h"
 #include "cpu/kernels.h"
+#include "cpu/simd_level.h"
 #include "oracle.h"
 
 namespace dvm::testing {
@@ -57,7 +58,7 @@ class Chain {
   Result plain() const {
     return run([](const vm::ChainArgs& args) {
       vm::run_chain(args, [](const Instruction& insn, const vm::TileArgs& step) {
-        cpu::kernel_table()(insn)(step);
+        cpu::kernel_table(cpu::simd_level())(insn)(step);
       });
       return true;
     });
@@ -115,7 +116,8 @@ std::vector<Op> tested_ops() {
       {Insn::maximum},      {Insn::minimum},       {Insn::copy},         {Insn::neg},
       {Insn::abs},          {Insn::fabs},          {Insn::positive},     {Insn::square},
       {Insn::reciprocal},   {Insn::sqrt, 0, true}, {Insn::floor},        {Insn::ceil},
-      {Insn::trunc},        {Insn::rint},          {Insn::isnan},        {Insn::select}};
+      {Insn::trunc},        {Insn::rint},          {Insn::exp, 0, true}, {Insn::tanh, 0, true},
+      {Insn::isnan},        {Insn::select}};
   for (int order = 0; order < vm::kCompareCount; ++order) {
     ops.push_back({Insn::cmp, static_cast<uint8_t>(order)});
   }

@@ -51,8 +51,10 @@ TEST(Listing, PrintsTheWorkedExampleOfThePaper) {
 TEST(Listing, ReadsTheWorkedExampleBack) { EXPECT_EQ(assemble(kWorkedExample), worked_example()); }
 
 TEST(Listing, StreamsViewsAndScalarsReadBack) {
-  const auto words = assemble(kStreamedExample);
-  EXPECT_EQ(disassemble(Program(words)), kStreamedExample);
+  for (const std::string_view listing : {kStreamedExample, kChainExample}) {
+    const auto words = assemble(listing);
+    EXPECT_EQ(disassemble(Program(words)), listing);
+  }
 }
 
 TEST(Listing, IgnoresBlanksAndComments) {

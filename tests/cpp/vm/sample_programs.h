@@ -1,4 +1,4 @@
-// Two Programs to look at and to break: the worked example of the paper, with flags, and one for a
+// Programs to look at and to break: the worked example of the paper, with flags, and one for a
 // target that streams operands, with every format the first lacks.
 #pragma once
 
@@ -54,6 +54,22 @@ inline constexpr std::string_view kStreamedExample =
          {load}
     9: view_store.u8.32x1 g2+7, 0x180 // view(8:-3, 4:1), tile_stride(50, 5), iter_tail(0:5), pad_size(0), dbg_size(168)
          {store}
+  }
+}
+)";
+
+// x + y, its half and the larger of that and x, with two results.
+inline constexpr std::string_view kChainExample =
+    R"(dvm.program v1 target=cpu {
+  // target=0, block_dim=1, ffts_addr=0, tile_num=2, grid=[2], local_bytes=0x200, loop_flags=[]
+  g0: fp32 [0, 496) read
+  g1: fp32 [0, 496) read
+  g2: fp32 [0, 496) written
+  vmain.aiv(body_tile=2, tail_tile_diff=0) {
+    0: Chain.64 in.fp32 g0, in.fp32 g1, in.fp32 0.5, out.fp32 g2, out.fp32 0x0 // tile_stride(256; 256; 256), iter_tail(60), steps(x = Copy.fp32 o0; y = Copy.fp32 o1; a = Add.fp32 x, y; a = Mul.fp32 a, o2; o3 = Copy.fp32 a; y = Cmp.fp32.lt x, a; a = Select.fp32 y, a, x; o4 = Copy.fp32 a)
+         {simd}
+    1: Neg.fp32.64 0x100, 0x0
+         {simd}
   }
 }
 )";

@@ -31,6 +31,9 @@ class Editor {
   ViewDim& view(int i, size_t d) {
     return at<ViewDim>(insn_at(i) + 3 + static_cast<size_t>(insn(i).operand_count()) + 2 * d);
   }
+  MicroOp& step(size_t k) {  // of instruction 0, a chain
+    return at<MicroOp>(insn_at(0) + 3 + static_cast<size_t>(insn(0).operand_count()) + k);
+  }
   Sync& sync(int i, size_t k) {
     const Instruction& line = insn(i);
     return at<Sync>(insn_at(i) + line.words - line.syncs + k);
@@ -69,7 +72,7 @@ std::ostream& operator<<(std::ostream& out, const Rule& rule) { return out << ru
 constexpr auto kHeader = core::ErrorCode::bytecode_header;
 constexpr auto kTruncated = core::ErrorCode::bytecode_truncated;
 constexpr auto kInvalid = core::ErrorCode::bytecode_invalid;
-constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample;
+constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample, kChain = kChainExample;
 using E = Editor;
 
 // Instructions of kFlags: 0 load, 1 load, 2 add, 3 store. Of kCpu: 0 mul, 1 add, 2 sum, 3
@@ -334,6 +337,58 @@ const std::vector<Rule> kRules = {
      "instruction 0 (load): waits for simd_load flag 0, which nothing has set"},
     {"SetNeverWaited", kFlags, [](E& e) { e.sync(3, 1).dst = Pipe::load; }, kInvalid,
      "store_load flag 0 is set 1 times more than it is waited for in a tile"},
+    // Chains. Micro-ops of kChain: 0 x = copy o0, 1 y = copy o1, 2 a = add x y, 3 a = mul a o2,
+    // 4 o3 = copy a, 5 y = cmp x a, 6 a = select y a x, 7 o4 = copy a.
+    {"ChainDType", kChain, [](E& e) { e.insn(0).dtype = DType::f32; }, kInvalid,
+     "instruction 0 (chain): a chain has no dtype of its own"},
+    {"ChainOperands", kChain, [](E& e) { e.insn(0).aux = 0; }, kInvalid, "its parts take 11"},
+    {"ChainSteps", kChain, [](E& e) { e.insn(0).steps = 9; }, kInvalid, "its parts take 17"},
+    {"ChainAccess", kChain, [](E& e) { e.operand(0, 0).access = 77; }, kInvalid,
+     "operand 0 has access 77, which means nothing"},
+    {"ChainAccessDType", kChain,
+     [](E& e) { e.operand(0, 0).access = Access::of(DType::i32, false); }, kInvalid,
+     "operand 0 is i32, global g0 is f32"},
+    {"ChainWritesInput", kChain,
+     [](E& e) { e.operand(0, 0).access = Access::of(DType::f32, true); }, kInvalid,
+     "writes global g0, which is read-only"},
+    {"ChainWritesScalar", kChain,
+     [](E& e) { e.operand(0, 2).access = Access::of(DType::f32, true); }, kInvalid,
+     "operand 2 may not be a scalar"},
+    {"ChainOpcode", kChain, [](E& e) { e.step(2).insn = Insn::sum; }, kInvalid,
+     "micro-op 2: opcode"},
+    {"ChainInChain", kChain, [](E& e) { e.step(2).insn = Insn::chain; }, kInvalid,
+     "is no elementwise instruction"},
+    {"ChainStepDType", kChain, [](E& e) { e.step(2).dtype = static_cast<DType>(40); }, kInvalid,
+     "micro-op 2: dtype, aux or reserved bits mean nothing to add"},
+    {"ChainStepAux", kChain, [](E& e) { e.step(5).aux = 6; }, kInvalid,
+     "micro-op 5: dtype, aux or reserved bits mean nothing to cmp"},
+    {"ChainStepZero", kChain, [](E& e) { e.step(2).zero = 1; }, kInvalid, "mean nothing to add"},
+    {"ChainSources", kChain, [](E& e) { e.step(2).src[1] = 0; }, kInvalid,
+     "micro-op 2: has too many or too few sources"},
+    {"ChainUnwrittenBank", kChain, [](E& e) { e.step(2).src[0] = kFirstBank; }, kInvalid,
+     "micro-op 2: source 0 holds no f32"},
+    {"ChainBoolForFloat", kChain, [](E& e) { e.step(6).src[1] = kFirstBank + 2; }, kInvalid,
+     "micro-op 6: source 1 holds no f32"},
+    {"ChainUnwrittenOutput", kChain, [](E& e) { e.step(4).src[0] = kFirstOperand + 3; }, kInvalid,
+     "micro-op 4: source 0 holds no f32"},
+    {"ChainNoOperand", kChain, [](E& e) { e.step(3).src[1] = kFirstOperand + 60; }, kInvalid,
+     "micro-op 3: there is no operand 60"},
+    {"ChainOperandOrder", kChain, [](E& e) { std::swap(e.step(0).src[0], e.step(1).src[0]); },
+     kInvalid, "micro-op 0: operand 1 is used before 0"},
+    {"ChainNoDestination", kChain, [](E& e) { e.step(2).dst = 0; }, kInvalid,
+     "micro-op 2: has no destination"},
+    {"ChainComputesIntoOperand", kChain, [](E& e) { e.step(4).insn = Insn::neg; }, kInvalid,
+     "micro-op 4: may not write operand 3"},
+    {"ChainWritesRead", kChain, [](E& e) { e.step(4).dst = kFirstOperand; }, kInvalid,
+     "micro-op 4: may not write operand 0"},
+    {"ChainUnusedOperand", kChain, [](E& e) { e.step(7).dst = kFirstBank; }, kInvalid,
+     "an operand is used by no micro-op"},
+    {"ChainOutputsOverlap", kChain,
+     [](E& e) { e.operand(0, 3) = {Mode::slot, Access::of(DType::f32, true), 0, 64}; }, kInvalid,
+     "destination overlaps operand"},
+    {"ChainReadsUnwrittenSlot", kChain,
+     [](E& e) { e.operand(0, 2) = {Mode::slot, Access::of(DType::f32, false), 0, 256}; }, kInvalid,
+     "operand 2 reads slot bytes [256, 512) that nothing has written"},
 };
 
 class VerifyRule : public testing::TestWithParam<Rule> {};
