@@ -181,8 +181,19 @@
         .endm
 
 // ---------------------------------------------------------------------------------- functions
-// Operation by operation what core/math_exp.h writes down; no instruction raises status flags, what
-// the function raises is found out apart. Scratch: t, r, q, k, u = zmm24-28.
+// Operation by operation what core/math_exp.h writes down, in stages, each of which is done for two
+// vectors before the next begins: their chains of dependent instructions overlap. What a function
+// raises is found out apart, and its instructions raise nothing else: with {rn-sae}, or where no
+// argument can overflow, underflow or be invalid.
+        .macro InStages stages:vararg
+        .irp    stage, \stages
+        \stage  %(8*to+lane), %(8*from+lane), 24, 25, 26, 27
+        .if vectors > 1
+        \stage  %(8*to+lane+1), %(8*from+lane+1), 28, 29, 30, 31
+        .endif
+        .endr
+        .endm
+
         .macro Broadcast d, name
         vbroadcastss zmm\d, dword ptr [rip+\name]
         .endm
@@ -191,79 +202,112 @@
         .endm
         // d = d * a + c
         .macro MulAdd d, a, c
-        Broadcast 27, \c
-        Exact   vfmadd213ps, \d, \a, 27
+        vfmadd213ps zmm\d, zmm\a, dword ptr [rip+\c]{1to16}
         .endm
 
         // (t, q) = reduce(r)
-        .macro Reduce
-        Broadcast 24, round
-        Broadcast 27, log2e
-        Exact   vfmadd231ps, 24, 25, 27
-        Broadcast 27, round
-        Exact   vsubps, 26, 24, 27
-        Broadcast 27, minus_ln2_high
-        Exact   vfmadd231ps, 25, 26, 27
-        Broadcast 27, minus_ln2_low
-        Exact   vfmadd231ps, 25, 26, 27
-        Broadcast 26, exp_c4
-        MulAdd  26, 25, exp_c3
-        MulAdd  26, 25, exp_c2
-        MulAdd  26, 25, exp_c1
-        MulAdd  26, 25, exp_c0
-        Exact   vmulps, 27, 25, 25
-        Exact   vfmadd213ps, 26, 27, 25
+        .macro reduce_0 d, a, t, r, q, k
+        Broadcast \t, round
+        Broadcast \k, log2e
+        Exact   vfmadd231ps, \t, \r, \k
+        .endm
+        .macro reduce_1 d, a, t, r, q, k
+        Broadcast \k, round
+        Exact   vsubps, \q, \t, \k
+        Broadcast \k, minus_ln2_high
+        Exact   vfmadd231ps, \r, \q, \k
+        .endm
+        .macro reduce_2 d, a, t, r, q, k
+        Broadcast \k, minus_ln2_low
+        Exact   vfmadd231ps, \r, \q, \k
+        Broadcast \q, exp_c4
+        .endm
+        .macro reduce_3 d, a, t, r, q, k
+        MulAdd  \q, \r, exp_c3
+        MulAdd  \q, \r, exp_c2
+        .endm
+        .macro reduce_4 d, a, t, r, q, k
+        MulAdd  \q, \r, exp_c1
+        MulAdd  \q, \r, exp_c0
+        Exact   vmulps, \k, \r, \r
+        .endm
+        .macro reduce_5 d, a, t, r, q, k
+        Exact   vfmadd213ps, \q, \k, \r
         .endm
 
-        .macro lane_exp d, a
-        Broadcast 25, exp_zero
-        vmaxps  zmm25, zmm25, zmm\a, {sae}
-        Reduce
-        Broadcast 27, exp_small
-        vcmpps  k2, zmm\a, zmm27, {sae}, 0x11
-        Broadcast 27, sixty_four
-        vaddps  zmm24{k2}, zmm24, zmm27, {rn-sae}
-        Broadcast 27, one
-        Exact   vaddps, 26, 26, 27
-        vpslld  zmm24, zmm24, 23
-        vpaddd  zmm26, zmm26, zmm24
-        Broadcast 27, down
-        vmulps  zmm26{k2}, zmm26, zmm27, {rn-sae}
-        Broadcast 27, exp_max
-        vcmpps  k2, zmm\a, zmm27, {sae}, 0x12
-        Broadcast 27, infinity
-        Exact   vaddps, 24, \a, 27
-        vblendmps zmm\d{k2}, zmm24, zmm26
+        .macro exp_clamp d, a, t, r, q, k
+        Broadcast \r, exp_zero
+        vmaxps  zmm\r, zmm\r, zmm\a, {sae}
+        .endm
+        .macro exp_small_up d, a, t, r, q, k
+        Broadcast \k, exp_small
+        vcmpps  k2, zmm\a, zmm\k, {sae}, 0x11
+        Broadcast \k, sixty_four
+        vaddps  zmm\t{k2}, zmm\t, zmm\k, {rn-sae}
+        Broadcast \k, one
+        Exact   vaddps, \q, \q, \k
+        vpslld  zmm\t, zmm\t, 23
+        vpaddd  zmm\q, zmm\q, zmm\t
+        Broadcast \k, down
+        vmulps  zmm\q{k2}, zmm\q, zmm\k, {rn-sae}
+        .endm
+        .macro exp_choose d, a, t, r, q, k
+        Broadcast \k, exp_max
+        vcmpps  k2, zmm\a, zmm\k, {sae}, 0x12
+        Broadcast \k, infinity
+        Exact   vaddps, \t, \a, \k
+        vblendmps zmm\d{k2}, zmm\t, zmm\q
+        .endm
+        .macro pair_exp
+        InStages exp_clamp, reduce_0, reduce_1, reduce_2, reduce_3, reduce_4, reduce_5, exp_small_up, exp_choose
         .endm
 
-        .macro lane_tanh d, a
-        vpandd  zmm25, zmm\a, dword ptr [rip+magnitude]{1to16}
-        Broadcast 27, tanh_one
-        vminps  zmm25, zmm27, zmm25, {sae}
-        Exact   vaddps, 25, 25, 25
-        Reduce
-        Broadcast 27, one
-        vpslld  zmm24, zmm24, 23
-        vpaddd  zmm24, zmm24, zmm27
-        Exact   vsubps, 25, 24, 27
-        Exact   vfmadd213ps, 26, 24, 25
-        Broadcast 27, two
-        Exact   vaddps, 24, 26, 27
-        Exact   vdivps, 26, 26, 24
-        vpandd  zmm25, zmm\a, dword ptr [rip+magnitude]{1to16}
-        Exact   vmulps, 24, 25, 25
-        Broadcast 28, tanh_c3
-        MulAdd  28, 24, tanh_c2
-        MulAdd  28, 24, tanh_c1
-        MulAdd  28, 24, tanh_c0
-        Exact   vmulps, 24, 25, 24
-        Exact   vfmadd213ps, 28, 24, 25
-        Broadcast 27, tanh_small
-        vcmpps  k2, zmm25, zmm27, {sae}, 0x11
-        vblendmps zmm26{k2}, zmm26, zmm28
-        Broadcast 27, minus_zero
-        vpternlogd zmm27, zmm\a, zmm26, 0xca
-        vmovaps zmm\d, zmm27
+        .macro tanh_clamp d, a, t, r, q, k
+        vpandd  zmm\r, zmm\a, dword ptr [rip+magnitude]{1to16}
+        Broadcast \k, tanh_one
+        vminps  zmm\r, zmm\k, zmm\r, {sae}
+        Exact   vaddps, \r, \r, \r
+        .endm
+        .macro tanh_scale d, a, t, r, q, k
+        Broadcast \k, one
+        vpslld  zmm\t, zmm\t, 23
+        vpaddd  zmm\t, zmm\t, zmm\k
+        Exact   vsubps, \r, \t, \k
+        Exact   vfmadd213ps, \q, \t, \r
+        .endm
+        .macro tanh_divide d, a, t, r, q, k
+        Broadcast \k, two
+        Exact   vaddps, \t, \q, \k
+        Exact   vdivps, \q, \q, \t
+        .endm
+        // For |a| below tanh_small; others stay small enough for the polynomial.
+        .macro tanh_near_0 d, a, t, r, q, k
+        vpandd  zmm\r, zmm\a, dword ptr [rip+magnitude]{1to16}
+        Broadcast \k, one
+        vminps  zmm\r, zmm\k, zmm\r, {sae}
+        Exact   vmulps, \t, \r, \r
+        Broadcast \k, tanh_c3
+        .endm
+        .macro tanh_near_1 d, a, t, r, q, k
+        MulAdd  \k, \t, tanh_c2
+        MulAdd  \k, \t, tanh_c1
+        .endm
+        .macro tanh_near_2 d, a, t, r, q, k
+        MulAdd  \k, \t, tanh_c0
+        Exact   vmulps, \t, \r, \t
+        Exact   vfmadd213ps, \k, \t, \r
+        .endm
+        // q takes the sign of a: where the bit of the mask in t is set, a's.
+        .macro tanh_choose d, a, t, r, q, k
+        Broadcast \t, tanh_small
+        vcmpps  k2, zmm\r, zmm\t, {sae}, 0x11
+        vmovaps zmm\q{k2}, zmm\k
+        Broadcast \t, minus_zero
+        vpternlogd zmm\t, zmm\a, zmm\q, 0xca
+        vmovaps zmm\d, zmm\t
+        .endm
+        .macro pair_tanh
+        InStages tanh_clamp, reduce_0, reduce_1, reduce_2, reduce_3, reduce_4, reduce_5, tanh_scale, tanh_divide, tanh_near_0, tanh_near_1, tanh_near_2, tanh_choose
         .endm
 
         .macro flags_tanh p
@@ -412,11 +456,12 @@
         .else
         .set    from, \p
         .endif
+        .set    to, \d
         flags_\op %(from)
         .set    lane, 0
-        .rept   vectors
-        lane_\op %(8*\d+lane), %(8*from+lane)
-        .set    lane, lane+1
+        .rept   (vectors+1)/2
+        pair_\op
+        .set    lane, lane+2
         .endr
         Next    1
         .endm
