@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from typing import Any
@@ -53,6 +54,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     SetValue,
     Size,
+    SliceValue,
     SuperValue,
     Tensor,
 )
@@ -134,6 +136,8 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
             return self.make_generator(function, positional, named, seen)
         if _hashable(function) and function in READS:
             return self.host_call(self.constant(function), positional, named, seen)
+        if function is tuple.__new__ and hasattr(type(seen), "_fields") and len(positional) == 2:
+            return Sequence(self.elements(positional[1]), type(seen))
         if isinstance(function, type) and issubclass(function, BaseException):
             return self.make_exception(function, positional, named, seen)
         if isinstance(function, type) and type(seen) is function and _is_user_class(function):
@@ -377,6 +381,8 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
             return self.instance_attribute(base, name, seen)
         if isinstance(base, KNOWN_METHODS):
             return Method(base, name)
+        if isinstance(base, SliceValue) and name in ("start", "stop", "step"):
+            return self.resolve(getattr(base, name))
         if isinstance(base, Sequence):
             fields = getattr(base.cls, "_fields", ())
             if name in fields:
@@ -409,6 +415,9 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
                 return Literal(seen)
             fetch = lambda: self.step("variable", scope, name, key=("variable", id(scope), name))  # noqa: E731
             return self.reach(fetch, seen, (scope, name))
+        if isinstance(owner, enum.Enum) and is_constant(seen) and name in ("name", "value"):
+            if class_attribute(type(owner), name) is vars(enum.Enum)[name]:
+                return Literal(seen)
         if isinstance(owner, type) and (id(owner), name) in self.class_changes:
             return self.resolve(self.class_changes[id(owner), name][2])
         if isinstance(owner, type) and _is_user_class(owner):

@@ -81,8 +81,11 @@ class Exceptions(Opaque):
         if function is None:
             raise self.refuse(f"an exception was raised ({type(seen).__name__})")
         if kind == "subscript" and isinstance(operands[0], DictValue):
-            self.plain(operands[1])  # the keys are guarded
-            operands[0] = Literal({})
+            if type(seen) is not KeyError:
+                raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+            key = self.constant(self.plain(operands[1]))
+            len(operands[0].items)  # which guards the keys
+            return Raised(self.step("call", self.constant(KeyError), [key], ()), seen)
         return self.raising(function, operands, {}, seen)
 
     def raising_call(

@@ -28,6 +28,7 @@ numpy_table(
     {
         "where": "where",
         "select": "first_choice",
+        "nan_to_num": "nan_to_num",
         "clip": "clip",
         "zeros": "zeros",
         "ones": "ones",
@@ -195,6 +196,36 @@ class NumpyFunctions(Shapes):
             result = self.elementwise("select", parts, dtype, order[: self.common_rank(parts)])
         result.is_scalar = False
         return result
+
+    def nan_to_num(
+        self,
+        x: Abstract,
+        copy: Abstract = TRUE,
+        nan: Abstract = Literal(0.0),
+        posinf: Abstract = NONE,
+        neginf: Abstract = NONE,
+    ) -> Tensor:
+        array = self.as_array(x)
+        if not self.plain(copy):
+            raise self.refuse("nan_to_num without a copy")
+        result = self.copy(array)
+        if array.dtype.startswith("float"):
+            limits = np.finfo(array.dtype)
+            numbers: list[Abstract] = [nan]
+            for given, limit in ((posinf, limits.max), (neginf, limits.min)):
+                numbers.append(Literal(float(limit)) if self.is_none(given) else given)
+            for number, test in zip(numbers, self._unusual(array), strict=True):
+                if not isinstance(self.resolve(number), (Literal, Host, Size)):
+                    raise self.refuse(f"nan_to_num with {describe(number)}")
+                parts = [test, self.operand(number, array.dtype), result]
+                result = self.elementwise("select", parts, array.dtype, array.order)
+        result.is_scalar = not array.rank
+        return result
+
+    def _unusual(self, x: Tensor) -> list[Tensor]:
+        """Where it is NaN, infinity and minus infinity."""
+        infinite = [self.ufunc(np.equal, [x, Literal(limit)]) for limit in (np.inf, -np.inf)]
+        return [self.ufunc(np.isnan, [x]), *infinite]
 
     def clip(
         self,

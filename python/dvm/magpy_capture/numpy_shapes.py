@@ -84,8 +84,11 @@ class Shapes(NanReductions):
         self, a: Abstract, shape: Abstract = NONE, order: Abstract = Literal("C")
     ) -> Tensor:
         x = self.as_array(a)
+        if self.plain(order) == "F":  # as the transposed array is cut in C order
+            sizes = self.arguments_of(self.dims(shape)[::-1])
+            return self.transpose(self.reshape(self.transpose(x), sizes))
         if self.plain(order) != "C":
-            raise self.refuse("reshape in another order than C")
+            raise self.refuse("reshape in another order than C or F")
         sizes = self.dims(shape)
         unknown = [i for i, dim in enumerate(sizes) if dim.constant == -1]
         if unknown:
@@ -158,6 +161,8 @@ class Shapes(NanReductions):
 
     def ravel(self, a: Abstract, order: Abstract = Literal("C")) -> Tensor:
         x = self.as_array(a)
+        if self.plain(order) == "F" and x.rank > 1:
+            return self.ravel(self.transpose(x))
         if self.plain(order) == "C" and not (x.contiguous and x.order == c_order(x.rank)):
             size = self.product(x.shape)
             return self.maybe_view(
@@ -170,8 +175,10 @@ class Shapes(NanReductions):
         return self.reshape(x, Sequence([Literal(-1)]), order)
 
     def flatten(self, a: Tensor, order: Abstract = Literal("C")) -> Tensor:
-        if self.plain(order) != "C":
-            raise self.refuse("flatten in another order than C")
+        if self.plain(order) == "F":
+            a = self.transpose(a)
+        elif self.plain(order) != "C":
+            raise self.refuse("flatten in another order than C or F")
         size = self.product(a.shape)
         value = self.reshape_value(self._dense(a, self.value_of(a)), [size])
         return self.fresh(self.copy_value(value) if a.contiguous else value, a.dtype, [size])

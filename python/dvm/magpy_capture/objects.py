@@ -60,6 +60,7 @@ FIXED = (
     types.GenericAlias,
     types.NotImplementedType,
     type(np.random.default_rng),
+    enum.Enum,
 )
 #: Instances of subclasses of these have state that is not in attributes.
 NOT_PLAIN = (

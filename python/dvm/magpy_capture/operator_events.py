@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from typing import Any
 
@@ -156,6 +157,12 @@ class OperatorEvents(Events):
         a, b = (self.value(node) for node in operands)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, self.seen(result))
+        known = [each.object for each in (a, b) if isinstance(each, Literal)]
+        members = [each for each in known if isinstance(each, enum.Enum)]
+        if len(known) == 2 and members and name in ("==", "!="):
+            for member in members:  # no Python code answers, and both objects are always these
+                self.guard_class(type(member), "__eq__", class_attribute(type(member), "__eq__"))
+            return Literal(self.seen(result))
         return self.host_operation(name, [a, b], self.seen(result))
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:

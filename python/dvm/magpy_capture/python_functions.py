@@ -446,8 +446,11 @@ class PythonFunctions(Containers):
     def _extreme(
         self, name: str, function: Any, values: tuple[Abstract, ...], named: dict[str, Abstract]
     ) -> Abstract:
+        default = named.pop("default", None)
         if named:
             raise self.refuse(f"{name} with {', '.join(named)}")
+        if default is not None and not self.elements(values[0]):
+            return default
         parts = [
             self.resolve(part)
             for part in (self.elements(values[0]) if len(values) == 1 else values)

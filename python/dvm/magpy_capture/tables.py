@@ -8,6 +8,7 @@ is followed if it is written in Python, and otherwise called as it is (an opaque
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import operator
@@ -285,4 +286,5 @@ def leaves() -> Iterable[Any]:
         *_checks(),
         *_limits(),
         *_managers(),
+        enum.property.__get__,
     ]

@@ -1,4 +1,4 @@
-"""Weighted averages, deviations without NaN, round, select, divmod, broadcast_arrays."""
+"""Averages, deviations, round, select, divmod, broadcast_arrays, and orders that are not C."""
 
 from __future__ import annotations
 
@@ -196,3 +196,76 @@ def close_numbers_and_nan(w: World) -> None:
         w(f, x, x + 1e-12)
         w(f, x, x[0])
     w(f, ints(3), ints(3))
+
+
+@case
+def numbers_for_nan_and_infinity(w: World) -> None:
+    @w.compiled
+    def f(x, k):
+        y = np.where(x > 1, np.nan, np.where(x < 0, -np.inf, x))
+        return np.nan_to_num(y), np.nan_to_num(-y, nan=1.5, posinf=k, neginf=-2), y
+
+    for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (0, 2), ()):
+        w(f, floats(*shape), 7.5)
+    w(f, floats(3, 4, dtype="f4").T, 7)
+
+    @w.compiled
+    def g(x, copy):
+        return np.nan_to_num(x, copy=copy), np.nan_to_num(x[0]), x
+
+    for x in (floats(3), ints(3), floats(3, dtype="f2"), np.array([np.nan, 1]), ints(3) > 1):
+        for copy in (True, False):
+            w(g, x, copy)
+
+
+@case
+def flattened_in_fortran_order(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x.ravel("F")
+        z = x.flatten(order="F")
+        z += 1
+        return y, z, np.ravel(x.T, order="F"), y.base is x, x.T.flatten("F")
+
+    for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (0, 2), (2, 3, 4), (4,), ()):
+        w(f, floats(*shape))
+        w(f, np.asfortranarray(floats(*shape)))
+        w(f, floats(*shape)[::2] if shape else floats())
+
+    @w.compiled
+    def g(x):
+        y = x.ravel(order="F")
+        y += 1
+        return x, y
+
+    for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (2, 3, 2), (4,)):
+        w(g, floats(*shape))
+        w(g, np.asfortranarray(floats(*shape)))
+        w(g, floats(*shape).T)
+
+
+@case
+def shaped_in_fortran_order(w: World) -> None:
+    @w.compiled
+    def f(x, k):
+        y = np.reshape(x, (k, -1), order="F")
+        z = x.reshape(-1, order="F")
+        u = x.reshape(k, -1, 1, order="F")
+        v = (x * 2).reshape((-1, k), order="F")
+        return y, z, u, v, y * 1
+
+    for shape in ((4, 3), (4, 3), (2, 1), (1, 4), (6, 2), (2, 2, 3), (4,)):
+        w(f, floats(*shape), 2)
+        w(f, np.asfortranarray(floats(*shape)), 2)
+        w(f, floats(*shape).T, 2)
+        w(f, floats(*shape), 5)
+
+    @w.compiled
+    def g(x):
+        y = x.reshape(x.shape[::-1], order="F")
+        y += 1
+        return x, y
+
+    for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (2, 3, 2), (4,)):
+        w(g, floats(*shape))
+        w(g, np.asfortranarray(floats(*shape)))

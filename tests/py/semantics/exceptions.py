@@ -265,3 +265,41 @@ def numpys_own_checks_in_python(w: World) -> None:
 
     for q, axis in ((10, 0), (10, 0), (110, 0), (110, 0), (10, 4), (10, 4), (20, 1)):
         w(f, floats(3, 2), q, axis)
+
+
+@case
+def keys_that_a_dict_lacks(w: World) -> None:
+    @w.compiled
+    def f(table, key, x):
+        try:
+            return table[key] + x
+        except KeyError as error:
+            table[key] = x * 2
+            return error.args, str(error), {}.get("a"), len(table)
+
+    tables = [w.watch({}), w.watch({"b": 1.0})]
+    for key in ("a", "a", "b", ("a", 1), 7, [1]):
+        for table in tables:
+            w(f, table, key, floats(3))
+
+    @w.compiled
+    def g(x):
+        made = {"a": x}
+        try:
+            made["b"]
+        except LookupError:
+            x = x + 1
+        return made["c"] if len(x) > 3 else x
+
+    for n in (3, 3, 4, 4):
+        w(g, floats(n))
+
+    @w.compiled
+    def h(table, key):
+        try:
+            return table[key]
+        except KeyError:
+            return 0
+
+    for table in ({}, {}, {"a": 1}, {"b": 2}, {"b": 2, "a": 3}):
+        w(h, table, "a")
