@@ -37,6 +37,7 @@ GUARDS = {
     "guard_overlap": "arrays that share memory are another path, where one is written: pass a copy",
     "guard_writeable": "read-only arrays are another path: pass arrays that are alike",
     "guard_errstate": "each np.errstate is a path of its own: set it once, outside",
+    "raises": "what raised at the capture did not, or otherwise: each is a path of its own",
     "code": "the function's own code was replaced, which retires all of its paths",
 }
 #: every other step that fetches something
@@ -85,7 +86,8 @@ FALLBACKS = {
     "array would have to show in the other",
     r"a call of a closure": "write a list comprehension in place of the generator expression, or "
     "define the function at module level",
-    r"a call of (map|filter|zip|itertools\.)": "write a list comprehension instead",
+    r"(a call of (map|filter|zip|itertools\.)|map with|functools\.reduce)": "write a loop or a "
+    "list comprehension instead",
     r"a call of \S*, which is not annotated pure|.* is annotated": "see docs/annotate.md for what "
     "the properties of dvm.annotate promise",
     r"a call of": "call it outside of the compiled function, or vouch for it: "
@@ -102,15 +104,16 @@ FALLBACKS = {
     r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare by "
     "NumPy, or do it outside of the compiled function",
     r"(an assignment to a part of|the operator \S+ on|arithmetic with|operand|\S+ of) "
-    "(a computed value|an object|a list|a dict|tuple|function)": "an operand is no number, no "
-    "array of docs/ops.md and of no plain Python class: convert it before the call",
+    r"(a computed value|an object|a list|a dict|a sequence|a closure|tuple|function|\S+ <)": "an "
+    "operand is no number, no array of docs/ops.md and of no plain Python class: convert it before "
+    "the call",
     r"the (random function|method)": "call it outside of the compiled function",
     r"(hasattr|callable|isinstance|issubclass|super|setattr|id$)": "look at types and attributes "
     "outside, and pass what follows from them",
     r"(the truth|the identity|the value of|formatting|printing|print:)": "do it outside of the "
     "compiled function, with what it returns",
-    r"(an exception was raised|a raise statement)": "the program raises and catches within itself; "
-    + STRAIGHT,
+    r"(an exception|making an exception|a raise statement)": "the program raises and "
+    "catches within itself; " + STRAIGHT,
     r"(making an object of|an object of) type": "make the object outside and pass it, or write "
     "its class in plain Python",
     r"(setting|deleting) attribute|del of": "return the new value, and set it outside",

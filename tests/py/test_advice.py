@@ -59,8 +59,8 @@ dvm.annotate(annotated, never=True)
 
 def raises(x: Array) -> Array:
     try:
-        raise ValueError
-    except ValueError:
+        return x + next(iter(()))
+    except StopIteration:
         return x
 
 
@@ -99,7 +99,7 @@ def lives(x: Array) -> Any:
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "arrays of the caller that share memory": (shares, (MEMORY, MEMORY[:1])),
     "a call of a closure": (lambda x: sum(x * i for i in range(3)), (X,)),
-    "a call of (map|": (lambda x: (list(filter(None, [1, 2])), x + 1), (X,)),
+    "(a call of (map|": (lambda x: (list(filter(None, [1, 2])), x + 1), (X,)),
     "a call of \\S*, which is not annotated": (lambda x: annotated(x), (X,)),
     "a call of": (lambda x: eval("3") * x, (X,)),
     "\\S+, (whose result": (lambda x: x.sort(), (np.array([2j, 1j]),)),
@@ -112,7 +112,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "the (random function|": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
     "(hasattr|": (lambda x: id(x), (X,)),
     "(the truth|": (lambda odd: f"{odd}", (Odd(),)),
-    "(an exception was raised|": (raises, (X,)),
+    "(an exception|": (raises, (X,)),
     "(making an object of|": (lambda x: (collections.Counter(), x + 1), (X,)),
     "(setting|deleting) attribute": (sets, (X,)),
     "(the )?(class )?attribute": (lambda x, odd: odd.real + x, (X, types.SimpleNamespace(real=1))),
@@ -122,7 +122,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a (class definition|": (defines, (X,)),
     "a (closure|": (inner, (X,)),
     "a dict with a key": (lambda d: d, ({Odd(): X},)),
-    "(ufunc|dtype|": (lambda x: np.square(x > 0), (X,)),
+    "(ufunc|dtype|": (lambda x: x.view("i4"), (X,)),
     "a look at how long": (lives, (X,)),
     "it is a generator": (generates, (X,)),
 }

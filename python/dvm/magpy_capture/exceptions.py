@@ -16,7 +16,7 @@ import numpy as np
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.opaque import Named, Opaque, name_of
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.tables import WRITES, is_numpy_function
+from dvm.magpy_capture.tables import OPERATORS, WRITES, is_numpy_function
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -36,35 +36,6 @@ LOOKS: tuple[Any, ...] = (
     *(int, float, bool, complex, len, abs, min, max, sum, range, tuple, list, str, ord, chr),
     *(round, divmod, pow, sorted, iter, getattr, np.dtype, operator.index),
 )
-OPERATORS: dict[str, dict[str, Any]] = {
-    "binary": {
-        "+": operator.add,
-        "-": operator.sub,
-        "*": operator.mul,
-        "/": operator.truediv,
-        "//": operator.floordiv,
-        "%": operator.mod,
-        "**": operator.pow,
-        "@": operator.matmul,
-        "&": operator.and_,
-        "|": operator.or_,
-        "^": operator.xor,
-        "<<": operator.lshift,
-        ">>": operator.rshift,
-    },
-    "compare": {
-        "<": operator.lt,
-        "<=": operator.le,
-        "==": operator.eq,
-        "!=": operator.ne,
-        ">": operator.gt,
-        ">=": operator.ge,
-    },
-    "unary": {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_},
-    "subscript": {"": operator.getitem},
-    "branch": {"truth": bool},
-    "iter": {"": iter},
-}
 
 
 class Exceptions(Opaque):

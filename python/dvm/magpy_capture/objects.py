@@ -24,6 +24,7 @@ from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.maybe_views import MaybeViews
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
@@ -46,6 +47,12 @@ from dvm.magpy_capture.values import (
     Unread,
 )
 
+#: (operator of the language, how many operands) -> the function that is it
+ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
+    (name, count): function
+    for kind, count in (("unary", 1), ("binary", 2), ("compare", 2))
+    for name, function in OPERATORS[kind].items()
+}
 #: Types whose objects are known by identity when reached through a name or an attribute.
 FIXED = (
     types.ModuleType,
@@ -467,7 +474,13 @@ class Objects(MaybeViews):
         self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
     ) -> Abstract:
         """The array that an operator on host arrays gives: a new one each time, or a view."""
-        made = self.step("operator", name, *(self.register_of(operand) for operand in operands))
+        registers = [self.register_of(operand) for operand in operands]
+        function = ARRAY_OPERATORS.get((name, len(operands)))
+        if function is None:
+            made = self.step("operator", name, *registers)
+        else:  # NumPy computes: an opaque call, and counted as one
+            self.opaque_calls.append((f"operator {name}", self.at))
+            made = self.step("call", self.constant(function), registers, (), True)
         base = operands[0]
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             if np.may_share_memory(base.object, seen):

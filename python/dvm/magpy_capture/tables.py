@@ -56,6 +56,37 @@ COMPARE_OPERATORS: dict[str, Any] = {
 }
 UNARY_OPERATORS: dict[str, Any] = {"-": np.negative, "+": np.positive, "~": np.invert}
 
+#: kind of a recorded event -> operator -> the function of Python that does the same
+OPERATORS: dict[str, dict[str, Any]] = {
+    "binary": {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "**": operator.pow,
+        "@": operator.matmul,
+        "&": operator.and_,
+        "|": operator.or_,
+        "^": operator.xor,
+        "<<": operator.lshift,
+        ">>": operator.rshift,
+    },
+    "compare": {
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        ">": operator.gt,
+        ">=": operator.ge,
+    },
+    "unary": {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_},
+    "subscript": {"": operator.getitem},
+    "branch": {"truth": bool},
+    "iter": {"": iter},
+}
+
 #: function -> method of the lowering; called with the abstract arguments
 FUNCTIONS: dict[Any, str] = {}
 #: array method -> method of the lowering; called with the array first

@@ -269,3 +269,19 @@ def shaped_in_fortran_order(w: World) -> None:
     for shape in ((3, 4), (3, 4), (1, 2), (5, 1), (2, 3, 2), (4,)):
         w(g, floats(*shape))
         w(g, np.asfortranarray(floats(*shape)))
+
+
+@case
+def operators_of_arrays_that_numpy_computes(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        z = (x + 1j) * x - y
+        return z, -z, z == x, z**2, z @ z, z[0] * 2
+
+    for n in (3, 3, 4):
+        w(f, floats(n) * 1j, floats(n))
+    stats = getattr(f, "stats", None)
+    assert stats is None or (stats.captures, stats.fallbacks, stats.opaque > 4) == (1, 0, True)
+    w(f, floats(3).astype(">f8"), floats(3))
+    w(f, floats(3) * 1j, floats(2))
+    w(f, np.full(3, 1e308 + 0j), floats(3))
