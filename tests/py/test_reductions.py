@@ -210,4 +210,7 @@ def test_less_regular_forms(text: str, dtype: str) -> None:
     for rank in (
         (1, 2) if "accumulate" in text else (0, 1, 2)
     ):  # NumPy 2.4 frees out= of rank 0 twice
-        assert wrong(text, dtype, rank, OTHERS[text], holes=0.2) == []
+        opaque = OTHERS[text]
+        if dtype == "float16" and "maximum.accumulate" in text:
+            opaque = opaque | {"accumulate"}  # of two zeros NumPy keeps the first, for halves alone
+        assert wrong(text, dtype, rank, opaque, holes=0.2) == []

@@ -17,15 +17,18 @@ import types
 import warnings
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import dvm
 
 Case = Callable[["World"], None]
 CASES: dict[str, Case] = {}
 
 # Where the harness and dvm live: their frames are no part of a program's traceback.
-OWN_FILES = ("semantics/world.py", "/dvm/")
+OWN_FILES = ("semantics/world.py", f"{Path(dvm.__file__).parent}/")
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented))
 
 
