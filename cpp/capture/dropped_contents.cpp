@@ -37,9 +37,9 @@ size_t give_back(PyArrayObject* array) {
   const auto data = reinterpret_cast<uintptr_t>(PyArray_DATA(array));
   const uintptr_t begin = (data + page - 1) / page * page;
   const uintptr_t end = (data + static_cast<uintptr_t>(PyArray_NBYTES(array))) / page * page;
-  if (begin >= end || madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) {
-    return 0;
-  }
+  if (begin >= end) return 0;
+  char* const first = PyArray_BYTES(array) + (begin - data);
+  if (madvise(first, end - begin, MADV_DONTNEED) != 0) return 0;
   return end - begin;
 }
 

@@ -76,7 +76,9 @@ class KeepFpFlags {
   KeepFpFlags(const KeepFpFlags&) = delete;
   KeepFpFlags& operator=(const KeepFpFlags&) = delete;
 
- protected:
+  fp::State saved() const { return saved_; }
+
+ private:
   fp::State saved_;
 };
 
@@ -84,8 +86,8 @@ class KeepFpFlags {
 class WatchFpFlags : KeepFpFlags {
  public:
   WatchFpFlags() {
-    const fp::State clear = fp::cleared(saved_);
-    if (clear != saved_) fp::set(clear);
+    const fp::State clear = fp::cleared(saved());
+    if (clear != saved()) fp::set(clear);
   }
   FpFlags raised() const { return fp::flags_of(fp::get()); }
 };

@@ -27,6 +27,7 @@ struct Step {
 };
 
 extern "C" {
+// NOLINTNEXTLINE(readability-identifier-naming): a name of the assembly text
 [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies[];
 [[gnu::visibility("hidden")]] void dvm_chain_run(const Step* program, int64_t bytes,
                                                  int64_t overlap) noexcept;
@@ -99,8 +100,8 @@ class Translator {
 
   void put(int entry, uint64_t operand) {
     const auto* base = reinterpret_cast<const std::byte*>(dvm_chain_bodies);
-    steps_[count_++] = {base + dvm_chain_bodies[2 * entry], base + dvm_chain_bodies[2 * entry + 1],
-                        operand};
+    const int32_t* offsets = dvm_chain_bodies + ptrdiff_t{2} * entry;
+    steps_[count_++] = {base + offsets[0], base + offsets[1], operand};
   }
   // A second operand of the step before.
   void put_operand(uint64_t operand) { steps_[count_++].operand = operand; }

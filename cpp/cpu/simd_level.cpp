@@ -7,6 +7,10 @@
 
 #include "core/error.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace dvm::cpu {
 
 namespace {
@@ -18,6 +22,14 @@ constexpr std::string_view kNames[] = {
 #undef DVM_SIMD_LEVEL
 #endif
     "portable"};
+
+#if defined(__x86_64__)
+// Clang 14 has no name for it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 std::vector<SimdLevel> find_levels() {
   std::vector<SimdLevel> found;
