@@ -60,11 +60,12 @@ class Averages(Reductions):
         x = self.as_array(a)
         given = self.is_literal(correction, np._NoValue)
         lost = self.integer(ddof if given else correction)
-        self._require_above(self._count(x, axis, TRUE, where), lost)
+        count = self._count(x, axis, TRUE, where)
+        self._require_above(count, lost)
         if self.is_none(dtype):
             dtype = self._inexact(x)
         total = self.ufunc_reduce(np.add, x, axis, dtype, NONE, TRUE, ABSENT, where)
-        mean = self._quotient(total, self._count(x, axis, TRUE, where), NONE, total.dtype)
+        mean = self._quotient(total, count, NONE, total.dtype)
         offset = self.ufunc(np.subtract, [x, mean])
         square = self.ufunc(np.multiply, [offset, offset])
         spread = self.ufunc_reduce(np.add, square, axis, dtype, out, keepdims, ABSENT, where)
@@ -90,8 +91,7 @@ class Averages(Reductions):
         variance = self.var_of(
             a, axis, dtype, out, ddof, keepdims, where=where, correction=correction
         )
-        root = self.cast(self.ufunc(np.sqrt, [variance]), variance.dtype)
-        return self.deliver(root, self.result_array(out))
+        return self._root(variance, out)
 
     def average(
         self,
@@ -126,15 +126,11 @@ class Averages(Reductions):
             self._require_equal(weights.shape, x.shape)
         dtype = Literal(wide)
         scale = self.ufunc_reduce(np.add, weights, axis, dtype, NONE, keepdims)
-        self._require_nonzero(scale)
+        test = self.ufunc(np.not_equal, [scale, ZERO])
+        self.require_truth(self.reduce("all", test, list(range(test.rank)), keepdims=False))
         product = self.ufunc(np.multiply, [x, weights], signature=(None, None, wide))
         total = self.ufunc_reduce(np.add, product, axis, NONE, NONE, keepdims)
         return self.ufunc(np.true_divide, [total, scale])
-
-    def _require_nonzero(self, scale: Tensor) -> None:
-        test = self.ufunc(np.not_equal, [scale, ZERO])
-        every = self.reduce("all", test, list(range(test.rank)), keepdims=False)
-        self.require_truth(every)
 
     # ---- parts
 
@@ -172,3 +168,8 @@ class Averages(Reductions):
         divisor = self.operand(count, total.dtype)
         ratio = self.elementwise("div", [total, divisor], total.dtype, total.order)
         return self.deliver(self.cast(ratio, dtype), self.result_array(out))
+
+    def _root(self, variance: Tensor, out: Abstract) -> Tensor:
+        """The deviation of a variance, in its dtype."""
+        root = self.cast(self.ufunc(np.sqrt, [variance]), variance.dtype)
+        return self.deliver(root, self.result_array(out))

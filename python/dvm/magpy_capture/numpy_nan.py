@@ -6,6 +6,8 @@ over them. Where NumPy warns or raises because there is nothing but NaN a replay
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dvm.magpy_capture.numpy_averages import Averages
@@ -30,8 +32,93 @@ numpy_table(
 )
 
 
+def _with_neutral(function: np.ufunc, neutral: float) -> Callable[..., Tensor]:
+    """np.nansum and np.nanprod."""
+
+    def reduce(
+        self: NanReductions,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        x = self._replaced(a, neutral)
+        return self.ufunc_reduce(function, x, axis, dtype, out, keepdims, initial, where)
+
+    return reduce
+
+
+def _of_numbers(function: np.ufunc) -> Callable[..., Tensor]:
+    """np.nanmax and np.nanmin."""
+
+    def reduce(
+        self: NanReductions,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        found = self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
+        missing = self._missing(found)
+        if missing is not None:
+            self._require_none(missing)
+        return found
+
+    return reduce
+
+
+def _running(method: str, neutral: float) -> Callable[..., Tensor]:
+    """np.nancumsum and np.nancumprod."""
+
+    def accumulate(
+        self: NanReductions,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+    ) -> Tensor:
+        result: Tensor = getattr(self, method)(self._replaced(a, neutral), axis, dtype, out)
+        return result
+
+    return accumulate
+
+
+def _position(method: str, neutral: float) -> Callable[..., Tensor]:
+    """np.nanargmax and np.nanargmin."""
+
+    def position(
+        self: NanReductions,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        keepdims: Abstract = ABSENT,
+    ) -> Tensor:
+        self._require_numbers(a, axis)
+        found: Tensor = getattr(self, method)(
+            self._replaced(a, neutral), axis, out, keepdims=keepdims
+        )
+        return found
+
+    return position
+
+
 class NanReductions(Averages):
     """np.nansum and its kin."""
+
+    nan_sum = _with_neutral(np.add, 0)
+    nan_prod = _with_neutral(np.multiply, 1)
+    nan_max = _of_numbers(np.fmax)
+    nan_min = _of_numbers(np.fmin)
+    nan_cumsum = _running("cumsum", 0)
+    nan_cumprod = _running("cumprod", 1)
+    nan_argmax = _position("argmax", -np.inf)
+    nan_argmin = _position("argmin", np.inf)
 
     def _missing(self, x: Tensor) -> Tensor | None:
         """Where NaN is, in an array that can have it."""
@@ -46,70 +133,6 @@ class NanReductions(Averages):
             return x
         other = self.operand(Literal(value), x.dtype)
         return self.elementwise("select", [missing, other, x], x.dtype, x.order)
-
-    def nan_sum(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        x = self._replaced(a, 0)
-        return self.ufunc_reduce(np.add, x, axis, dtype, out, keepdims, initial, where)
-
-    def nan_prod(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        x = self._replaced(a, 1)
-        return self.ufunc_reduce(np.multiply, x, axis, dtype, out, keepdims, initial, where)
-
-    def nan_max(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self._extreme_number(np.fmax, a, axis, out, keepdims, initial, where)
-
-    def nan_min(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self._extreme_number(np.fmin, a, axis, out, keepdims, initial, where)
-
-    def _extreme_number(
-        self,
-        function: np.ufunc,
-        a: Abstract,
-        axis: Abstract,
-        out: Abstract,
-        keepdims: Abstract,
-        initial: Abstract,
-        where: Abstract,
-    ) -> Tensor:
-        found = self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
-        missing = self._missing(found)
-        if missing is not None:
-            self._require_none(missing)
-        return found
 
     def _require_none(self, test: Tensor) -> None:
         some = self.reduce("any", test, list(range(test.rank)), keepdims=False)
@@ -152,11 +175,12 @@ class NanReductions(Averages):
             return self.var_of(x, axis, dtype, out, ddof, keepdims, correction=correction)
         lost = self.integer(ddof if self.is_literal(correction, np._NoValue) else correction)
         there = self.ufunc(np.logical_not, [missing])
-        self._require_above(self._count(x, axis, TRUE, there), max(lost, 0))
+        count = self._count(x, axis, TRUE, there)
+        self._require_above(count, max(lost, 0))
         zero = self.operand(ZERO, x.dtype)
         numbers = self._replaced(x, 0)
         total = self.ufunc_reduce(np.add, numbers, axis, dtype, NONE, TRUE)
-        mean = self._quotient(total, self._count(x, axis, TRUE, there), NONE, total.dtype)
+        mean = self._quotient(total, count, NONE, total.dtype)
         offset = self.cast(self.ufunc(np.subtract, [numbers, mean]), x.dtype)
         offset = self.elementwise("select", [missing, zero, offset], x.dtype, x.order)
         square = self.ufunc(np.multiply, [offset, offset])
@@ -176,42 +200,7 @@ class NanReductions(Averages):
         correction: Abstract = ABSENT,
     ) -> Tensor:
         variance = self.nan_var(a, axis, dtype, out, ddof, keepdims, correction=correction)
-        root = self.cast(self.ufunc(np.sqrt, [variance]), variance.dtype)
-        return self.deliver(root, self.result_array(out))
-
-    def nan_cumsum(
-        self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE
-    ) -> Tensor:
-        return self.cumsum(self._replaced(a, 0), axis, dtype, out)
-
-    def nan_cumprod(
-        self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE
-    ) -> Tensor:
-        return self.cumprod(self._replaced(a, 1), axis, dtype, out)
-
-    # ---- positions
-
-    def nan_argmax(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        *,
-        keepdims: Abstract = ABSENT,
-    ) -> Tensor:
-        self._require_numbers(a, axis)
-        return self.argmax(self._replaced(a, -np.inf), axis, out, keepdims=keepdims)
-
-    def nan_argmin(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        *,
-        keepdims: Abstract = ABSENT,
-    ) -> Tensor:
-        self._require_numbers(a, axis)
-        return self.argmin(self._replaced(a, np.inf), axis, out, keepdims=keepdims)
+        return self._root(variance, out)
 
     def _require_numbers(self, a: Abstract, axis: Abstract) -> None:
         x = self.as_array(a)

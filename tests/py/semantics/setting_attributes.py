@@ -155,23 +155,6 @@ def vars_is_updated(w: World) -> None:
 
 
 @case
-def a_class_gets_an_attribute(w: World) -> None:
-    class Model:
-        best = None
-
-    @w.compiled
-    def f(x):
-        total = float(x.sum())
-        if Model.best is None or total > Model.best:
-            Model.best = total
-        return Model.best * x
-
-    for n in (3, 5, 4, 9, 9):
-        w(f, floats(n))
-        w.note(Model.best)
-
-
-@case
 def partials_and_wrapped_functions(w: World) -> None:
     def scaled(x, by=2):
         return x * by
