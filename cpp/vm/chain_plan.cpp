@@ -40,7 +40,7 @@ class Planner {
     const int end = find_end(begin);
     if (end == begin) return;
     end_ = end;
-    std::fill_n(known_, stage_.value_count, Known{});
+    std::fill_n(known_, stage_.value_count, Known{.uses = 0, .operand = kNone, .computed = false});
     for_steps(begin, end, [this](const KernelStep& step) {
       known_[step.dst].computed = true;
       for (int k = 0; k < step.arity; ++k) ++known_[value(step, k)].uses;
@@ -57,10 +57,11 @@ class Planner {
   }
 
  private:
-  // What is known of a value. Uses are those that are still to come within the chain.
+  // What is known of a value. Uses are those that are still to come within the chain. Without
+  // initial values: most calls find no chain, and need none of it.
   struct Known {
-    uint8_t uses = 0, operand = kNone;
-    bool computed = false;
+    uint8_t uses, operand;
+    bool computed;
   };
   static constexpr uint8_t kNone = 0xff;
 
