@@ -12,6 +12,11 @@ if(DVM_SANITIZE)
   target_link_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE})
 endif()
 
+# The hook it calls is the fuzzers' (tests/cpp/fuzz/coverage.h).
+if(DVM_COVERAGE)
+  target_compile_options(dvm_options INTERFACE -fsanitize-coverage=trace-pc)
+endif()
+
 # dvm_folder(NAME USES a b ... LIBRARIES x y ...): library dvm_NAME from every .cpp in this folder,
 # on top of the folders it uses and of outside libraries that only its own .cpp files include.
 # A folder that has headers alone is a library without object code.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "fuzz/coverage.h"
 
 // Present when a sanitizer is: tells it what to call before it ends the process.
 // NOLINTNEXTLINE: the name is the sanitizers' own.
@@ -23,6 +24,7 @@ namespace {
 
 constexpr size_t kGenerated = 64, kMaxCorpus = 1024, kMaxInput = size_t{1} << 16;
 constexpr unsigned kSecondsPerCase = 10;
+constexpr uint64_t kFreshEvery = 64;  // cases between inputs of the generator
 
 struct Options {
   double seconds = 10;
@@ -63,6 +65,7 @@ enum class Outcome { accepted, refused, finding };
 Outcome run_case(const Reader& reader, const std::string& input) {
   current_input = input;
   alarm(kSecondsPerCase);
+  begin_case();
   Outcome outcome = Outcome::accepted;
   try {
     reader.read(input);
@@ -81,43 +84,70 @@ Outcome run_case(const Reader& reader, const std::string& input) {
   return outcome;
 }
 
+// The inputs worth damaging. What was accepted is kept, and once there is no more room replaces
+// what was accepted before: such inputs drift away from the generator. What took a way through the
+// code that nothing took before is kept for good.
+class Corpus {
+ public:
+  void add(std::string input, Outcome outcome) {
+    if (is_new()) {
+      pioneers_.push_back(std::move(input));
+    } else if (outcome == Outcome::accepted) {
+      if (accepted_.size() < kMaxCorpus) {
+        accepted_.push_back(std::move(input));
+      } else {
+        accepted_[next_++ % kMaxCorpus] = std::move(input);
+      }
+    }
+  }
+  const std::string& pick(Random& random) const {
+    const bool pioneer = accepted_.empty() || (!pioneers_.empty() && random() % 2 == 0);
+    const auto& from = pioneer ? pioneers_ : accepted_;
+    return from[random() % from.size()];
+  }
+
+ private:
+  std::vector<std::string> accepted_, pioneers_;
+  size_t next_ = 0;
+};
+
 bool fuzz(const Reader& reader, const Options& options) {
   using Clock = std::chrono::steady_clock;
   Random random(options.seed);
   current_reader = reader.name;
-  std::vector<std::string> corpus;
-  for (size_t i = 0; i < kGenerated; ++i) {
-    corpus.push_back(reader.generate(random));
-    if (run_case(reader, corpus.back()) != Outcome::accepted) {
+  Corpus corpus;
+  auto generate = [&] {
+    std::string input = reader.generate(random);
+    if (run_case(reader, input) != Outcome::accepted) {
       std::fprintf(stderr, "fuzz: %s: a generated input is refused\n", reader.name.c_str());
       save_finding();
       return false;
     }
+    corpus.add(std::move(input), Outcome::accepted);
+    return true;
+  };
+  for (size_t i = 0; i < kGenerated; ++i) {
+    if (!generate()) return false;
   }
   uint64_t cases = 0, accepted = 0;
   const auto start = Clock::now();
   double elapsed = 0;
-  for (; cases < options.iterations && elapsed < options.seconds; ++cases) {
-    const std::string& other = corpus[random() % corpus.size()];
-    std::string input = mutate(corpus[random() % corpus.size()], other, random);
+  while (cases < options.iterations && elapsed < options.seconds) {
+    if (cases % kFreshEvery == 0 && !generate()) return false;
+    const std::string& other = corpus.pick(random);
+    std::string input = mutate(corpus.pick(random), other, random);
     if (input.size() > kMaxInput) continue;
     const Outcome outcome = run_case(reader, input);
     if (outcome == Outcome::finding) return false;
-    if (outcome == Outcome::accepted) {
-      ++accepted;
-      // Once the corpus is full, newcomers replace old ones: inputs drift away from the generator.
-      if (corpus.size() < kMaxCorpus) {
-        corpus.push_back(std::move(input));
-      } else {
-        corpus[random() % corpus.size()] = std::move(input);
-      }
-    }
+    if (outcome == Outcome::accepted) ++accepted;
+    corpus.add(std::move(input), outcome);
+    ++cases;
     elapsed = std::chrono::duration<double>(Clock::now() - start).count();
   }
-  std::printf("fuzz: %s: seed %llu, %llu cases, %llu accepted, %.0f cases/s\n", reader.name.c_str(),
-              static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(cases),
-              static_cast<unsigned long long>(accepted),
-              elapsed > 0 ? static_cast<double>(cases) / elapsed : 0.0);
+  std::printf("fuzz: %s: seed %llu, %llu cases, %llu accepted, %zu edges, %.0f cases/s\n",
+              reader.name.c_str(), static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(cases), static_cast<unsigned long long>(accepted),
+              edges_taken(), elapsed > 0 ? static_cast<double>(cases) / elapsed : 0.0);
   return true;
 }
 

@@ -1,7 +1,8 @@
 // Mutation fuzzing of readers of untrusted input, without an engine: valid inputs are generated,
 // damaged in bytes and tokens, and given to the reader, which may accept them or throw core::Error.
 // Anything else is a finding: another exception, an InternalError, a crash, a sanitizer report, or
-// a case that takes longer than ten seconds. Inputs that are accepted are damaged further.
+// a case that takes longer than ten seconds. Inputs that are accepted are damaged further, and
+// those that take new ways through the code (fuzz/coverage.h).
 //
 //   fuzz_x [--seconds N] [--iterations N] [--seed N] [--input FILE]
 //
@@ -24,8 +25,8 @@ struct Reader {
   std::function<void(std::string_view)> read;    // throws core::Error to refuse
 };
 
-// 1 to 4 random changes: bits, bytes, words and runs of bytes, numbers and other tokens of texts,
-// pieces of another input.
+// Up to 4 random changes, mostly one: bits, bytes, words and runs of bytes, numbers and other
+// tokens of texts, pieces of another input.
 std::string mutate(std::string input, std::string_view other, Random& random);
 
 // Runs every reader in turn; returns the exit status of the process.

@@ -1,12 +1,12 @@
 // Runs damaged Programs that verify() accepts, each global in a buffer of exactly the bytes it
-// declares. Under the asan preset this is the proof of what verify() promises: no access outside of
-// the globals and of local memory, whatever the words were.
-#include <bit>
+// declares (fuzz/exact_buffer.h). Under the fuzz preset this is the proof of what verify()
+// promises: no access outside of the globals and of local memory, whatever the words were.
 #include <cstring>
 #include <memory>
 
 #include "core/error.h"
 #include "cpu/cpu_target.h"
+#include "fuzz/exact_buffer.h"
 #include "fuzz/fuzz_main.h"
 #include "sim/sim_target.h"
 #include "vm/program.h"
@@ -35,17 +35,14 @@ bool is_small(const vm::Program& program) {
 }
 
 void run(const vm::Program& program, fuzz::Random& random) {
-  std::vector<std::unique_ptr<std::byte[]>> buffers;
+  const auto fence = static_cast<fuzz::Fence>(random() % fuzz::kFences);
+  std::vector<std::unique_ptr<fuzz::ExactBuffer>> buffers;
   std::vector<std::byte*> bases;
   for (const vm::Global& global : program.globals()) {
-    // A base is aligned for any dtype; up to 7 bytes before `low` keep it so.
-    const auto slack = static_cast<size_t>(global.low & 7);
-    const auto size = slack + static_cast<size_t>(global.high - global.low);
-    buffers.push_back(std::make_unique<std::byte[]>(size));
-    for (size_t i = 0; i < size; ++i) buffers.back()[i] = static_cast<std::byte>(random());
-    const auto first = reinterpret_cast<uintptr_t>(buffers.back().get()) + slack;
-    // Integer arithmetic: the base itself may lie outside of the buffer.
-    bases.push_back(std::bit_cast<std::byte*>(first - static_cast<uintptr_t>(global.low)));
+    buffers.push_back(std::make_unique<fuzz::ExactBuffer>(global.low, global.high, fence));
+    fuzz::ExactBuffer& buffer = *buffers.back();
+    for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = static_cast<std::byte>(random());
+    bases.push_back(buffer.base());
   }
   const vm::TargetTraits& traits = *vm::find_target(program.header().target);
   const auto target =

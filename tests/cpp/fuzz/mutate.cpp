@@ -85,7 +85,8 @@ void change_tokens(std::string& input, std::string_view other, Random& random) {
 }  // namespace
 
 std::string mutate(std::string input, std::string_view other, Random& random) {
-  for (size_t count = 1 + below(random, 4); count > 0 && !input.empty(); --count) {
+  for (size_t count = 1 + below(random, 2) * below(random, 4); count > 0 && !input.empty();
+       --count) {
     (below(random, 2) == 0 ? change_bytes : change_tokens)(input, other, random);
   }
   return input;
