@@ -6,8 +6,8 @@
 
 #include "core/sum_order.h"
 #include "cpu/cpu_target.h"
+#include "every_target.h"
 #include "oracle.h"
-#include "sim/sim_target.h"
 #include "tile_program.h"
 
 namespace dvm::testing {
@@ -112,8 +112,6 @@ void test_reduce(vm::Target& target, Insn insn, ReduceOrder order, const Shape& 
 }
 
 TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
-  const auto cpu = cpu::make_cpu_target();
-  const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
   for (const Shape& shape : kShapes) {
     for (const Insn insn : {Insn::sum, Insn::prod, Insn::max, Insn::min}) {
       for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
@@ -122,11 +120,12 @@ TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
           if (!vm::contains(vm::info(insn).dtypes, dtype)) continue;
           core::dispatch(dtype, [&]<DType D>() {
             for (const bool special : {false, true}) {
-              test_reduce<D>(*cpu, insn, order, shape, special);
-              // Beyond a local memory there is nothing to simulate.
-              if (shape.m * shape.size * shape.n <= 20000) {
-                test_reduce<D>(*sim, insn, order, shape, special);
-              }
+              on_every_target([&](vm::Target& target) {
+                // Beyond a local memory there is nothing to simulate.
+                const bool large = shape.m * shape.size * shape.n > 20000;
+                if (large && target.traits().kind != vm::TargetKind::cpu) return;
+                test_reduce<D>(target, insn, order, shape, special);
+              });
             }
           });
           if (HasFailure()) return;
@@ -185,15 +184,12 @@ void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
 }
 
 TEST(Broadcast, RepeatsRowsOnAllTargets) {
-  const auto cpu = cpu::make_cpu_target();
-  const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
   for (const Shape& shape :
        {Shape{1, 1, 1}, {1, 9, 1}, {7, 33, 1}, {1, 5, 70}, {3, 4, 5}, {1, 1, 64}}) {
     for (int d = 0; d < core::kDTypeCount; ++d) {
       core::dispatch(static_cast<DType>(d), [&]<DType D>() {
         for (const bool literal : {false, true}) {
-          test_broadcast<D>(*cpu, shape, literal);
-          test_broadcast<D>(*sim, shape, literal);
+          on_every_target([&](vm::Target& target) { test_broadcast<D>(target, shape, literal); });
         }
       });
     }

@@ -4,9 +4,8 @@
 
 #include <string>
 
-#include "cpu/cpu_target.h"
+#include "every_target.h"
 #include "oracle.h"
-#include "sim/sim_target.h"
 #include "tile_program.h"
 
 namespace dvm::testing {
@@ -145,18 +144,16 @@ void run_view(vm::Target& target, const ViewCase& c, DType dtype) {
 }
 
 TEST(View, RandomViewsMoveTheRightElementsOnAllTargets) {
-  const auto cpu = cpu::make_cpu_target();
-  const auto sim = sim::make_sim_target(*vm::find_target("ascend910b3"));
   Random random{std::mt19937_64(3)};
   for (int i = 0; i < 2000; ++i) {
     const ViewCase c = random_case(random);
     SCOPED_TRACE("case " + std::to_string(i));
-    for (vm::Target* target : {cpu.get(), sim.get()}) {
-      run_view<uint8_t>(*target, c, DType::boolean);
-      run_view<uint16_t>(*target, c, DType::f16);
-      run_view<int32_t>(*target, c, DType::i32);
-      run_view<int64_t>(*target, c, DType::i64);
-    }
+    on_every_target([&](vm::Target& target) {
+      run_view<uint8_t>(target, c, DType::boolean);
+      run_view<uint16_t>(target, c, DType::f16);
+      run_view<int32_t>(target, c, DType::i32);
+      run_view<int64_t>(target, c, DType::i64);
+    });
     if (HasFailure()) return;
   }
 }
