@@ -41,6 +41,9 @@ class Running {
   int& count_;
 };
 
+// Whether somebody watches the lines of this thread: a debugger, or what measures coverage.
+bool is_traced() { return PyThreadState_Get()->c_tracefunc != nullptr; }
+
 CompiledFunction::Observer g_observer = nullptr;
 
 void tell(PyObject* compiled, const Event& event) {
@@ -99,6 +102,11 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   // Within another function's recording this call is followed like one of a plain function.
   if (is_recording()) return original();
   ++stats_.calls;
+  // A replay has no lines: breakpoints would not be met.
+  if (is_traced()) [[unlikely]] {
+    ++stats_.eager;
+    return original();
+  }
   if (stances_in_use.load(std::memory_order_relaxed) != 0 &&
       present_stance() == Stance::force_eager_) [[unlikely]] {
     ++stats_.eager;

@@ -33,7 +33,8 @@ class Stats:
     drops: a replay met sizes its path does not allow, or a computation of it failed; the original
         ran.
     opaque: calls of functions dvm does not know, made by replays.
-    eager: calls that the stance left to the original, or refused.
+    eager: calls that ran the original because the stance says so or a trace function is set
+        (`sys.settrace`: a debugger, or what measures coverage, sees every line), or were refused.
     """
 
     calls: int

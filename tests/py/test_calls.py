@@ -360,22 +360,31 @@ def test_threads_share_one_compiled_function() -> None:
     assert stats.drops == stats.fallbacks == 0
 
 
-def test_another_tracer_keeps_its_events() -> None:
+def test_a_trace_function_sees_every_line() -> None:
     import sys
 
-    seen = []
+    seen: list[tuple[str, int]] = []
 
     def tracer(frame: Any, event: str, _arg: Any) -> Any:
-        seen.append((event, frame.f_code.co_name))
+        if frame.f_code is activation.__code__:
+            seen.append((event, frame.f_lineno))
         return tracer
 
+    def trace(function: Callable[[Any], Any]) -> list[tuple[str, int]]:
+        seen.clear()
+        previous = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            function(X)
+        finally:
+            sys.settrace(previous)
+        return list(seen)
+
     f = dvm.compile(activation)
-    previous = sys.gettrace()
-    sys.settrace(tracer)
-    try:
-        f(X)
-    finally:
-        sys.settrace(previous)
-    assert ("call", "activation") in seen
-    assert ("return", "activation") in seen
-    assert f.stats.captures == 1
+    plain = trace(activation)
+    assert plain
+    assert trace(f) == plain  # nothing is known of the function yet
+    f(X)
+    f(X)
+    assert trace(f) == plain
+    assert (f.stats.captures, f.stats.hits, f.stats.eager) == (1, 1, 2)

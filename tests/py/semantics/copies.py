@@ -184,6 +184,7 @@ def called_under_a_trace_function(w: World) -> None:
     w(traced, floats(5))
     w(f, floats(5))
     w(traced, floats(5))
+    w.note(lines)
     w(f, floats(5))
 
 

@@ -187,7 +187,7 @@ def a_debugger_sees_the_lines(w: World) -> None:
         result = tracer.runcall(f, floats(3))
     finally:
         sys.settrace(old)
-    w.note(result)
+    w.note((result, tracer.seen))
     w(f, floats(3))
 
 
