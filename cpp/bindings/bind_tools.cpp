@@ -72,7 +72,7 @@ void bind_tables(py::module_& module) {
   py::list ufuncs, numeric, dtypes, targets;
   py::dict rules;
   for (const core::ElementwiseInfo& op : core::kElementwise) {
-    ufuncs.append(py::make_tuple(op.name, op.numpy));
+    if (!op.numpy.empty()) ufuncs.append(py::make_tuple(op.name, op.numpy));
     if (op.operands == core::OperandRule::numeric) numeric.append(op.name);
     py::list taken;
     for (int d = 0; d < core::kDTypeCount; ++d) {

@@ -109,8 +109,8 @@ std::string ops_markdown() {
       text += "| `" + std::string(op.name) + "` | " +
               (op.arity < 0 ? "any" : std::to_string(op.arity)) + " | " +
               std::string(dtype_rule(static_cast<Op>(i))) + " | " + attribute_names(op.attrs) +
-              " | " + (row ? "`" + std::string(row->numpy) + "`" : "") + " | " + cell(op.synopsis) +
-              " |\n";
+              " | " + (row && !row->numpy.empty() ? "`" + std::string(row->numpy) + "`" : "") +
+              " | " + cell(op.synopsis) + " |\n";
     }
   }
   return text;

@@ -10,7 +10,7 @@ namespace {
 bool computes(const Node& node) {
   const OpClass cls = op_class(node.op);
   // The neighbour of a half is not that of a float.
-  const bool stays = node.op == Op::cast || node.op == Op::nextafter;
+  const bool stays = node.op == Op::cast || node.op == Op::nextafter || node.op == Op::spacing;
   return (cls == OpClass::elementwise && !stays) || cls == OpClass::reduce;
 }
 bool moves(const Node& node) {

@@ -140,6 +140,24 @@ T right_shift(T a, T by) {
                                           : (negative(a) ? a >> kLast : T{0}));
 }
 
+// Of the magnitude; sums of ever wider groups of bits, for no loop of popcount becomes SIMD.
+template <Integer T>
+DVM_ALWAYS_INLINE T bitwise_count(T x) {
+  using U = std::make_unsigned_t<T>;
+  constexpr int kWidth = 8 * sizeof(U);
+  constexpr auto pattern = [](unsigned divisor) {
+    return static_cast<U>(static_cast<U>(-1) / divisor);
+  };
+  const U ones = static_cast<U>(negative(x) ? -word(x) : word(x));
+  const U twos = static_cast<U>(ones - (ones >> 1 & pattern(3)));
+  const U fours = static_cast<U>((twos & pattern(5)) + (twos >> 2 & pattern(5)));
+  U count = static_cast<U>((fours + (fours >> 4)) & pattern(17));
+  if constexpr (kWidth > 8) count = static_cast<U>(count + (count >> 8));
+  if constexpr (kWidth > 16) count = static_cast<U>(count + (count >> 16));
+  if constexpr (kWidth > 32) count = static_cast<U>(count + (count >> 32));
+  return static_cast<T>(count & 0xff);
+}
+
 template <std::integral T>
 T invert(T x) {
   if constexpr (std::same_as<T, bool>) {

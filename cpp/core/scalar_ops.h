@@ -14,6 +14,7 @@
 
 #include "core/dtype.h"
 #include "core/math_log.h"
+#include "core/math_parts.h"
 #include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "core/sum_order.h"
@@ -181,6 +182,11 @@ DVM_PLAIN_1(ceil, math::ceil(a));
 DVM_PLAIN_1(trunc, math::trunc(a));
 DVM_PLAIN_1(rint, std::nearbyint(a));
 
+DVM_PLAIN_2(ldexp, math::ldexp(a, b));
+DVM_PLAIN_1(frexp_mantissa, math::frexp_mantissa(a));
+DVM_PLAIN_1(frexp_exponent, math::frexp_exponent(a));
+DVM_PLAIN_1(modf_fraction, math::modf_fraction(a));
+
 DVM_PLAIN_1(cbrt, std::cbrt(a));
 DVM_MATH(exp2, Exp2Flags);
 DVM_MATH(expm1, Expm1Flags);
@@ -201,6 +207,7 @@ DVM_PLAIN_1(arcsinh, std::asinh(a));
 DVM_PLAIN_1(arccosh, std::acosh(a));
 DVM_PLAIN_1(arctanh, std::atanh(a));
 DVM_PLAIN_2(hypot, std::hypot(a, b));
+DVM_PLAIN_1(erf, std::erf(a));
 DVM_PLAIN_1(deg2rad, math::deg2rad(a));
 DVM_PLAIN_1(rad2deg, math::rad2deg(a));
 
@@ -219,6 +226,7 @@ DVM_PLAIN_2(bitwise_xor, a ^ b);
 DVM_PLAIN_1(invert, math::invert(a));
 DVM_PLAIN_2(left_shift, math::left_shift(a, b));
 DVM_PLAIN_2(right_shift, math::right_shift(a, b));
+DVM_PLAIN_1(bitwise_count, math::bitwise_count(a));
 
 #undef DVM_SCALAR_1
 #undef DVM_SCALAR_2
@@ -243,6 +251,22 @@ struct nextafter {  // NOLINT(readability-identifier-naming)
     const Half next{static_cast<uint16_t>(away ? a.bits + 1 : a.bits - 1)};
     if ((next.bits & 0x7fff) == 0x7c00) raise(kOverflow);
     return next;
+  }
+};
+
+// NumPy measures a half upwards, whatever its sign.
+struct spacing {  // NOLINT(readability-identifier-naming)
+  template <typename T>
+  T operator()(T a) const {
+    return math::spacing(a);
+  }
+  Half operator()(Half a) const {
+    if ((a.bits & 0x7c00) == 0x7c00) {
+      raise(kInvalid);
+      return {0x7e00};
+    }
+    const Half above = nextafter{}(a, Half{0x7c00});
+    return to_half(to_float(above) - to_float(a));
   }
 };
 

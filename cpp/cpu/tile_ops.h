@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "core/math_log.h"
+#include "core/math_parts.h"
 #include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "cpu/elements.h"
@@ -117,6 +118,9 @@ DVM_TILE_OP_QUIET(floor, math::floor(a), a, a)
 DVM_TILE_OP_QUIET(ceil, math::ceil(a), a, a)
 DVM_TILE_OP_QUIET(trunc, math::trunc(a), a, a)
 DVM_TILE_OP_QUIET(rint, std::nearbyint(a), kNever, kNever)
+DVM_TILE_OP_QUIET(frexp_mantissa, math::frexp_mantissa(a), kNever, kNever)
+DVM_TILE_OP_QUIET(frexp_exponent, math::frexp_exponent(a), kNever, kNever)
+DVM_TILE_OP_QUIET(modf_fraction, math::modf_fraction(a), kNever, kNever)
 
 DVM_TILE_ASK(isnan, a != a, false, false)
 DVM_TILE_ASK(isinf, math::isinf(a), false, false)
@@ -131,6 +135,7 @@ DVM_TILE_OP(bitwise_and, kNever, ua& ub, a& b)
 DVM_TILE_OP(bitwise_or, kNever, ua | ub, a | b)
 DVM_TILE_OP(bitwise_xor, kNever, ua ^ ub, a ^ b)
 DVM_TILE_OP(invert, kNever, ~ua, !a)
+DVM_TILE_OP(bitwise_count, kNever, math::bitwise_count(a), kNever)
 
 DVM_TILE_MATH(exp, ExpFlags)
 DVM_TILE_MATH(exp2, Exp2Flags)

@@ -444,7 +444,18 @@ class Arrays(Graphs):
         typed = [self.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
         if op in ("maximum", "minimum"):
             return self.extreme(op, typed, loop[-1])
+        if function is np.ldexp:
+            typed[1] = self.exponent(typed[1], loop[0])
+        if function is np.bitwise_count:
+            return self.cast(self.elementwise(op, typed, loop[0]), loop[-1])
         return self.elementwise(op, typed, loop[-1])
+
+    def exponent(self, power: Tensor, dtype: str) -> Tensor:
+        """An exponent of two as a float, within what any float can have."""
+        for op, limit in (("maximum", -10_000), ("minimum", 10_000)):
+            bound = self.operand(Literal(limit), power.dtype)
+            power = self.elementwise(op, [power, bound], power.dtype, power.order)
+        return self.cast(power, dtype)
 
     def extreme(
         self, op: str, pair: SequenceOf[Tensor], dtype: str, order: Order | None = None

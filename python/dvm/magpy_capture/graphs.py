@@ -36,7 +36,8 @@ CHECKED = frozenset(
 #: Floating-point ops that raise no status flag but for signalling NaNs.
 SILENT = frozenset(
     "neg abs select maximum minimum max min max_or_lowest min_or_highest sign fmax fmin fabs "
-    "positive copysign heaviside floor ceil trunc rint isnan isinf isfinite signbit logical_and "
+    "positive copysign heaviside floor ceil trunc rint frexp_mantissa frexp_exponent "
+    "modf_fraction isnan isinf isfinite signbit logical_and "
     "logical_or logical_xor logical_not eq ne lt le gt ge iota empty update gather take_along "
     "argmax argmin input".split()
 )

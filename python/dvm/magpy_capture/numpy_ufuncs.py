@@ -27,6 +27,12 @@ TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
 
+#: ufunc of two results -> the ops that compute them
+PARTS: dict[np.ufunc, tuple[str, str]] = {
+    np.frexp: ("frexp_mantissa", "frexp_exponent"),
+    np.modf: ("modf_fraction", "trunc"),
+}
+
 
 class Ufuncs(Containers):
     """`np.add(...)` and its kin."""
@@ -145,18 +151,44 @@ class Ufuncs(Containers):
                 for value, dtype in zip(positional, loop, strict=False)
                 for one in [self.operand(Literal(1), dtype)]
             ]
-        if function is np.divmod and self.is_none(out) and not masked and not kwargs:
-            return Sequence(
-                [self.ufunc(one, positional) for one in (np.floor_divide, np.remainder)]
-            )
-        result = self.ufunc(function, positional, **kwargs)
+        results = self.results(function, positional, **kwargs)
+        outs = self._outs(out, len(results))
+        if masked and None in outs:
+            raise self.refuse("where= without out=")
+        delivered = [
+            result if to is None else self.store_result(result, to, where)
+            for result, to in zip(results, outs, strict=True)
+        ]
+        return delivered[0] if function.nout == 1 else Sequence(delivered)
+
+    def results(self, function: np.ufunc, operands: list[Abstract], **kwargs: Any) -> list[Tensor]:
+        """What a ufunc of one result or of two computes."""
+        if function is np.divmod:
+            parts = (np.floor_divide, np.remainder)
+            return [self.ufunc(one, operands, **kwargs) for one in parts]
+        if function not in PARTS:
+            return [self.ufunc(function, operands, **kwargs)]
+        loop = self.loop_of(function, operands, **kwargs)
+        x = self.operand(operands[0], loop[0])
+        return [
+            self.cast(self.elementwise(op, [x], loop[0]), dtype)
+            for op, dtype in zip(PARTS[function], loop[1:], strict=True)
+        ]
+
+    def _outs(self, out: Abstract, count: int) -> list[Tensor | None]:
+        """The array that out= names for each result, if any."""
+        named = out.elements if isinstance(out, Sequence) else [out]
         if self.is_none(out):
-            if masked:
-                raise self.refuse("where= without out=")
-            return result
-        if not isinstance(out, Tensor):
+            named = [NONE] * count
+        arrays: list[Tensor | None] = []
+        for each in map(self.resolve, named):
+            if isinstance(each, Tensor):
+                arrays.append(each)
+            elif self.is_none(each):
+                arrays.append(None)
+        if not len(arrays) == len(named) == count:
             raise self.refuse(f"out={describe(out)}")
-        return self.store_result(result, out, where)
+        return arrays
 
     def store_result(self, result: Tensor, out: Tensor, where: Abstract = TRUE) -> Tensor:
         masked = not (isinstance(where, Literal) and where.object is True)

@@ -26,9 +26,13 @@ from dvm import _dvm
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
-for _alias, _name in ((np.degrees, np.rad2deg), (np.radians, np.deg2rad)):
-    if _name in UFUNCS:
-        UFUNCS[_alias] = UFUNCS[_name]
+#: Ufuncs that another one's op computes, in the dtypes that they resolve themselves.
+UFUNCS |= {
+    np.degrees: "rad2deg",
+    np.radians: "deg2rad",
+    np.conjugate: "positive",
+    np.float_power: "power",
+}
 
 #: operator of the language -> the ufunc that ndarray implements it with
 BINARY_OPERATORS: dict[str, Any] = {
