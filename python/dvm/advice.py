@@ -97,8 +97,10 @@ FALLBACKS = {
     r"\S+: (got|no signature|missing|too many)": "write it with fewer keywords: docs/ops.md lists "
     "what compiles",
     r"after an effect the path depends on": "read and check everything first, then write",
-    r"array attribute|setting attribute (shape|dtype|strides) ": "the memory of an array inside of "
-    "a path has no strides, flags or base: read and set them outside",
+    r"array attribute|setting attribute (shape|dtype|strides|writeable) |(who owns|the base of) an "
+    "array": "an array inside of a path is not in memory as it is outside: read and set this there",
+    r"(a flat iterator|an array written through flat|nd(index|enumerate) of)": "index the array "
+    "itself, or x.ravel()",
     r"the array method|\w+\.(at|reduceat)": "it writes in place or is unknown: use the function "
     "that returns a new array, such as np.sort(x) for x.sort()",
     r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare by "
@@ -110,8 +112,8 @@ FALLBACKS = {
     r"the (random function|method)": "call it outside of the compiled function",
     r"(hasattr|callable|isinstance|issubclass|super|setattr|id$)": "look at types and attributes "
     "outside, and pass what follows from them",
-    r"(the truth|the identity|the value of|formatting|printing|print:)": "do it outside of the "
-    "compiled function, with what it returns",
+    r"(the truth|the identity|the value of|formatting|print|hash of|a deep copy of)": "do it "
+    "outside of the compiled function, with what it returns",
     r"(an exception|making an exception|a raise statement)": "the program raises and "
     "catches within itself; " + STRAIGHT,
     r"(making an object of|an object of) type": "make the object outside and pass it, or write "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import io
 import re
 import types
@@ -103,7 +104,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a call of \\S*, which is not annotated": (lambda x: annotated(x), (X,)),
     "a call of": (lambda x: eval("3") * x, (X,)),
     "\\S+, (whose result": (lambda x: x.sort(), (np.array([2j, 1j]),)),
-    "\\S+: (got": (lambda x: print(x.shape, sep=""), (X,)),
+    "\\S+: (got": (lambda x: copy.deepcopy(x, {}), (X,)),
     "after an effect": (sets_and_fetches, (X,)),
     "array attribute": (lambda x: x.ctypes, (X,)),
     "the array method": (lambda x: x.setflags(write=False), (X,)),
@@ -111,6 +112,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "(an assignment to a part of|": (lambda x, y: x + y, (X, X.view(Tagged))),
     "the (random function|": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
     "(hasattr|": (lambda x: id(x), (X,)),
+    "(a flat iterator|": (lambda x: list(np.ndenumerate([1, x])), (2,)),
     "(the truth|": (lambda odd: f"{odd}", (Odd(),)),
     "(an exception|": (raises, (X,)),
     "(making an object of|": (lambda x: (collections.Counter(), x + 1), (X,)),
@@ -122,7 +124,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a (class definition|": (defines, (X,)),
     "a (closure|": (inner, (X,)),
     "a dict with a key": (lambda d: d, ({Odd(): X},)),
-    "(ufunc|dtype|": (lambda x: x.view("i4"), (X,)),
+    "(ufunc|dtype|": (lambda x: x.view(np.matrix), (X,)),
     "a look at how long": (lives, (X,)),
     "it is a generator": (generates, (X,)),
 }

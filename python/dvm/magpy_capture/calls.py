@@ -11,6 +11,7 @@ import numpy as np
 
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
+from dvm.magpy_capture.array_attributes import ArrayAttributes
 from dvm.magpy_capture.contexts import (
     CaughtWarnings,
     Contexts,
@@ -19,7 +20,6 @@ from dvm.magpy_capture.contexts import (
     expectation,
 )
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.opaque import name_of, signature_of
 from dvm.magpy_capture.program import MISSING, describe
@@ -43,6 +43,8 @@ from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
     DictValue,
+    Flags,
+    FlatValue,
     Host,
     Instance,
     ListValue,
@@ -71,6 +73,9 @@ DRAWS = frozenset(
 DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
 RANDOM = (np.random.Generator, np.random.RandomState)
 
+#: methods that NumPy scalars have and arrays do not
+SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"})
+
 #: Values whose methods are looked up without further ado
 KNOWN_METHODS = (
     *(ListValue, DictValue, SetValue, Size, ErrorState, OwnDict, CacheLock),
@@ -80,7 +85,7 @@ KNOWN_METHODS = (
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
+class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -88,7 +93,7 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
         self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
         self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
         self.frames: list[list[int]] = []  # parameters of the frames being lowered
-        self.impure_calls: list[tuple[Any, list[Abstract]]] = []
+        self.impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]] = []
 
     def value(self, node: int) -> Abstract:
         """The value of a node of the recording."""
@@ -184,6 +189,8 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
             return self.leave_warnings(base)
         if isinstance(base, Expected) and name == "__exit__":
             return self.leave_expected(base, positional, seen)
+        if isinstance(base, FlatValue) and name == "copy" and not positional:
+            return self.flat(base.base)
         if isinstance(base, Raised) and name == "with_traceback":
             return base
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
@@ -211,8 +218,10 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
     def array_method(
         self, base: Tensor, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
+        if base.is_scalar and name in SCALAR_METHODS:
+            return self.pure_method(base, name, positional, named, seen)
         handler = METHODS.get(name)
-        function = getattr(np.ndarray, name)
+        function = getattr(np.ndarray, name, None)
         if handler is None:
             if name not in PURE_METHODS | WRITING_METHODS:
                 raise self.refuse(f"the array method {name}")
@@ -248,8 +257,9 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         arguments = [*positional, *named.values()]
+        shows = function in (str, repr)
         for argument in arguments:
-            if not self.is_pure(argument):
+            if not (self.is_shown(argument) if shows else self.is_pure(argument)):
                 raise self.refuse(f"{name_of(function)} of {describe(argument)}")
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=isinstance(seen, np.generic))
@@ -349,6 +359,10 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         if isinstance(base, Tensor):
             return self.array_attribute(base, name, seen)
+        if isinstance(base, Flags):
+            return self.flag(base, name, seen, subscript=False)
+        if isinstance(base, FlatValue):
+            return self.flat_attribute(base, name)
         if isinstance(base, SuperValue):
             return self.super_attribute(base, name)
         if isinstance(base, Partial):
@@ -461,26 +475,11 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
             return Method(Literal(owner), name, found.__func__)
         return self.class_constant(owner, name, found, seen)
 
-    def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
-        if name == "shape":
-            return Sequence([Size(dim) for dim in base.shape])
-        if name in ("ndim", "dtype", "itemsize"):
-            return Literal(seen)
-        if name == "size":
-            return Size(self.product(base.shape))
-        if name == "nbytes":
-            return Size(self.product(base.shape) * seen.__class__(np.dtype(base.dtype).itemsize))
-        if name == "T":
-            return self.transpose(base)
-        if name == "strides":
-            return self.computed(self.step("getattr", self.layout_register(base), name), seen)
-        if name == "real" and np.dtype(base.dtype).kind != "c":
-            raise self.refuse("array attribute real")
-        if callable(seen):
-            return Method(base, name)
-        raise self.refuse(f"array attribute {name}")
-
     def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        if isinstance(base, Flags):
+            return self.flag(base, self.plain(key), seen, subscript=True)
+        if isinstance(base, FlatValue):
+            return self.flat_element(base, key, seen)
         if isinstance(base, Tensor):
             parts = self.index_parts(key)
             if self.is_basic(parts):
@@ -489,6 +488,8 @@ class Calls(AnnotatedCalls, Contexts, NumpyJoins, Sorting):
         return self.element(base, key, seen)
 
     def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        if isinstance(base, FlatValue):
+            return self.store_flat(base, key, value)
         if not isinstance(base, Tensor):
             return self.store_element(base, key, value)
         parts = self.index_parts(key)

@@ -15,6 +15,7 @@ from dvm.magpy_capture.values import (
     DictValue,
     DictView,
     End,
+    FlatValue,
     Host,
     IteratorValue,
     ListValue,
@@ -31,7 +32,6 @@ LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
-SET_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 
 
 class Containers(Indexing):
@@ -71,6 +71,9 @@ class Containers(Indexing):
             return [Literal(part) for part in value.object]
         if isinstance(value, Host) and isinstance(value.object, (str, bytes, range)):
             return [Literal(part) for part in self.pin(value, value.object).object]
+        if isinstance(value, FlatValue):
+            self._look(value)
+            value = self.flat_view(value.base)
         if isinstance(value, Tensor) and value.rank:
             length = self.observed(value.shape[0])
             self.known_size(value.shape[0])
@@ -91,6 +94,9 @@ class Containers(Indexing):
         value = self.resolve(value)
         if isinstance(value, IteratorValue):
             return value
+        if isinstance(value, FlatValue):
+            self._look(value)
+            value = self.flat_view(value.base)
         position = 0
         fixed = None if isinstance(value, ListValue) else self.elements(value)
 
@@ -106,6 +112,12 @@ class Containers(Indexing):
             return self.resolve(parts[position - 1])
 
         return IteratorValue(pull)
+
+    def _look(self, flat: FlatValue) -> None:
+        """A flat iterator goes on where it was; a path is for one walk from its beginning."""
+        if flat.walked:
+            raise self.refuse("a flat iterator that was used before")
+        flat.walked = True
 
     def known_size(self, dim: Any) -> int:
         """The size as it was in the recorded call; other sizes take another path."""
@@ -237,7 +249,7 @@ class Containers(Indexing):
         if isinstance(base, DictValue):
             return self._dict_method(base, name, positional)
         if isinstance(base, SetValue):
-            return self._set_method(base, name, positional)
+            return self.set_method(base, name, positional)
         if isinstance(base, OwnDict):
             return self._own_dict_method(base, name, positional)
         if isinstance(base, Sequence) and name in ("index", "count"):
@@ -301,14 +313,8 @@ class Containers(Indexing):
             return self.resolve(items.setdefault(key, default))
         return self.resolve(items.pop(key, default))
 
-    def _set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
-        if name not in SET_METHODS:
-            raise self.refuse(f"the method {name} of a set")
-        if name == "copy":
-            return SetValue(set(base.elements))
-        base.changed = True
-        getattr(base.elements, name)(*(self.key(part) for part in positional))
-        return Literal(None)
+    def set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
+        raise NotImplementedError
 
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
         first = self.resolve(positional[0]) if positional else None

@@ -224,7 +224,7 @@ def finish(low: Any, result: Abstract) -> None:
     for cls, _, value in low.class_changes.values():
         low.constant(cls)
         end.prepare(value, seen)
-    for _, arguments in low.impure_calls:
+    for _, arguments, _ in low.impure_calls:
         for argument in arguments:
             end.prepare(argument, seen)
     end.prepare(result, seen)
@@ -259,9 +259,9 @@ def finish(low: Any, result: Abstract) -> None:
         low.steps.append(("set_attribute", low.constant(cls), name, end.build(value)))
     for cell, value in low.changed_cells.values():
         low.steps.append(("set_cell", cell, end.build(value)))
-    for function, arguments in low.impure_calls:
+    for function, arguments, names in low.impure_calls:
         registers = [end.build(argument) for argument in arguments]
-        low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
+        low.steps.append(("effect", low.register(), low.constant(function), registers, names))
     low.steps.append(("return", end.build(result)))
     behind = low.steps[low.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):

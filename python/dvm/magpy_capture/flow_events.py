@@ -55,7 +55,7 @@ class FlowEvents(OperatorEvents):
 
     def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.value(node) for node in operands]
-        if not all(self.is_pure(part) for part in parts):
+        if not all(self.is_shown(part) for part in parts):
             raise self.refuse(f"formatting {describe(parts[0])}")
         if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
             return Literal(self.seen(result))

@@ -81,6 +81,19 @@ class MaybeViews(Arrays):
             made.open_order = lambda: self._close_order(made)
         return made
 
+    def flat_view(self, x: Tensor) -> Tensor:
+        """The elements in C order, to be read and written; no array that could leave the path."""
+        size = self.product(x.shape)
+
+        def view(value: int) -> int:
+            ordered = self.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
+            return self.reshape_value(ordered if x.contiguous else self.copy_value(ordered), [size])
+
+        def write(_base: int, value: int) -> int:
+            return self.transpose_value(self.reshape_value(value, x.shape), x.order)
+
+        return self.view_of(x, [size], c_order(1), view, write, None)
+
     def _in_order(self, value: int, order: Order) -> int:
         """A value whose axes are in C order, with them in order of memory."""
         return self.transpose_value(value, order)

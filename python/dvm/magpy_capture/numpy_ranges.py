@@ -110,6 +110,8 @@ class NumpyRanges(NumpyFunctions):
         if ends and not (count.constant is not None and count.constant < 2):
             final = self.index(made, SliceValue(Literal(-1), NONE, NONE))
             self.write(final, last)
+        if name == "float64" and not (parts.constant is not None and parts.constant <= 0):
+            return self.reshaped(made, [count])  # NumPy's own is such a view of the ramp
         return self.cast(made, name)
 
     def require_nonzero(self, value: Tensor) -> None:

@@ -261,6 +261,7 @@ class Opaque(Containers):
         remake = (function, [*arguments], names)
         view = self.maybe_view(base, first.shape, again, None, remake, order=first.order)
         assert view.maybe is not None
+        view.dtype = first.dtype
         view.maybe.made = True  # the call has been made
         view.writeable = seen.flags.writeable
         return view

@@ -61,8 +61,10 @@ class OperatorEvents(Events):
                 a.append(part)
             a.changed = True
             return a
+        if isinstance(a, SetValue):
+            return self.set_inplace(name, a, b)
         mutable = isinstance(a, Host) and isinstance(a.object, np.ndarray)
-        if mutable or isinstance(a, (ListValue, SetValue, DictValue)):
+        if mutable or isinstance(a, (ListValue, DictValue)):
             raise self.refuse(f"the operator {name}= on {describe(a)}")
         return self.binary(name, a, b, self.seen(result))
 
@@ -163,7 +165,8 @@ class OperatorEvents(Events):
             for member in members:  # no Python code answers, and both objects are always these
                 self.guard_class(type(member), "__eq__", class_attribute(type(member), "__eq__"))
             return Literal(self.seen(result))
-        return self.host_operation(name, [a, b], self.seen(result))
+        made = self.compared(name, a, b, self.seen(result))
+        return self.host_operation(name, [a, b], self.seen(result)) if made is None else made
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.value(node) for node in operands)
@@ -274,6 +277,8 @@ class OperatorEvents(Events):
                 raise self.refuse(f"setting attribute {name} of {describe(base)}")
             self.class_changes[id(base.object), name] = (base.object, name, value)
             return
+        if isinstance(base, Tensor) and name == "flat":
+            return self.set_flat(base, value)
         if not isinstance(base, Instance):
             raise self.refuse(f"setting attribute {name} of {describe(base)}")
         setter = class_attribute(base.cls, "__setattr__")

@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.deep_copies import DeepCopies
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class, own_attribute
+from dvm.magpy_capture.objects import (
+    PURE_TYPES,
+    class_attribute,
+    is_constant,
+    is_mutable_class,
+    own_attribute,
+)
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.tables import PURE
 from dvm.magpy_capture.values import (
@@ -19,6 +25,7 @@ from dvm.magpy_capture.values import (
     Closure,
     DictValue,
     End,
+    FlatValue,
     Gone,
     Host,
     Instance,
@@ -37,6 +44,9 @@ from dvm.magpy_capture.values import (
 )
 
 NONE = Literal(None)
+FALSE = Literal(False)
+#: Types whose hashes follow from the value alone.
+HASHED = (int, float, complex, bool, str, bytes)
 
 
 @dataclass(eq=False)
@@ -55,13 +65,15 @@ class ErrorState:
         return (new[0], new[1], new[2], new[3])
 
 
-class PythonFunctions(Containers):
+class PythonFunctions(DeepCopies):
     """What Python's builtins do to abstract values."""
 
     # ---- sizes and ranges
 
     def length(self, value: Abstract) -> Abstract:
         value = self.resolve(value)
+        if isinstance(value, FlatValue):
+            return Size(self.product(value.base.shape))
         if isinstance(value, Tensor):
             if not value.rank:
                 raise self.refuse("len of a 0-d array")
@@ -388,14 +400,8 @@ class PythonFunctions(Containers):
             return Sequence([*a.elements, *self.elements(b)])
         if name == "|" and isinstance(a, DictValue) and isinstance(b, DictValue):
             return DictValue({**a.items, **b.items})
-        if isinstance(a, SetValue) and isinstance(b, SetValue) and name in ("|", "&", "-", "^"):
-            ops: dict[str, Any] = {
-                "|": set.__or__,
-                "&": set.__and__,
-                "-": set.__sub__,
-                "^": set.__xor__,
-            }
-            return SetValue(ops[name](a.elements, b.elements))
+        if (made := self.set_operator(name, a, b)) is not None:
+            return made
         return self.host_operation(name, [a, b], seen)
 
     def _is_size(self, value: Abstract) -> bool:
@@ -416,7 +422,7 @@ class PythonFunctions(Containers):
 
     def add_up(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
         total = self.resolve(start)
-        for part in self.elements(iterable):
+        for part in self.in_any_order(iterable):
             part = self.resolve(part)
             total = self._add(total, part)
         return total
@@ -453,7 +459,7 @@ class PythonFunctions(Containers):
             return default
         parts = [
             self.resolve(part)
-            for part in (self.elements(values[0]) if len(values) == 1 else values)
+            for part in (self.in_any_order(values[0]) if len(values) == 1 else values)
         ]
         if all(self._is_size(part) for part in parts) and any(
             isinstance(part, Size) for part in parts
@@ -525,18 +531,37 @@ class PythonFunctions(Containers):
 
     # ---- effects and contexts
 
-    impure_calls: list[tuple[Any, list[Abstract]]]
+    impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]]
 
-    def print_line(self, *values: Abstract) -> Abstract:
+    def print_line(
+        self, *values: Abstract, file: Abstract = NONE, flush: Abstract = FALSE, **named: Abstract
+    ) -> Abstract:
         """Printed after the path has committed; the text is computed before."""
-        texts: list[Abstract] = []
-        for value in values:
-            value = self.resolve(value)
-            if not self.is_pure(value) or isinstance(value, (ListValue, Sequence, Tensor)):
-                raise self.refuse(f"printing {describe(value)}")
-            texts.append(value)
-        self.impure_calls.append((print, texts))
+        if self.plain(file) is not None or self.plain(flush) or not set(named) <= {"sep", "end"}:
+            raise self.refuse("print to a file, or flushed")
+        parts = [self._text_of(value) for value in (*values, *named.values())]
+        self.impure_calls.append((print, parts, tuple(named)))
         return Literal(None)
+
+    def _text_of(self, value: Abstract) -> Abstract:
+        """What print makes its text of, when nothing can change it any more."""
+        value = self.resolve(value)
+        if isinstance(value, Size):
+            return value
+        if isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES:
+            return value
+        if not self.is_shown(value):
+            raise self.refuse(f"printing {describe(value)}")
+        return Host(self.step("call", self.constant(str), [self.register_of(value)], ()), "")
+
+    def hashed(self, value: Abstract) -> Abstract:
+        """`hash` of numbers and text, which are hashed by what they are."""
+        value = self.resolve(value)
+        if not isinstance(value, (Literal, Host)) or type(value.object) not in HASHED:
+            raise self.refuse(f"hash of {describe(value)}")
+        return self.computed(
+            self.step("call", self.constant(hash), [self.register_of(value)], ()), self.seen_result
+        )
 
     def make_errstate(self, **modes: Abstract) -> Abstract:
         changes = {name: self.plain(mode) for name, mode in modes.items()}

@@ -8,6 +8,7 @@ is followed if it is written in Python, and otherwise called as it is (an opaque
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 import math
@@ -140,6 +141,7 @@ BUILTINS: dict[Any, str] = {
     functools.reduce: "reduced",
     print: "print_line",
     id: "refuse_id",
+    hash: "hashed",
     slice: "make_slice",
     np.errstate: "make_errstate",
     warnings.catch_warnings: "make_caught_warnings",
@@ -147,6 +149,9 @@ BUILTINS: dict[Any, str] = {
     warnings.filterwarnings: "set_filter",
     traceback.clear_frames: "forget_frames",
 }
+
+#: methods of an iterator
+ITERATOR = ("__init__", "__iter__", "__next__")
 
 #: pure functions on Python objects; folded when all arguments are known, else called on the host
 PURE: frozenset[Any] = frozenset(
@@ -158,7 +163,6 @@ PURE: frozenset[Any] = frozenset(
         repr,
         ord,
         chr,
-        hash,
         complex,
         bytes,
         format,
@@ -174,7 +178,7 @@ PURE: frozenset[Any] = frozenset(
             "or_ xor invert lshift rshift getitem index contains concat matmul"
         ).split()
     }
-) - {hash}
+)
 
 #: make a generator of random numbers, from a seed or from the operating system's entropy
 GENERATORS: frozenset[Any] = frozenset(
@@ -313,6 +317,11 @@ def _managers() -> list[Any]:
     return [*made, traceback.clear_frames]
 
 
+def _walks() -> list[Any]:
+    """Iterators in Python that have a meaning here."""
+    return [getattr(cls, name) for cls in (np.ndenumerate, np.ndindex) for name in ITERATOR]
+
+
 def leaves() -> Iterable[Any]:
     """Callables that the tracer does not follow, for they have a meaning here."""
     return [
@@ -321,5 +330,7 @@ def leaves() -> Iterable[Any]:
         *_checks(),
         *_limits(),
         *_managers(),
+        *_walks(),
+        copy.deepcopy,
         enum.property.__get__,
     ]

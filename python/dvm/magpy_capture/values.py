@@ -160,6 +160,22 @@ class Tensor:
 
 
 @dataclass(eq=False)
+class Flags:
+    """`x.flags`; `object` is the one of the recorded call."""
+
+    base: Tensor
+    object: Any
+
+
+@dataclass(eq=False)
+class FlatValue:
+    """`x.flat`; `walked` once an iteration has begun, which each index would start again."""
+
+    base: Tensor
+    walked: bool = False
+
+
+@dataclass(eq=False)
 class Sequence:
     """A tuple (or, with `cls`, a named tuple) of abstract values."""
 

@@ -1,0 +1,226 @@
+"""Attributes of arrays, and what walks over their elements: flags, base, flat, ndenumerate ...
+
+What the host can be asked is asked of an array with the strides that the program's own one has.
+Only who owns the memory is not the same there: a path holds as views what a program holds itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.arrays import c_order
+from dvm.magpy_capture.graphs import DTYPES
+from dvm.magpy_capture.numpy_joins import NumpyJoins
+from dvm.magpy_capture.numpy_ufuncs import NONE
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import BUILTINS, METHODS
+from dvm.magpy_capture.values import (
+    Abstract,
+    End,
+    Flags,
+    FlatValue,
+    IteratorValue,
+    ListValue,
+    Literal,
+    Method,
+    Sequence,
+    Size,
+    SliceValue,
+    Tensor,
+)
+
+BUILTINS.update({np.ndenumerate: "make_ndenumerate", np.ndindex: "make_ndindex"})
+METHODS.update(
+    {"__copy__": "copied_as_it_lies", "__deepcopy__": "copied_as_it_lies", "view": "seen_as"}
+)
+
+#: Flags that depend on who owns the memory, under all of their names.
+OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
+
+
+class ArrayAttributes(NumpyJoins):
+    """What `x.name` is."""
+
+    def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
+        if name == "shape":
+            return Sequence([Size(dim) for dim in base.shape])
+        if name in ("ndim", "dtype", "itemsize", "device"):
+            return Literal(seen)
+        if name == "size":
+            return Size(self.product(base.shape))
+        if name == "nbytes":
+            return Size(self.product(base.shape) * seen.__class__(np.dtype(base.dtype).itemsize))
+        if name == "T":
+            return self.transpose(base)
+        if name == "real":  # of no complex number
+            return base
+        if name in ("strides", "imag"):
+            return self.computed(self.step("getattr", self.layout_register(base), name), seen)
+        if name == "flat" and not base.is_scalar:
+            return FlatValue(base)
+        if name == "flags":
+            return Flags(base, seen)
+        if name == "base":
+            return self.owner(base, seen)
+        if callable(seen):
+            return Method(base, name)
+        raise self.refuse(f"array attribute {name}")
+
+    def owner(self, x: Tensor, seen: Any) -> Abstract:
+        """`x.base`: of a view the array whose memory it is, however many views lie between."""
+        self.decide_all(x)
+        if x.is_scalar or x.object is None:
+            raise self.refuse("the base of an array that was not seen")
+        root = x
+        while root.base is not None:
+            root = root.base
+        storage = root.storage
+        if storage.external:
+            register = storage.register
+            key = ("getattr", register, "base")
+            fetch = lambda: self.step("getattr", register, "base", key=key)  # noqa: E731
+            held = self.reach(fetch, storage.object.base)
+            own = root is x or type(storage.object.base) is np.ndarray
+            found = held if own else root
+        else:
+            found = NONE if root is x else root
+        if getattr(found, "object", None) is not seen or storage.seen_in is not None:
+            raise self.refuse("the base of an array whose memory something else holds")
+        return found
+
+    # ---- flags
+
+    def flag(self, flags: Flags, name: str, seen: Any, *, subscript: bool) -> Abstract:
+        """`x.flags.name` or `x.flags[name]`."""
+        x = flags.base
+        if name in OWNERSHIP and self._is_own(x, seen):
+            return Literal(seen)
+        held = self.step("getattr", self.layout_register(x), "flags")
+        if subscript:
+            return self.computed(self.step("operator", "getitem", held, self.constant(name)), seen)
+        return self.computed(self.step("getattr", held, name), seen)
+
+    def _is_own(self, x: Tensor, seen: Any) -> bool:
+        """Whether the path made the array, which then is no view of anything."""
+        if x.base is not None or x.storage.external:
+            return False  # the host's own array, or a view made in the same way
+        if type(seen) is not bool or not seen or x.storage.seen_in is not None:
+            raise self.refuse("who owns an array's memory")
+        return True
+
+    # ---- elements in C order
+
+    def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+    def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        raise NotImplementedError
+
+    def flat_element(self, flat: FlatValue, key: Abstract, seen: Any) -> Abstract:
+        """`x.flat[key]`: a scalar, or a copy."""
+        self._untouched(flat)
+        line = self.flat(flat.base)
+        found = self.subscript(line, key, seen)
+        return self.copy(found) if isinstance(found, Tensor) and found.base is not None else found
+
+    def store_flat(self, flat: FlatValue, key: Abstract, value: Abstract) -> None:
+        """`x.flat[key] = value`, which repeats the values of an array: not on a path."""
+        self._untouched(flat)
+        value = self.resolve(value)
+        if isinstance(value, (ListValue, Sequence)) or (isinstance(value, Tensor) and value.rank):
+            raise self.refuse("an array written through flat")
+        self.store_subscript(self.flat_view(flat.base), key, value)
+
+    def set_flat(self, x: Tensor, value: Abstract) -> None:
+        """`x.flat = value`."""
+        self.store_flat(FlatValue(x), SliceValue(NONE, NONE, NONE), value)
+
+    def _untouched(self, flat: FlatValue) -> None:
+        if flat.walked:
+            raise self.refuse("a flat iterator that was used before")
+
+    def flat_attribute(self, flat: FlatValue, name: str) -> Abstract:
+        if name == "base":
+            return flat.base
+        if name == "copy":
+            return Method(flat, name)
+        raise self.refuse(f"attribute {name} of a flat iterator")
+
+    # ---- walking
+
+    def make_ndindex(self, *shape: Abstract) -> Abstract:
+        first = self.resolve(shape[0]) if len(shape) == 1 else None
+        parts = self.elements(first) if isinstance(first, (Sequence, ListValue, Literal)) else shape
+        if isinstance(first, Literal) and type(first.object) is int:
+            parts = [first]
+        sizes = [self.integer(part) for part in parts]
+        if min(sizes, default=0) < 0:
+            raise self.refuse("ndindex of negative sizes")
+        return self._walk(map(_indices, itertools.product(*map(range, sizes))))
+
+    def make_ndenumerate(self, arr: Abstract) -> Abstract:
+        x = self.resolve(arr)
+        if not isinstance(x, Tensor) or x.is_scalar:
+            raise self.refuse(f"ndenumerate of {describe(x)}")
+        places = itertools.product(*(range(self.known_size(dim)) for dim in x.shape))
+        line = self.flat_view(x)
+        return self._walk(
+            Sequence([_indices(place), self.index(line, Literal(number))])
+            for number, place in enumerate(places)
+        )
+
+    @staticmethod
+    def _walk(items: Iterable[Abstract]) -> IteratorValue:
+        """Item by item, so that each is what the arrays hold when the program asks for it."""
+        rest = iter(items)
+        return IteratorValue(lambda: next(rest, End))
+
+    # ---- copies
+
+    def copied_as_it_lies(self, x: Tensor, memo: Abstract = NONE) -> Tensor:
+        return self.copy(x)
+
+    # ---- the same bytes
+
+    def seen_as(self, x: Tensor, dtype: Abstract = NONE, type: Abstract = NONE) -> Tensor:
+        """`x.view(dtype)`: of elements of one size, each is another number in the same place."""
+        wanted, kind = self.plain(dtype), self.plain(type)
+        if wanted is np.ndarray:
+            wanted, kind = None, wanted
+        name = x.dtype if wanted is None else np.dtype(wanted).name
+        if x.is_scalar or kind not in (None, np.ndarray) or not same_bytes(x.dtype, name):
+            raise self.refuse(f"a view of {describe(x)} as {wanted} and {kind}")
+        made = self.view_of(
+            x,
+            x.shape,
+            x.order,
+            lambda value: self.reinterpreted(value, name),
+            lambda _base, value: self.reinterpreted(value, x.dtype),
+            (np.ndarray.view, [] if wanted is None else [Literal(np.dtype(name))]),
+        )
+        made.dtype = name
+        return made
+
+    def reinterpreted(self, value: int, name: str) -> int:
+        """The value's bytes as elements of another dtype: NumPy's own view."""
+        if self.graph.dtype(value) == self.dtype_text(name):
+            return value
+        dtype = np.dtype(name)
+        self.opaque_calls.append(("ndarray.view", self.at))
+        given = [self.leave(value), self.constant(dtype)]
+        made = self.step("call", self.constant(np.ndarray.view), given, (), True)
+        sizes = list(self.graph.shape(value))
+        return self.input_value(made, np.zeros((), dtype), c_order(len(sizes)), sizes)
+
+
+def same_bytes(one: str, other: str) -> bool:
+    """Whether an element of one dtype of the graph takes the place of one of the other."""
+    return other in DTYPES and np.dtype(one).itemsize == np.dtype(other).itemsize
+
+
+def _indices(place: tuple[int, ...]) -> Sequence:
+    return Sequence([Literal(index) for index in place])

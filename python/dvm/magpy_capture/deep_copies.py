@@ -1,0 +1,77 @@
+"""`copy.deepcopy` of arrays, numbers and containers: each object anew, aliases as they were."""
+
+from __future__ import annotations
+
+import copy
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.objects import PURE_TYPES, is_constant
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.sets import Sets
+from dvm.magpy_capture.tables import BUILTINS
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    ListValue,
+    Literal,
+    Sequence,
+    SetValue,
+    Size,
+    Tensor,
+)
+
+BUILTINS[copy.deepcopy] = "deep_copied"
+
+#: What is its own copy.
+ATOMS = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType)
+
+
+class DeepCopies(Sets):
+    """`copy.deepcopy(x)`; of instances nobody knows what __reduce_ex__ gives."""
+
+    def deep_copied(self, x: Abstract) -> Abstract:
+        return self._deep(x, {})
+
+    def _deep(self, value: Abstract, done: dict[int, tuple[Abstract, Abstract]]) -> Abstract:
+        value = self.resolve(value)
+        if id(value) not in done:
+            done[id(value)] = (value, value)  # which keeps it, and so its id
+            done[id(value)] = (value, self._copied_once(value, done))
+        return done[id(value)][1]
+
+    def _copied_once(self, value: Abstract, done: dict[int, Any]) -> Abstract:
+        if isinstance(value, Tensor) and not value.is_scalar:
+            return self.copy(value)
+        if isinstance(value, Size) or self._is_atom(value):
+            return value
+        if isinstance(value, Sequence):
+            parts = [self._deep(part, done) for part in value.elements]
+            kept = all(
+                part is self.resolve(own) for part, own in zip(parts, value.elements, strict=True)
+            )
+            return value if kept and value.cls is tuple else Sequence(parts, value.cls)
+        if isinstance(value, SetValue):
+            return SetValue(set(value.elements))
+        if isinstance(value, ListValue):
+            made = ListValue([])
+            done[id(value)] = (value, made)  # it may contain itself
+            made.elements.extend(self._deep(part, done) for part in value.elements)
+            return made
+        if isinstance(value, DictValue):
+            table = DictValue({})
+            done[id(value)] = (value, table)
+            table.items.update((key, self._deep(part, done)) for key, part in value.items.items())
+            return table
+        raise self.refuse(f"a deep copy of {describe(value)}")
+
+    def _is_atom(self, value: Abstract) -> bool:
+        if isinstance(value, Literal):
+            thing = value.object
+            return isinstance(thing, ATOMS) or (
+                is_constant(thing) and not isinstance(thing, np.generic)
+            )
+        return isinstance(value, Host) and type(value.object) in PURE_TYPES

@@ -1,0 +1,114 @@
+"""Sets of known elements: operators, comparisons and methods; whole dicts compared.
+
+The order in which a set gives its elements is no part of what a path knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AnySet
+from typing import Any
+
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import OPERATORS
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    DictView,
+    ListValue,
+    Literal,
+    Sequence,
+    SetValue,
+)
+
+SET_OPERATORS = ("|", "&", "-", "^")
+#: Methods that are what Python's own set does to the known elements of all its operands.
+QUESTIONS = frozenset({"issubset", "issuperset", "isdisjoint"})
+COMBINATIONS = frozenset({"union", "intersection", "difference", "symmetric_difference"})
+CHANGES = frozenset(
+    {"update", "intersection_update", "difference_update", "symmetric_difference_update"}
+)
+ELEMENT_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
+
+
+class Sets(Containers):
+    """What a path does with sets whose elements it knows."""
+
+    def known_set(self, value: Abstract) -> AnySet[Any] | None:
+        """The elements, of what takes part in the operators of sets."""
+        value = self.resolve(value)
+        if isinstance(value, SetValue):
+            return value.elements
+        if isinstance(value, DictView) and value.kind == "keys":
+            return set(value.base.items)
+        if isinstance(value, Literal) and isinstance(value.object, (set, frozenset)):
+            return value.object
+        return None
+
+    def set_operator(self, name: str, a: Abstract, b: Abstract) -> Abstract | None:
+        """`a | b` and its kin; None if these are no sets."""
+        left, right = self.known_set(a), self.known_set(b)
+        if name not in SET_OPERATORS or left is None or right is None:
+            return None
+        made = OPERATORS["binary"][name](set(left), right)
+        frozen = isinstance(a, Literal) and isinstance(a.object, frozenset)
+        return Literal(frozenset(made)) if frozen else SetValue(made)
+
+    def set_inplace(self, name: str, a: SetValue, b: Abstract) -> Abstract:
+        right = self.known_set(b)
+        if name not in SET_OPERATORS or right is None:
+            raise self.refuse(f"the operator {name}= on {describe(a)} and {describe(b)}")
+        a.elements = OPERATORS["binary"][name](a.elements, right)
+        a.changed = True
+        return a
+
+    def compared(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract | None:
+        """A comparison of two sets or two dicts; None if these are neither."""
+        left, right = self.known_set(a), self.known_set(b)
+        if left is not None and right is not None:
+            return Literal(bool(OPERATORS["compare"][name](left, right)))
+        if not isinstance(a, DictValue) or not isinstance(b, DictValue):
+            return None
+        if name not in ("==", "!=") or not (self.is_shown(a) and self.is_shown(b)):
+            raise self.refuse(f"the operator {name} on {describe(a)}")
+        registers = [self.register_of(a), self.register_of(b)]
+        return self.computed(self.step("operator", name, *registers), seen)
+
+    def is_shown(self, value: Abstract) -> bool:
+        """Whether printing or comparing it runs no code of the user; unlike a call it keeps none.
+
+        A set may be built anew in another order.
+        """
+        value = self.resolve(value)
+        if isinstance(value, DictValue):
+            return all(self.is_shown(part) for part in value.items.values())
+        if isinstance(value, (Sequence, ListValue)):
+            return all(self.is_shown(part) for part in value.elements)
+        return self.is_pure(value)
+
+    def set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
+        if name in ELEMENT_METHODS:
+            if name == "copy":
+                return SetValue(set(base.elements))
+            base.changed = True
+            getattr(base.elements, name)(*(self.key(part) for part in positional))
+            return Literal(None)
+        if name not in QUESTIONS | COMBINATIONS | CHANGES:
+            raise self.refuse(f"the method {name} of a set")
+        given = [self._elements_of(part) for part in positional]
+        made = getattr(base.elements, name)(*given)
+        if name in CHANGES:
+            base.changed = True
+            return Literal(None)
+        return Literal(made) if name in QUESTIONS else SetValue(made)
+
+    def _elements_of(self, iterable: Abstract) -> AnySet[Any]:
+        known = self.known_set(iterable)
+        return {self.key(part) for part in self.elements(iterable)} if known is None else known
+
+    def in_any_order(self, iterable: Abstract) -> list[Abstract]:
+        """What iterating gives, for those who ask what no order changes: of integers."""
+        known = self.known_set(iterable)
+        if known is not None and len(known) > 1 and all(type(part) is int for part in known):
+            return [Literal(part) for part in sorted(known)]
+        return self.elements(iterable)
