@@ -6,7 +6,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/temporaries.h"
-#include "vm/encode.h"
+#include "vm/memo.h"
 
 namespace dvm::runtime {
 
@@ -25,7 +25,7 @@ struct ExecutionContext::State {
   int64_t strides[vm::kMaxGlobals][core::kMaxRank] = {};
   core::Scalar scalars[vm::kMaxValues];          // of one Region
   std::byte* globals[vm::kMaxGlobals + 2] = {};  // and two workspaces
-  vm::Arena arena;
+  vm::Memo memo;
   BlockCache blocks;
 
   void prepare(const Plan& plan);

@@ -188,23 +188,22 @@ class Execution {
     for (int32_t count = *p++, k = 0; k < count; ++k) {
       state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
     }
-    state_.arena.reset();
     const vm::Binding binding{dims, state_.scalars, state_.strides};
+    if (times_) return run_timed(kernel, binding, global);
+    return run_stages(state_.memo.encode(kernel, binding, target_.traits()), global);
+  }
+
+  // Tells what a call of new sizes takes, whether these are new or not.
+  Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
     vm::PhaseTimes phases;
-    // Scalars are cast to the dtype of their instructions here, which may overflow too.
-    const core::WatchFpFlags watch;
-    const vm::Compiled compiled =
-        vm::encode(kernel, binding, target_.traits(), state_.arena, times_ ? &phases : nullptr);
-    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= watch.raised();
-    const int64_t begin = times_ ? now() : 0;
-    const Outcome outcome = run_stages(compiled, global);
-    if (times_) {
-      times_->bind += phases.bind;
-      times_->tile += phases.tile;
-      times_->encode += phases.emit;
-      times_->run += now() - begin;
-      ++times_->regions;
-    }
+    const auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
+    const int64_t begin = now();
+    const Outcome outcome = run_stages(encoded, globals);
+    times_->bind += phases.bind;
+    times_->tile += phases.tile;
+    times_->encode += phases.emit;
+    times_->run += now() - begin;
+    ++times_->regions;
     return outcome;
   }
 
@@ -227,7 +226,10 @@ class Execution {
     std::byte* data_;
   };
 
-  Outcome run_stages(const vm::Compiled& compiled, int globals) {
+  Outcome run_stages(const vm::Memo::Encoded& encoded, int globals) {
+    // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
+    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= encoded.raised;
+    const vm::Compiled& compiled = encoded.compiled;
     Workspace first(state_.blocks, compiled.workspace_bytes[0]);
     Workspace second(state_.blocks, compiled.workspace_bytes[1]);
     if (first.missing() || second.missing()) return Outcome::check_failed;

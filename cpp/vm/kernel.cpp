@@ -4,6 +4,7 @@
 #include "vm/kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "core/error.h"
@@ -54,7 +55,9 @@ std::optional<OpInsn> insn_of(Op op) {
 class Preparer {
  public:
   explicit Preparer(const core::Region& region) : graph_(region.body) {
+    static std::atomic<uint64_t> made{0};
     kernel_.name = region.name;
+    kernel_.serial = ++made;
     kernel_.context = graph_.shared_dims();
     find_live();
   }

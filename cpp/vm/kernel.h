@@ -58,6 +58,7 @@ Scalar cast_scalar(Scalar value, DType from, DType to);
 
 struct Kernel {
   std::string name;
+  uint64_t serial = 0;  // of its making in this process; copies compute the same
   int rank = 0;
   int input_count = 0, output_count = 0, scalar_count = 0;  // of the Region
   std::shared_ptr<core::DimContext> context;                // of dims

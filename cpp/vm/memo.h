@@ -1,0 +1,46 @@
+// Programs encoded lately, found again by all that encode() depends on: the Kernel, the target, the
+// sizes, strides and scalars of a call. Most calls have the shapes of the one before, and comparing
+// some words takes a tenth of encoding a small Region anew.
+//
+// The memory is a log: what is encoded goes behind what was, and when there may be no room for
+// another Region the log starts over, empty. No heap, nothing to evict.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/fp_flags.h"
+#include "vm/encode.h"
+
+namespace dvm::vm {
+
+class Memo {
+ public:
+  struct Encoded {
+    Compiled compiled;
+    core::FpFlags raised = 0;  // by casts of the call's scalars
+  };
+
+  // encode() of these, or what an equal call was given. Valid until the next call.
+  const Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
+  // encode() in any case, for those who ask how long its phases take.
+  const Encoded& encode_anew(const Kernel& kernel, const Binding& binding,
+                             const TargetTraits& target, PhaseTimes& times);
+
+ private:
+  struct Entry {
+    std::span<const uint64_t> key;
+    Encoded encoded;
+  };
+  // Dims, scalars and strides, at most; the Programs of a Region have what is left of a half.
+  static constexpr size_t kKeyWords = 1024, kHalf = size_t{1} << 14;
+
+  void make_room();
+
+  Arena arena_{2 * kHalf};
+  std::array<Entry, 128> entries_;  // each where the hash of its key says
+  Encoded unkept_;
+};
+
+}  // namespace dvm::vm

@@ -1,0 +1,119 @@
+// Equal calls get the Programs of the first; whatever encode() depends on tells calls apart.
+#include "vm/memo.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "region_util.h"
+
+namespace dvm::vm {
+namespace {
+
+using Words = std::vector<uint64_t>;
+
+Words words_of(const Compiled& compiled) {
+  Words words;
+  for (int k = 0; k < compiled.stage_count; ++k) {
+    const auto program = compiled.stages[k].words();
+    words.insert(words.end(), program.begin(), program.end());
+  }
+  return words;
+}
+
+Words encoded_alone(const Kernel& kernel, const Binding& binding, const TargetTraits& target) {
+  Arena arena;
+  return words_of(encode(kernel, binding, target, arena));
+}
+
+const core::Region& scaled() {
+  static const core::Region region = region_of(R"(
+    %0 = input f32[s0]
+    %1 = scalar f64[]
+    %2 = cast(%1) f32[]
+    %3 = broadcast(%2) f32[s0]
+    %4 = mul(%0, %3) f32[s0]
+    return %4)");
+  return region;
+}
+
+Call call_of(const Kernel& kernel, int64_t size, double factor) {
+  Call call(scaled(), kernel, {size});
+  call.scalars = {Scalar::of_float(factor)};
+  return call;
+}
+
+TEST(Memo, AnEqualCallGetsTheSamePrograms) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled());
+  Call first = call_of(kernel, 100, 2.0), second = call_of(kernel, 100, 2.0);
+  const auto& target = target_named("cpu");
+  const uint64_t* words =
+      memo.encode(kernel, first.binding(), target).compiled.stages[0].words().data();
+  const Memo::Encoded& again = memo.encode(kernel, second.binding(), target);
+  EXPECT_EQ(again.compiled.stages[0].words().data(), words);
+  EXPECT_EQ(words_of(again.compiled), encoded_alone(kernel, second.binding(), target));
+}
+
+TEST(Memo, SizesStridesScalarsTargetsAndKernelsTellCallsApart) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled()), twin = prepare(scaled());
+  const auto& cpu = target_named("cpu");
+  const auto expect_own = [&](const Kernel& of, Call call, const TargetTraits& target) {
+    const Binding binding = call.binding();
+    EXPECT_EQ(words_of(memo.encode(of, binding, target).compiled),
+              encoded_alone(of, binding, target));
+  };
+  Call strided = call_of(kernel, 100, 2.0);
+  strided.operands[0].strides[0] = 8;
+  for (int round = 0; round < 2; ++round) {
+    expect_own(kernel, call_of(kernel, 100, 2.0), cpu);
+    expect_own(kernel, call_of(kernel, 101, 2.0), cpu);
+    expect_own(kernel, call_of(kernel, 100, 3.0), cpu);
+    expect_own(kernel, call_of(kernel, 100, -0.0), cpu);
+    expect_own(kernel, call_of(kernel, 100, 0.0), cpu);
+    expect_own(kernel, strided, cpu);
+    expect_own(kernel, call_of(kernel, 100, 2.0), target_named("ascend910b3"));
+    expect_own(twin, call_of(twin, 100, 2.0), cpu);
+  }
+}
+
+TEST(Memo, StartsOverWhenItIsFull) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled());
+  const auto& target = target_named("cpu");
+  for (int64_t size = 1; size < 3000; ++size) {
+    Call call = call_of(kernel, size, 2.0);
+    const Binding binding = call.binding();
+    ASSERT_EQ(words_of(memo.encode(kernel, binding, target).compiled),
+              encoded_alone(kernel, binding, target))
+        << size;
+  }
+}
+
+TEST(Memo, RemembersTheFlagsThatCastsOfScalarsRaised) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled());
+  const auto& target = target_named("cpu");
+  Call fits = call_of(kernel, 100, 2.0), overflows = call_of(kernel, 100, 1e300);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(memo.encode(kernel, fits.binding(), target).raised, 0);
+    EXPECT_EQ(memo.encode(kernel, overflows.binding(), target).raised & core::kOverflow,
+              core::kOverflow);
+  }
+}
+
+TEST(Memo, WhoAsksForTimesGetsThem) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled());
+  Call call = call_of(kernel, 100, 2.0);
+  const Binding binding = call.binding();
+  memo.encode(kernel, binding, target_named("cpu"));
+  PhaseTimes times;
+  const Memo::Encoded& anew = memo.encode_anew(kernel, binding, target_named("cpu"), times);
+  EXPECT_GT(times.bind + times.tile + times.emit, 0);
+  EXPECT_EQ(words_of(anew.compiled), encoded_alone(kernel, binding, target_named("cpu")));
+}
+
+}  // namespace
+}  // namespace dvm::vm
