@@ -1,8 +1,9 @@
 // Chains through the encoder and the cpu target, against the best of several hand-written fused
-// loops and against plain instructions, on one thread. All variants of a cell are interleaved in
-// one process; medians. Prints nanoseconds per element of the best loop, and ratios to it.
+// loops of the same SIMD level (DVM_SIMD) and against plain instructions, on one thread. All
+// variants of a cell are interleaved in one process; medians. Prints nanoseconds per element of the
+// best loop, and ratios to it.
 //
-//   bench_chain [name]     cases whose name begins like that
+//   bench_chain [name [k]]     cases whose name begins like that, of k steps
 #include <immintrin.h>
 
 #include <algorithm>
@@ -14,20 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "cpu/chain.h"
 #include "cpu/cpu_target.h"
+#include "cpu/simd_level.h"
 #include "vm/encode.h"
 
 namespace dvm {
 namespace {
-
-// The intrinsics of GCC 12 begin with an undefined vector.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,fma")
-
-using Vector = __m512;
-constexpr int kLanes = 16;
 
 // acc = acc <op> operand, a tensor by its number or a scalar; or a function of acc.
 enum class Do { add, sub, mul, max, exp, tanh };
@@ -64,167 +58,99 @@ constexpr Chain kChains[] = {
     {"five", 5, {{Do::add, 1}, {Do::mul, 2}, {Do::max, 3}, {Do::sub, 4}}, 4},
 };
 
-// NumPy's maximum: the first of two NaNs, the second of two zeros. One instruction does where b is
-// a number and not 0.
-template <bool kNumber>
-[[gnu::always_inline]] inline Vector maximum(Vector a, Vector b) {
-  if constexpr (kNumber) return _mm512_max_ps(b, a);
-  const __mmask16 less = _mm512_cmp_round_ps_mask(a, b, _CMP_NGT_UQ, _MM_FROUND_NO_EXC);
-  const __mmask16 other = _mm512_mask_cmp_round_ps_mask(less, a, a, _CMP_ORD_Q, _MM_FROUND_NO_EXC);
+using Loop = void (*)(float*, const float* const*, size_t);
+
+#define INLINE [[gnu::always_inline]] inline
+
+// The intrinsics of GCC 12 begin with an undefined vector.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,fma")
+namespace avx512 {
+#define LAYER(name) _mm512_##name
+using Vector = __m512;
+using Condition = __mmask16;
+constexpr size_t kLanes = 16;
+
+INLINE Condition first(size_t n) { return static_cast<Condition>((1u << n) - 1); }
+INLINE Vector load(const float* from, Condition some) { return _mm512_maskz_loadu_ps(some, from); }
+INLINE void store(float* to, Condition some, Vector a) { _mm512_mask_storeu_ps(to, some, a); }
+INLINE Condition less(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+INLINE Vector choose(Condition c, Vector a, Vector b) { return _mm512_mask_blend_ps(c, b, a); }
+INLINE Vector maximum(Vector a, Vector b) {
+  const Condition less = _mm512_cmp_round_ps_mask(a, b, _CMP_NGT_UQ, _MM_FROUND_NO_EXC);
+  const Condition other = _mm512_mask_cmp_round_ps_mask(less, a, a, _CMP_ORD_Q, _MM_FROUND_NO_EXC);
   return _mm512_mask_blend_ps(other, a, b);
 }
-
-// As core/math_exp.h writes them.
-template <typename... Floats>
-[[gnu::always_inline]] inline Vector horner(Vector x, float last, Floats... rest) {
-  Vector sum = _mm512_set1_ps(last);
-  ((sum = _mm512_fmadd_ps(sum, x, _mm512_set1_ps(rest))), ...);
-  return sum;
-}
-// Returns e**r - 1; t is a number whose low bits count the powers of two.
-[[gnu::always_inline]] inline Vector reduce(Vector c, Vector& t) {
-  const Vector round = _mm512_set1_ps(0x1.8p23f);
-  t = _mm512_fmadd_ps(c, _mm512_set1_ps(0x1.715476p0f), round);
-  const Vector n = _mm512_sub_ps(t, round);
-  Vector r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0x1.62e4p-1f), c);
-  r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0x1.7f7d1cp-20f), r);
-  const Vector q = horner(r, 0x1.6d98dap-10f, 0x1.1227fep-7f, 0x1.555488p-5f, 0x1.5554b0p-3f, 0.5f);
-  return _mm512_fmadd_ps(q, _mm512_mul_ps(r, r), r);
-}
-[[gnu::always_inline]] inline Vector scale(Vector y, Vector t) {
+INLINE Vector scale(Vector y, Vector t) {
   return _mm512_castsi512_ps(
       _mm512_add_epi32(_mm512_castps_si512(y), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));
 }
-[[gnu::always_inline]] inline Vector exponential(Vector x) {
-  const Vector one = _mm512_set1_ps(1);
-  Vector t;
-  const Vector p = reduce(_mm512_max_ps(_mm512_set1_ps(-104), x), t);
-  const __mmask16 small = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-86), _CMP_LT_OQ);
-  t = _mm512_mask_add_ps(t, small, t, _mm512_set1_ps(64));
-  Vector y = scale(_mm512_add_ps(one, p), t);
-  y = _mm512_mask_mul_ps(y, small, y, _mm512_set1_ps(0x1p-64f));
-  const __mmask16 finite = _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1.62e42ep6f), _CMP_LE_OQ);
-  return _mm512_mask_blend_ps(finite, _mm512_add_ps(x, _mm512_set1_ps(INFINITY)), y);
-}
-[[gnu::always_inline]] inline Vector tangent(Vector x) {
-  const Vector one = _mm512_set1_ps(1), a = _mm512_abs_ps(x);
-  const Vector c = _mm512_min_ps(_mm512_set1_ps(9.5f), a);
-  Vector t;
-  const Vector p = reduce(_mm512_add_ps(c, c), t);
-  const Vector s = scale(one, t);
-  const Vector e = _mm512_fmadd_ps(s, p, _mm512_sub_ps(s, one));
-  const Vector y = _mm512_div_ps(e, _mm512_add_ps(e, _mm512_set1_ps(2)));
-  const Vector z = _mm512_mul_ps(a, a);
-  const Vector q = horner(z, 0x1.1abd1ap-6f, -0x1.b29c1cp-5f, 0x1.10ea8ep-3f, -0x1.5554dap-2f);
-  const Vector near_zero = _mm512_fmadd_ps(_mm512_mul_ps(a, z), q, a);
-  const __mmask16 small = _mm512_cmp_ps_mask(a, _mm512_set1_ps(0.5f), _CMP_LT_OQ);
-  const Vector magnitude = _mm512_mask_blend_ps(small, y, near_zero);
+INLINE Vector with_sign(Vector a, Vector magnitude) {
   return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
-      _mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(x), _mm512_castps_si512(magnitude), 0xca));
+      _mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(a), _mm512_castps_si512(magnitude), 0xca));
 }
-
-template <Step kStep>
-[[gnu::always_inline]] inline Vector apply(Vector a, Vector b) {
-  switch (kStep.op) {
-    case Do::add:
-      return _mm512_add_ps(a, b);
-    case Do::sub:
-      return _mm512_sub_ps(a, b);
-    case Do::mul:
-      return _mm512_mul_ps(a, b);
-    case Do::max: {
-      constexpr bool kNumber = kStep.tensor == -1 && kStep.scalar != 0;
-      return maximum<kNumber>(a, b);
-    }
-    case Do::exp:
-      return exponential(a);
-    case Do::tanh:
-      return tangent(a);
-  }
-  __builtin_unreachable();
-}
-
-// Step after step on kWidth vectors; tensors from registers, or read again by each step.
-template <int kChain, int kSteps, int kWidth, bool kAgain, int kStep = 0>
-[[gnu::always_inline]] inline void steps(Vector (&acc)[kWidth], const Vector (*held)[kWidth],
-                                         const float* const* in, size_t at, __mmask16 mask) {
-  if constexpr (kStep < kSteps) {
-    constexpr Step kDo = kChains[kChain].cycle[kStep % kChains[kChain].period];
-#pragma GCC unroll 8
-    for (int i = 0; i < kWidth; ++i) {
-      Vector b;
-      if constexpr (kDo.tensor < 0) {
-        b = _mm512_set1_ps(kDo.scalar);
-      } else if constexpr (kAgain) {
-        b = _mm512_maskz_loadu_ps(mask, in[kDo.tensor] + at + kLanes * i);
-      } else {
-        b = held[kDo.tensor][i];
-      }
-      acc[i] = apply<kDo>(acc[i], b);
-    }
-    steps<kChain, kSteps, kWidth, kAgain, kStep + 1>(acc, held, in, at, mask);
-  }
-}
-
-template <int kChain, int kSteps, int kWidth, bool kAgain, bool kTail>
-[[gnu::always_inline]] inline void block(float* out, const float* const* in, size_t at,
-                                         __mmask16 mask) {
-  constexpr int kTensors = kAgain ? 1 : kChains[kChain].tensors;
-  Vector held[kTensors][kWidth], acc[kWidth];
-#pragma GCC unroll 8
-  for (int i = 0; i < kWidth; ++i) {
-#pragma GCC unroll 8
-    for (int t = 0; t < kTensors; ++t) {
-      const float* from = in[t] + at + kLanes * i;
-      held[t][i] = kTail ? _mm512_maskz_loadu_ps(mask, from) : _mm512_loadu_ps(from);
-    }
-    acc[i] = held[0][i];
-  }
-  steps<kChain, kSteps, kWidth, kAgain>(acc, held, in, at, kTail ? mask : __mmask16{0xffff});
-#pragma GCC unroll 8
-  for (int i = 0; i < kWidth; ++i) {
-    float* to = out + at + kLanes * i;
-    if (kTail) {
-      _mm512_mask_storeu_ps(to, mask, acc[i]);
-    } else {
-      _mm512_storeu_ps(to, acc[i]);
-    }
-  }
-}
-
-template <int kChain, int kSteps, int kWidth, bool kAgain>
-void fused(float* out, const float* const* in, size_t n) {
-  size_t i = 0;
-  for (; i + kLanes * kWidth <= n; i += kLanes * kWidth) {
-    block<kChain, kSteps, kWidth, kAgain, false>(out, in, i, 0xffff);
-  }
-  for (; i + kLanes <= n; i += kLanes) block<kChain, kSteps, 1, kAgain, false>(out, in, i, 0xffff);
-  if (i < n) {
-    const auto mask = static_cast<__mmask16>((1u << (n - i)) - 1);
-    block<kChain, kSteps, 1, kAgain, true>(out, in, i, mask);
-  }
-}
-
+INLINE Vector absolute(Vector a) { return _mm512_abs_ps(a); }
+#include "fused_loops-inl.h"
+#undef LAYER
+}  // namespace avx512
 #pragma GCC pop_options
 
-using Loop = void (*)(float*, const float* const*, size_t);
-template <int kChain, int kSteps>
-std::vector<Loop> loops() {
-  return {fused<kChain, kSteps, 1, false>, fused<kChain, kSteps, 4, false>,
-          fused<kChain, kSteps, 4, true>, fused<kChain, kSteps, 8, false>,
-          fused<kChain, kSteps, 8, true>};
+#pragma GCC push_options
+#pragma GCC target("avx2,bmi2,fma")
+namespace avx2 {
+#define LAYER(name) _mm256_##name
+using Vector = __m256;
+using Condition = __m256;
+constexpr size_t kLanes = 8;
+
+INLINE Condition first(size_t n) {
+  static constexpr int32_t kMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_ps(reinterpret_cast<const float*>(kMasks + 8 - n));
 }
+INLINE Vector load(const float* from, Condition some) {
+  return _mm256_maskload_ps(from, _mm256_castps_si256(some));
+}
+INLINE void store(float* to, Condition some, Vector a) {
+  _mm256_maskstore_ps(to, _mm256_castps_si256(some), a);
+}
+INLINE Condition less(Vector a, Vector b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+INLINE Vector choose(Condition c, Vector a, Vector b) { return _mm256_blendv_ps(b, a, c); }
+INLINE Vector maximum(Vector a, Vector b) {
+  return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+INLINE Vector scale(Vector y, Vector t) {
+  return _mm256_castsi256_ps(
+      _mm256_add_epi32(_mm256_castps_si256(y), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+}
+INLINE Vector with_sign(Vector a, Vector magnitude) {
+  const Vector sign = _mm256_set1_ps(-0.0f);
+  return _mm256_or_ps(_mm256_and_ps(a, sign), _mm256_andnot_ps(sign, magnitude));
+}
+INLINE Vector absolute(Vector a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+#include "fused_loops-inl.h"
+#undef LAYER
+}  // namespace avx2
+#pragma GCC pop_options
+#undef INLINE
 
 struct Case {
   int chain, steps;
   std::vector<Loop> fused;
 };
+template <int kChain, int kSteps>
+void add_case(std::vector<Case>& cases) {
+  const bool wide = cpu::simd_level() == cpu::SimdLevel::avx512;
+  cases.push_back(
+      {kChain, kSteps, wide ? avx512::loops<kChain, kSteps>() : avx2::loops<kChain, kSteps>()});
+}
 template <int kChain>
 void add_cases(std::vector<Case>& cases) {
-  cases.push_back({kChain, 2, loops<kChain, 2>()});
-  cases.push_back({kChain, 4, loops<kChain, 4>()});
-  cases.push_back({kChain, 8, loops<kChain, 8>()});
-  cases.push_back({kChain, 16, loops<kChain, 16>()});
+  add_case<kChain, 2>(cases);
+  add_case<kChain, 4>(cases);
+  add_case<kChain, 8>(cases);
+  add_case<kChain, 16>(cases);
 }
 
 core::Region region_of(const Case& test) {
@@ -355,8 +281,8 @@ void run_case(const Case& test, int64_t n, vm::Target& target) {
 
 int main(int argc, char** argv) {
   using namespace dvm;
-  if (!__builtin_cpu_supports("avx512dq")) {
-    std::printf("this machine has no AVX-512: no chains to measure\n");
+  if (!cpu::has_chain_registers()) {
+    std::printf("this SIMD level has no chains to measure\n");
     return 0;
   }
   cpu::set_thread_count(1);
@@ -367,7 +293,9 @@ int main(int argc, char** argv) {
   add_cases<2>(cases);
   add_cases<3>(cases);
   add_cases<4>(cases);
+  const size_t steps = argc > 2 ? static_cast<size_t>(std::atoi(argv[2])) : 0;
   for (const Case& test : cases) {
+    if (steps != 0 && static_cast<size_t>(test.steps) != steps) continue;
     if (argc > 1 && std::strncmp(kChains[test.chain].name, argv[1], std::strlen(argv[1])) != 0) {
       continue;
     }

@@ -1,4 +1,4 @@
-// Translates a chain into a program for the bodies of chain_avx512.S: about a nanosecond per
+// Translates a chain into a program for the bodies of chain_text.inc: about a nanosecond per
 // micro-op, so that it is done for each tile, with the tile's addresses.
 #include "cpu/chain.h"
 
@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/fp_flags.h"
+#include "cpu/chain_bodies.h"
 #include "cpu/simd_level.h"
 
 #if defined(__x86_64__) && defined(__ELF__)
@@ -19,19 +21,6 @@ using core::DType;
 using vm::ChainArgs;
 using vm::Insn;
 using vm::MicroOp;
-
-struct Step {
-  const std::byte* block;
-  const std::byte* vector;
-  uint64_t operand;
-};
-
-extern "C" {
-// NOLINTNEXTLINE(readability-identifier-naming): a name of the assembly text
-[[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies[];
-[[gnu::visibility("hidden")]] void dvm_chain_run(const Step* program, int64_t bytes,
-                                                 int64_t overlap) noexcept;
-}
 
 enum class Binary : int {
 #define DVM_CHAIN_ARITHMETIC(name) name,
@@ -72,10 +61,14 @@ constexpr int kLoadThree = kLoadTwo + kBanks * kBanks;
 // An instruction has at most 252 words, and a micro-op becomes at most two steps.
 constexpr int kMaxSteps = 2 * 256;
 
+// Of a chain whose elements have the width of T, a floating dtype.
+template <typename T>
 class Translator {
  public:
-  explicit Translator(const ChainArgs& args) : args_(args), operands_(args.insn->operands()) {}
+  Translator(const ChainArgs& args, const ChainBodies& bodies)
+      : args_(args), operands_(args.insn->operands()), bodies_(bodies) {}
 
+  // False where there is no body for a micro-op.
   bool run() {
     const std::span<const MicroOp> ops = args_.insn->micro_ops();
     for (size_t i = 0; i < ops.size();) {
@@ -87,10 +80,11 @@ class Translator {
         return false;
       }
     }
-    put(kEnd, 0);
-    return true;
+    return put(kEnd, 0);
   }
-  const Step* program() const { return steps_; }
+  const ChainStep* program() const { return steps_; }
+  // Whether an operation that raises nothing may do so with the bodies of this level.
+  bool may_raise_too_much() const { return quiet_ && bodies_.raise_too_much; }
 
  private:
   struct Source {
@@ -98,10 +92,14 @@ class Translator {
     uint64_t operand;
   };
 
-  void put(int entry, uint64_t operand) {
-    const auto* base = reinterpret_cast<const std::byte*>(dvm_chain_bodies);
-    const int32_t* offsets = dvm_chain_bodies + ptrdiff_t{2} * entry;
+  static constexpr DType kFloat = std::is_same_v<T, float> ? DType::f32 : DType::f64;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+  bool put(int entry, uint64_t operand) {
+    const auto* base = reinterpret_cast<const std::byte*>(bodies_.table);
+    const int32_t* offsets = bodies_.table + ptrdiff_t{2} * entry;
     steps_[count_++] = {base + offsets[0], base + offsets[1], operand};
+    return offsets[0] != 0;
   }
   // A second operand of the step before.
   void put_operand(uint64_t operand) { steps_[count_++].operand = operand; }
@@ -117,12 +115,12 @@ class Translator {
   Source source(uint8_t place) const {
     if (is_bank(place)) return {bank(place), 0};
     if (is_memory(place)) return {kMemory, address(place)};
-    uint32_t bits = 0;
+    Bits bits = 0;
     std::memcpy(&bits, args_.operands[place - vm::kFirstOperand], sizeof(bits));
     return {kScalar, bits};
   }
-  static float value(const Source& scalar) {
-    return std::bit_cast<float>(static_cast<uint32_t>(scalar.operand));
+  static T value(const Source& scalar) {
+    return std::bit_cast<T>(static_cast<Bits>(scalar.operand));
   }
   // A number other than 0, of which equals have the same bits.
   static bool is_plain(const Source& s) {
@@ -130,8 +128,7 @@ class Translator {
   }
 
   bool is_load(const MicroOp& op) const {
-    return op.insn == Insn::copy && op.dtype == DType::f32 && is_bank(op.dst) &&
-           is_memory(op.src[0]);
+    return op.insn == Insn::copy && op.dtype == kFloat && is_bank(op.dst) && is_memory(op.src[0]);
   }
   // How many loads into different banks stand at the start of `ops`.
   size_t count_loads(std::span<const MicroOp> ops) const {
@@ -159,66 +156,70 @@ class Translator {
   }
 
   bool binary(Binary row, const MicroOp& op, Source a, Source b) {
-    if (a.kind == kScalar && b.kind == kScalar) return false;
     const int entry =
         ((static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind) * kSources + b.kind;
-    put(entry, a.kind >= kBanks ? a.operand : b.operand);
+    const bool exists = put(entry, a.kind >= kBanks ? a.operand : b.operand);
     if (a.kind >= kBanks && b.kind >= kBanks) put_operand(b.operand);
-    return true;
+    return exists;
   }
   bool unary(Unary row, const MicroOp& op, Source a) {
-    put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind,
-        a.operand);
-    return true;
+    return put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind,
+               a.operand);
+  }
+  bool quiet_binary(Binary row, const MicroOp& op, Source a, Source b) {
+    quiet_ = true;
+    return binary(row, op, a, b);
+  }
+  bool quiet_unary(Unary row, const MicroOp& op, Source a) {
+    quiet_ = true;
+    return unary(row, op, a);
   }
 
   // Cheaper with a source that is no NaN.
   bool extreme(Binary row, Binary number, const MicroOp& op, Source a, Source b) {
-    if (is_plain(b)) return binary(number, op, a, b);
-    if (is_plain(a)) return binary(number, op, b, a);
-    return binary(row, op, a, b);
+    if (is_plain(b)) return quiet_binary(number, op, a, b);
+    if (is_plain(a)) return quiet_binary(number, op, b, a);
+    return quiet_binary(row, op, a, b);
   }
 
   bool copy(const MicroOp& op) {
-    if (is_bank(op.dst) && (op.dtype == DType::f32 || is_bank(op.src[0]))) {
+    if (is_bank(op.dst) && (op.dtype == kFloat || is_bank(op.src[0]))) {
       return unary(Unary::copy, op, source(op.src[0]));
     }
     if (is_bank(op.dst)) {
       if (!is_memory(op.src[0])) return false;
-      put(kLoadBools + bank(op.dst), address(op.src[0]));
-      return true;
+      return put(kLoadBools + bank(op.dst), address(op.src[0]));
     }
     if (!is_bank(op.src[0])) return false;
-    const int stores = op.dtype == DType::f32 ? kStore : kStoreBools;
-    put(stores + bank(op.src[0]), address(op.dst));
-    return true;
+    const int stores = op.dtype == kFloat ? kStore : kStoreBools;
+    return put(stores + bank(op.src[0]), address(op.dst));
   }
 
   bool compare(const MicroOp& op, Source a, Source b) {
     switch (static_cast<vm::Compare>(op.aux)) {
       case vm::Compare::eq:
-        return binary(Binary::eq, op, a, b);
+        return quiet_binary(Binary::eq, op, a, b);
       case vm::Compare::ne:
-        return binary(Binary::ne, op, a, b);
+        return quiet_binary(Binary::ne, op, a, b);
       case vm::Compare::lt:
-        return binary(Binary::lt, op, a, b);
+        return quiet_binary(Binary::lt, op, a, b);
       case vm::Compare::le:
-        return binary(Binary::le, op, a, b);
+        return quiet_binary(Binary::le, op, a, b);
       case vm::Compare::gt:
-        return binary(Binary::lt, op, b, a);
+        return quiet_binary(Binary::lt, op, b, a);
       case vm::Compare::ge:
-        return binary(Binary::le, op, b, a);
+        return quiet_binary(Binary::le, op, b, a);
     }
     __builtin_unreachable();
   }
 
   bool translate(const MicroOp& op) {
     const bool moves_bools = op.insn == Insn::copy && op.dtype == DType::boolean;
-    if (op.dtype != DType::f32 && !moves_bools) return false;
+    if (op.dtype != kFloat && !moves_bools) return false;
     if (op.insn == Insn::copy) return copy(op);
     const Source a = source(op.src[0]);
     const Source b = op.src[1] == 0 ? a : source(op.src[1]);
-    constexpr Source kOne = {kScalar, std::bit_cast<uint32_t>(1.0f)};
+    constexpr Source kOne = {kScalar, std::bit_cast<Bits>(T{1})};
     switch (op.insn) {
       case Insn::add:
         return binary(Binary::add, op, a, b);
@@ -239,16 +240,16 @@ class Translator {
       case Insn::cmp:
         return compare(op, a, b);
       case Insn::isnan:
-        return binary(Binary::unordered, op, a, a);
+        return quiet_binary(Binary::unordered, op, a, a);
       case Insn::select: {
         if (!is_bank(op.src[0])) return false;
         const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
         return binary(row, op, b, source(op.src[2]));
       }
       case Insn::exp:
-        return a.kind != kScalar && unary(Unary::exp, op, a);
+        return quiet_unary(Unary::exp, op, a);
       case Insn::tanh:
-        return a.kind != kScalar && unary(Unary::tanh, op, a);
+        return quiet_unary(Unary::tanh, op, a);
       case Insn::neg:
         return unary(Unary::neg, op, a);
       case Insn::abs:
@@ -259,13 +260,13 @@ class Translator {
       case Insn::sqrt:
         return unary(Unary::sqrt, op, a);
       case Insn::floor:
-        return unary(Unary::floor, op, a);
+        return quiet_unary(Unary::floor, op, a);
       case Insn::ceil:
-        return unary(Unary::ceil, op, a);
+        return quiet_unary(Unary::ceil, op, a);
       case Insn::trunc:
-        return unary(Unary::trunc, op, a);
+        return quiet_unary(Unary::trunc, op, a);
       case Insn::rint:
-        return unary(Unary::rint, op, a);
+        return quiet_unary(Unary::rint, op, a);
       default:
         return false;
     }
@@ -273,8 +274,10 @@ class Translator {
 
   const ChainArgs& args_;
   const vm::Operand* operands_;
+  const ChainBodies& bodies_;
+  bool quiet_ = false;
   int count_ = 0;
-  Step steps_[kMaxSteps];
+  ChainStep steps_[kMaxSteps];
 };
 
 // Whether computing an element twice gives the same: nothing that is read is written over.
@@ -297,17 +300,49 @@ bool may_repeat(const ChainArgs& args) {
   return true;
 }
 
+template <typename T>
+bool run_chain_of(const ChainArgs& args, const ChainBodies& bodies) {
+  Translator<T> translator(args, bodies);
+  if (!translator.run()) return false;
+  const bool repeat = may_repeat(args);
+  const int64_t bytes = args.size * static_cast<int64_t>(sizeof(T));
+  if (!translator.may_raise_too_much()) {
+    bodies.run(translator.program(), bytes, repeat);
+    return true;
+  }
+  // New flags are rare, and make the plain kernels find out which of them are right.
+  if (!repeat) return false;
+  constexpr core::fp::State kFlags = core::fp::kInvalidBit | core::fp::kDivideBit |
+                                     core::fp::kOverflowBit | core::fp::kUnderflowBit;
+  const core::fp::State before = core::fp::get();
+  bodies.run(translator.program(), bytes, repeat);
+  if ((core::fp::get() & ~before & kFlags) == 0) return true;
+  core::fp::set(before);
+  return false;
+}
+
+// The width of the elements, in bytes; 0 where not all have one.
+int width_of(const ChainArgs& args) {
+  int width = 0;
+  for (const MicroOp& op : args.insn->micro_ops()) {
+    if (op.dtype == DType::boolean) continue;
+    const int bytes = core::byte_size(op.dtype);
+    if (width != 0 && bytes != width) return 0;
+    width = bytes;
+  }
+  return width;
+}
+
 }  // namespace
 
-bool has_chain_registers() { return simd_level() == SimdLevel::avx512; }
+bool has_chain_registers() { return chain_bodies(simd_level(), sizeof(float)) != nullptr; }
 
 bool run_chain_in_registers(const ChainArgs& args) noexcept {
-  if (!has_chain_registers()) return false;
-  Translator translator(args);
-  if (!translator.run()) return false;
-  dvm_chain_run(translator.program(), args.size * static_cast<int64_t>(sizeof(float)),
-                may_repeat(args));
-  return true;
+  const int width = width_of(args);
+  const ChainBodies* bodies = chain_bodies(simd_level(), width);
+  if (bodies == nullptr) return false;
+  return width == sizeof(float) ? run_chain_of<float>(args, *bodies)
+                                : run_chain_of<double>(args, *bodies);
 }
 
 }  // namespace dvm::cpu

@@ -1,6 +1,6 @@
 // Chains in registers: what the micro-ops of a chain compute stays in vector registers for a block
-// of elements, where plain instructions go through memory. Only with AVX-512, and only where there
-// is a body for each micro-op (chain_bodies.def); else vm/chain.h runs the chain.
+// of elements, where plain instructions go through memory. Only with AVX-512 or AVX2, and only
+// where there is a body for each micro-op (chain_bodies.def); else vm/chain.h runs the chain.
 //
 // A chain is also the unit that a direct emitter of machine code would take: it would stand beside
 // run_chain_in_registers(), with the same contract.
@@ -14,7 +14,8 @@ namespace dvm::cpu {
 bool has_chain_registers();
 
 // Same bits and same status flags as the plain kernels, micro-op by micro-op, but for which NaN a
-// sum or product of two NaNs gives. False, and nothing has happened, where it cannot run the chain.
+// sum or product of two NaNs gives. False where it cannot run the chain: only what the chain writes
+// may have changed then, so that another way of running it is as good as ever.
 bool run_chain_in_registers(const vm::ChainArgs& args) noexcept;
 
 }  // namespace dvm::cpu

@@ -25,7 +25,8 @@ bool is_scalar(const Stage& stage, int16_t value) {
 }
 
 bool may_chain(const Stage& stage, const KernelStep& step) {
-  return kChained[static_cast<size_t>(step.insn)] && step.dtype == DType::f32 &&
+  return kChained[static_cast<size_t>(step.insn)] &&
+         (step.dtype == DType::f32 || step.dtype == DType::f64) &&
          !(step.insn == Insn::select && is_scalar(stage, step.src[0]));
 }
 
@@ -83,7 +84,8 @@ class Planner {
       const KernelStep& step = stage_.steps[end];
       if (context_.root[step.dst] != step.dst) continue;
       const bool same = (stage_.values[step.dst].span & context_.wide) == span;
-      if (!same || !may_chain(stage_, step)) break;
+      // All elements of a chain have one width, so that banks hold equally many of them.
+      if (!same || !may_chain(stage_, step) || step.dtype != stage_.steps[begin].dtype) break;
       ++steps;
     }
     return steps < 2 ? begin : end;
@@ -154,7 +156,7 @@ class Planner {
     for_steps(begin, end_, [&](const KernelStep& step) {
       for (int k = 0; k < step.arity; ++k) {
         const int16_t v = value(step, k);
-        const bool fits = stage_.values[v].dtype == DType::f32 && !is_scalar(stage_, v) &&
+        const bool fits = stage_.values[v].dtype != DType::boolean && !is_scalar(stage_, v) &&
                           !known_[v].computed && v != chosen[0] && v != chosen[1];
         const int slot = uses(chosen[1]) < uses(chosen[0]);
         if (fits && uses(v) > uses(chosen[slot])) chosen[slot] = v;
@@ -249,7 +251,10 @@ bool is_one_chain(const Stage& stage) {
   int live = 0;  // computed values
   for (int i = 0; i < stage.step_count; ++i) {
     const KernelStep& step = stage.steps[i];
-    if (!may_chain(stage, step) || stage.values[step.dst].span != dim_bit(0)) return false;
+    if (!may_chain(stage, step) || step.dtype != stage.steps[0].dtype ||
+        stage.values[step.dst].span != dim_bit(0)) {
+      return false;
+    }
     int loaded = 0;
     for (int k = 0; k < step.arity; ++k) {
       const StageValue& source = stage.values[step.src[k]];

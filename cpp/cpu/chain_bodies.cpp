@@ -1,0 +1,110 @@
+// The tables of the assembly text, and the numbers that it takes from the C++ source of functions.
+#include "cpu/chain_bodies.h"
+
+#include <bit>
+#include <iterator>
+
+#include "core/math_exp.h"
+
+#if defined(__x86_64__) && defined(__ELF__)
+
+namespace dvm::cpu {
+
+namespace {
+
+using core::math::ExpTable;
+using core::math::Format;
+
+template <typename T, size_t kCount>
+constexpr T term(const T (&terms)[kCount], size_t i) {
+  return i < kCount ? terms[i] : T{0};
+}
+template <typename C>
+constexpr auto tanh_term(size_t i) {
+  if constexpr (requires { C::kTanh; }) {
+    return C::kTanh[i];
+  } else {
+    return 0;
+  }
+}
+template <typename C>
+constexpr auto tanh_small() {
+  if constexpr (requires { C::kTanhSmall; }) {
+    return C::kTanhSmall;
+  } else {
+    return 0;
+  }
+}
+// As the bits of a T that has them lowest.
+template <typename T>
+constexpr T high_word(T x, int32_t add) {
+  using Bits = core::math::Bits<T>;
+  const Bits high = (std::bit_cast<Bits>(x) >> (8 * sizeof(T) - 32)) + static_cast<Bits>(add);
+  return std::bit_cast<T>(high);
+}
+
+}  // namespace
+
+// Each number as often as it stands in memory: AVX-512 can repeat one that stands there once.
+template <typename T, int kTimes>
+struct Constants {
+#define DVM_CHAIN_CONSTANT(name, value) T name[kTimes];
+#include "cpu/chain_constants.def"
+#undef DVM_CHAIN_CONSTANT
+};
+
+template <typename T, int kTimes>
+constexpr Constants<T, kTimes> make_constants() {
+  using C = ExpTable<T>;
+  using F = Format<T>;
+  Constants<T, kTimes> made{};
+  for (int i = 0; i < kTimes; ++i) {
+#define DVM_CHAIN_CONSTANT(name, value) made.name[i] = static_cast<T>(value);
+#include "cpu/chain_constants.def"
+#undef DVM_CHAIN_CONSTANT
+  }
+  return made;
+}
+
+// NOLINTBEGIN(readability-identifier-naming): names of the assembly text
+#define DVM_CHAIN_TEXT(level, width, T, times, raises)                                          \
+  extern "C" {                                                                                  \
+  [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies_##level##_##width[];      \
+  [[gnu::visibility("hidden")]] void dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
+                                                                     int64_t) noexcept;         \
+  [[gnu::visibility("hidden")]] extern const Constants<T, times>                                \
+      dvm_chain_constants_##level##_##width;                                                    \
+  alignas(64) constinit const Constants<T, times> dvm_chain_constants_##level##_                \
+      ##width = make_constants<T, times>();                                                     \
+  }                                                                                             \
+  static constexpr ChainBodies k_##level##_##width = {dvm_chain_bodies_##level##_##width,       \
+                                                      dvm_chain_run_##level##_##width, raises};
+DVM_CHAIN_TEXT(avx512, 32, float, 1, false)
+DVM_CHAIN_TEXT(avx512, 64, double, 1, false)
+DVM_CHAIN_TEXT(avx2, 32, float, 8, true)
+DVM_CHAIN_TEXT(avx2, 64, double, 4, true)
+#undef DVM_CHAIN_TEXT
+// NOLINTEND(readability-identifier-naming)
+
+const ChainBodies* chain_bodies(SimdLevel level, int width) {
+  if (width != sizeof(float) && width != sizeof(double)) return nullptr;
+  const bool wide = width == sizeof(double);
+  switch (level) {
+    case SimdLevel::avx512:
+      return wide ? &k_avx512_64 : &k_avx512_32;
+    case SimdLevel::avx2:
+      return wide ? &k_avx2_64 : &k_avx2_32;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace dvm::cpu
+
+#else
+
+namespace dvm::cpu {
+const ChainBodies* chain_bodies(SimdLevel, int) { return nullptr; }
+}  // namespace dvm::cpu
+
+#endif
