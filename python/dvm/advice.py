@@ -92,8 +92,8 @@ FALLBACKS = {
     "the properties of dvm.annotate promise",
     r"a call of": "call it outside of the compiled function, or vouch for it: "
     "dvm.annotate(f, leaf=True, pure=True)",
-    r"\S+, (whose result shares|which reads the array that it|which writes into)|a write into "
-    "memory that an opaque": "copy the array first, so that reading and writing meet nowhere else",
+    r"\S+, (whose result shares|which reads the array that it|which (writes into|keeps))|a write into "
+    r"(memory that an opaque|an array (that does not|of objects))|a view of an array that is written": "copy the array first, so that reading and writing meet nowhere else",
     r"\S+: (got|no signature|missing|too many)": "write it with fewer keywords: docs/ops.md lists "
     "what compiles",
     r"after an effect the path depends on": "read and check everything first, then write",
@@ -127,6 +127,8 @@ FALLBACKS = {
     "shapes, dtypes and flags as literals",
     r"a (class definition|match statement)": "define it at module level; " + STRAIGHT,
     r"a (closure|function made inside|view|partial) that leaves": "return arrays and numbers",
+    r"an array that holds objects": "keep arrays and lists in a list: an array of objects takes "
+    "part in a path if it holds numbers and text",
     r"a dict with a key|a key that": "use strings or numbers as keys",
     r"(ufunc|dtype|an array of an empty list|\S+ of type|NumPy gave|DVM-[SDUG]\d+)": LIST,
     r"reached the limit of": "see f.why_recompiled() for what told the paths apart",

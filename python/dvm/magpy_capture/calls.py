@@ -73,6 +73,8 @@ DRAWS = frozenset(
 DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
 RANDOM = (np.random.Generator, np.random.RandomState)
 
+#: attributes that tell how an array lies in memory, and whose
+LAYOUT = frozenset({"flags", "strides", "base", "data", "ctypes", "__array_interface__"})
 #: methods that NumPy scalars have and arrays do not
 SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"})
 
@@ -169,7 +171,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
                 raise self.refuse(f"{name_of(function)}: {mismatch}") from None
             return method(*positional, **named)
         except NotCapturable:
-            if not is_numpy_function(function):
+            if not is_numpy_function(function) and function not in (np.empty, np.empty_like):
                 raise
             return self.opaque(function, positional, named, seen)
 
@@ -410,6 +412,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if isinstance(base, Host) and self.is_pure(base):
             if _is_method(seen):
                 return Method(base, name)
+            if base.root.home >= 0 and name in LAYOUT:
+                if base.home < 0:
+                    raise self.refuse(f"attribute {name} of a view of an array that is written")
+                return self.computed(self.step("getattr", base.home, name), seen)
             if isinstance(seen, np.ndarray):  # a view, or a new array each time
                 made = self.step("getattr", base.register, name)
                 return self.view_on_host(made, base, seen)

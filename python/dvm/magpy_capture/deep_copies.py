@@ -66,6 +66,8 @@ class DeepCopies(Sets):
             done[id(value)] = (value, table)
             table.items.update((key, self._deep(part, done)) for key, part in value.items.items())
             return table
+        if isinstance(value, Host) and type(value.object) is np.ndarray:
+            return self.opaque(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
         raise self.refuse(f"a deep copy of {describe(value)}")
 
     def _is_atom(self, value: Abstract) -> bool:

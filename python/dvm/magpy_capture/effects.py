@@ -84,6 +84,8 @@ class Finisher:
         elif isinstance(value, SliceValue):
             for part in (value.start, value.stop, value.step):
                 self.prepare(part, seen)
+        elif isinstance(value, Host) and value.base is not None and value.root.home >= 0:
+            raise low.refuse("a view of an array that is written, which leaves the function")
         elif isinstance(value, (Size, Host, RangeValue)):
             low.register_of(value)
         elif isinstance(value, Literal):
@@ -111,6 +113,8 @@ class Finisher:
             return int(low.object_register(value))
         if isinstance(value, Literal):
             return self.literal(value)
+        if isinstance(value, Host) and value.home >= 0:
+            return value.home
         if isinstance(value, (Size, Host, RangeValue, SliceValue)):
             return int(low.register_of(value))
         if id(value) in self.built:
@@ -301,7 +305,7 @@ def _keep_apart(low: Any, changed: list[Abstract]) -> None:
 
 def _array_effects(low: Arrays) -> list[tuple[int, int]]:
     """(register of the caller's array, register of its new content), in order."""
-    effects = []
+    effects = [(private.home, private.register) for private in low._private_arrays]  # type: ignore[attr-defined]
     for tensor in low._external_arrays:  # type: ignore[attr-defined]
         storage = tensor.storage
         if not storage.written or storage.value == storage.initial:

@@ -260,13 +260,18 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     whole: set[int] = set()
+    on_host: frozenset[int] = frozenset()
     while True:
         lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
+        lowering.on_host = on_host
         refusal = refusal_of(lowering)
         opened = lowering.open_function() if refusal else None
-        if opened is None or id(opened) in whole:
+        if refusal and lowering.wanted_on_host - on_host:
+            on_host |= lowering.wanted_on_host
+        elif opened is not None and id(opened) not in whole:
+            whole.add(id(opened))
+        else:
             break
-        whole.add(id(opened))
         spec.steps.clear()
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at

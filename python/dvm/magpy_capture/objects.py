@@ -7,6 +7,7 @@ not guarded (paper MagPy, section 4.1: nodes are created lazily).
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import enum
 import functools
@@ -75,10 +76,16 @@ NOT_PLAIN = (
     *(set, frozenset, types.ModuleType, type, enum.Enum, types.SimpleNamespace),
 )
 MAX_RANK = 8  # of arrays in the graph
-MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
 SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
+
+#: The same, of what an array of objects may hold.
+PLAIN_TYPES = frozenset(
+    {*PURE_TYPES, type(Ellipsis), decimal.Decimal}
+    | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
+)
+FLAGS = type(np.zeros(0).flags)
 
 
 class Objects(MaybeViews):
@@ -90,6 +97,7 @@ class Objects(MaybeViews):
         self._reached_registers: dict[int, int] = {}
         self._external_arrays: list[Tensor] = []
         self._opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
+        self._private_arrays: list[Host] = []  # of the caller, written on the host
         self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
 
@@ -114,7 +122,7 @@ class Objects(MaybeViews):
                 self.guard("guard_same", known, register, True)
             return self._reached[id(seen)]
         value = self.adopt(register, seen, external=True)
-        if not isinstance(value, (Literal, Host)):
+        if not isinstance(value, (Literal, Host)) or getattr(value, "home", -1) >= 0:
             self._kept.append(seen)
             self._reached[id(seen)] = value
             self._reached_registers[id(seen)] = register
@@ -133,12 +141,7 @@ class Objects(MaybeViews):
         sizes: of an array of which nothing else is unknown.
         """
         kind = type(seen)
-        if (
-            kind is np.ndarray
-            and is_supported(seen.dtype)
-            and seen.flags.aligned
-            and (seen.ndim <= MAX_RANK)
-        ):
+        if self.fits_graph(seen):
             self.guard("guard_signature", register, seen, key=(register,))
             tensor = self.tensor_of_array(register, seen, external=external, sizes=sizes)
             if external:
@@ -173,9 +176,15 @@ class Objects(MaybeViews):
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
-        if external and isinstance(seen, np.ndarray):
-            self._meet_opaque(register, seen)
+        if isinstance(seen, np.ndarray):
+            return self.host_array_of(register, seen, external)
         return Host(register, seen, made=not external)
+
+    @staticmethod
+    def fits_graph(seen: Any) -> bool:
+        """Whether it is an array that the graph can hold."""
+        plain = type(seen) is np.ndarray and is_supported(seen.dtype)
+        return plain and seen.flags.aligned and seen.ndim <= MAX_RANK
 
     def _text(self, register: int, seen: Any, external: bool) -> Abstract:
         if not external:
@@ -252,10 +261,14 @@ class Objects(MaybeViews):
         for other in self._external_arrays:
             if other.storage.written:
                 self._part_from(other.storage, tensor.storage)
+        for private in self._private_arrays:
+            self._apart(private.home, private.object, tensor.storage.register, tensor.object)
         self._external_arrays.append(tensor)
 
     def assign(self, t: Tensor, value: int) -> None:
         self.decide_all(t)
+        if t.storage.root is not None:
+            self.keep_on_host(t.storage.root)
         first = not t.storage.written and t.storage.external
         if first:
             for other in self._external_arrays:
@@ -273,12 +286,17 @@ class Objects(MaybeViews):
         for other in self._external_arrays:
             if other.storage.written:
                 self._apart(other.storage.register, other.storage.object, register, array)
+        for private in self._private_arrays:
+            self._apart(private.home, private.object, register, array)
         self._opaque_arrays.append((register, array))
 
     def _apart(self, one: int, a: Any, two: int, b: Any) -> None:
         meet = bool(np.may_share_memory(a, b))
         self.guard("guard_overlap", one, two, meet, key=(one, two))
         if meet:
+            for array in (a, b, a.base, b.base):
+                if any(array is known for _, known in self._opaque_arrays):
+                    self.keep_on_host(array)
             raise self.refuse("arrays of the caller that share memory, one of them written")
 
     # ---- attributes of instances
@@ -439,8 +457,8 @@ class Objects(MaybeViews):
             text = class_attribute(type(value.object), "__str__")
             module = type(value.object).__module__
             return not isinstance(text, types.FunctionType) or module.startswith("numpy")
-        if isinstance(value, Host) and value.made and holds_plain_objects(value.object):
-            return True
+        if isinstance(value, Host) and type(value.object) is np.ndarray:
+            return not value.object.dtype.hasobject or self.holds_plain(value)
         if isinstance(value, (Literal, Host)):
             return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
@@ -493,6 +511,15 @@ class Objects(MaybeViews):
     def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
         raise NotImplementedError
 
+    def host_array_of(self, register: int, seen: np.ndarray[Any, Any], external: bool) -> Abstract:
+        raise NotImplementedError
+
+    def holds_plain(self, value: Host) -> bool:
+        raise NotImplementedError
+
+    def keep_on_host(self, array: Any) -> None:
+        raise NotImplementedError
+
 
 def is_shared_draw(value: Any) -> bool:
     """A method of NumPy's global generator: `np.random.rand`."""
@@ -505,17 +532,7 @@ def is_pure_object(value: Any) -> bool:
         return not value.dtype.hasobject
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
-    return kind in PURE_TYPES or isinstance(value, np.dtype)
-
-
-def holds_plain_objects(value: Any) -> bool:
-    """An array of Python's own immutable objects."""
-    if type(value) is not np.ndarray or value.dtype != object or value.size > MAX_OBJECTS:
-        return False
-    return all(
-        type(part) in PURE_TYPES or isinstance(part, (np.generic, decimal.Decimal))
-        for part in value.ravel().tolist()
-    )
+    return kind in PLAIN_TYPES or isinstance(value, (np.dtype, FLAGS))
 
 
 def is_pure_class(value: Any) -> bool:

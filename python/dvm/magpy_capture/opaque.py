@@ -18,21 +18,32 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.arrays import c_order
-from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import same_shape
+from dvm.magpy_capture.host_arrays import HostArrays
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.tables import FRESH, WRITES, WRITING_METHODS
-from dvm.magpy_capture.values import Abstract, Host, ListValue, Literal, Raised, Sequence, Tensor
+from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    ListValue,
+    Literal,
+    Raised,
+    Sequence,
+    Size,
+    SliceValue,
+    Tensor,
+)
 
 Named = dict[str, Abstract]
 NONE = Literal(None)
 TRUE, FALSE = Literal(True), Literal(False)
+INPLACE = frozenset(INPLACE_OPERATORS.values())
 #: Where the methods of a ufunc have `out`, when it is given by position.
 OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
-class Opaque(Containers):
+class Opaque(HostArrays):
     """Calls of functions that have no meaning in the graph."""
 
     def opaque(
@@ -50,6 +61,9 @@ class Opaque(Containers):
             if not self.is_pure(argument):
                 raise self.refuse(f"{name_of(function)} of {describe(argument)}")
         targets = self.written(function, positional, named)
+        computes = function in INPLACE or isinstance(function, np.ufunc)
+        if not computes and any(_holds_objects(target) for target in targets):
+            self._require_plain(function, arguments, targets)
         raises = isinstance(seen, BaseException)
         fixed = (
             not raises
@@ -85,6 +99,8 @@ class Opaque(Containers):
             else:
                 place = OUT_OF.get(function.__name__, len(positional))
                 given = [*positional[place : place + 1], named.get("out", NONE)]
+        elif function in INPLACE:
+            given = positional[:1]
         elif isinstance(function, np.ufunc):
             given = [*positional[function.nin :], named.get("out", NONE)]
         else:
@@ -113,22 +129,37 @@ class Opaque(Containers):
             and function.__name__ in WRITING_METHODS
         ):
             given.append(first)
-        if not _is(bound.get("overwrite_input", FALSE), False):
-            given.append(first)
+        for flag in ("overwrite_input", "inplace"):
+            if not _is(bound.get(flag, FALSE), False):
+                given.append(first)
         if function is np.nan_to_num and not _is(bound.get("copy", TRUE), True):
             given.append(first)
         return given
 
+    def _require_plain(
+        self, function: Any, arguments: list[Abstract], targets: list[Abstract]
+    ) -> None:
+        """What is stored as an element is no array or list: it would have to be that very one."""
+        for value in arguments:
+            stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
+            if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
+                raise self.refuse(f"{name_of(function)}, which keeps {describe(value)}")
+            if stored and _array_of(value) is not None and not _holds_objects(value):
+                if not _is_scalar(value):
+                    raise self.refuse(f"{name_of(function)}, which keeps {describe(value)}")
+
     def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
         """A register with an array to write into instead of `target`, or -1: itself."""
-        if isinstance(target, Host) and target.owned:
+        if isinstance(target, Host) and type(target.object) is np.ndarray:
+            self.writable_host(target, name_of(function))
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
             raise self.refuse(f"{name_of(function)}, which writes into {describe(target)}")
         for part in self._parts_of(arguments):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
                 raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
-        if sum(part is target for part in self._parts_of(arguments)) > 1:
+        twice = sum(part is target for part in self._parts_of(arguments)) > 1
+        if twice and not isinstance(function, np.ufunc):  # which reads each element in time
             raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
         return self.step("call", self.constant(np.array), [self.tensor_register(target)], ())
 
@@ -277,21 +308,6 @@ class Opaque(Containers):
             return None
         return [*a.shape[:-1], b.shape[-1]]
 
-    def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
-        """An array in a register that shares memory with `base`.
-
-        Of a host array it is one, too, that is written and read in the order of the program. If the
-        graph holds the base, neither may be written from here on.
-        """
-        if isinstance(base, Host):
-            self.guard_type(made, seen)
-            return Host(made, seen, made=base.made, owned=base.owned)
-        result = self.computed(made, seen)
-        base.storage.frozen = True
-        if isinstance(result, Tensor):
-            result.storage.frozen, result.storage.seen_in = True, base.storage
-        return result
-
     def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
         """The function may return its argument or a view of it: not on this path."""
         results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
@@ -318,6 +334,15 @@ def _array_of(value: Abstract) -> np.ndarray[Any, Any] | None:
     """The recorded array of an abstract value that is one."""
     seen = getattr(value, "object", None)
     return seen if isinstance(value, (Tensor, Host)) and isinstance(seen, np.ndarray) else None
+
+
+def _holds_objects(value: Abstract) -> bool:
+    array = _array_of(value)
+    return array is not None and array.dtype.hasobject
+
+
+def _is_scalar(value: Abstract) -> bool:
+    return isinstance(value, Tensor) and value.is_scalar
 
 
 def _makes_new(function: Any) -> bool:

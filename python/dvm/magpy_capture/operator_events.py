@@ -14,6 +14,7 @@ from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import (
     BINARY_OPERATORS,
     COMPARE_OPERATORS,
+    INPLACE_OPERATORS,
     UNARY_OPERATORS,
 )
 from dvm.magpy_capture.values import (
@@ -63,8 +64,9 @@ class OperatorEvents(Events):
             return a
         if isinstance(a, SetValue):
             return self.set_inplace(name, a, b)
-        mutable = isinstance(a, Host) and isinstance(a.object, np.ndarray)
-        if mutable or isinstance(a, (ListValue, DictValue)):
+        if isinstance(a, Host) and isinstance(a.object, np.ndarray):
+            return self.opaque(INPLACE_OPERATORS[name], [a, b], {}, self.seen(result))
+        if isinstance(a, (ListValue, DictValue)):
             raise self.refuse(f"the operator {name}= on {describe(a)}")
         return self.binary(name, a, b, self.seen(result))
 
@@ -279,6 +281,9 @@ class OperatorEvents(Events):
             return
         if isinstance(base, Tensor) and name == "flat":
             return self.set_flat(base, value)
+        if isinstance(base, Host) and name in ("real", "imag"):
+            part = self.attribute(base, name, getattr(base.object, name))
+            return self.store_subscript(part, Literal(Ellipsis), value)
         if not isinstance(base, Instance):
             raise self.refuse(f"setting attribute {name} of {describe(base)}")
         setter = class_attribute(base.cls, "__setattr__")

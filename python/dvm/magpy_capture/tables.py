@@ -92,6 +92,23 @@ OPERATORS: dict[str, dict[str, Any]] = {
     "iter": {"": iter},
 }
 
+#: operator of the language -> the function that changes its first operand
+INPLACE_OPERATORS: dict[str, Any] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "@": operator.imatmul,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+}
+
 #: function -> method of the lowering; called with the abstract arguments
 FUNCTIONS: dict[Any, str] = {}
 #: array method -> method of the lowering; called with the array first
@@ -272,7 +289,7 @@ PURE_METHODS: frozenset[str] = frozenset(
     "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
     "searchsorted take tobytes tolist trace round sum prod max min mean var std any all argmax "
     "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
-    "view __getitem__ __len__ __contains__".split()
+    "view byteswap __copy__ __getitem__ __len__ __contains__".split()
 )
 
 
@@ -290,7 +307,7 @@ def is_numpy_function(function: Any) -> bool:
 #: By id, for a callee of a recording need not be hashable.
 WHOLE: dict[int, Any] = {
     id(value): value
-    for module in (np, np.linalg, np.fft)
+    for module in (np, np.linalg, np.fft, np.char, np.strings)
     for value in vars(module).values()
     if isinstance(value, (types.FunctionType, type(np.sum))) and is_numpy_function(value)
 }

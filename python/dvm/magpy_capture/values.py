@@ -40,12 +40,24 @@ class Host:
     made: by a pure operation on pure values of the path, so that even an array of objects holds
         none of the user's.
     owned: an array whose memory only the path can see.
+    home: of an array that the path writes for the caller: the register of the caller's own, which
+        gets the content at the end.
+    base: of a view, the array that it is a view of.
+    frozen: the graph has read its memory, or that of a view: not to be written.
     """
 
     register: int
     object: Any
     made: bool = False
     owned: bool = False
+    home: int = -1
+    base: Host | None = None
+    frozen: bool = False
+
+    @property
+    def root(self) -> Host:
+        """The array whose memory it is."""
+        return self if self.base is None else self.base.root
 
 
 @dataclass(eq=False)
@@ -81,6 +93,7 @@ class Storage:
     host: int = -1  # register of the array made for it, once it left the path
     frozen: bool = False  # shares memory with what an opaque call made: not to be written
     seen_in: Storage | None = None  # the one of which it is a view
+    root: Any = None  # the host array in whose memory it lies
 
     @property
     def external(self) -> bool:

@@ -1,0 +1,143 @@
+"""Arrays that the graph cannot hold: complex, structured, byte-swapped, of text, of objects.
+
+NumPy computes with them, call by call. One that the path made is written in place, for steps keep
+the order of the program. One of the caller's is written as a copy, which replaces its content at
+the end. A view that the graph can hold (a field, a real part) is read by the graph as long as
+nobody writes the memory; where somebody does, all is lowered again with that array on the host.
+
+An array of objects takes part if all its elements are of types whose operators are Python's own:
+that is asked on every call.
+"""
+
+from __future__ import annotations
+
+import fractions
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.objects import PLAIN_TYPES
+from dvm.magpy_capture.values import Abstract, Host, Tensor
+
+#: Of the classes in Python that arrays hold, each operator is guarded to be the library's own.
+PYTHON_NUMBERS = (fractions.Fraction,)
+MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
+PLAIN = frozenset({*PLAIN_TYPES, *PYTHON_NUMBERS, *np.sctypeDict.values()} - {np.void, np.object_})
+
+Array = np.ndarray[Any, Any]
+
+
+def holds_plain_objects(array: Array) -> bool:
+    """Whether all elements are immutable objects of Python itself."""
+    return array.size <= MAX_OBJECTS and PLAIN.issuperset(map(type, array.ravel().tolist()))
+
+
+class HostArrays(Containers):
+    """What a path knows of them, and how they are written."""
+
+    on_host: frozenset[int] = frozenset()  # ids of arrays of which no view may be in the graph
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.wanted_on_host: set[int] = set()
+
+    def keep_on_host(self, array: Any) -> None:
+        """Asks for all to be lowered again, if the path is refused."""
+        if type(array) is np.ndarray:
+            self.wanted_on_host.add(id(array))
+
+    def host_array_of(self, register: int, seen: Array, external: bool) -> Host:
+        """The array in a register, which is the caller's own if `external`."""
+        self.guard_objects(register, seen)
+        if external and id(seen) in self.on_host:
+            return self._private(register, seen)
+        if external:
+            self._meet_opaque(register, seen)
+        value = Host(register, seen, made=not external)
+        if not external and seen.dtype.hasobject and not self.holds_plain(value):
+            raise self.refuse("an array that holds objects which the path made or was given")
+        return value
+
+    def guard_objects(self, register: int, seen: Array) -> None:
+        """Whether its elements are objects is the same on every call."""
+        dtype = self.step("getattr", register, "dtype", key=("getattr", register, "dtype"))
+        answer = self.step("getattr", dtype, "hasobject", key=("getattr", dtype, "hasobject"))
+        self.guard("guard_truth", answer, bool(seen.dtype.hasobject))
+
+    def holds_plain(self, value: Host) -> bool:
+        """Whether its elements are plain objects, which every call of the path agrees on."""
+        seen = value.object
+        if seen.dtype != object or not holds_plain_objects(seen):
+            return False
+        for cls in PYTHON_NUMBERS:
+            if any(type(part) is cls for part in seen.flat):
+                for name, found in vars(cls).items():
+                    if name.startswith("__") and callable(found):
+                        self.guard_class(cls, name, found)
+        if not value.root.owned:
+            key = ("plain", value.register)
+            callee = self.constant(holds_plain_objects)
+            self.guard(
+                "guard_truth", self.step("call", callee, [value.register], (), key=key), True
+            )
+        return True
+
+    # ---- views
+
+    def view_on_host(self, made: int, base: Abstract, seen: Array) -> Abstract:
+        """An array in a register that shares memory with `base`.
+
+        If the graph holds the base, neither may be written from here on.
+        """
+        if isinstance(base, Host):
+            return self._view_of_host(made, base, seen)
+        result = self.computed(made, seen)
+        base.storage.frozen = True
+        if isinstance(result, Tensor):
+            result.storage.frozen, result.storage.seen_in = True, base.storage
+        return result
+
+    def _view_of_host(self, made: int, base: Host, seen: Array) -> Abstract:
+        root = base.root
+        if not self.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
+            self.guard_type(made, seen)
+            return Host(made, seen, made=base.made, owned=base.owned, base=base)
+        external = not (root.made or root.owned)
+        self.guard("guard_signature", made, seen, key=(made,))
+        view = self.tensor_of_array(made, seen, external=external)
+        view.storage.root = root.object
+        if external:
+            self._meet(view)
+        else:
+            root.frozen = view.storage.frozen = True
+        return view
+
+    # ---- writing
+
+    def writable_host(self, target: Host, name: str) -> None:
+        """The array is written in place from here on, or the path is refused."""
+        root = target.root
+        if not root.owned or root.frozen or not target.object.flags.writeable:
+            self.keep_on_host(root.object)
+            raise self.refuse(f"{name}, which writes into an array of {target.object.dtype}")
+
+    def _private(self, register: int, seen: Array) -> Host:
+        """A copy of an array of the caller: like it in all but who owns the memory."""
+        if not (seen.flags.c_contiguous or seen.flags.f_contiguous):
+            raise self.refuse("a write into an array that does not lie densely")
+        self.guard("guard_signature", register, seen, key=(register,))
+        self.guard("guard_writeable", register, True)
+        for tensor in self._external_arrays:
+            self._apart(register, seen, tensor.storage.register, tensor.storage.object)
+        self._meet_opaque(register, seen)
+        for other, array in self._opaque_arrays[:-1]:
+            self._apart(register, seen, other, array)
+        copy = self.step(
+            "call", self.constant(np.array), [register, self.constant("K")], ("order",)
+        )
+        value = Host(copy, seen, owned=True, home=register)
+        if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
+            raise self.refuse("a write into an array of objects of the user's")
+        self._private_arrays.append(value)
+        return value
