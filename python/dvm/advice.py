@@ -92,8 +92,10 @@ FALLBACKS = {
     "the properties of dvm.annotate promise",
     r"a call of": "call it outside of the compiled function, or vouch for it: "
     "dvm.annotate(f, leaf=True, pure=True)",
-    r"\S+, (whose result shares|which reads the array that it|which (writes into|keeps))|a write into "
-    r"(memory that an opaque|an array (that does not|of objects))|a view of an array that is written": "copy the array first, so that reading and writing meet nowhere else",
+    r"\S+, (whose result shares|which reads the array that it|which (writes into|keeps))|"
+    r"a write into (memory that an opaque|an array (that does not|of objects))|"
+    r"a view of an array that is written": "copy the array first, so that reading and writing meet "
+    "nowhere else",
     r"\S+: (got|no signature|missing|too many)": "write it with fewer keywords: docs/ops.md lists "
     "what compiles",
     r"after an effect the path depends on": "read and check everything first, then write",
@@ -114,6 +116,8 @@ FALLBACKS = {
     "outside, and pass what follows from them",
     r"(the truth|the identity|the value of|formatting|print|hash of|a deep copy of)": "do it "
     "outside of the compiled function, with what it returns",
+    r"(warnings caught|a warning that|a filter of warnings|a manager|managers that)": "catch them "
+    "outside of the compiled function, or ignore them",
     r"(an exception|making an exception|a raise statement)": "the program raises and "
     "catches within itself; " + STRAIGHT,
     r"(making an object of|an object of) type": "make the object outside and pass it, or write "

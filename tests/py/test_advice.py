@@ -24,7 +24,8 @@ MEMORY = np.ones((2, 3))
 
 
 class Tagged(np.ndarray):
-    pass
+    def __array_finalize__(self, other: Any) -> None:
+        self.tag = "tag"
 
 
 class Items:
@@ -114,6 +115,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "(hasattr|": (lambda x: id(x), (X,)),
     "(a flat iterator|": (lambda x: list(np.ndenumerate([1, x])), (2,)),
     "(the truth|": (lambda odd: f"{odd}", (Odd(),)),
+    "(warnings caught|": (lambda x: (warnings.simplefilter("ignore"), x + 1), (X,)),
     "(an exception|": (raises, (X,)),
     "(making an object of|": (lambda x: (collections.Counter(), x + 1), (X,)),
     "(setting|deleting) attribute": (sets, (X,)),
@@ -125,7 +127,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a (closure|": (inner, (X,)),
     "an array that holds": (lambda x: np.array([x, None], object), (X,)),
     "a dict with a key": (lambda d: d, ({Odd(): X},)),
-    "(ufunc|dtype|": (lambda x: x.view(np.matrix), (X,)),
+    "(ufunc|dtype|": (lambda x: x.view(Tagged), (X,)),
     "a look at how long": (lives, (X,)),
     "it is a generator": (generates, (X,)),
 }

@@ -12,6 +12,7 @@ import numpy as np
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.array_attributes import ArrayAttributes
+from dvm.magpy_capture.array_classes import MASKED_METHODS
 from dvm.magpy_capture.contexts import (
     CaughtWarnings,
     Contexts,
@@ -151,7 +152,11 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             return self.instantiate(function, arguments, seen)
         if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
             return Literal(seen)
-        if is_numpy_function(function) or (_hashable(function) and function in WRITES):
+        if (
+            is_numpy_function(function)
+            or self.is_array_class(function)
+            or (_hashable(function) and function in WRITES)
+        ):
             return self.opaque(function, positional, named, seen)
         if isinstance(function, types.MethodDescriptorType) and positional:
             method = Method(self.resolve(positional[0]), function.__name__)
@@ -200,9 +205,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             function = getattr(base.object, name)
             return self.random(base, function, bound, positional, named, seen)
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
-            if name not in PURE_METHODS | WRITING_METHODS:
+            if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
                 raise self.refuse(f"the array method {name}")
-            return self.opaque(getattr(np.ndarray, name), [base, *positional], named, seen)
+            function = getattr(type(base.object), name)
+            return self.opaque(function, [base, *positional], named, seen)
         if isinstance(base, Literal) and isinstance(base.object, np.ufunc):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
@@ -410,6 +416,9 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if isinstance(base, Literal):
             return self.literal_attribute(base, name, seen)
         if isinstance(base, Host) and self.is_pure(base):
+            if isinstance(base.object, np.ndarray) and not hasattr(type(base.object), name):
+                if name not in (base.object.dtype.names or ()):
+                    raise self.refuse(f"attribute {name} of {describe(base)}")
             if _is_method(seen):
                 return Method(base, name)
             if base.root.home >= 0 and name in LAYOUT:
@@ -506,6 +515,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             Sequence([*parts, Literal(Ellipsis)])
             if not any(isinstance(part, Literal) and part.object is Ellipsis for part in parts)
             else key,
+            written=True,
         )
         self.write(target, self.element_of(value, target.dtype))
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.indexing import Indexing
-from dvm.magpy_capture.objects import is_constant, is_nan
+from dvm.magpy_capture.objects import is_array, is_constant, is_nan
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
@@ -78,7 +78,7 @@ class Containers(Indexing):
             length = self.observed(value.shape[0])
             self.known_size(value.shape[0])
             return [self.index(value, Literal(i)) for i in range(length)]
-        if isinstance(value, Host) and type(value.object) is np.ndarray and value.object.ndim:
+        if isinstance(value, Host) and is_array(value.object) and value.object.ndim:
             length = len(value.object)
             count = self.operator("len", [value])
             self.guard("guard_value", count, length, key=(count,))

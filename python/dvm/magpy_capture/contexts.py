@@ -1,8 +1,10 @@
 """Managers of `with` that dvm knows: caught warnings, and expected exceptions.
 
 A replay shows no warning: what would be shown drops it. So `warnings.catch_warnings` has nothing to
-do on a path whose recording warned of nothing inside, as long as the caller ignores nothing that
-the program might not: those warnings would not be noticed.
+do on a path whose recording warned of nothing inside. Filters that ignore are left to the original,
+too. Behind any other filter a call of NumPy might warn of what the caller ignores, and nobody would
+notice: such a path is for callers that ignore nothing. (Graphs warn by status flags, whatever the
+filters are.)
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class CaughtWarnings:
 
     keeps: bool
     entered: bool = False
+    calls: int = -1  # how many the path had made when the program said what to show
     log: ListValue | None = None
 
 
@@ -62,7 +65,9 @@ def expectation() -> Any:
 class Contexts(Exceptions):
     """Entering and leaving them."""
 
-    caught: int = 0  # how many catch_warnings are entered
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.caught: list[CaughtWarnings] = []  # that are entered
 
     # ---- warnings
 
@@ -73,17 +78,18 @@ class Contexts(Exceptions):
         """`simplefilter` and `filterwarnings`; their effect ends with the manager's block."""
         if not self.caught:
             raise self.refuse("a filter of warnings that outlives the function")
-        for value in (action, *rest, *named.values()):
+        for value in (*rest, *named.values()):
             self.plain(value)
+        manager = self.caught[-1]
+        if self.plain(action) != "ignore" and manager.calls < 0:
+            manager.calls = self.calls_made
         return Literal(None)
 
     def enter_warnings(self, manager: CaughtWarnings, seen: Any) -> Abstract:
-        if manager.entered or not ignores_nothing():
-            raise self.refuse("warnings caught where the caller ignores some")
-        test = self.step("call", self.constant(ignores_nothing), [], ())
-        self.guard("guard_truth", test, True)
+        if manager.entered:
+            raise self.refuse("a manager that is entered again")
         manager.entered = True
-        self.caught += 1
+        self.caught.append(manager)
         if not manager.keeps:
             return Literal(None)
         if seen:  # filled by now
@@ -92,7 +98,13 @@ class Contexts(Exceptions):
         return manager.log
 
     def leave_warnings(self, manager: CaughtWarnings) -> Abstract:
-        self.caught -= 1
+        if not self.caught or self.caught.pop() is not manager:
+            raise self.refuse("managers that are left in another order")
+        if 0 <= manager.calls < self.calls_made:
+            if not ignores_nothing():
+                raise self.refuse("warnings caught where the caller ignores some")
+            test = self.step("call", self.constant(ignores_nothing), [], ())
+            self.guard("guard_truth", test, True)
         if manager.log is not None and manager.log.changed:
             raise self.refuse("a change of the list of caught warnings")
         return Literal(None)

@@ -9,12 +9,13 @@ import numpy as np
 
 from dvm.magpy_capture.calls import Calls
 from dvm.magpy_capture.graphs import Modes, numpy_name
-from dvm.magpy_capture.objects import class_attribute, is_constant
+from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.program import MISSING
 from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.values import (
     Abstract,
+    Host,
     Instance,
     Literal,
     Tensor,
@@ -148,7 +149,7 @@ class Events(Calls):
         kind, name, *_ = self.pending
         for node in operands:
             value = self.value(node)
-            if isinstance(value, Instance):
+            cls = value.cls if isinstance(value, Instance) else type(getattr(value, "object", None))
+            if isinstance(value, (Instance, Host)) and is_mutable_class(cls):
                 for method in looked_up(kind, name):
-                    found = class_attribute(value.cls, method)
-                    self.guard_class(value.cls, method, found)
+                    self.guard_class(cls, method, class_attribute(cls, method))

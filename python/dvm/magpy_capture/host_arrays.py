@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
 from dvm.magpy_capture.objects import PLAIN_TYPES
 from dvm.magpy_capture.values import Abstract, Host, Tensor
 
@@ -33,7 +33,7 @@ def holds_plain_objects(array: Array) -> bool:
     return array.size <= MAX_OBJECTS and PLAIN.issuperset(map(type, array.ravel().tolist()))
 
 
-class HostArrays(Containers):
+class HostArrays(ArrayClasses):
     """What a path knows of them, and how they are written."""
 
     on_host: frozenset[int] = frozenset()  # ids of arrays of which no view may be in the graph
@@ -44,7 +44,7 @@ class HostArrays(Containers):
 
     def keep_on_host(self, array: Any) -> None:
         """Asks for all to be lowered again, if the path is refused."""
-        if type(array) is np.ndarray:
+        if type(array) in BARE_MEMORY:
             self.wanted_on_host.add(id(array))
 
     def host_array_of(self, register: int, seen: Array, external: bool) -> Host:
@@ -133,9 +133,8 @@ class HostArrays(Containers):
         self._meet_opaque(register, seen)
         for other, array in self._opaque_arrays[:-1]:
             self._apart(register, seen, other, array)
-        copy = self.step(
-            "call", self.constant(np.array), [register, self.constant("K")], ("order",)
-        )
+        given = [register, self.constant("K"), self.constant(True)]
+        copy = self.step("call", self.constant(np.array), given, ("order", "subok"))
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
             raise self.refuse("a write into an array of objects of the user's")

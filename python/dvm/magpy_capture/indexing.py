@@ -243,8 +243,11 @@ class Indexing(Objects):
 
     # ---- views
 
-    def index(self, t: Tensor, key: Abstract) -> Tensor:
-        """`t[key]` for a basic key: a view, or a scalar when integers take every axis."""
+    def index(self, t: Tensor, key: Abstract, *, written: bool = False) -> Tensor:
+        """`t[key]` for a basic key: a view, or a scalar when integers take every axis.
+
+        written: it is written next, which checks the integers.
+        """
         parts = self.index_parts(key)
         selection = self.select(t, parts)
         stored_starts = [selection.starts[axis] for axis in t.order]
@@ -276,7 +279,7 @@ class Indexing(Objects):
         if not shape and not any(_is(part, Ellipsis) for part in parts):
             return self.fresh(view(self.value_of(t)), t.dtype, [], is_scalar=True)
         made = self.view_of(t, shape, order, view, write, ("getitem", [key]), contiguous=whole)
-        if not all(selection.kept):
+        if not all(selection.kept) and not written:
             self.value_of(made)  # the check of its integers happens even if nothing uses it
         return made
 

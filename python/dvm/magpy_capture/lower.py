@@ -17,6 +17,7 @@ from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.flow_events import FlowEvents
 from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.masked import is_numpys_code
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
@@ -57,6 +58,7 @@ class Lowering(FlowEvents):
             if followed:
                 callee = self.seen(operands[0])
                 end = body_end(events, number) if id(callee) in self.whole else 0
+                end = end or self.end_of_numpys_code(number)
                 if end:
                     number, followed = end, False
                     if events[end - 1][1] == "raised":
@@ -76,6 +78,23 @@ class Lowering(FlowEvents):
         if recording["aborted"]:
             raise NotCapturable(recording["aborted"], recording["aborted_at"])
         finish(self, self.value(recording["result"]))
+
+    def end_of_numpys_code(self, number: int) -> int:
+        """Where the bodies behind event `number` - 1 end, if they are of NumPy's own classes."""
+        events = self.recording["events"]
+        end = 0
+        while number < len(events):
+            entered = number
+            while entered < len(events) and events[entered][0] != "enter":
+                entered += 1
+            if (entered > number and end) or entered == len(events):
+                break
+            if not is_numpys_code(self.seen(events[entered][2][-1])):
+                return 0
+            number = end = body_end(events, number)
+            if not end or events[end - 1][1] == "raised":
+                break
+        return end
 
     def open_function(self) -> Any:
         """The innermost function of NumPy whose body is being lowered, if it can be called whole.

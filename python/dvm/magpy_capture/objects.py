@@ -22,6 +22,7 @@ from dvm import _dvm
 from dvm.annotating import annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.masked import is_masked_constant, is_masked_function
 from dvm.magpy_capture.maybe_views import MaybeViews
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import PathSpec
@@ -109,7 +110,10 @@ class Objects(MaybeViews):
         name: (dict, name) when it is a variable of a module, so that functions and modules are
         guarded together.
         """
-        if issubclass(type(seen), FIXED) or type(seen) in (*SINGLETONS, object):
+        fixed = (
+            issubclass(type(seen), FIXED) or is_masked_constant(seen) or is_masked_function(seen)
+        )
+        if fixed or type(seen) in (*SINGLETONS, object):
             if name is not None:
                 self.guard_name(name[0], name[1], seen)
             else:
@@ -158,7 +162,10 @@ class Objects(MaybeViews):
             return Literal(seen)
         if kind in (str, bytes):
             return self._text(register, seen, external)
-        if issubclass(kind, FIXED) or is_shared_draw(seen):
+        if issubclass(kind, np.dtype) and seen.isbuiltin != 1:  # one of many equal ones
+            self.guard_type(register, seen)
+            return Host(register, seen)
+        if issubclass(kind, FIXED) or is_shared_draw(seen) or is_masked_constant(seen):
             self.guard_is(register, seen)
             return Literal(seen)
         self.guard_type(register, seen)
@@ -176,7 +183,7 @@ class Objects(MaybeViews):
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
-        if isinstance(seen, np.ndarray):
+        if is_array(seen):
             return self.host_array_of(register, seen, external)
         return Host(register, seen, made=not external)
 
@@ -457,9 +464,13 @@ class Objects(MaybeViews):
             text = class_attribute(type(value.object), "__str__")
             module = type(value.object).__module__
             return not isinstance(text, types.FunctionType) or module.startswith("numpy")
-        if isinstance(value, Host) and type(value.object) is np.ndarray:
+        if isinstance(value, Host) and is_array(value.object):
+            if not self.is_opaque_class(type(value.object)):
+                return False
             return not value.object.dtype.hasobject or self.holds_plain(value)
         if isinstance(value, (Literal, Host)):
+            if self.is_array_class(value.object) or is_masked_constant(value.object):
+                return True
             return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
             return all(self.is_pure(part) for part in value.elements)
@@ -519,6 +530,17 @@ class Objects(MaybeViews):
 
     def keep_on_host(self, array: Any) -> None:
         raise NotImplementedError
+
+    def is_opaque_class(self, cls: type) -> bool:
+        raise NotImplementedError
+
+    def is_array_class(self, thing: Any) -> bool:
+        raise NotImplementedError
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of any class; `isinstance` would ask an object of the user's."""
+    return issubclass(type(value), np.ndarray)
 
 
 def is_shared_draw(value: Any) -> bool:

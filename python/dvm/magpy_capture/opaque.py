@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.magpy_capture.array_classes import BARE_MEMORY, memories
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
+from dvm.magpy_capture.masked import is_numpys_code
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
@@ -39,6 +41,7 @@ Named = dict[str, Abstract]
 NONE = Literal(None)
 TRUE, FALSE = Literal(True), Literal(False)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
+METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 #: Where the methods of a ufunc have `out`, when it is given by position.
 OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
@@ -73,6 +76,7 @@ class Opaque(HostArrays):
         if fixed and not targets and not isinstance(function, np.ufunc):
             return Literal(seen, made=isinstance(seen, np.generic))
         copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        copies |= self._shared_for_good(arguments, seen)
         registers = [self._given(argument, copies) for argument in arguments]
         callee = self.constant(function)
         self.opaque_calls.append((name_of(function), self.at))
@@ -124,10 +128,8 @@ class Opaque(HostArrays):
             raise self.refuse(f"{name_of(function)}: {mismatch}") from None
         first = next(iter(bound.values()), NONE)
         given = [bound.get("out", NONE)]
-        if function in WRITES or (
-            isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType)
-            and function.__name__ in WRITING_METHODS
-        ):
+        of_class = isinstance(function, METHOD_TYPES) or is_numpys_code(function)
+        if function in WRITES or (of_class and function.__name__ in WRITING_METHODS):
             given.append(first)
         for flag in ("overwrite_input", "inplace"):
             if not _is(bound.get(flag, FALSE), False):
@@ -150,7 +152,7 @@ class Opaque(HostArrays):
 
     def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
         """A register with an array to write into instead of `target`, or -1: itself."""
-        if isinstance(target, Host) and type(target.object) is np.ndarray:
+        if isinstance(target, Host) and type(target.object) in BARE_MEMORY:
             self.writable_host(target, name_of(function))
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
@@ -162,6 +164,25 @@ class Opaque(HostArrays):
         if twice and not isinstance(function, np.ufunc):  # which reads each element in time
             raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
         return self.step("call", self.constant(np.array), [self.tensor_register(target)], ())
+
+    def _shared_for_good(self, arguments: list[Abstract], seen: Any) -> dict[int, int]:
+        """The arrays themselves that a result keeps in a form which the graph does not know.
+
+        From here on nobody may write them.
+        """
+        if not isinstance(seen, np.ndarray) or self.fits_graph(seen):
+            return {}
+        shared = {}
+        for part in self._parts_of(arguments):
+            array = _array_of(part)
+            if not isinstance(part, Tensor) or part.is_scalar or array is None:
+                continue
+            if any(np.may_share_memory(array, memory) for memory in memories(seen)):
+                if part.storage.external and part.storage.written:
+                    raise self.refuse("a view of an array that is written")
+                shared[id(part)] = self.object_register(part)
+                part.storage.frozen = True
+        return shared
 
     def _parts_of(self, arguments: list[Abstract]) -> Iterator[Abstract]:
         for argument in map(self.resolve, arguments):
@@ -252,6 +273,8 @@ class Opaque(HostArrays):
         if seen is _array_of(base):
             self.guard("guard_same", made, self.register_of(base), True)
             return base
+        if not self.fits_graph(seen) and isinstance(base, Tensor):
+            return self.computed(made, seen)
         if names is not None and isinstance(base, Tensor) and arguments[0] is base:
             return self.made_again(function, made, base, arguments[1:], names, seen)
         return self.view_on_host(made, base, seen)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.events import Events, Operands
-from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.objects import class_attribute, is_array
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import (
     BINARY_OPERATORS,
@@ -64,14 +64,15 @@ class OperatorEvents(Events):
             return a
         if isinstance(a, SetValue):
             return self.set_inplace(name, a, b)
-        if isinstance(a, Host) and isinstance(a.object, np.ndarray):
+        if isinstance(a, Host) and is_array(a.object):
             return self.opaque(INPLACE_OPERATORS[name], [a, b], {}, self.seen(result))
         if isinstance(a, (ListValue, DictValue)):
             raise self.refuse(f"the operator {name}= on {describe(a)}")
         return self.binary(name, a, b, self.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
-        if self.is_integer_scalar(a, b):  # NumPy warns when these overflow, unlike arrays
+        # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
+        if self.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
             return self.host_operation(name, [a, b], seen)
         if name == "**" and (shortcut := self.power_shortcut(a, b)) is not None:
             return self.ufunc_call(shortcut, [a], {}, seen)
@@ -159,6 +160,8 @@ class OperatorEvents(Events):
         if followed:
             return self.dispatched(operands)
         a, b = (self.value(node) for node in operands)
+        if is_subclass(a) or is_subclass(b):
+            return self.host_operation(name, [a, b], self.seen(result))
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, self.seen(result))
         known = [each.object for each in (a, b) if isinstance(each, Literal)]
@@ -281,6 +284,9 @@ class OperatorEvents(Events):
             return
         if isinstance(base, Tensor) and name == "flat":
             return self.set_flat(base, value)
+        if isinstance(base, Host) and type(base.object) is np.recarray:
+            if name in (base.object.dtype.names or ()) and not followed:
+                return self.store_element(base, Literal(name), value)
         if isinstance(base, Host) and name in ("real", "imag"):
             part = self.attribute(base, name, getattr(base.object, name))
             return self.store_subscript(part, Literal(Ellipsis), value)
@@ -313,6 +319,13 @@ class OperatorEvents(Events):
         cell = self.seen(operands[1])
         self.cells[id(cell)] = self.value(operands[0])
         self.changed_cells[id(cell)] = (cell, self.cells[id(cell)])
+
+
+def is_subclass(value: Abstract) -> bool:
+    """Whether it is an array of a subclass, whose operators may be other than ndarray's."""
+    return (
+        isinstance(value, Host) and is_array(value.object) and type(value.object) is not np.ndarray
+    )
 
 
 def is_singleton(value: Any) -> bool:

@@ -31,6 +31,9 @@ from dvm.magpy_capture.values import (
     Unread,
 )
 
+#: Steps in which NumPy itself may run.
+CALLS = frozenset({"call", "call_random", "raises", "operator"})
+
 #: In guards on names: the name must not exist.
 MISSING = _dvm.MISSING
 
@@ -52,6 +55,7 @@ class Program:
         self.spec = spec
         self.steps = Steps()
         self._registers = 0
+        self.calls_made = 0  # of the host, which may warn
         self._known: dict[tuple[Any, ...], int] = {}  # pure step -> its register
         self._names: list[tuple[Any, ...]] | None = None
         self._guarded: set[tuple[Any, ...]] = set()
@@ -83,6 +87,7 @@ class Program:
         """Emit a step with a result, or reuse the register of an equal pure one."""
         if key is not None and key in self._known:
             return self._known[key]
+        self.calls_made += name in CALLS
         result = self.register()
         self.steps.append((name, result, *operands))
         if key is not None:

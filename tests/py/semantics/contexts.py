@@ -77,6 +77,53 @@ def callers_that_ignore(w: World) -> None:
 
 
 @case
+def callers_with_the_filters_of_python(w: World) -> None:
+    """Which ignore warnings of what is deprecated."""
+
+    @w.compiled
+    def ignoring(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.log(x) + np.sort(x)
+
+    @w.compiled
+    def recording(x):
+        with warnings.catch_warnings(record=True) as log:
+            warnings.simplefilter("always")
+            y = np.sqrt(x) * 2
+        return y, len(log), np.sort(y)
+
+    @w.compiled
+    def calling(x):
+        with warnings.catch_warnings(record=True) as log:
+            warnings.simplefilter("always")
+            y = np.asmatrix(x) * 2
+        return y, len(log)
+
+    @w.compiled
+    def changing(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y = x + 1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                z = np.float32(1e38) * np.float32(x[0])
+        return y, z
+
+    def usual(f, x):
+        with warnings.catch_warnings():
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore", PendingDeprecationWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return f(x)
+
+    for x in (floats(3) + 1, floats(3) + 1, -floats(3), np.full(2, 9.0), floats(2) + 1):
+        for f in (ignoring, recording, calling, changing):
+            w(usual, f, x)
+            w(f, x)
+
+
+@case
 def filters_that_stay(w: World) -> None:
     @w.compiled
     def f(x):

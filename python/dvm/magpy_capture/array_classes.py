@@ -1,0 +1,56 @@
+"""Subclasses of ndarray: which of them NumPy may be called with as it is.
+
+NumPy's own (matrix, recarray, masked arrays) are written in Python, but theirs: their methods are
+called whole. A class of the user's takes part if it adds no code at all. Code of any other one
+(__array_ufunc__, __array_finalize__ ...) is run by NumPy, where the recorder does not see it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.masked import masked_classes
+from dvm.magpy_capture.objects import class_attribute
+
+#: Those whose whole content is the memory of the array.
+BARE_MEMORY: tuple[type, ...] = (np.ndarray, np.matrix, np.recarray)
+#: What a class without code has in its __dict__.
+NO_CODE = frozenset({"__module__", "__doc__", "__dict__", "__weakref__", "__slots__"})
+#: methods that masked arrays have and others do not
+MASKED_METHODS = frozenset(
+    "filled compressed count anom ids toflex torecords get_fill_value get_imag get_real".split()
+)
+
+
+def memories(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """What an array keeps its content in: a masked array its mask, too."""
+    mask = getattr(array, "_mask", None) if isinstance(array, masked_classes()) else None
+    return [array, mask] if isinstance(mask, np.ndarray) else [array]
+
+
+class ArrayClasses(Containers):
+    """Which classes of arrays a call of NumPy may be given."""
+
+    def is_opaque_class(self, cls: type) -> bool:
+        """Whether operators on its arrays run NumPy's code alone, as they do on every call."""
+        if cls is np.ndarray:
+            return True
+        own = cls in BARE_MEMORY or cls in masked_classes()
+        adds = [base for base in cls.__mro__ if not issubclass(np.ndarray, base)]
+        if not own and any(set(vars(base)) - NO_CODE for base in adds):
+            return False
+        names = {name for base in adds for name in vars(base)}
+        for name in names if own else {*vars(np.ndarray), "__getattr__", "__getattribute__"}:
+            self.guard_class(cls, name, class_attribute(cls, name))
+        return True
+
+    def is_array_class(self, thing: Any) -> bool:
+        """Whether it is such a class itself, which NumPy is given to make arrays of."""
+        return (
+            issubclass(type(thing), type)
+            and issubclass(thing, np.ndarray)
+            and self.is_opaque_class(thing)
+        )
