@@ -12,6 +12,7 @@ namespace dvm::cpu {
 
 namespace {
 
+using core::math::Bits;
 using core::math::ExpTable;
 using core::math::Format;
 
@@ -38,8 +39,8 @@ constexpr auto tanh_small() {
 // As the bits of a T that has them lowest.
 template <typename T>
 constexpr T high_word(T x, int32_t add) {
-  using Bits = core::math::Bits<T>;
-  const Bits high = (std::bit_cast<Bits>(x) >> (8 * sizeof(T) - 32)) + static_cast<Bits>(add);
+  const Bits<T> high =
+      (std::bit_cast<Bits<T>>(x) >> (8 * sizeof(T) - 32)) + static_cast<Bits<T>>(add);
   return std::bit_cast<T>(high);
 }
 

@@ -2,32 +2,90 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace dvm::vm {
 
 namespace {
 
 // What targets have fast bodies for: a step that is none ends a chain.
-constexpr auto kChained = [] {
-  std::array<bool, kInsnCount> chained{};
-  for (const Insn insn :
-       {Insn::add,   Insn::sub,        Insn::mul,    Insn::div,      Insn::maximum, Insn::minimum,
-        Insn::neg,   Insn::abs,        Insn::fabs,   Insn::positive, Insn::sqrt,    Insn::square,
-        Insn::floor, Insn::ceil,       Insn::trunc,  Insn::rint,     Insn::copy,    Insn::cmp,
-        Insn::isnan, Insn::reciprocal, Insn::select, Insn::exp,      Insn::tanh}) {
-    chained[static_cast<size_t>(insn)] = true;
-  }
-  return chained;
-}();
+using InsnSet = std::array<bool, kInsnCount>;
+constexpr InsnSet set_of(std::initializer_list<Insn> insns) {
+  InsnSet set{};
+  for (const Insn insn : insns) set[static_cast<size_t>(insn)] = true;
+  return set;
+}
+constexpr InsnSet kOfFloats = set_of(
+    {Insn::add,   Insn::sub,      Insn::mul,   Insn::div,        Insn::maximum, Insn::minimum,
+     Insn::neg,   Insn::abs,      Insn::fabs,  Insn::positive,   Insn::sqrt,    Insn::square,
+     Insn::floor, Insn::ceil,     Insn::trunc, Insn::rint,       Insn::copy,    Insn::cmp,
+     Insn::isnan, Insn::isfinite, Insn::isinf, Insn::reciprocal, Insn::select,  Insn::exp,
+     Insn::tanh,  Insn::signbit});
+constexpr InsnSet kOfIntegers =
+    set_of({Insn::add, Insn::sub, Insn::mul, Insn::maximum, Insn::minimum, Insn::neg, Insn::abs,
+            Insn::positive, Insn::square, Insn::copy, Insn::cmp, Insn::select, Insn::bitwise_and,
+            Insn::bitwise_or, Insn::bitwise_xor, Insn::invert});
+constexpr InsnSet kOfBools =
+    set_of({Insn::add, Insn::mul, Insn::maximum, Insn::minimum, Insn::logical_and, Insn::logical_or,
+            Insn::logical_xor, Insn::logical_not, Insn::bitwise_and, Insn::bitwise_or,
+            Insn::bitwise_xor, Insn::invert});
 
 bool is_scalar(const Stage& stage, int16_t value) {
   return stage.values[value].kind == StageValue::Kind::scalar;
 }
 
-bool may_chain(const Stage& stage, const KernelStep& step) {
-  return kChained[static_cast<size_t>(step.insn)] &&
-         (step.dtype == DType::f32 || step.dtype == DType::f64) &&
-         !(step.insn == Insn::select && is_scalar(stage, step.src[0]));
+// All elements of a chain are computed with in one width, so that banks hold equally many of them;
+// narrower ones only come from memory, go there, or are made of others by a cast.
+constexpr int kNever = -1, kAnyWidth = 0;
+
+bool is_wide(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+}
+
+int width_of_cast(DType to, DType from) {
+  const int width = std::max(core::byte_size(to), core::byte_size(from));
+  const auto wide = [&](DType d) { return is_wide(d) && core::byte_size(d) == width; };
+  const auto narrow = [&](DType d) {
+    return d == DType::u8 || (width == 4 ? d == DType::f16 : d == DType::f32 || d == DType::i32);
+  };
+  if (from == DType::boolean) return wide(to) ? width : kNever;
+  if (to == DType::boolean) return wide(from) ? width : kNever;
+  if (wide(to)) return wide(from) || narrow(from) ? width : kNever;
+  // Floats become narrow integers by way of i32, and integers narrow floats in one rounding.
+  const bool by_way = core::is_floating(from) != core::is_floating(to);
+  const bool works = !by_way || (from == DType::f32 && to == DType::u8);
+  return wide(from) && narrow(to) && works ? width : kNever;
+}
+
+// In bytes.
+int chain_width(const Stage& stage, const KernelStep& step) {
+  const auto within = [&](const InsnSet& set) { return set[static_cast<size_t>(step.insn)]; };
+  for (int k = 0; k < step.arity; ++k) {
+    const StageValue& source = stage.values[step.src[k]];
+    const bool narrow = !is_wide(source.dtype);
+    if (narrow && is_scalar(stage, step.src[k])) return kNever;
+  }
+  if (step.insn == Insn::cast) return width_of_cast(step.dtype, static_cast<DType>(step.aux));
+  switch (step.dtype) {
+    case DType::boolean:
+      return within(kOfBools) ? kAnyWidth : kNever;
+    case DType::i32:
+    case DType::i64:
+      return within(kOfIntegers) ? core::byte_size(step.dtype) : kNever;
+    case DType::f32:
+    case DType::f64:
+      return within(kOfFloats) ? core::byte_size(step.dtype) : kNever;
+    default:
+      return kNever;
+  }
+}
+
+// Whether the step may stand in a chain of that width, which it may determine.
+bool joins(const Stage& stage, const KernelStep& step, int& width) {
+  const int own = chain_width(stage, step);
+  if (own == kNever || (own != kAnyWidth && width != kAnyWidth && own != width)) return false;
+  if (width == kAnyWidth) width = own;
+  return true;
 }
 
 class Planner {
@@ -79,13 +137,12 @@ class Planner {
   // The end of the run of steps over the same elements; `begin` where it has less than two.
   int find_end(int begin) const {
     const DimMask span = stage_.values[stage_.steps[begin].dst].span & context_.wide;
-    int end = begin, steps = 0;
+    int end = begin, steps = 0, width = kAnyWidth;
     for (; end < stage_.step_count; ++end) {
       const KernelStep& step = stage_.steps[end];
       if (context_.root[step.dst] != step.dst) continue;
       const bool same = (stage_.values[step.dst].span & context_.wide) == span;
-      // All elements of a chain have one width, so that banks hold equally many of them.
-      if (!same || !may_chain(stage_, step) || step.dtype != stage_.steps[begin].dtype) break;
+      if (!same || !joins(stage_, step, width)) break;
       ++steps;
     }
     return steps < 2 ? begin : end;
@@ -180,15 +237,14 @@ class Planner {
 
   void add(const KernelStep& step) {
     MicroOp op{.insn = step.insn, .dtype = step.dtype, .aux = step.aux};
-    const bool chooses = step.insn == Insn::select;
     unsigned pinned = 0;
     bool scalars = step.arity > 1;  // so far; two of them are too many
     for (int k = 0; k < step.arity; ++k) {
-      const bool condition = chooses && k == 0;
       const int16_t v = value(step, k);
-      if (!condition) scalars = scalars && is_scalar(stage_, v);
+      const bool is_bool = stage_.values[v].dtype == DType::boolean;
+      if (!is_bool) scalars = scalars && is_scalar(stage_, v);
       const bool last = k + 1 == step.arity;
-      bring(v, condition || (last && scalars), pinned);
+      bring(v, is_bool || (last && scalars), pinned);
     }
     int banks[3];
     for (int k = 0; k < step.arity; ++k) banks[k] = bank_of(value(step, k));
@@ -248,13 +304,10 @@ bool is_one_chain(const Stage& stage) {
   for (int v = 0; v < stage.value_count; ++v) itself[v] = static_cast<int16_t>(v);
   LastUse last_use;
   last_use.compute(stage, itself);
-  int live = 0;  // computed values
+  int live = 0, width = kAnyWidth;  // computed values; of elements
   for (int i = 0; i < stage.step_count; ++i) {
     const KernelStep& step = stage.steps[i];
-    if (!may_chain(stage, step) || step.dtype != stage.steps[0].dtype ||
-        stage.values[step.dst].span != dim_bit(0)) {
-      return false;
-    }
+    if (!joins(stage, step, width) || stage.values[step.dst].span != dim_bit(0)) return false;
     int loaded = 0;
     for (int k = 0; k < step.arity; ++k) {
       const StageValue& source = stage.values[step.src[k]];

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "core/fp_flags.h"
 #include "cpu/chain_bodies.h"
@@ -27,7 +29,8 @@ using vm::Mode;
 using vm::Operand;
 
 template <typename T>
-constexpr DType kDType = sizeof(T) == sizeof(float) ? DType::f32 : DType::f64;
+constexpr DType kDType = std::is_integral_v<T> ? (sizeof(T) == 4 ? DType::i32 : DType::i64)
+                                               : (sizeof(T) == 4 ? DType::f32 : DType::f64);
 
 // A chain with its memory. Tensors start `offset` bytes into their buffers, and a guard follows.
 class Chain {
@@ -122,7 +125,26 @@ struct Op {
   bool quiet = false;    // raises nothing, whatever its instructions do
 };
 
+void add_comparisons(std::vector<Op>& ops, bool quiet) {
+  for (int order = 0; order < vm::kCompareCount; ++order) {
+    ops.push_back({Insn::cmp, static_cast<uint8_t>(order), false, quiet});
+  }
+}
+
+std::vector<Op> integer_ops() {
+  std::vector<Op> ops;
+  for (const Insn insn : {Insn::add, Insn::sub, Insn::mul, Insn::maximum, Insn::minimum, Insn::neg,
+                          Insn::abs, Insn::positive, Insn::square, Insn::copy, Insn::select,
+                          Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor, Insn::invert}) {
+    ops.push_back({insn});
+  }
+  add_comparisons(ops, false);
+  return ops;
+}
+
+template <typename T>
 std::vector<Op> tested_ops() {
+  if constexpr (std::is_integral_v<T>) return integer_ops();
   std::vector<Op> ops = {{Insn::add, 0, true},
                          {Insn::sub, 0, true},
                          {Insn::mul, 0, true},
@@ -144,10 +166,11 @@ std::vector<Op> tested_ops() {
                          {Insn::exp, 0, true, true},
                          {Insn::tanh, 0, true, true},
                          {Insn::isnan, 0, false, true},
+                         {Insn::isfinite, 0, false, true},
+                         {Insn::isinf, 0, false, true},
+                         {Insn::signbit},
                          {Insn::select}};
-  for (int order = 0; order < vm::kCompareCount; ++order) {
-    ops.push_back({Insn::cmp, static_cast<uint8_t>(order), false, true});
-  }
+  add_comparisons(ops, true);
   return ops;
 }
 
@@ -161,8 +184,10 @@ struct Values {
   Values(int64_t size, uint64_t seed, bool only_finite) : finite(only_finite) {
     std::mt19937_64 random(seed);
     std::vector<T> all = interesting<T>(random);
-    all.push_back(-std::numeric_limits<T>::quiet_NaN());
-    if (finite) std::erase_if(all, [](T x) { return !(x == x) || std::fabs(x) > 100; });
+    if constexpr (!std::is_integral_v<T>) {
+      all.push_back(-std::numeric_limits<T>::quiet_NaN());
+      if (finite) std::erase_if(all, [](T x) { return !(x == x) || std::fabs(x) > 100; });
+    }
     if (finite) std::erase(all, T{0});
     const size_t n = all.size();
     for (size_t i = 0; i < static_cast<size_t>(size); ++i) {
@@ -182,12 +207,14 @@ void expect_same(const Chain::Result& got, const Chain::Result& want, bool any_n
   EXPECT_EQ(int{got.flags}, int{want.flags}) << what;
   for (size_t k = 0; k < got.tensors.size(); ++k) {
     if (got.tensors[k] == want.tensors[k]) continue;
-    ASSERT_TRUE(any_nan) << what << ", operand " << k;
+    ASSERT_TRUE(any_nan && !std::is_integral_v<T>) << what << ", operand " << k;
     for (size_t i = 0; i + sizeof(T) <= got.tensors[k].size(); i += sizeof(T)) {
       T x, y;
       std::memcpy(&x, got.tensors[k].data() + i, sizeof(T));
       std::memcpy(&y, want.tensors[k].data() + i, sizeof(T));
-      ASSERT_TRUE(same(x, y)) << what << ", operand " << k << ", element " << i / sizeof(T);
+      if constexpr (!std::is_integral_v<T>) {
+        ASSERT_TRUE(same(x, y)) << what << ", operand " << k << ", element " << i / sizeof(T);
+      }
     }
   }
 }
@@ -267,7 +294,7 @@ void check_lengths() {
   for (const int64_t size : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 127, 128, 129, 300, 1000}) {
     for (const bool finite : {false, true}) {
       const Values<T> values(size, 3, finite);
-      for (const Op& op : tested_ops()) {
+      for (const Op& op : tested_ops<T>()) {
         for_each_pattern(op, [&](int dst, const int(&sources)[3]) {
           check(op, dst, sources, values, size, sizeof(T) * (size % 5), T(0.5));
         });
@@ -280,8 +307,11 @@ void check_lengths() {
 template <typename T>
 void check_pairs() {
   const Values<T> values(4000, 2, false);
-  for (const Op& op : tested_ops()) {
-    for (const T scalar : {T{0}, -T{0}, T{1}, -T(INFINITY), T(NAN)}) {
+  for (const Op& op : tested_ops<T>()) {
+    std::vector<T> scalars = {T{0}, T{1}, std::numeric_limits<T>::lowest()};
+    if constexpr (!std::is_integral_v<T>)
+      scalars.insert(scalars.end(), {-T{0}, -T(INFINITY), T(NAN)});
+    for (const T scalar : scalars) {
       for_each_pattern(op, [&](int dst, const int(&sources)[3]) {
         if (dst != 0 || (scalar != 0 && sources[0] < 4 && sources[1] < 4)) return;
         check(op, dst, sources, values, 4000, 0, scalar);
@@ -303,6 +333,8 @@ TEST_P(Chains, EveryOperationPatternAndLength) {
   if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
   check_lengths<float>();
   check_lengths<double>();
+  check_lengths<int32_t>();
+  check_lengths<int64_t>();
 }
 
 // Zeros and NaNs have an order in extremes; every pair of values, and scalars that matter.
@@ -310,6 +342,87 @@ TEST_P(Chains, EveryPairOfValues) {
   if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
   check_pairs<float>();
   check_pairs<double>();
+  check_pairs<int32_t>();
+  check_pairs<int64_t>();
+}
+
+// Bools of any bytes, combined from banks into banks.
+TEST_P(Chains, Logic) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+  for (const int64_t size : {1, 5, 8, 33, 128, 300}) {
+    std::vector<std::byte> data(static_cast<size_t>(size) * 2);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = std::byte(i * 7 % 5 / 2 * (i % 3));
+    for (const Insn insn : {Insn::add, Insn::mul, Insn::maximum, Insn::minimum, Insn::logical_and,
+                            Insn::logical_or, Insn::logical_xor, Insn::logical_not,
+                            Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor, Insn::invert}) {
+      for (uint8_t bank = 0; bank < kBanks; ++bank) {
+        Chain chain(size, static_cast<size_t>(size % 3));
+        const auto dst = static_cast<uint8_t>(kFirstBank + bank);
+        const uint8_t a = chain.input(DType::boolean, data.data());
+        const uint8_t b = chain.input(DType::boolean, data.data() + size);
+        chain.step(Insn::copy, DType::boolean, 0, kFirstBank, {a});
+        chain.step(Insn::copy, DType::boolean, 0, kFirstBank + 1, {b});
+        if (vm::info(insn).operands == 2) {
+          chain.step(insn, DType::boolean, 0, dst, {kFirstBank});
+        } else {
+          chain.step(insn, DType::boolean, 0, dst, {kFirstBank, kFirstBank + 1});
+        }
+        chain.step(Insn::copy, DType::boolean, 0, chain.output(DType::boolean), {dst});
+        expect_same<int32_t>(chain.in_registers(), chain.plain(), false, false,
+                             std::string(vm::info(insn).name) + ", size " + std::to_string(size));
+      }
+    }
+  }
+}
+
+// From memory or from a bank, into each bank, and stored as what it has become.
+void check_cast(DType to, DType from, int64_t size) {
+  std::vector<std::byte> data;
+  core::dispatch(from, [&]<DType D>() {
+    std::mt19937_64 random(1);
+    const auto all = interesting<core::Storage<D>>(random);
+    const auto* bytes = reinterpret_cast<const std::byte*>(all.data());
+    const size_t count = all.size() * sizeof(core::Storage<D>);
+    while (data.size() < static_cast<size_t>(size) * sizeof(core::Storage<D>)) {
+      data.insert(data.end(), bytes, bytes + count);
+    }
+  });
+  for (uint8_t bank = 0; bank < kBanks; ++bank) {
+    for (const bool loaded : {false, true}) {
+      Chain chain(size, static_cast<size_t>(core::byte_size(from)));
+      uint8_t source = chain.input(from, data.data());
+      if (loaded || from == DType::boolean) {
+        chain.step(Insn::copy, from, 0, kFirstBank + 1, {source});
+        source = kFirstBank + 1;
+      }
+      const auto dst = static_cast<uint8_t>(kFirstBank + bank);
+      chain.step(Insn::cast, to, static_cast<uint8_t>(from), dst, {source});
+      chain.step(Insn::copy, to, 0, chain.output(to), {dst});
+      // 64-bit integers of floats, and of integers that wrap; NaNs that signal.
+      const bool lacks = core::byte_size(from) == 8 && core::info(to).kind == core::Kind::integer;
+      const bool may_decline = cpu::simd_level() != cpu::simd_levels().front() &&
+                               (lacks || from == DType::f16 || to == DType::boolean);
+      expect_same<int32_t>(chain.in_registers(), chain.plain(), false, may_decline,
+                           std::string(core::to_string(to)) + " of " +
+                               std::string(core::to_string(from)) + ", size " +
+                               std::to_string(size) + ", bank " + std::to_string(bank));
+    }
+  }
+}
+
+TEST_P(Chains, Casts) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+  using enum DType;
+  constexpr std::pair<DType, DType> kCasts[] = {
+      {f32, f16}, {f16, f32},     {f32, u8},      {u8, f32},      {f32, i32},
+      {i32, f32}, {f32, boolean}, {boolean, f32}, {i32, boolean}, {boolean, i32},
+      {u8, i32},  {i32, u8},      {f64, f32},     {f32, f64},     {f64, i64},
+      {i64, f64}, {f64, i32},     {i64, i32},     {i32, i64},     {f64, u8},
+      {i64, u8},  {boolean, f64}, {f64, boolean}, {i64, boolean}, {boolean, i64},
+      {u8, i64},  {i32, f16},     {f32, f32}};
+  for (const int64_t size : {1, 3, 4, 7, 16, 31, 64, 130, 1000}) {
+    for (const auto& [to, from] : kCasts) check_cast(to, from, size);
+  }
 }
 
 // In place: what is left of a tile may not be computed twice.

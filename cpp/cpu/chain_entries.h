@@ -1,0 +1,37 @@
+// The entries of the table that chain_text.inc makes: rows in the order of chain_bodies.def, then
+// the others.
+#pragma once
+
+#include "vm/program.h"
+
+namespace dvm::cpu::chains {
+
+enum class Binary : int {
+#define DVM_CHAIN_ARITHMETIC(name) name,
+#define DVM_CHAIN_BINARY(name, where) name,
+#include "cpu/chain_bodies.def"
+  count
+};
+enum class Unary : int {
+#define DVM_CHAIN_UNARY(name, where) name,
+#define DVM_CHAIN_FUNCTION(name) name,
+#include "cpu/chain_bodies.def"
+  count
+};
+// By the dtype in memory.
+enum class Stored : int {
+#define DVM_CHAIN_STORED(name, where) name,
+#include "cpu/chain_bodies.def"
+  count
+};
+
+inline constexpr int kBanks = vm::kBanks, kSources = kBanks + 2;
+inline constexpr int kMemory = kBanks, kScalar = kBanks + 1;  // sources that are no bank
+inline constexpr int kUnaryRows = static_cast<int>(Binary::count) * kBanks * kSources * kSources;
+inline constexpr int kStoredRows = kUnaryRows + static_cast<int>(Unary::count) * kBanks * kSources;
+inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * 2 * kBanks;
+inline constexpr int kStore = kEnd + 1;
+inline constexpr int kLoadTwo = kStore + kBanks;
+inline constexpr int kLoadThree = kLoadTwo + kBanks * kBanks;
+
+}  // namespace dvm::cpu::chains

@@ -1,0 +1,382 @@
+// Translates a chain into a program for the bodies of chain_text.inc: about a nanosecond per
+// micro-op, so that it is done for each tile, with the tile's addresses.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "cpu/chain_bodies.h"
+#include "cpu/chain_entries.h"
+#include "vm/chain.h"
+
+namespace dvm::cpu::chains {
+
+using core::DType;
+using vm::ChainArgs;
+using vm::Insn;
+using vm::MicroOp;
+
+// An instruction has at most 252 words, and a micro-op becomes at most three steps.
+inline constexpr int kMaxSteps = 3 * 256;
+
+// Of a chain whose elements have the width of T, a floating dtype.
+template <typename T>
+class Translator {
+ public:
+  Translator(const ChainArgs& args, const ChainBodies& bodies)
+      : args_(args), operands_(args.insn->operands()), bodies_(bodies) {}
+
+  // False where there is no body for a micro-op.
+  bool run() {
+    const std::span<const MicroOp> ops = args_.insn->micro_ops();
+    for (size_t i = 0; i < ops.size();) {
+      const size_t loads = count_loads(ops.subspan(i));
+      if (loads > 1) {
+        load_together(ops.subspan(i, loads));
+        i += loads;
+      } else if (!translate(ops[i++])) {
+        return false;
+      }
+    }
+    return put(kEnd, 0);
+  }
+  const ChainStep* program() const { return steps_; }
+  // Whether an operation that raises nothing may do so with the bodies of this level.
+  bool may_raise_too_much() const { return quiet_ && bodies_.raise_too_much; }
+
+ private:
+  struct Source {
+    int kind;
+    uint64_t operand;
+  };
+
+  static constexpr DType kFloat = sizeof(T) == 4 ? DType::f32 : DType::f64;
+  static constexpr DType kInteger = sizeof(T) == 4 ? DType::i32 : DType::i64;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+  bool put(int entry, uint64_t operand) {
+    const auto* base = reinterpret_cast<const std::byte*>(bodies_.table);
+    const int32_t* offsets = bodies_.table + ptrdiff_t{2} * entry;
+    steps_[count_++] = {base + offsets[0], base + offsets[1], operand};
+    return offsets[0] != 0;
+  }
+  // A second operand of the step before.
+  void put_operand(uint64_t operand) { steps_[count_++].operand = operand; }
+
+  static int bank(uint8_t place) { return place - vm::kFirstBank; }
+  static bool is_bank(uint8_t place) { return place < vm::kFirstOperand; }
+  uint64_t address(uint8_t place) const {
+    return reinterpret_cast<uint64_t>(args_.operands[place - vm::kFirstOperand]);
+  }
+  bool is_memory(uint8_t place) const {
+    return !is_bank(place) && operands_[place - vm::kFirstOperand].mode != vm::Mode::scalar;
+  }
+  Source source(uint8_t place) const {
+    if (is_bank(place)) return {bank(place), 0};
+    if (is_memory(place)) return {kMemory, address(place)};
+    Bits bits = 0;
+    std::memcpy(&bits, args_.operands[place - vm::kFirstOperand], sizeof(bits));
+    return {kScalar, bits};
+  }
+  static T value(const Source& scalar) {
+    return std::bit_cast<T>(static_cast<Bits>(scalar.operand));
+  }
+  static bool is_wide(DType dtype) { return dtype == kFloat || dtype == kInteger; }
+  static Source scalar(T x) { return {kScalar, std::bit_cast<Bits>(x)}; }
+  static constexpr Source kZero = {kScalar, 0}, kAllBits = {kScalar, ~uint64_t{0}};
+
+  // A number other than 0, of which equals have the same bits.
+  static bool is_plain(const Source& s) {
+    return s.kind == kScalar && !std::isnan(value(s)) && value(s) != 0;
+  }
+
+  bool is_load(const MicroOp& op) const {
+    return op.insn == Insn::copy && is_wide(op.dtype) && is_bank(op.dst) && is_memory(op.src[0]);
+  }
+  // How many loads into different banks stand at the start of `ops`.
+  size_t count_loads(std::span<const MicroOp> ops) const {
+    size_t count = 0;
+    int banks = 0;
+    for (; count < ops.size() && is_load(ops[count]); ++count) {
+      const int bit = 1 << bank(ops[count].dst);
+      if (banks & bit) break;
+      banks |= bit;
+    }
+    return count;
+  }
+
+  void load_together(std::span<const MicroOp> loads) {
+    if (loads.size() == 2) {
+      put(kLoadTwo + bank(loads[0].dst) * kBanks + bank(loads[1].dst), address(loads[0].src[0]));
+      put_operand(address(loads[1].src[0]));
+      return;
+    }
+    uint64_t addresses[kBanks];
+    for (const MicroOp& load : loads) addresses[bank(load.dst)] = address(load.src[0]);
+    put(kLoadThree, addresses[0]);
+    put_operand(addresses[1]);
+    put_operand(addresses[2]);
+  }
+
+  bool binary(Binary row, const MicroOp& op, Source a, Source b) {
+    const int entry =
+        ((static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind) * kSources + b.kind;
+    const bool exists = put(entry, a.kind >= kBanks ? a.operand : b.operand);
+    if (a.kind >= kBanks && b.kind >= kBanks) put_operand(b.operand);
+    return exists;
+  }
+  bool unary(Unary row, const MicroOp& op, Source a) {
+    return put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind,
+               a.operand);
+  }
+  bool quiet_binary(Binary row, const MicroOp& op, Source a, Source b) {
+    quiet_ = true;
+    return binary(row, op, a, b);
+  }
+  bool quiet_unary(Unary row, const MicroOp& op, Source a) {
+    quiet_ = true;
+    return unary(row, op, a);
+  }
+
+  // Cheaper with a source that is no NaN.
+  bool extreme(Binary row, Binary number, const MicroOp& op, Source a, Source b) {
+    if (is_plain(b)) return quiet_binary(number, op, a, b);
+    if (is_plain(a)) return quiet_binary(number, op, b, a);
+    return quiet_binary(row, op, a, b);
+  }
+
+  // The first of the entries that load a narrower dtype from memory; -1 without any.
+  static int loads_of(DType dtype) {
+    switch (dtype) {
+#define DVM_CHAIN_STORED(name, where) \
+  case DType::name:                   \
+    return kStoredRows + static_cast<int>(Stored::name) * 2 * kBanks;
+#include "cpu/chain_bodies.def"
+      default:
+        return -1;
+    }
+  }
+  bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
+    const int loads = loads_of(dtype);
+    quiet_ |= dtype == DType::f16;  // NaNs that signal
+    return loads >= 0 && is_memory(place) && put(loads + bank(dst), address(place));
+  }
+
+  bool copy(const MicroOp& op) {
+    if (is_bank(op.dst)) {
+      if (is_wide(op.dtype) || is_bank(op.src[0])) {
+        return unary(Unary::copy, op, source(op.src[0]));
+      }
+      return load_narrow(op.dtype, op.dst, op.src[0]);
+    }
+    if (!is_bank(op.src[0])) return false;
+    if (is_wide(op.dtype)) return put(kStore + bank(op.src[0]), address(op.dst));
+    const int loads = loads_of(op.dtype);
+    return loads >= 0 && put(loads + kBanks + bank(op.src[0]), address(op.dst));
+  }
+
+  // What a bank holds of a narrower dtype is a float or an integer of the chain's width.
+  bool cast(const MicroOp& op) {
+    const DType to = op.dtype, from = static_cast<DType>(op.aux);
+    Source a{};
+    if (is_bank(op.src[0]) || is_wide(from)) {
+      a = source(op.src[0]);
+    } else {
+      if (!load_narrow(from, op.dst, op.src[0])) return false;
+      a = {bank(op.dst), 0};
+    }
+    const Source result = {bank(op.dst), 0};
+    if (from == DType::boolean) {
+      const Source one = core::is_floating(to) ? scalar(1) : Source{kScalar, 1};
+      return is_wide(to) && binary(Binary::and_bits, op, a, one);
+    }
+    const bool was_float = core::is_floating(from);
+    if (to == DType::boolean) {
+      return was_float ? quiet_binary(Binary::ne, op, a, kZero)
+                       : binary(Binary::ne_integer, op, a, kZero);
+    }
+    if (core::is_floating(to)) {
+      if (!was_float) return is_wide(to) && unary(Unary::to_float, op, a);
+      if (to == DType::f16) return unary(Unary::round_f16, op, a);
+      if (!is_wide(to)) return unary(Unary::round_f32, op, a);
+    } else {
+      // Floats become narrow integers by way of i32.
+      if (was_float && !unary(Unary::to_integer, op, a)) return false;
+      if (was_float) a = result;
+      if (to == DType::u8 && (!was_float || kInteger == DType::i32)) {
+        return binary(Binary::and_bits, op, a, {kScalar, 0xff});
+      }
+      if (to == DType::i32 && !is_wide(to)) return !was_float && unary(Unary::wrap_i32, op, a);
+      if (!is_wide(to)) return false;
+    }
+    return a.kind == result.kind || unary(Unary::copy, op, a);
+  }
+
+  // Comparisons of floats are quiet.
+  bool compare(const MicroOp& op, Source a, Source b) {
+    const bool floats = op.dtype == kFloat;
+    const auto ask = [&](Binary of_floats, Binary of_integers, Source x, Source y) {
+      return floats ? quiet_binary(of_floats, op, x, y) : binary(of_integers, op, x, y);
+    };
+    switch (static_cast<vm::Compare>(op.aux)) {
+      case vm::Compare::eq:
+        return ask(Binary::eq, Binary::eq_integer, a, b);
+      case vm::Compare::ne:
+        return ask(Binary::ne, Binary::ne_integer, a, b);
+      case vm::Compare::lt:
+        return ask(Binary::lt, Binary::lt_integer, a, b);
+      case vm::Compare::le:
+        return ask(Binary::le, Binary::le_integer, a, b);
+      case vm::Compare::gt:
+        return ask(Binary::lt, Binary::lt_integer, b, a);
+      case vm::Compare::ge:
+        return ask(Binary::le, Binary::le_integer, b, a);
+    }
+    __builtin_unreachable();
+  }
+
+  bool translate(const MicroOp& op) {
+    if (op.insn == Insn::copy) return copy(op);
+    if (op.insn == Insn::cast) return cast(op);
+    const Source a = source(op.src[0]);
+    const Source b = op.src[1] == 0 ? a : source(op.src[1]);
+    if (op.dtype == DType::boolean) {
+      return a.kind < kBanks && b.kind < kBanks && logic(op, a, b);
+    }
+    if (!is_wide(op.dtype)) return false;
+    if (op.insn == Insn::cmp) return compare(op, a, b);
+    if (op.insn == Insn::select) {
+      if (a.kind >= kBanks) return false;
+      const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
+      return binary(row, op, b, source(op.src[2]));
+    }
+    return op.dtype == kFloat ? floating(op, a, b) : integer(op, a, b);
+  }
+
+  bool logic(const MicroOp& op, Source a, Source b) {
+    switch (op.insn) {
+      case Insn::mul:
+      case Insn::minimum:
+      case Insn::logical_and:
+      case Insn::bitwise_and:
+        return binary(Binary::and_bits, op, a, b);
+      case Insn::add:
+      case Insn::maximum:
+      case Insn::logical_or:
+      case Insn::bitwise_or:
+        return binary(Binary::or_bits, op, a, b);
+      case Insn::logical_xor:
+      case Insn::bitwise_xor:
+        return binary(Binary::xor_bits, op, a, b);
+      case Insn::logical_not:
+      case Insn::invert:
+        return binary(Binary::xor_bits, op, a, kAllBits);
+      default:
+        return false;
+    }
+  }
+
+  bool integer(const MicroOp& op, Source a, Source b) {
+    switch (op.insn) {
+      case Insn::add:
+        return binary(Binary::add_integer, op, a, b);
+      case Insn::sub:
+        return binary(Binary::sub_integer, op, a, b);
+      case Insn::mul:
+        return binary(Binary::mul_integer, op, a, b);
+      case Insn::square:
+        return binary(Binary::mul_integer, op, a, a);
+      case Insn::maximum:
+        return binary(Binary::maximum_integer, op, a, b);
+      case Insn::minimum:
+        return binary(Binary::minimum_integer, op, a, b);
+      case Insn::bitwise_and:
+        return binary(Binary::and_bits, op, a, b);
+      case Insn::bitwise_or:
+        return binary(Binary::or_bits, op, a, b);
+      case Insn::bitwise_xor:
+        return binary(Binary::xor_bits, op, a, b);
+      case Insn::invert:
+        return binary(Binary::xor_bits, op, a, kAllBits);
+      case Insn::neg:
+        return binary(Binary::sub_integer, op, kZero, a);
+      case Insn::abs:
+        return unary(Unary::abs_integer, op, a);
+      case Insn::positive:
+        return unary(Unary::copy, op, a);
+      default:
+        return false;
+    }
+  }
+
+  bool floating(const MicroOp& op, Source a, Source b) {
+    switch (op.insn) {
+      case Insn::add:
+        return binary(Binary::add, op, a, b);
+      case Insn::sub:
+        return binary(Binary::sub, op, a, b);
+      case Insn::mul:
+        return binary(Binary::mul, op, a, b);
+      case Insn::div:
+        return binary(Binary::div, op, a, b);
+      case Insn::square:
+        return binary(Binary::mul, op, a, a);
+      case Insn::reciprocal:
+        return binary(Binary::div, op, scalar(1), a);
+      case Insn::maximum:
+        return extreme(Binary::maximum, Binary::maximum_number, op, a, b);
+      case Insn::minimum:
+        return extreme(Binary::minimum, Binary::minimum_number, op, a, b);
+      case Insn::isnan:
+        return quiet_binary(Binary::unordered, op, a, a);
+      case Insn::isfinite:
+        return magnitude_asks(Binary::lt, op, a);
+      case Insn::isinf:
+        return magnitude_asks(Binary::eq, op, a);
+      case Insn::signbit:
+        return binary(Binary::lt_integer, op, a, kZero);
+      case Insn::exp:
+        return quiet_unary(Unary::exp, op, a);
+      case Insn::tanh:
+        return quiet_unary(Unary::tanh, op, a);
+      case Insn::neg:
+        return unary(Unary::neg, op, a);
+      case Insn::abs:
+      case Insn::fabs:
+        return unary(Unary::abs, op, a);
+      case Insn::positive:
+        return unary(Unary::copy, op, a);
+      case Insn::sqrt:
+        return unary(Unary::sqrt, op, a);
+      case Insn::floor:
+        return quiet_unary(Unary::floor, op, a);
+      case Insn::ceil:
+        return quiet_unary(Unary::ceil, op, a);
+      case Insn::trunc:
+        return quiet_unary(Unary::trunc, op, a);
+      case Insn::rint:
+        return quiet_unary(Unary::rint, op, a);
+      default:
+        return false;
+    }
+  }
+  // |a| <row> infinity
+  bool magnitude_asks(Binary row, const MicroOp& op, Source a) {
+    return unary(Unary::abs, op, a) &&
+           quiet_binary(row, op, {bank(op.dst), 0}, scalar(std::numeric_limits<T>::infinity()));
+  }
+
+  const ChainArgs& args_;
+  const vm::Operand* operands_;
+  const ChainBodies& bodies_;
+  bool quiet_ = false;
+  int count_ = 0;
+  ChainStep steps_[kMaxSteps];
+};
+
+}  // namespace dvm::cpu::chains
