@@ -59,7 +59,7 @@ RULES = {
     "branch": "np.where in place of the branch keeps both sides in one graph",
     "overlap": "pass arrays that share no memory",
     "host-value": "keep the value an array: arithmetic on Python numbers is Python's",
-    "separate-graphs": "nothing, unless both read one large array: then return one from the other",
+    "separate-graphs": "take values out of arrays (.item(), float()) behind all arithmetic",
     "other-path": "nothing: only one of the two runs in a call",
     "input": "nothing: an input is read from memory by whoever needs it",
     "inlined": "nothing: it costs nothing where it is",

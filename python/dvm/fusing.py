@@ -89,4 +89,4 @@ def _cut(path: _dvm.PathRecord, first: int, second: int) -> tuple[str, str]:
             if step["step"] == name:
                 where = f" ({step['location']})" if step["location"] else ""
                 return rule, reason.format(step["callee"]) + where
-    return "separate-graphs", "each is a graph of its own, for neither is computed for the other"
+    return "separate-graphs", "the host has the first before the second begins"

@@ -54,9 +54,19 @@ def test_a_reduction_ends_a_region() -> None:
 
 def test_a_pair_without_an_edge_is_asked_again() -> None:
     f = compiled(lambda x: (np.exp(x), np.sum(np.tanh(x), axis=0)), X)
-    assert rule(f, "exp", "tanh") == "separate-graphs"
+    assert rule(f, "exp", "tanh") == "reduction-alone"
     g = compiled(lambda x: np.exp(x).sum(axis=0) + np.tanh(x).max(), X)
     assert rule(g, "exp", "tanh") in ("reduction-axes", "reduction-space")
+
+
+def test_results_share_a_graph_unless_the_host_has_one_before_the_other_begins() -> None:
+    class Box:
+        x = X
+
+    f = compiled(lambda x: (np.exp(x), np.tanh(x)), X)
+    assert f.why_not_fused("exp", "tanh")[0].fused
+    g = compiled(lambda x: (np.exp(x).sum().item(), np.tanh(Box.x)), X)
+    assert rule(g, "exp", "tanh") == "separate-graphs"
 
 
 def test_an_opaque_call_stands_between() -> None:

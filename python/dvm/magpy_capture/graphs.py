@@ -44,6 +44,11 @@ SILENT = frozenset(
 #: Integer ops that raise a status flag where NumPy warns or raises.
 INTEGER_FLAGS = frozenset({"floor_divide", "remainder", "fmod", "power", "reciprocal"})
 
+#: Steps that a segment whose results they do not read may as well follow.
+MOVABLE = frozenset({"constant", "shape", "operator"})
+#: How many of them, and how many results of one segment: a kernel has no more arrays either.
+REACH = 32
+
 #: of np.geterr(): its bit in what a replay is told to look at
 FLAG_BITS = _dvm.fp_flags
 
@@ -54,6 +59,7 @@ Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invali
 class Segment:
     """A part of the graph that runs as one Plan."""
 
+    modes: Modes
     outputs: list[tuple[int, int, str, Any]] = field(default_factory=list)  # value, register, ...
     inputs: list[int] = field(default_factory=list)
     flags: int = 0
@@ -314,32 +320,78 @@ class Graphs(Program):
         return value in self._segment_of
 
     def _cut(self, value: int) -> Segment:
-        """A new segment of all that `value` needs and no earlier one has computed."""
-        segment = Segment(flags=self._flags())
-        seen: set[int] = set()
-        stack = [value]
-        while stack:
-            node = stack.pop()
-            if node in seen:
+        """The segment of all that `value` needs and no earlier one has computed.
+
+        The latest one, if it can: results that do not wait for one another are one graph, which
+        reads what they share once.
+        """
+        needed = self._needed(value)
+        place = self._last_segment()
+        if place is not None and self._may_join(place, value, needed):
+            self.steps.move_to_end(place)
+        else:
+            self.steps.append(("segment", Segment(self.modes, flags=self._flags())))
+        segment: Segment = self.steps[-1][1]
+        for node in needed:
+            if self._segment_of.get(node) is segment:
                 continue
-            seen.add(node)
-            op, inputs = self._ops[node]
             if node in self._homes:
                 segment.inputs.append(node)
             elif node in self._segment_of:
                 segment.inputs.append(node)
                 self.leave(node)
-            else:
-                stack.extend(inputs)
-                if op not in FREE:
-                    self._segment_of[node] = segment
+            elif self._ops[node][0] not in FREE:
+                self._segment_of[node] = segment
         self._segment_of[value] = segment
-        if seen & self._undefined:
+        if needed & self._undefined:
             segment.flags |= FLAG_BITS["invalid"]
-        self._covered |= seen
-        segment.inputs.sort()
-        self.steps.append(("segment", segment))
+        self._covered |= needed
+        segment.inputs = sorted(set(segment.inputs))
         return segment
+
+    def _needed(self, value: int) -> set[int]:
+        """What computes `value`, back to what the host or a segment has already."""
+        needed: set[int] = set()
+        stack = [value]
+        while stack:
+            node = stack.pop()
+            if node in needed:
+                continue
+            needed.add(node)
+            if node not in self._homes and node not in self._segment_of:
+                stack.extend(self._ops[node][1])
+        return needed
+
+    def _last_segment(self) -> int | None:
+        """The place of a segment with nothing behind it but steps that only compute."""
+        for place in range(len(self.steps) - 1, max(-1, len(self.steps) - REACH), -1):
+            name, operand, *_ = self.steps[place]
+            if name == "segment":
+                return place if len(operand.outputs) < REACH else None
+            if name not in MOVABLE:
+                break
+        return None
+
+    def _may_join(self, place: int, value: int, needed: set[int]) -> bool:
+        """Whether nothing behind a segment, nor what computes `value`, reads its results.
+
+        A view of what it computes stays apart: it is made of the array that leaves.
+        """
+        segment: Segment = self.steps[place][1]
+        if segment.modes != self.modes or self._segment_of.get(self.root(value)) is segment:
+            return False
+        made = {register for _, register, *_ in segment.outputs}
+        read = {self._scalars[node] for node in needed if node in self._scalars}
+        read |= {
+            self._homes[node]
+            for node in needed
+            if node in self._homes and self._segment_of.get(node) is not segment
+        }
+        read.update(self.int_homes.values())
+        read.update(register for register, _ in self.symbol_homes.values())
+        for step in self.steps[place + 1 :]:
+            read.update(operand for operand in step[2:] if isinstance(operand, int))
+        return not made & read
 
     def _flags(self) -> int:
         names = ("divide", "over", "under", "invalid")

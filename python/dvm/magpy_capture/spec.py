@@ -35,6 +35,9 @@ class Steps(list[Step]):
         located.at = getattr(self[index], "at", NOWHERE)
         self[index] = located
 
+    def move_to_end(self, index: int) -> None:
+        super().append(self.pop(index))
+
     def with_lines(self) -> list[Step]:
         """The steps as the native core takes them: each change of line as a step `at`."""
         result: list[Step] = []
