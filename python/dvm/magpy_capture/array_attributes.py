@@ -34,6 +34,7 @@ from dvm.magpy_capture.values import (
 )
 
 BUILTINS.update({np.ndenumerate: "make_ndenumerate", np.ndindex: "make_ndindex"})
+METHODS["setflags"] = "set_flags"
 METHODS.update(
     {"__copy__": "copied_as_it_lies", "__deepcopy__": "copied_as_it_lies", "view": "seen_as"}
 )
@@ -56,6 +57,8 @@ class ArrayAttributes(NumpyJoins):
             return Size(self.product(base.shape) * seen.__class__(np.dtype(base.dtype).itemsize))
         if name == "T":
             return self.transpose(base)
+        if name == "mT" and base.rank >= 2:
+            return self.swapaxes(base, Literal(-1), Literal(-2))
         if name == "real":  # of no complex number
             return base
         if name in ("strides", "imag"):
@@ -112,6 +115,17 @@ class ArrayAttributes(NumpyJoins):
             raise self.refuse("who owns an array's memory")
         return True
 
+    def set_flags(
+        self, x: Tensor, write: Abstract = NONE, align: Abstract = NONE, uic: Abstract = NONE
+    ) -> Abstract:
+        """An array of the path's own becomes read-only, before the program makes views of it."""
+        own = x.base is None and not x.storage.external and not x.is_scalar
+        if not own or x.storage.viewed or not (self.is_none(align) and self.is_none(uic)):
+            raise self.refuse("setflags of an array that others see")
+        if not self.is_none(write):
+            x.storage.locked = not self.plain(write)
+        return NONE
+
     # ---- elements in C order
 
     def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
@@ -154,9 +168,9 @@ class ArrayAttributes(NumpyJoins):
 
     def make_ndindex(self, *shape: Abstract) -> Abstract:
         first = self.resolve(shape[0]) if len(shape) == 1 else None
-        parts = self.elements(first) if isinstance(first, (Sequence, ListValue, Literal)) else shape
-        if isinstance(first, Literal) and type(first.object) is int:
-            parts = [first]
+        given = isinstance(first, (Sequence, ListValue))
+        given = given or (isinstance(first, Literal) and type(first.object) is tuple)
+        parts = self.elements(first) if given else shape
         sizes = [self.integer(part) for part in parts]
         if min(sizes, default=0) < 0:
             raise self.refuse("ndindex of negative sizes")

@@ -100,6 +100,8 @@ class Arrays(Graphs):
             return register
         if self.is_stale(value):
             self.decide(value)
+        if value.base is None and value.storage.locked:
+            return self.object_register(value)
         if value.base is not None and value.remake is not None:
             return self._remade(value, self.tensor_register(value.base))
         storage = value.storage
@@ -149,6 +151,10 @@ class Arrays(Graphs):
                 storage.host = register
             else:
                 storage.host = self._owned(value)
+        if storage.locked:
+            given = [storage.host, self.constant(False)]
+            key = ("locked", storage.host)
+            self.step("call", self.constant(np.ndarray.setflags), given, ("write",), key=key)
         return storage.host
 
     def _owned(self, value: Tensor) -> int:
@@ -192,6 +198,8 @@ class Arrays(Graphs):
 
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
+        if t.storage.locked:
+            raise self.refuse("a write into an array that is read-only")
         if t.storage.frozen:
             raise self.refuse("a write into memory that an opaque call's result shares")
         if t.base is None:
@@ -230,6 +238,7 @@ class Arrays(Graphs):
         *,
         contiguous: bool = True,
     ) -> Tensor:
+        base.storage.viewed = True
         return Tensor(
             base.storage,
             base.dtype,

@@ -266,6 +266,8 @@ class Opaque(HostArrays):
                 self._keep_apart(result, arrays)
             if isinstance(result, Host):
                 result.owned = apart
+            elif isinstance(result, Tensor):
+                result.storage.locked = not seen.flags.writeable
             return result
         base = sharing[0]
         if len(sharing) > 1:

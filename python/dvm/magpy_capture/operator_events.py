@@ -20,6 +20,7 @@ from dvm.magpy_capture.tables import (
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
+    Flags,
     Gone,
     Host,
     Instance,
@@ -281,6 +282,9 @@ class OperatorEvents(Events):
             if type(base.object).__setattr__ is not type.__setattr__:
                 raise self.refuse(f"setting attribute {name} of {describe(base)}")
             self.class_changes[id(base.object), name] = (base.object, name, value)
+            return
+        if isinstance(base, Flags) and name == "writeable":
+            self.set_flags(base.base, value)
             return
         if isinstance(base, Tensor) and name == "flat":
             return self.set_flat(base, value)

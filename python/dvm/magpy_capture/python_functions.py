@@ -557,11 +557,18 @@ class PythonFunctions(DeepCopies):
     def hashed(self, value: Abstract) -> Abstract:
         """`hash` of numbers and text, which are hashed by what they are."""
         value = self.resolve(value)
-        if not isinstance(value, (Literal, Host)) or type(value.object) not in HASHED:
+        if not self._is_hashed(value):
             raise self.refuse(f"hash of {describe(value)}")
         return self.computed(
             self.step("call", self.constant(hash), [self.register_of(value)], ()), self.seen_result
         )
+
+    def _is_hashed(self, value: Abstract) -> bool:
+        value = self.resolve(value)
+        if isinstance(value, Sequence):
+            return value.cls is tuple and all(map(self._is_hashed, value.elements))
+        known = isinstance(value, (Literal, Host)) and type(value.object) in HASHED
+        return known or isinstance(value, Size)
 
     def make_errstate(self, **modes: Abstract) -> Abstract:
         changes = {name: self.plain(mode) for name, mode in modes.items()}

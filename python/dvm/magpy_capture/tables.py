@@ -225,9 +225,8 @@ IMPURE: frozenset[Any] = frozenset(
         "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
         "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
         "info show_config show_runtime bmat "
-        "fill_diagonal put_along_axis empty empty_like frombuffer nditer nested_iters vectorize "
-        "frompyfunc apply_along_axis apply_over_axes fromfunction fromiter piecewise "
-        "asfortranarray "
+        "fill_diagonal put_along_axis empty empty_like nditer nested_iters vectorize "
+        "frompyfunc apply_along_axis apply_over_axes fromfunction piecewise "
         "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
     ).split()
 )

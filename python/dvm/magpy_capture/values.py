@@ -94,6 +94,8 @@ class Storage:
     frozen: bool = False  # shares memory with what an opaque call made: not to be written
     seen_in: Storage | None = None  # the one of which it is a view
     root: Any = None  # the host array in whose memory it lies
+    viewed: bool = False  # whether the program made a view of it
+    locked: bool = False  # whether the program made it read-only
 
     @property
     def external(self) -> bool:

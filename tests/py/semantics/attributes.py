@@ -260,3 +260,87 @@ def real_and_imaginary_parts_of_real_numbers(w: World) -> None:
 
     for x in (floats(3, 4), floats(2, 2), floats(2, 3).T):
         w(f, x)
+
+
+@case
+def arrays_become_read_only(w: World) -> None:
+    @w.compiled
+    def f(x, late):
+        y = x * 2
+        y.flags.writeable = False
+        z = np.sort(x)
+        z.setflags(write=False)
+        if late:
+            y.setflags(write=True)
+            y[0] = 1
+        return y, z, y[1:], y.flags.writeable, z.reshape(-1).flags.writeable, y + z
+
+    @w.compiled
+    def g(x):
+        y = x * 2
+        part = y[1:]
+        y.setflags(write=False)
+        part[0] = 5
+        return y, part
+
+    @w.compiled
+    def h(x):
+        y = x * 2
+        y.setflags(write=False)
+        y[0] = 5
+        return y
+
+    for n in (3, 4, 2):
+        w(f, floats(n), False)
+        w(f, floats(n), True)
+        w(g, floats(n))
+        w(h, floats(n))
+
+
+@case
+def arrays_of_bytes(w: World) -> None:
+    @w.compiled
+    def f(x):
+        data = x.tobytes()
+        y = np.frombuffer(data, x.dtype)
+        return y * 2, y, y.flags.writeable, type(y.base).__name__, hash((len(data), 1.5, "a"))
+
+    @w.compiled
+    def g(data):
+        y = np.frombuffer(data, np.uint8)
+        y[0] = 1
+        return y
+
+    for n in (3, 4, 2):
+        w(f, floats(n))
+        w(f, ints(n, 2))
+        w(g, bytes(range(n)))
+        w(g, bytearray(range(n)))
+        w(g, ints(n))
+
+
+@case
+def arrays_in_fortran_order(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = np.asfortranarray(x)
+        z = np.asfortranarray(x * 2)
+        z[0] = 7
+        return (
+            y,
+            y is x,
+            z,
+            y.flags.f_contiguous,
+            x.mT if x.ndim > 1 else x,
+            np.fromiter([1, 2], "f4"),
+        )
+
+    @w.compiled
+    def g(x):
+        y = np.asfortranarray(x)
+        y[0] = 7
+        return x, y
+
+    for x in (*layouts(), floats(3), floats(2, 3, 4)):
+        w(f, x)
+        w(g, x)
