@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.containers import Containers
-from dvm.magpy_capture.masked import masked_classes
-from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.masked import is_masked, masked_classes
+from dvm.magpy_capture.objects import class_attribute, is_array
 
 #: Those whose whole content is the memory of the array.
 BARE_MEMORY: tuple[type, ...] = (np.ndarray, np.matrix, np.recarray)
@@ -23,12 +23,6 @@ NO_CODE = frozenset({"__module__", "__doc__", "__dict__", "__weakref__", "__slot
 MASKED_METHODS = frozenset(
     "filled compressed count anom ids toflex torecords get_fill_value get_imag get_real".split()
 )
-
-
-def memories(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """What an array keeps its content in: a masked array its mask, too."""
-    mask = getattr(array, "_mask", None) if isinstance(array, masked_classes()) else None
-    return [array, mask] if isinstance(mask, np.ndarray) else [array]
 
 
 class ArrayClasses(Containers):
@@ -46,6 +40,18 @@ class ArrayClasses(Containers):
         for name in names if own else {*vars(np.ndarray), "__getattr__", "__getattribute__"}:
             self.guard_class(cls, name, class_attribute(cls, name))
         return True
+
+    def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
+        """Registers with all that an array keeps its content in: of a masked one also the mask."""
+        if not is_masked(array):
+            return [(register, array)]
+        key = ("getattr", register, "_mask")
+        mask = self.step("getattr", register, "_mask", key=key)
+        if not is_array(array._mask):  # none at all, which is one object
+            self.guard_is(mask, array._mask)
+            return [(register, array)]
+        self.guard_type(mask, array._mask)
+        return [(register, array), (mask, array._mask)]
 
     def is_array_class(self, thing: Any) -> bool:
         """Whether it is such a class itself, which NumPy is given to make arrays of."""

@@ -311,7 +311,7 @@ class Arrays(Graphs):
             return self.fresh(self.dim_value(dtype, operand.dim), dtype, [])
         if isinstance(operand, Host) and type(operand.object) in PYTHON_NUMBERS:
             return self._number(operand, dtype)
-        if isinstance(operand, Literal):
+        if isinstance(operand, Literal) and not issubclass(type(operand.object), np.ndarray):
             return self.fresh(self._constant(operand.object, dtype), dtype, [])
         raise self.refuse(f"arithmetic with {describe(operand)}")
 

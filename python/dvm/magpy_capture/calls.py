@@ -421,13 +421,17 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
                     raise self.refuse(f"attribute {name} of {describe(base)}")
             if _is_method(seen):
                 return Method(base, name)
+            if name == "flat":  # each is an iterator of its own
+                raise self.refuse(f"attribute flat of {describe(base)}")
             if base.root.home >= 0 and name in LAYOUT:
                 if base.home < 0:
                     raise self.refuse(f"attribute {name} of a view of an array that is written")
                 return self.computed(self.step("getattr", base.home, name), seen)
             if isinstance(seen, np.ndarray):  # a view, or a new array each time
                 made = self.step("getattr", base.register, name)
-                return self.view_on_host(made, base, seen)
+                return self.view_on_host(
+                    made, base, seen, lambda own: self.step("getattr", own, name)
+                )
             key = ("getattr", base.register, name)
             return self.computed(self.step("getattr", base.register, name, key=key), seen)
         raise self.refuse(f"attribute {name} of {describe(base)}")

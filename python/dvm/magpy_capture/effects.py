@@ -84,9 +84,9 @@ class Finisher:
         elif isinstance(value, SliceValue):
             for part in (value.start, value.stop, value.step):
                 self.prepare(part, seen)
-        elif isinstance(value, Host) and value.base is not None and value.root.home >= 0:
-            raise low.refuse("a view of an array that is written, which leaves the function")
-        elif isinstance(value, (Size, Host, RangeValue)):
+        elif isinstance(value, Host):
+            low.leaving_host(value)
+        elif isinstance(value, (Size, RangeValue)):
             low.register_of(value)
         elif isinstance(value, Literal):
             self.literal(value)
@@ -113,9 +113,9 @@ class Finisher:
             return int(low.object_register(value))
         if isinstance(value, Literal):
             return self.literal(value)
-        if isinstance(value, Host) and value.home >= 0:
-            return value.home
-        if isinstance(value, (Size, Host, RangeValue, SliceValue)):
+        if isinstance(value, Host):
+            return int(low.leaving_host(value))
+        if isinstance(value, (Size, RangeValue, SliceValue)):
             return int(low.register_of(value))
         if id(value) in self.built:
             return self.built[id(value)]

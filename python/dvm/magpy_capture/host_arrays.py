@@ -12,12 +12,14 @@ that is asked on every call.
 from __future__ import annotations
 
 import fractions
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
 from dvm.magpy_capture.objects import PLAIN_TYPES
+from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import Abstract, Host, Tensor
 
 #: Of the classes in Python that arrays hold, each operator is guarded to be the library's own.
@@ -31,6 +33,18 @@ Array = np.ndarray[Any, Any]
 def holds_plain_objects(array: Array) -> bool:
     """Whether all elements are immutable objects of Python itself."""
     return array.size <= MAX_OBJECTS and PLAIN.issuperset(map(type, array.ravel().tolist()))
+
+
+def like(array: Array) -> Array:
+    """A copy that lies in memory as the array does, so that what is a view of one is of both."""
+    if array.flags.c_contiguous or array.flags.f_contiguous or array.dtype.hasobject:
+        return np.array(array, order="K", subok=True)
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    offset = array.__array_interface__["data"][0] - low
+    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    made[...] = array
+    return made.view(type(array))
 
 
 class HostArrays(ArrayClasses):
@@ -85,24 +99,34 @@ class HostArrays(ArrayClasses):
 
     # ---- views
 
-    def view_on_host(self, made: int, base: Abstract, seen: Array) -> Abstract:
-        """An array in a register that shares memory with `base`.
+    def view_on_host(
+        self,
+        made: int,
+        base: Abstract,
+        seen: Array,
+        remake: Callable[[int], int] | None = None,
+    ) -> Abstract:
+        """An array in a register that shares memory with `base`; `remake` makes it of another.
 
         If the graph holds the base, neither may be written from here on.
         """
         if isinstance(base, Host):
-            return self._view_of_host(made, base, seen)
+            return self._view_of_host(made, base, seen, remake)
         result = self.computed(made, seen)
         base.storage.frozen = True
         if isinstance(result, Tensor):
             result.storage.frozen, result.storage.seen_in = True, base.storage
         return result
 
-    def _view_of_host(self, made: int, base: Host, seen: Array) -> Abstract:
+    def _view_of_host(
+        self, made: int, base: Host, seen: Array, remake: Callable[[int], int] | None
+    ) -> Abstract:
         root = base.root
         if not self.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.guard_type(made, seen)
-            return Host(made, seen, made=base.made, owned=base.owned, base=base)
+            if root.home >= 0 and seen.size:  # where it is a copy, it is made of the content
+                self.guard("guard_overlap", made, base.register, True)
+            return Host(made, seen, made=base.made, owned=base.owned, base=base, remake=remake)
         external = not (root.made or root.owned)
         self.guard("guard_signature", made, seen, key=(made,))
         view = self.tensor_of_array(made, seen, external=external)
@@ -113,28 +137,41 @@ class HostArrays(ArrayClasses):
             root.frozen = view.storage.frozen = True
         return view
 
+    def leaving_host(self, value: Host) -> int:
+        """The object itself, which of an array written for the caller is the caller's own."""
+        if value.root.home < 0:
+            return value.register
+        if value.base is None:
+            return value.home
+        if value.remake is None:
+            raise self.refuse("a view of an array that is written, which leaves the function")
+        if value.host < 0:
+            value.host = value.remake(self.leaving_host(value.base))
+        return value.host
+
     # ---- writing
 
     def writable_host(self, target: Host, name: str) -> None:
         """The array is written in place from here on, or the path is refused."""
         root = target.root
+        if type(root.object) not in BARE_MEMORY:
+            raise self.refuse(f"{name}, which writes into {describe(root)}")
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.keep_on_host(root.object)
             raise self.refuse(f"{name}, which writes into an array of {target.object.dtype}")
 
     def _private(self, register: int, seen: Array) -> Host:
         """A copy of an array of the caller: like it in all but who owns the memory."""
-        if not (seen.flags.c_contiguous or seen.flags.f_contiguous):
-            raise self.refuse("a write into an array that does not lie densely")
         self.guard("guard_signature", register, seen, key=(register,))
         self.guard("guard_writeable", register, True)
+        if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
+            raise self.refuse("a write into an array of objects that does not lie densely")
         for tensor in self._external_arrays:
             self._apart(register, seen, tensor.storage.register, tensor.storage.object)
         self._meet_opaque(register, seen)
         for other, array in self._opaque_arrays[:-1]:
             self._apart(register, seen, other, array)
-        given = [register, self.constant("K"), self.constant(True)]
-        copy = self.step("call", self.constant(np.array), given, ("order", "subok"))
+        copy = self.step("call", self.constant(like), [register], ())
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
             raise self.refuse("a write into an array of objects of the user's")

@@ -9,6 +9,8 @@ import functools
 import sys
 from typing import Any
 
+import numpy as np
+
 #: Where NumPy keeps the Python code of its own subclasses.
 MODULES = frozenset(
     {"numpy.ma.core", "numpy.ma.extras", "numpy.matrixlib.defmatrix", "numpy._core.records"}
@@ -32,6 +34,21 @@ def is_masked_constant(value: Any) -> bool:
     """Whether it is np.ma.masked, of which there is one."""
     core = sys.modules.get("numpy.ma.core")
     return core is not None and value is core.masked
+
+
+def is_masked(value: Any) -> bool:
+    return issubclass(type(value), masked_classes())
+
+
+def memories(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """What an array keeps its content in: a masked array its mask, too."""
+    mask = array._mask if is_masked(array) else None  # type: ignore[attr-defined]
+    return [array, mask] if isinstance(mask, np.ndarray) else [array]
+
+
+def may_share(one: Any, other: Any) -> bool:
+    """Whether the memory of two arrays may overlap, that of masks included."""
+    return any(np.may_share_memory(a, b) for a in memories(one) for b in memories(other))
 
 
 def is_masked_function(value: Any) -> bool:

@@ -22,7 +22,7 @@ from dvm import _dvm
 from dvm.annotating import annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.masked import is_masked_constant, is_masked_function
+from dvm.magpy_capture.masked import is_masked, is_masked_constant, is_masked_function, may_share
 from dvm.magpy_capture.maybe_views import MaybeViews
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import PathSpec
@@ -276,6 +276,8 @@ class Objects(MaybeViews):
         self.decide_all(t)
         if t.storage.root is not None:
             self.keep_on_host(t.storage.root)
+            if is_masked(t.storage.root):
+                raise self.refuse("a write into an array that is masked")
         first = not t.storage.written and t.storage.external
         if first:
             for other in self._external_arrays:
@@ -298,8 +300,12 @@ class Objects(MaybeViews):
         self._opaque_arrays.append((register, array))
 
     def _apart(self, one: int, a: Any, two: int, b: Any) -> None:
-        meet = bool(np.may_share_memory(a, b))
-        self.guard("guard_overlap", one, two, meet, key=(one, two))
+        meet = False
+        for first, x in self.memory_registers(one, a):
+            for second, y in self.memory_registers(two, b):
+                overlap = bool(np.may_share_memory(x, y))
+                self.guard("guard_overlap", first, second, overlap, key=(first, second))
+                meet = meet or overlap
         if meet:
             for array in (a, b, a.base, b.base):
                 if any(array is known for _, known in self._opaque_arrays):
@@ -497,7 +503,13 @@ class Objects(MaybeViews):
             return Literal(seen)
         if isinstance(seen, np.ndarray):
             return self.host_array(name, operands, seen)
-        return self.computed(self.operator(name, operands, shared=type(seen) in PURE_TYPES), seen)
+        made = self.operator(name, operands, shared=type(seen) in PURE_TYPES)
+        result = self.computed(made, seen)
+        if isinstance(seen, np.void) and isinstance(operands[0], Host):  # a view of its element
+            key = self.register_of(operands[1]) if len(operands) > 1 else -1
+            result.base = operands[0]
+            result.remake = lambda own: self.step("operator", name, own, key)
+        return result
 
     def host_array(
         self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
@@ -512,20 +524,32 @@ class Objects(MaybeViews):
             made = self.step("call", self.constant(function), registers, (), True)
         base = operands[0]
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
-            if np.may_share_memory(base.object, seen):
-                return self.view_on_host(made, base, seen)
+            empty = name == "getitem" and not seen.size  # it may be one where there is something
+            if empty or may_share(base.object, seen):
+                return self.view_on_host(
+                    made, base, seen, lambda own: self.step("operator", name, own, *registers[1:])
+                )
         result = self.computed(made, seen)
         if isinstance(result, Host):
             result.owned = True
         return result
 
-    def view_on_host(self, made: int, base: Abstract, seen: np.ndarray[Any, Any]) -> Abstract:
+    def view_on_host(
+        self,
+        made: int,
+        base: Abstract,
+        seen: np.ndarray[Any, Any],
+        remake: Callable[[int], int] | None = None,
+    ) -> Abstract:
         raise NotImplementedError
 
     def host_array_of(self, register: int, seen: np.ndarray[Any, Any], external: bool) -> Abstract:
         raise NotImplementedError
 
     def holds_plain(self, value: Host) -> bool:
+        raise NotImplementedError
+
+    def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
         raise NotImplementedError
 
     def keep_on_host(self, array: Any) -> None:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.array_classes import BARE_MEMORY, memories
+from dvm.magpy_capture.array_classes import BARE_MEMORY
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
-from dvm.magpy_capture.masked import is_numpys_code
+from dvm.magpy_capture.masked import is_numpys_code, may_share
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
@@ -142,7 +142,7 @@ class Opaque(HostArrays):
         self, function: Any, arguments: list[Abstract], targets: list[Abstract]
     ) -> None:
         """What is stored as an element is no array or list: it would have to be that very one."""
-        for value in arguments:
+        for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
                 raise self.refuse(f"{name_of(function)}, which keeps {describe(value)}")
@@ -177,7 +177,7 @@ class Opaque(HostArrays):
             array = _array_of(part)
             if not isinstance(part, Tensor) or part.is_scalar or array is None:
                 continue
-            if any(np.may_share_memory(array, memory) for memory in memories(seen)):
+            if may_share(array, seen):
                 if part.storage.external and part.storage.written:
                     raise self.refuse("a view of an array that is written")
                 shared[id(part)] = self.object_register(part)
@@ -258,7 +258,7 @@ class Opaque(HostArrays):
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
         arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
-        sharing = [part for part in arrays if np.may_share_memory(_array_of(part), seen)]
+        sharing = [part for part in arrays if may_share(_array_of(part), seen)]
         if not sharing:
             result = self.computed(made, seen, self._sizes(function, arguments))
             apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
@@ -277,9 +277,17 @@ class Opaque(HostArrays):
             return base
         if not self.fits_graph(seen) and isinstance(base, Tensor):
             return self.computed(made, seen)
+        remake = None
+        if names is not None and arguments[0] is base and isinstance(base, Host):
+            rest = arguments[1:]
+
+            def remake(own: int) -> int:
+                given = [own, *(self.register_of(argument) for argument in rest)]
+                return self.step("call", self.constant(function), given, names)
+
         if names is not None and isinstance(base, Tensor) and arguments[0] is base:
             return self.made_again(function, made, base, arguments[1:], names, seen)
-        return self.view_on_host(made, base, seen)
+        return self.view_on_host(made, base, seen, remake)
 
     def made_again(
         self,
@@ -340,16 +348,18 @@ class Opaque(HostArrays):
             if _array_of(made) is None:
                 continue
             for argument in self._parts_of(arguments):
-                if _array_of(argument) is not None:
-                    pair = (self.register_of(made), self.register_of(argument))
-                    self.guard("guard_overlap", *pair, False, key=pair)
+                if (array := _array_of(argument)) is not None:
+                    register = self.register_of(made)
+                    for other, _ in self.memory_registers(self.register_of(argument), array):
+                        pair = (register, other)
+                        self.guard("guard_overlap", *pair, False, key=pair)
 
     def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
         results = seen if isinstance(seen, (tuple, list)) else [seen]
         return any(
             isinstance(result, np.ndarray)
             and _array_of(part) is not None
-            and np.may_share_memory(_array_of(part), result)
+            and may_share(_array_of(part), result)
             for part in self._parts_of(arguments)
             for result in results
         )

@@ -42,7 +42,8 @@ class Host:
     owned: an array whose memory only the path can see.
     home: of an array that the path writes for the caller: the register of the caller's own, which
         gets the content at the end.
-    base: of a view, the array that it is a view of.
+    base, remake: of a view, the array that it is a view of, and the step that makes it of another
+        register.
     frozen: the graph has read its memory, or that of a view: not to be written.
     """
 
@@ -52,7 +53,9 @@ class Host:
     owned: bool = False
     home: int = -1
     base: Host | None = None
+    remake: Callable[[int], int] | None = None
     frozen: bool = False
+    host: int = -1  # register of the view itself, once it left the path
 
     @property
     def root(self) -> Host:

@@ -233,3 +233,49 @@ def views_of_subclasses(w: World) -> None:
         w(g, floats(n, n))
         w(h, floats(n))
         w(h, floats(n) * 2)
+
+
+@case
+def the_masked_constant_in_arrays(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x[1] = ma.masked
+        return x + ma.masked, x
+
+    @w.compiled
+    def g(m):
+        return m[0] is ma.masked, m[0], m + ma.masked
+
+    for n in (3, 4):
+        w(f, floats(n))
+        w(g, masked(n))
+        w(g, -masked(n))
+
+
+@case
+def masks_that_are_shared(w: World) -> None:
+    @w.compiled
+    def f(m):
+        mask = ma.getmaskarray(m)
+        mask.sort()
+        return m, mask
+
+    @w.compiled
+    def g(m, mask):
+        before = m.sum()
+        mask[...] = False
+        return before, m.sum(), m
+
+    @w.compiled
+    def h(m):
+        mask = m.mask
+        mask[0] = True
+        return m.sum(), mask
+
+    for n in (3, 4):
+        w(f, w.watch(masked(n)))
+        w(f, ma.masked_array(floats(n)))
+        m = masked(n)
+        w(g, m, floats(n) > 0)
+        w(g, m, m._mask)
+        w(h, masked(n))

@@ -265,3 +265,67 @@ def text_of_any_width(w: World) -> None:
     for words in (["ab", "c"], ["ab", "longer"], ["x" * 9, "ab", "y"]):
         w(f, np.array(words))
         w(f, np.array(words, "S"))
+
+
+@case
+def views_of_a_written_array_leave(w: World) -> None:
+    @w.compiled
+    def f(x):
+        x[0] = 5
+        part = x[1:]
+        part[0] = 7
+        return part, part[:1], x.T, x.reshape(-1), x
+
+    @w.compiled
+    def g(x):
+        x["b"] = 2
+        first = x[0]
+        return x["a"], first, x["b"][1:]
+
+    whole = complexes(8)
+    for x in (complexes(4), whole[::2], whole[::-1], complexes(3), complexes(2, 3)[:, 1:]):
+        made = w(f, x)
+        if made is not None:
+            made[0][...] = 1j
+            w.note(made, x, whole)
+    for n in (3, 4):
+        made = w(g, records(n))
+        if made is not None:
+            made[0][0] = 99
+            w.note(made)
+
+
+@case
+def an_empty_slice_is_a_view_too(w: World) -> None:
+    @w.compiled
+    def f(x, n):
+        part = x[:n]
+        part += 1
+        return x * 1, part
+
+    for n in (0, 0, 2, 3):
+        w(f, w.watch(complexes(4)), n)
+
+
+@case
+def an_array_of_objects_has_no_parts(w: World) -> None:
+    @w.compiled
+    def f(x, v):
+        x.real = v
+        return x
+
+    for v in (1, np.complex128(2 + 1j), 2.5):
+        w(f, ints(3).astype(object), v)
+        w(f, complexes(3), v)
+        w(f, floats(3), v)
+
+
+@case
+def iterators_over_host_arrays(w: World) -> None:
+    @w.compiled
+    def f(x):
+        one, two = x.flat, x.flat
+        return next(one), one is two, list(two)
+
+    for n in (3, 4):
+        w(f, complexes(n))
