@@ -108,7 +108,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "\\S+: (got": (lambda x: copy.deepcopy(x, {}), (X,)),
     "after an effect": (sets_and_fetches, (X,)),
     "array attribute": (lambda x: x.ctypes, (X,)),
-    "the array method": (lambda x: x.setflags(write=False), (X,)),
+    "the array method": (lambda x: x.__iadd__(1), (X,)),
     "(sorted (of|by|with)|": (lambda names: list(names), ({"b", "a"},)),
     "(an assignment to a part of|": (lambda x, y: x + y, (X, X.view(Tagged))),
     "the (random function|": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
