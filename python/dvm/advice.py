@@ -103,8 +103,8 @@ FALLBACKS = {
     "array": "an array inside of a path is not in memory as it is outside: read and set this there",
     r"(a flat iterator|an array written through flat|nd(index|enumerate) of)": "index the array "
     "itself, or x.ravel()",
-    r"the array method|setflags of|\w+\.(at|reduceat)": "it writes in place or is unknown: use the function "
-    "that returns a new array, such as np.sort(x) for x.sort()",
+    r"the array method|setflags of|\w+\.(at|reduceat)": "it writes in place or is unknown: use the "
+    "function that returns a new array, such as np.sort(x) for x.sort()",
     r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare by "
     "NumPy, or do it outside of the compiled function",
     r"(an assignment to a part of|the operator \S+ on|arithmetic with|operand|\S+ of) "

@@ -418,7 +418,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if isinstance(base, Host) and self.is_pure(base):
             if isinstance(base.object, np.ndarray) and not hasattr(type(base.object), name):
                 if name not in (base.object.dtype.names or ()):
-                    raise self.refuse(f"attribute {name} of {describe(base)}")
+                    return self.attribute_of_subclass(base, name, seen)
             if _is_method(seen):
                 return Method(base, name)
             if name == "flat":  # each is an iterator of its own

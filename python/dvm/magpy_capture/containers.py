@@ -173,6 +173,9 @@ class Containers(Indexing):
         self.guard("guard_truth", test, present)
         return present
 
+    def forget_results(self) -> None:
+        raise NotImplementedError
+
     def opaque(
         self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
+from dvm.magpy_capture.masked import is_masked
 from dvm.magpy_capture.objects import PLAIN_TYPES
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import Abstract, Host, Tensor
@@ -154,7 +155,7 @@ class HostArrays(ArrayClasses):
     def writable_host(self, target: Host, name: str) -> None:
         """The array is written in place from here on, or the path is refused."""
         root = target.root
-        if type(root.object) not in BARE_MEMORY:
+        if is_masked(root.object) or is_masked(target.object):
             raise self.refuse(f"{name}, which writes into {describe(root)}")
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.keep_on_host(root.object)

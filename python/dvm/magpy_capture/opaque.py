@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.array_classes import BARE_MEMORY
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
 from dvm.magpy_capture.masked import is_numpys_code, may_share
-from dvm.magpy_capture.objects import is_constant
+from dvm.magpy_capture.objects import is_array, is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
 from dvm.magpy_capture.values import (
@@ -152,7 +151,7 @@ class Opaque(HostArrays):
 
     def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
         """A register with an array to write into instead of `target`, or -1: itself."""
-        if isinstance(target, Host) and type(target.object) in BARE_MEMORY:
+        if isinstance(target, Host) and is_array(target.object):
             self.writable_host(target, name_of(function))
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
@@ -258,7 +257,9 @@ class Opaque(HostArrays):
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
         arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
-        sharing = [part for part in arrays if may_share(_array_of(part), seen)]
+        sharing = [
+            part for part in arrays if _array_of(part) is seen or may_share(_array_of(part), seen)
+        ]
         if not sharing:
             result = self.computed(made, seen, self._sizes(function, arguments))
             apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
@@ -270,13 +271,13 @@ class Opaque(HostArrays):
                 result.storage.locked = not seen.flags.writeable
             return result
         base = sharing[0]
+        if not self.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
+            return self.computed(made, seen)  # of which all are frozen
         if len(sharing) > 1:
             raise self.refuse(f"{name_of(function)}, whose result shares memory with its arguments")
         if seen is _array_of(base):
             self.guard("guard_same", made, self.register_of(base), True)
             return base
-        if not self.fits_graph(seen) and isinstance(base, Tensor):
-            return self.computed(made, seen)
         remake = None
         if names is not None and arguments[0] is base and isinstance(base, Host):
             rest = arguments[1:]

@@ -291,9 +291,10 @@ class OperatorEvents(Events):
         if isinstance(base, Host) and type(base.object) is np.recarray:
             if name in (base.object.dtype.names or ()) and not followed:
                 return self.store_element(base, Literal(name), value)
-        if isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c":
-            if name not in ("real", "imag"):
-                raise self.refuse(f"setting attribute {name} of {describe(base)}")
+        if isinstance(base, Host) and is_subclass(base) and not followed:
+            return self.set_attribute_of_subclass(base, name, value)
+        parts = isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c"
+        if parts and name in ("real", "imag"):
             part = self.attribute(base, name, getattr(base.object, name))
             return self.store_subscript(part, Literal(Ellipsis), value)
         if not isinstance(base, Instance):

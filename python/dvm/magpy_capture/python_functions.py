@@ -329,7 +329,14 @@ class PythonFunctions(DeepCopies):
             elif not is_constant(base.object) or isinstance(base.object, types.FunctionType):
                 raise self.refuse(f"hasattr of {describe(base)}")
             return hasattr(base.object, name)
-        return hasattr(self.class_of(base), name)
+        cls = self.class_of(base)
+        if isinstance(base, Host) and issubclass(cls, np.ndarray) and not hasattr(cls, name):
+            if answer is None or not self.is_pure(base):
+                raise self.refuse(f"hasattr of {describe(base)}")
+            given = [base.register, self.constant(name)]
+            self.guard("guard_truth", self.step("call", self.constant(hasattr), given, ()), answer)
+            return answer
+        return hasattr(cls, name)
 
     def own_dict(self, base: Abstract) -> Abstract:
         return self.attribute(self.resolve(base), "__dict__", self.seen_result)

@@ -279,3 +279,105 @@ def masks_that_are_shared(w: World) -> None:
         w(g, m, floats(n) > 0)
         w(g, m, m._mask)
         w(h, masked(n))
+
+
+class Unit(np.ndarray):
+    """With a unit, a constructor and a method of its own."""
+
+    def __new__(cls, values, unit=""):
+        made = np.asarray(values).view(cls)
+        made.unit = unit
+        return made
+
+    def __array_finalize__(self, other):
+        if other is None:
+            return
+        self.unit = getattr(other, "unit", "")
+
+    def twice(self):
+        return self * 2
+
+
+class Derived(np.ndarray):
+    """Its attribute is a property."""
+
+    @property
+    def label(self):
+        LOG.append("asked")
+        return "derived"
+
+    def __array_finalize__(self, other):
+        self.tag = getattr(other, "label", "none")
+
+
+class Overriding(np.ndarray):
+    """NumPy calls its methods."""
+
+    def sum(self, *args, **kwargs):
+        LOG.append("summed")
+        return 5
+
+
+LOG: list = []
+
+
+@case
+def finalizers_that_hand_attributes_on(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x * 2
+        return y, y.unit, x[1:].unit, x.twice(), hasattr(y, "gone"), getattr(y, "unit", 0), x + y
+
+    @w.compiled
+    def g(x, unit):
+        made = Unit(x * 2, unit)
+        other = Unit(x)
+        return made, made + other, (made * 2).unit, other.unit
+
+    shared = ["a", "list"]
+    for n in (3, 4, 2):
+        w(f, Unit(floats(n), "m"))
+        w(f, Unit(floats(n), "s"))
+        made = w(f, Unit(floats(n), shared))
+        if made is not None:
+            w.note(made[1] is shared)
+        w(g, floats(n), "kg")
+        w(g, floats(n), 2.5)
+        w(g, floats(n), shared)
+
+
+@case
+def finalizers_that_do_more(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x * 2, np.sum(x)
+
+    LOG.clear()
+    for kind in (Derived, Overriding, Derived):
+        w(f, floats(3).view(kind))
+        w(f, floats(4).view(kind))
+        w.note(LOG)
+
+
+@case
+def a_finalizer_is_replaced(w: World) -> None:
+    class Late(np.ndarray):
+        def __array_finalize__(self, other):
+            self.tag = "first"
+
+    @w.compiled
+    def f(x):
+        return (x + 1).tag
+
+    def second(self, other):
+        LOG.append("second")
+        self.tag = "second"
+
+    LOG.clear()
+    w(f, floats(3).view(Late))
+    w(f, floats(3).view(Late))
+    Late.__array_finalize__.__code__ = (lambda self, other: setattr(self, "tag", "code")).__code__
+    w(f, floats(3).view(Late))
+    Late.__array_finalize__ = second
+    w(f, floats(3).view(Late))
+    w.note(LOG)
