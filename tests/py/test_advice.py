@@ -25,7 +25,7 @@ MEMORY = np.ones((2, 3))
 
 class Tagged(np.ndarray):
     def __array_finalize__(self, other: Any) -> None:
-        self.tag = "tag"
+        self.tag = str(type(other))
 
 
 class Items:
