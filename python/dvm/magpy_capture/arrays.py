@@ -450,6 +450,8 @@ class Arrays(Graphs):
         if op is None or len(operands) != function.nin:
             raise self.refuse(f"ufunc {function.__name__}")
         loop = self.loop_of(function, operands, **kwargs)
+        if op == "power" and (factors := self.factors_of_power(operands, loop[0])):
+            return self.elementwise("mul", factors, loop[-1])
         typed = [self.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
         if op in ("maximum", "minimum"):
             return self.extreme(op, typed, loop[-1])
@@ -458,6 +460,19 @@ class Arrays(Graphs):
         if function is np.bitwise_count:
             return self.cast(self.elementwise(op, typed, loop[0]), loop[-1])
         return self.elementwise(op, typed, loop[-1])
+
+    def factors_of_power(self, operands: SequenceOf[Abstract], dtype: str) -> list[Tensor]:
+        """Two factors of a float to a small literal power; none where that is no product.
+
+        NumPy's own loop computes squares so; a cube has at most 1.3 ulp, and no flags of its own.
+        """
+        power = self.resolve(operands[1])
+        if dtype not in ("float32", "float64") or not isinstance(power, Literal):
+            return []
+        if type(power.object) not in (int, float) or power.object not in (2, 3):
+            return []
+        x = self.operand(operands[0], dtype)
+        return [x if power.object == 2 else self.elementwise("mul", [x, x], dtype), x]
 
     def exponent(self, power: Tensor, dtype: str) -> Tensor:
         """An exponent of two as a float, within what any float can have."""
