@@ -3,8 +3,9 @@
 
 #include <bit>
 #include <iterator>
+#include <limits>
 
-#include "core/math_exp.h"
+#include "core/math_log.h"
 
 #if defined(__x86_64__) && defined(__ELF__)
 
@@ -15,6 +16,7 @@ namespace {
 using core::math::Bits;
 using core::math::ExpTable;
 using core::math::Format;
+using core::math::LogTable;
 
 template <typename T, size_t kCount>
 constexpr T term(const T (&terms)[kCount], size_t i) {
@@ -32,6 +34,14 @@ template <typename C>
 constexpr auto tanh_small() {
   if constexpr (requires { C::kTanhSmall; }) {
     return C::kTanhSmall;
+  } else {
+    return 0;
+  }
+}
+template <typename L>
+constexpr auto log_term(size_t i) {
+  if constexpr (requires { L::kQuotient; }) {
+    return L::kQuotient[i];
   } else {
     return 0;
   }
@@ -58,6 +68,7 @@ template <typename T, int kTimes>
 constexpr Constants<T, kTimes> make_constants() {
   using C = ExpTable<T>;
   using F = Format<T>;
+  using L = LogTable<T>;
   Constants<T, kTimes> made{};
   for (int i = 0; i < kTimes; ++i) {
 #define DVM_CHAIN_CONSTANT(name, value) made.name[i] = static_cast<T>(value);
@@ -71,7 +82,7 @@ constexpr Constants<T, kTimes> make_constants() {
 #define DVM_CHAIN_TEXT(level, width, T, times, raises)                                          \
   extern "C" {                                                                                  \
   [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies_##level##_##width[];      \
-  [[gnu::visibility("hidden")]] void dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
+  [[gnu::visibility("hidden")]] bool dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
                                                                      int64_t) noexcept;         \
   [[gnu::visibility("hidden")]] extern const Constants<T, times>                                \
       dvm_chain_constants_##level##_##width;                                                    \

@@ -14,7 +14,7 @@ enum class Binary : int {
 };
 enum class Unary : int {
 #define DVM_CHAIN_UNARY(name, where) name,
-#define DVM_CHAIN_FUNCTION(name) name,
+#define DVM_CHAIN_FUNCTION(name, where) name,
 #include "cpu/chain_bodies.def"
   count
 };

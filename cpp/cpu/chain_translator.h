@@ -46,8 +46,9 @@ class Translator {
     return put(kEnd, 0);
   }
   const ChainStep* program() const { return steps_; }
-  // Whether an operation that raises nothing may do so with the bodies of this level.
-  bool may_raise_too_much() const { return quiet_ && bodies_.raise_too_much; }
+  // Whether the program may turn out to be none for these elements: a function gives up, or what
+  // raises nothing does so with the bodies of this level.
+  bool may_fail() const { return gives_up_ || (quiet_ && bodies_.raise_too_much); }
 
  private:
   struct Source {
@@ -344,6 +345,12 @@ class Translator {
         return quiet_unary(Unary::exp, op, a);
       case Insn::tanh:
         return quiet_unary(Unary::tanh, op, a);
+      case Insn::expm1:
+        return partial(Unary::expm1, op, a);
+      case Insn::log:
+        return partial(Unary::log, op, a);
+      case Insn::log1p:
+        return partial(Unary::log1p, op, a);
       case Insn::neg:
         return unary(Unary::neg, op, a);
       case Insn::abs:
@@ -365,6 +372,11 @@ class Translator {
         return false;
     }
   }
+  // A function that may give up.
+  bool partial(Unary row, const MicroOp& op, Source a) {
+    gives_up_ = true;
+    return quiet_unary(row, op, a);
+  }
   // |a| <row> infinity
   bool magnitude_asks(Binary row, const MicroOp& op, Source a) {
     return unary(Unary::abs, op, a) &&
@@ -374,7 +386,7 @@ class Translator {
   const ChainArgs& args_;
   const vm::Operand* operands_;
   const ChainBodies& bodies_;
-  bool quiet_ = false;
+  bool quiet_ = false, gives_up_ = false;
   int count_ = 0;
   ChainStep steps_[kMaxSteps];
 };

@@ -20,7 +20,8 @@ constexpr InsnSet kOfFloats = set_of(
      Insn::neg,   Insn::abs,      Insn::fabs,  Insn::positive,   Insn::sqrt,    Insn::square,
      Insn::floor, Insn::ceil,     Insn::trunc, Insn::rint,       Insn::copy,    Insn::cmp,
      Insn::isnan, Insn::isfinite, Insn::isinf, Insn::reciprocal, Insn::select,  Insn::exp,
-     Insn::tanh,  Insn::signbit});
+     Insn::tanh,  Insn::signbit,  Insn::expm1});
+constexpr InsnSet kOfF32 = set_of({Insn::log, Insn::log1p});
 constexpr InsnSet kOfIntegers =
     set_of({Insn::add, Insn::sub, Insn::mul, Insn::maximum, Insn::minimum, Insn::neg, Insn::abs,
             Insn::positive, Insn::square, Insn::copy, Insn::cmp, Insn::select, Insn::bitwise_and,
@@ -73,6 +74,8 @@ int chain_width(const Stage& stage, const KernelStep& step) {
     case DType::i64:
       return within(kOfIntegers) ? core::byte_size(step.dtype) : kNever;
     case DType::f32:
+      if (within(kOfF32)) return core::byte_size(DType::f32);
+      [[fallthrough]];
     case DType::f64:
       return within(kOfFloats) ? core::byte_size(step.dtype) : kNever;
     default:

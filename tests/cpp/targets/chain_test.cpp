@@ -165,6 +165,9 @@ std::vector<Op> tested_ops() {
                          {Insn::rint, 0, false, true},
                          {Insn::exp, 0, true, true},
                          {Insn::tanh, 0, true, true},
+                         {Insn::expm1, 0, true, true},
+                         {Insn::log, 0, true, true},
+                         {Insn::log1p, 0, true, true},
                          {Insn::isnan, 0, false, true},
                          {Insn::isfinite, 0, false, true},
                          {Insn::isinf, 0, false, true},
@@ -219,6 +222,9 @@ void expect_same(const Chain::Result& got, const Chain::Result& want, bool any_n
   }
 }
 
+// Functions with bodies for some arguments only; of some there are none in f64.
+bool gives_up(Insn insn) { return insn == Insn::log || insn == Insn::log1p || insn == Insn::expm1; }
+
 // Loads three banks, does the operation, and stores all banks: two of them must be as they were.
 template <typename T>
 void check(const Op& op, int dst, const int (&sources)[3], const Values<T>& values, int64_t size,
@@ -267,7 +273,8 @@ void check(const Op& op, int dst, const int (&sources)[3], const Values<T>& valu
                            ", scalar " + std::to_string(scalar);
   // Functions that underflow on the way, and NaNs in the rest.
   const bool raises = cpu::chain_bodies(cpu::simd_level(), sizeof(T))->raise_too_much;
-  const bool may_decline = raises && op.quiet && (op.any_nan || !values.finite);
+  const bool may_decline =
+      gives_up(op.insn) || (raises && op.quiet && (op.any_nan || !values.finite));
   expect_same<T>(chain.in_registers(), chain.plain(), op.any_nan, may_decline, what);
 }
 
@@ -370,6 +377,40 @@ TEST_P(Chains, Logic) {
         chain.step(Insn::copy, DType::boolean, 0, chain.output(DType::boolean), {dst});
         expect_same<int32_t>(chain.in_registers(), chain.plain(), false, false,
                              std::string(vm::info(insn).name) + ", size " + std::to_string(size));
+      }
+    }
+  }
+}
+
+// Arguments that functions which may give up have a body for.
+TEST_P(Chains, PlainArguments) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+  struct Case {
+    Insn insn;
+    float low, high;
+  };
+  std::mt19937_64 random(1);
+  for (const auto& [insn, low, high] :
+       {Case{Insn::log, 0x1p-126f, 0x1.fffffep127f},
+        Case{Insn::log1p, -0x1.fffffep-1f, 0x1.fffffep29f}, Case{Insn::expm1, -85, 85}}) {
+    for (const int64_t size : {1, 7, 8, 31, 100, 128, 1000, 4000}) {
+      std::vector<float> x;
+      while (x.size() < static_cast<size_t>(size)) {
+        const auto value = std::bit_cast<float>(static_cast<uint32_t>(random()));
+        // Tiny ones raise on the way where the level is not quiet.
+        if (value >= low && value <= high && (value > 0x1p-30f || value < -0x1p-30f || low > 0)) {
+          x.push_back(value);
+        }
+      }
+      for (uint8_t bank = 0; bank < kBanks; ++bank) {
+        Chain chain(size, 4);
+        const auto dst = static_cast<uint8_t>(kFirstBank + bank);
+        const uint8_t in = chain.input(DType::f32, reinterpret_cast<const std::byte*>(x.data()));
+        chain.step(Insn::copy, DType::f32, 0, kFirstBank + 1, {in});
+        chain.step(insn, DType::f32, 0, dst, {kFirstBank + 1});
+        chain.step(Insn::copy, DType::f32, 0, chain.output(DType::f32), {dst});
+        expect_same<float>(chain.in_registers(), chain.plain(), false, false,
+                           std::string(vm::info(insn).name) + ", size " + std::to_string(size));
       }
     }
   }
