@@ -8,6 +8,12 @@
 
 namespace dvm::capture {
 
+// Whether calling the callee runs the Python function, be it on the way to or within others. By the
+// objects alone: nothing is recorded and no code of the user runs.
+bool runs_function(PyObject* callee, PyObject* function);
+// Whether it runs the function where it does not know the answer yet (functools.lru_cache).
+bool caches_function(PyObject* callee, PyObject* function);
+
 class Callee {
  public:
   Callee(Record& record, const FrameRecorder& caller, PyFunctionObject* function,

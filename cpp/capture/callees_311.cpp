@@ -51,6 +51,28 @@ bool is_defined_by(PyTypeObject* type, const char* name, PyObject* function) {
 
 }  // namespace
 
+bool runs_function(PyObject* callee, PyObject* function) {
+  if (is_leaf(callee)) return false;
+  if (callee == function) return true;
+  if (PyMethod_Check(callee)) return runs_function(PyMethod_GET_FUNCTION(callee), function);
+  if (is_partial(callee)) {
+    Ref inner = attribute(callee, "func");
+    return inner && runs_function(inner.get(), function);
+  }
+  if (const char* name = wrapped_attribute(callee)) {
+    return attribute(callee, name).get() == function;
+  }
+  if (special_method(Py_TYPE(callee), "__call__") == function) return true;
+  if (!PyType_Check(callee)) return false;
+  auto* type = reinterpret_cast<PyTypeObject*>(callee);
+  return is_defined_by(type, "__new__", function) || is_defined_by(type, "__init__", function);
+}
+
+bool caches_function(PyObject* callee, PyObject* function) {
+  if (std::strcmp(Py_TYPE(callee)->tp_name, "functools._lru_cache_wrapper") != 0) return false;
+  return !is_leaf(callee) && attribute(callee, "__wrapped__").get() == function;
+}
+
 bool Callee::find(NodeId callee) {
   return leads_to_function(record_.object(callee)) && read_arguments() &&
          follow(callee, record_.object(callee));
@@ -110,22 +132,7 @@ bool Callee::read_spread_arguments() {
 // On objects alone, before anything is recorded about the way there.
 bool Callee::leads_to_function(PyObject* callee) const {
   if (is_leaf(callee)) return false;
-  if (callee == function_) return true;
-  if (PyMethod_Check(callee)) return leads_to_function(PyMethod_GET_FUNCTION(callee));
-  if (is_partial(callee)) {
-    Ref inner = attribute(callee, "func");
-    return inner && leads_to_function(inner.get());
-  }
-  if (const char* name = wrapped_attribute(callee)) {
-    return attribute(callee, name).get() == function_;
-  }
-  if (special_method(Py_TYPE(callee), "__call__") == function_) return true;
-  if (PyType_Check(callee)) {
-    auto* type = reinterpret_cast<PyTypeObject*>(callee);
-    if (is_defined_by(type, "__new__", function_) || is_defined_by(type, "__init__", function_)) {
-      return true;
-    }
-  }
+  if (runs_function(callee, function_)) return true;
   const char* method = method_asked_by(callee);
   if (method == nullptr) return false;
   const core::SeenEvent& event = record_.event(caller_.event());

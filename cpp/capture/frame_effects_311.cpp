@@ -114,6 +114,27 @@ void FrameRecorder::exit_with_exception(const DvmFrameView& f) {
   pending_ = Pending::top;
 }
 
+// A pattern that takes its subject apart: the subject stays on the stack, but for a class.
+void FrameRecorder::match(const DvmFrameView& f) {
+  switch (f.opcode) {
+    case MATCH_SEQUENCE:
+    case MATCH_MAPPING:
+      add(Kind::match_kind, interned(f.opcode == MATCH_SEQUENCE ? "sequence" : "mapping"), tops(1));
+      break;
+    case GET_LEN:
+      add(Kind::match_length, words().empty, tops(1));
+      break;
+    case MATCH_KEYS:
+      add(Kind::match_keys, words().empty, tops(2));
+      break;
+    default:
+      add(Kind::match_class, interned(std::to_string(f.oparg)), tops(3));
+      drop(3);
+  }
+  push(kNoNode);
+  pending_ = Pending::top;
+}
+
 void FrameRecorder::make_function(const DvmFrameView& f) {
   constexpr const char* kParts[] = {"defaults", "kwdefaults", "annotations", "closure"};
   std::vector<PyObject*> names;

@@ -29,6 +29,11 @@ class FrameRecorder {
   // The frame is about to return this object: its node.
   NodeId returned(PyObject* value);
 
+  // A generator's frame: about to give this item, which returns its node; and going on after it.
+  bool is_yielding() const { return yielded_ != kNoNode; }
+  NodeId yielded(PyObject* item);
+  void resume(const DvmFrameView& f);
+
   // The event of the instruction that is running, or -1. Python code that runs meanwhile is part of
   // it, and is followed when it is a body this event is known to run.
   int32_t event() const { return event_; }
@@ -75,6 +80,7 @@ class FrameRecorder {
   void special(const DvmFrameView& f);
   void call(const DvmFrameView& f);
   void call_ex(const DvmFrameView& f);
+  void match(const DvmFrameView& f);
   void make_function(const DvmFrameView& f);
   void unpack(int before, int after);
   void branch(const DvmFrameView& f, bool keeps);
@@ -104,6 +110,7 @@ class FrameRecorder {
   NodeId method_self_ = kNoNode;
   NodeId followed_ = kNoNode;
   NodeId returned_ = kNoNode;
+  NodeId yielded_ = kNoNode;
   NodeId raising_ = kNoNode;
   std::vector<NodeId> handled_;        // exceptions whose handlers run, innermost last
   PyObject* name_ = nullptr;           // global: the variable's

@@ -230,6 +230,15 @@ void FrameRecorder::special(const DvmFrameView& f) {
     case RETURN_VALUE:
       returned_ = pop();
       return;
+    case MATCH_SEQUENCE:
+    case MATCH_MAPPING:
+    case GET_LEN:
+    case MATCH_KEYS:
+    case MATCH_CLASS:
+      return match(f);
+    case YIELD_VALUE:
+      yielded_ = pop();
+      return;
     case RAISE_VARARGS:
       return raise_statement(f);
     case PUSH_EXC_INFO:

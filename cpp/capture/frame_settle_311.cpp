@@ -1,4 +1,6 @@
 // FrameRecorder, second half: what the instruction that just ran turned out to do.
+#include <utility>
+
 #include "capture/frame_recorder.h"
 #include "capture/handlers.h"
 
@@ -20,6 +22,18 @@ NodeId FrameRecorder::returned(PyObject* value) {
     throw Unrecordable("a returned value of unknown origin");
   }
   return returned_;
+}
+
+NodeId FrameRecorder::yielded(PyObject* item) {
+  if (record_.object(yielded_) != item) throw Unrecordable("an item of unknown origin");
+  return std::exchange(yielded_, kNoNode);
+}
+
+void FrameRecorder::resume(const DvmFrameView& f) {
+  if (f.depth == 0 || f.stack[f.depth - 1] != Py_None) {
+    throw Unrecordable("a value sent into a generator");
+  }
+  push(record_.constant(Py_None));
 }
 
 NodeId FrameRecorder::produced(PyObject* object) {

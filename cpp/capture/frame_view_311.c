@@ -1,5 +1,7 @@
 #define Py_BUILD_CORE 1
 #define NEED_OPCODE_TABLES 1
+#include <stddef.h>
+
 #include "capture/frame_view.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
@@ -38,6 +40,12 @@ const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
 const void* dvm_frame_caller(PyFrameObject* frame) { return frame->f_frame->previous; }
 
 PyObject* dvm_frame_function(PyFrameObject* frame) { return (PyObject*)frame->f_frame->f_func; }
+
+PyObject* dvm_frame_generator(PyFrameObject* frame) {
+  _PyInterpreterFrame* f = frame->f_frame;
+  if (f->owner != FRAME_OWNED_BY_GENERATOR) return NULL;
+  return (PyObject*)((char*)f - offsetof(PyGenObject, gi_iframe));
+}
 
 int dvm_frame_is_cell(const PyCodeObject* code, int slot) {
   return (_PyLocals_GetKind(code->co_localspluskinds, slot) & CO_FAST_CELL) != 0;

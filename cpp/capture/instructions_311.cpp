@@ -109,6 +109,12 @@ void add_special(Table& table) {
                            IMPORT_FROM,
                            LOAD_ASSERTION_ERROR,
                            RETURN_VALUE,
+                           YIELD_VALUE,
+                           MATCH_MAPPING,
+                           MATCH_SEQUENCE,
+                           MATCH_KEYS,
+                           MATCH_CLASS,
+                           GET_LEN,
                            RAISE_VARARGS,
                            RERAISE,
                            PUSH_EXC_INFO,
@@ -130,11 +136,8 @@ void add_special(Table& table) {
 }
 
 void add_refused(Table& table) {
-  for (const int opcode : {MATCH_MAPPING, MATCH_SEQUENCE, MATCH_KEYS, MATCH_CLASS, GET_LEN}) {
-    table[static_cast<size_t>(opcode)] = refused("a match statement that takes a value apart");
-  }
-  for (const int opcode : {YIELD_VALUE, SEND, GET_YIELD_FROM_ITER, RETURN_GENERATOR}) {
-    table[static_cast<size_t>(opcode)] = refused("a generator");
+  for (const int opcode : {SEND, GET_YIELD_FROM_ITER, RETURN_GENERATOR}) {
+    table[static_cast<size_t>(opcode)] = refused("a generator that yields from another");
   }
   for (const int opcode :
        {GET_AWAITABLE, GET_AITER, GET_ANEXT, BEFORE_ASYNC_WITH, END_ASYNC_FOR, ASYNC_GEN_WRAP}) {

@@ -1,7 +1,7 @@
 // Which Python bodies an event is known to run, and with which arguments: the called function, the
 // method behind an operator, a property's getter. A frame that appears while an event is pending is
-// followed when it is one of these; any other is run by C code in a way the recording cannot tell
-// (a sort key, a garbage collector's callback) and stays inside the event.
+// followed when it is one of these; any other is run by C code in a way the recording cannot tell,
+// and is a callback (callbacks.h) or stays inside the event.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cstring>
 #include <utility>
 
 namespace dvm::capture {
@@ -33,6 +34,11 @@ class Ref {
  private:
   PyObject* object_ = nullptr;
 };
+
+// By name, for the type is private to its module; a class made in Python has no dot in it.
+inline bool is_deque(PyObject* object) {
+  return std::strcmp(Py_TYPE(object)->tp_name, "collections.deque") == 0;
+}
 
 // Text that is only ever printed: names and file names, "?" for a lone surrogate.
 inline const char* printable(PyObject* unicode) {

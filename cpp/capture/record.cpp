@@ -32,6 +32,12 @@ bool tells_its_end(PyObject* object) {
   return type->tp_finalize != nullptr && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
 }
 
+// Whether it is a generator that, left waiting, would run more of its body then.
+bool finishes_something(PyObject* object) {
+  if (!PyGen_CheckExact(object)) return false;
+  return PyBytes_GET_SIZE(reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable) > 0;
+}
+
 }  // namespace
 
 core::Loc location(Place place) {
@@ -124,6 +130,15 @@ NodeId Record::constant(PyObject* object) {
   return found->second;
 }
 
+NodeId Record::made_node(const PyObject* object) const {
+  for (auto node = data_.nodes.rbegin(); node != data_.nodes.rend(); ++node) {
+    if (node->object == object && node->origin == SeenNode::Origin::event) {
+      return static_cast<NodeId>(data_.nodes.rend() - node) - 1;
+    }
+  }
+  return kNoNode;
+}
+
 NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
   const auto [found, added] =
       globals_.try_emplace(Key{globals, reinterpret_cast<uintptr_t>(name)}, kNoNode);
@@ -173,7 +188,8 @@ void Record::take_snapshot(SeenNode& node) {
   PyObject* container = as_object(node.object);
   const auto [found, added] = snapshots_.try_emplace(container);
   if (added) {
-    found->second = made(PyList_CheckExact(container)   ? PyList_AsTuple(container)
+    const bool is_sequence = PyList_CheckExact(container) || is_deque(container);
+    found->second = made(is_sequence                    ? PySequence_Tuple(container)
                          : PyDict_CheckExact(container) ? PyDict_Copy(container)
                                                         : PyFrozenSet_New(container));
   }
@@ -189,9 +205,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
     if (operand == kNoNode) throw Unrecordable("a value of unknown origin");
     SeenNode& node = data_.node(operand);
     const PyTypeObject* type = Py_TYPE(as_object(node.object));
-    if ((type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) && !node.snapshot) {
-      take_snapshot(node);
-    }
+    const bool is_container = type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type ||
+                              is_deque(as_object(node.object));
+    if (is_container && !node.snapshot) take_snapshot(node);
   }
   SeenEvent event;
   event.kind = kind;
@@ -204,6 +220,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
+  if (finishes_something(object)) {
+    throw Unkeepable("a generator with a try or with, which tells when it dies");
+  }
   if (tells_its_end(object)) throw Unkeepable("an object with __del__, which tells when it dies");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;

@@ -53,6 +53,7 @@ class Record {
   NodeId argument(int slot, PyObject* object, bool collected);  // collected: *args or **kwargs
   NodeId preset(PyObject* function, int slot, PyObject* object);
   NodeId constant(PyObject* object);
+  NodeId made_node(const PyObject* object) const;  // by an event: the last node of it, or kNoNode
   // The variable as last recorded. Throws when it holds another object by now: something unseen
   // has assigned to it.
   NodeId global(PyObject* globals, PyObject* name, PyObject* object);

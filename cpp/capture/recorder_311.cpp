@@ -1,8 +1,13 @@
+#include <array>
 #include <deque>
+#include <unordered_map>
 
 #include "capture/call_bound.h"
+#include "capture/callbacks.h"
 #include "capture/known_callers.h"
+#include "capture/leaves.h"
 #include "capture/recorder.h"
+#include "opcode.h"
 
 namespace dvm::capture {
 
@@ -48,8 +53,10 @@ class Recorder {
  private:
   struct Followed {
     FrameRecorder frame;
-    NodeId instance;  // what a call of a type results in, instead of what __init__ returns
-    bool previous_wants_opcodes;
+    NodeId instance = kNoNode;   // what a call of a type results in, not what __init__ returns
+    NodeId generator = kNoNode;  // that runs in the frame
+    bool called_back = false;    // C code has what it returns, not the frame below
+    bool previous_wants_opcodes = false;
   };
 
   Followed* find_top(PyFrameObject* frame) {
@@ -105,6 +112,7 @@ class Recorder {
     if (what == PyTrace_EXCEPTION) return on_exception(argument);
     if (what != PyTrace_RETURN) return;
     check_nothing_in_flight();
+    if (argument != nullptr && frames_.back().frame.is_yielding()) return on_yield(frame, argument);
     on_return(argument);
   }
 
@@ -113,27 +121,67 @@ class Recorder {
     if (in_flight_ != kNoNode) throw Unrecordable("an exception that C code handled");
   }
 
+  // A generator whose making was recorded gives its next item.
+  void on_resume(PyFrameObject* frame, PyObject* generator) {
+    if (frames_.empty() || !PyGen_CheckExact(generator)) return;
+    FrameRecorder& caller = frames_.back().frame;
+    const DvmFrameView f = dvm_frame_view(frame);
+    const bool begins = f.opcode == RESUME && f.oparg == 0;
+    auto waiting = waiting_.extract(generator);
+    if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) ||
+        !runs_for_event(record_, caller, frame)) {
+      return;  // out of sight: what it does from here on is not known
+    }
+    const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
+    if (node == kNoNode) return;
+    if (f.opcode != RESUME) throw Unrecordable("an exception thrown into a generator");
+    record_.add(Kind::resumes, words().empty, std::array{node}, caller.place());
+    if (begins) {
+      const std::vector<NodeId> parameters = add_given(record_, caller, frame);
+      add_enter(frame, parameters);
+      push_frame(frame, parameters, false);
+      frames_.back().called_back = true;
+      frames_.back().generator = node;
+    } else {
+      frames_.push_back(std::move(waiting.mapped()));
+      frames_.back().frame.resume(f);
+      frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
+    }
+  }
+
   void on_call(PyFrameObject* frame) {
+    if (PyObject* generator = dvm_frame_generator(frame)) return on_resume(frame, generator);
     std::vector<NodeId> parameters;
     NodeId instance = kNoNode;
+    bool called_back = false;
     if (frames_.empty()) {
       if (dvm_frame_function(frame) != reinterpret_cast<PyObject*>(function_)) return;
       parameters = arguments(dvm_frame_view(frame));
-    } else {
-      auto entry = enter_body(record_, frames_.back().frame, frame);
-      if (!entry) return;
+    } else if (auto entry = enter_body(record_, frames_.back().frame, frame)) {
       parameters = std::move(entry->parameters);
       instance = entry->instance;
+      record_.set_followed(frames_.back().frame.event());
       add_enter(frame, parameters);
+    } else if (auto given = callbacks_.enter(record_, frames_.back().frame, frame)) {
+      parameters = std::move(*given);
+      called_back = true;
+      add_enter(frame, parameters);
+    } else {
+      return;
     }
-    const bool may_stop = !frames_.empty() && frames_.back().frame.is_iterating();
+    const bool may_stop = !called_back && !frames_.empty() && frames_.back().frame.is_iterating();
+    push_frame(frame, parameters, may_stop);
+    frames_.back().instance = instance;
+    frames_.back().called_back = called_back;
+  }
+
+  void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
     Shadow shadow;
     if (!spare_.empty()) {
       shadow = std::move(spare_.back());
       spare_.pop_back();
     }
-    frames_.push_back(
-        {FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow)), instance, false});
+    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow))});
     if (previous_ == nullptr) dvm_frame_mute_lines(frame);
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
@@ -155,21 +203,30 @@ class Recorder {
 
   void add_enter(PyFrameObject* frame, std::span<const NodeId> parameters) {
     const FrameRecorder& caller = frames_.back().frame;
-    record_.set_followed(caller.event());
     PyObject* function = dvm_frame_function(frame);
-    const NodeId callee = record_.data().operands_of(record_.event(caller.event()))[0];
+    const auto operands = record_.data().operands_of(record_.event(caller.event()));
+    const bool is_callee = !operands.empty() && record_.object(operands[0]) == function;
     enter_operands_.assign(parameters.begin(), parameters.end());
-    enter_operands_.push_back(record_.object(callee) == function ? callee
-                                                                 : record_.constant(function));
+    enter_operands_.push_back(is_callee ? operands[0] : record_.constant(function));
     PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
     record_.keep(name);  // the program may give the function another
     record_.add(Kind::enter, name, enter_operands_, caller.place());
   }
 
+  void on_yield(PyFrameObject* frame, PyObject* item) {
+    Followed& top = frames_.back();
+    const NodeId node = top.frame.yielded(item);
+    record_.add(Kind::yields, words().empty, std::span(&node, 1), top.frame.place());
+    dvm_frame_swap_opcodes(frame, top.previous_wants_opcodes);
+    waiting_.emplace(record_.object(top.generator), std::move(top));
+    frames_.pop_back();
+  }
+
   void on_return(PyObject* value) {
     if (value == nullptr) return on_stop();
-    Followed& top = frames_.back();
-    NodeId node = top.frame.returned(value);
+    const Followed& top = frames_.back();
+    const bool called_back = top.called_back;
+    NodeId node = frames_.back().frame.returned(value);
     if (frames_.size() == 1) {
       record_.set_result(node);
       finished_ = true;
@@ -178,7 +235,7 @@ class Recorder {
       if (top.instance != kNoNode) node = top.instance;
     }
     pop_frame();
-    if (!finished_) frames_.back().frame.set_followed(node);
+    if (!finished_ && !called_back) frames_.back().frame.set_followed(node);
   }
 
   // The frame gave no further item, or an exception leaves it.
@@ -214,8 +271,10 @@ class Recorder {
   Record& record_;
   PyFunctionObject* function_;
   std::deque<Followed> frames_;
-  std::vector<Shadow> spare_;           // of frames that are over
-  std::vector<NodeId> enter_operands_;  // of one event; a member for its memory's sake
+  Callbacks callbacks_;
+  std::unordered_map<PyObject*, Followed> waiting_;  // frames of generators, which the record keeps
+  std::vector<Shadow> spare_;                        // of frames that are over
+  std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
   Recorder* outer_ = nullptr;

@@ -5,6 +5,18 @@
 
 namespace dvm::capture::steps {
 
+namespace {
+
+// The entry of a bounded lru_cache, as _functoolsmodule.c of CPython 3.11 has it. Read rather than
+// asked for: a call would count as a hit, and this may not be the path that is taken.
+struct LruLink {
+  PyObject_HEAD LruLink *previous, *next;
+  Py_hash_t hash;
+  PyObject *key, *result;
+};
+
+}  // namespace
+
 bool argument_(Frame& f, const int32_t* p) {
   return f.define(p[0], Py_NewRef(f.call.arguments[p[1]]));
 }
@@ -45,6 +57,9 @@ bool item_(Frame& f, const int32_t* p) {
   if (PyList_CheckExact(base) && index < PyList_GET_SIZE(base)) {
     return f.define(p[0], Py_NewRef(PyList_GET_ITEM(base, index)));
   }
+  if (is_deque(base) && index < PySequence_Size(base)) {
+    return f.define(p[0], PySequence_GetItem(base, index));
+  }
   return false;
 }
 
@@ -52,6 +67,15 @@ bool key_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
   if (!PyDict_CheckExact(base)) return false;
   return f.define(p[0], Py_XNewRef(PyDict_GetItemWithError(base, f.path->object(p[2]))));
+}
+
+bool cached_(Frame& f, const int32_t* p) {
+  PyObject* kept = PyDict_GetItemWithError(f.path->object(p[2]), f[p[1]]);
+  if (kept == nullptr) return false;
+  if (std::strcmp(Py_TYPE(kept)->tp_name, "functools._lru_list_elem") == 0) {
+    kept = reinterpret_cast<LruLink*>(kept)->result;
+  }
+  return f.define(p[0], Py_NewRef(kept));
 }
 
 bool shape_(Frame& f, const int32_t* p) {

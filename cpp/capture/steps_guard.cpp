@@ -38,6 +38,7 @@ Py_ssize_t length_of(PyObject* object) {
   if (PyTuple_CheckExact(object)) return PyTuple_GET_SIZE(object);
   if (PyList_CheckExact(object)) return PyList_GET_SIZE(object);
   if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object);
+  if (is_deque(object)) return PySequence_Size(object);
   if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object);
   if (PyUnicode_CheckExact(object)) return PyUnicode_GET_LENGTH(object);
   return -1;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+LOOP = "write a loop or a list comprehension instead"
 LIST = "docs/ops.md lists the operations and dtypes that compile"
 STRAIGHT = "compile the straight part of the computation as a function of its own"
 VALUE = "each value is a path of its own: pass it as an array or a number that nothing branches on"
@@ -84,10 +85,11 @@ RULES = {
 FALLBACKS = {
     r"arrays of the caller that share memory": "pass a copy of one: what is written through one "
     "array would have to show in the other",
-    r"a call of a closure": "write a list comprehension in place of the generator expression, or "
-    "define the function at module level",
-    r"(a call of (map|filter|zip|itertools\.)|map with|functools\.reduce)": "write a loop or a "
-    "list comprehension instead",
+    r"(a generator (that|with) |a value sent|generators that|an exception thrown)": "fill a list "
+    "in a loop, in place of the generator",
+    r"((an exception of )?C code that c|callbacks within)": LOOP,
+    r"the first call of": "nothing: from the second on, the path is taken",
+    r"an? (set that an exc|list that changes|iterator that goes|\w+ that changed after)": LOOP,
     r"a call of \S*, which is not annotated pure|.* is annotated": "see docs/annotate.md for what "
     "the properties of dvm.annotate promise",
     r"a call of": "call it outside of the compiled function, or vouch for it: "
@@ -130,7 +132,8 @@ FALLBACKS = {
     r".* where (a constant|an array) is needed|a value of type \S+ as a constant": "pass axes, "
     "shapes, dtypes and flags as literals",
     r"a (class definition|match statement)": "define it at module level; " + STRAIGHT,
-    r"a (closure|function made inside|view|partial) that leaves": "return arrays and numbers",
+    r"an? (closure|function made inside|iterator|view|partial) that leaves": "return "
+    "arrays and numbers",
     r"an array that holds objects": "keep arrays and lists in a list: an array of objects takes "
     "part in a path if it holds numbers and text",
     r"a dict with a key|a key that": "use strings or numbers as keys",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import copy
+import functools
 import io
 import re
 import types
@@ -70,6 +70,26 @@ def inner(x: Array) -> Any:
     return lambda y: x + y
 
 
+def ranks(parts: Any) -> Any:
+    ranked = sorted(parts, key=np.sum)
+    parts[0] += 1
+    return ranked
+
+
+class Table(dict[Any, Any]):
+    def __init__(self) -> None:
+        super().__init__(a=1)
+
+
+@functools.cache
+def cached() -> int:
+    return 1
+
+
+def passing_on(parts: Any) -> Iterator[Any]:
+    yield from parts
+
+
 def defines(x: Array) -> Array:
     class Local:
         pass
@@ -100,8 +120,10 @@ def lives(x: Array) -> Any:
 #: beginning of a reason -> a program that meets it: function and arguments
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "arrays of the caller that share memory": (shares, (MEMORY, MEMORY[:1])),
-    "a call of a closure": (lambda x: sum(x * i for i in range(3)), (X,)),
-    "(a call of (map|": (lambda x: (list(filter(None, [1, 2])), x + 1), (X,)),
+    "(a generator (that|": (lambda x: list(passing_on(x)), (X,)),
+    "((an exception of": (lambda x: (list(map(eval, ["1"])), x + 1), (X,)),
+    "the first call of": (lambda x: cached() + x, (X,)),
+    "an? (set that": (lambda x: ranks([x, x + 1]), (X,)),
     "a call of \\S*, which is not annotated": (lambda x: annotated(x), (X,)),
     "a call of": (lambda x: eval("3") * x, (X,)),
     "\\S+, (whose result": (lambda x: np.putmask(x, x > 0, x[::-1]), (X,)),
@@ -117,14 +139,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "(the truth|": (lambda odd: f"{odd}", (Odd(),)),
     "(warnings caught|": (lambda x: (warnings.simplefilter("ignore"), x + 1), (X,)),
     "(an exception|": (raises, (X,)),
-    "(making an object of|": (lambda x: (collections.Counter(), x + 1), (X,)),
+    "(making an object of|": (lambda x: (Table(), x + 1), (X,)),
     "(setting|deleting) attribute": (sets, (X,)),
     "(the )?(class )?attribute": (lambda x, odd: odd.real + x, (X, types.SimpleNamespace(real=1))),
     "(iteration over|": (lambda x, items: [x + i for i in items], (X, Items())),
     "(indexing with|": (lambda x, odd: x[odd], (X, Odd())),
     ".* where (a constant|": (lambda x: [x].count(x), (X,)),
     "a (class definition|": (defines, (X,)),
-    "a (closure|": (inner, (X,)),
+    "an? (closure|": (inner, (X,)),
     "an array that holds": (lambda x: np.array([x, None], object), (X,)),
     "a dict with a key": (lambda d: d, ({Odd(): X},)),
     "(ufunc|dtype|": (lambda x: x.view(Tagged), (X,)),

@@ -203,7 +203,6 @@ def warns(x: Array) -> Array:
 
 #: These run as they are; all the others compile.
 UNSUPPORTED = {
-    "generator_expression",
     "warns",
 }
 CONSTRUCTS = [

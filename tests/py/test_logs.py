@@ -51,7 +51,7 @@ def test_each_topic_says_its_own(topic: str, caplog: pytest.LogCaptureFixture) -
     dropping(X, X.copy())
     with pytest.raises(ValueError, match="broadcast"):
         dropping(X, X[:, :2].copy())
-    falling = dvm.compile(lambda x: sum(x * i for i in range(3)), name="model")
+    falling = dvm.compile(lambda x: x * eval("3"), name="model")
     falling(X)
     found = messages(caplog, topic)
     assert found
@@ -62,7 +62,7 @@ def test_each_topic_says_its_own(topic: str, caplog: pytest.LogCaptureFixture) -
         "captures": "model: call 1 became path 0: ",
         "recompiles": "argument x: dtype float32 became float64",
         "drops": "left path 0 and ran uncompiled",
-        "fallbacks": "a call of a closure",
+        "fallbacks": "a call of eval",
         "guards": "guard_signature r0, float32 array of rank 2",
         "opaque": "test_logs.py:29: numpy.sort is called as it is",
         "segments": "mul(",

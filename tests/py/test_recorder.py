@@ -729,7 +729,19 @@ def partial(x: Any) -> Any:
 
 @case(
     [3, 1],
-    expected="e0 function sorting.<locals>.<lambda> (=<lambda>)\ne1 call (sorted arg0 e0) key",
+    expected="""
+    e0 function sorting.<locals>.<lambda> (=<lambda>)
+    e1 call (sorted arg0 e0) key
+    e2 calls_back (=<lambda>)
+    e3 given 0 (=<lambda>)
+    e4 enter sorting.<locals>.<lambda> (e3 =<lambda>)
+    e5 unary - (e3)
+    e6 leave (e5)
+    e7 calls_back (=<lambda>)
+    e8 given 0 (=<lambda>)
+    e9 enter sorting.<locals>.<lambda> (e8 =<lambda>)
+    e10 unary - (e8)
+    e11 leave (e10)""",
 )
 def sorting(xs: Any) -> Any:
     return sorted(xs, key=lambda x: -x)
@@ -741,7 +753,15 @@ def sorting(xs: Any) -> Any:
     e0 function generator.<locals>.<genexpr> (=<genexpr>)
     e1 iter (arg0)
     e2 call (e0 e1)
-    e3 call (sum e2)""",
+    e3 call (sum e2)
+    e4 resumes (e2)
+    e5 given 0 (=<genexpr>)
+    e6 enter generator.<locals>.<genexpr> (e5 =<genexpr>)
+    e7 next (e5)
+    e8 yields (e7)
+    e9 resumes (e2)
+    e10 next exhausted (e5)
+    e11 leave (=None)""",
 )
 def generator(xs: Any) -> Any:
     return sum(x for x in xs)

@@ -6,6 +6,7 @@ They share nothing but the look at the real value stack, so that a mistake in on
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import random
 import sys
@@ -173,7 +174,45 @@ def asks_c_code(x: Any) -> Any:
     return hasattr(Lacking(), "y"), x
 
 
-@pytest.mark.parametrize("function", [handles, exits, continues, lets_go, asks_c_code])
+def fails(x: Any) -> Any:
+    try:
+        return sorted([x, "a"], key=number)
+    except KeyError as error:
+        return list(map(lambda text: text * 2, error.args))  # noqa: C417
+
+
+def stops(x: Any) -> Any:
+    return list(map(next, [iter([x])])), list(map(lambda text: next(iter(text)), ["a", ""]))  # noqa: C417
+
+
+class Adding:
+    def __init__(self, by: Any, *rest: Any) -> None:
+        self.by, self.rest = by, rest
+
+    def __call__(self, x: Any, *, twice: Any = False) -> Any:
+        return x + self.by * (1 + twice)
+
+
+def calls_back(x: Any) -> Any:
+    total = 0
+
+    def counted(part: Any) -> Any:
+        nonlocal total
+        total += part
+        return -part
+
+    first, *rest = map(counted, [x, 2])
+    made = list(map(Adding, (x, total), "ab"))
+    turned = filter(functools.partial(made[0], twice=True), range(3))
+    spread = Adding(*map(made[1].__call__, [x])).by, [*turned]
+    ranked = sorted(made, key=lambda adding: max(spread[1], key=adding))
+    return first, rest, spread, ranked[0].by, functools.reduce(lambda a, b: a * b, [x, 2, 3])
+
+
+CALLBACKS = [fails, stops, calls_back]
+
+
+@pytest.mark.parametrize("function", [handles, exits, continues, lets_go, asks_c_code, *CALLBACKS])
 def test_exceptions(function: Any) -> None:
     check_same(record(function, 3), settrace.record(function, 3))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 import types
 from typing import Any
 
@@ -13,6 +14,7 @@ from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.array_attributes import ArrayAttributes
 from dvm.magpy_capture.array_classes import MASKED_METHODS
+from dvm.magpy_capture.caches import CACHED
 from dvm.magpy_capture.contexts import (
     CaughtWarnings,
     Contexts,
@@ -21,14 +23,21 @@ from dvm.magpy_capture.contexts import (
     expectation,
 )
 from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_constant, is_mutable_class
+from dvm.magpy_capture.heaps import Heaps
+from dvm.magpy_capture.objects import (
+    GETTERS,
+    PURE_TYPES,
+    class_attribute,
+    is_constant,
+    is_mutable_class,
+)
 from dvm.magpy_capture.opaque import name_of, signature_of
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
-from dvm.magpy_capture.sorting import Sorting
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
+    EVENT_OF,
     FUNCTIONS,
     GENERATORS,
     METHODS,
@@ -43,6 +52,8 @@ from dvm.magpy_capture.tables import (
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
+    Converter,
+    DequeValue,
     DictValue,
     Flags,
     FlatValue,
@@ -81,20 +92,21 @@ SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"
 
 #: Values whose methods are looked up without further ado
 KNOWN_METHODS = (
-    *(ListValue, DictValue, SetValue, Size, ErrorState, OwnDict, CacheLock),
+    *(ListValue, DictValue, DequeValue, SetValue, Size, ErrorState, OwnDict, CacheLock),
     *(CaughtWarnings, Expected),
 )
 
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
+class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
         super().__init__(spec, modes)
         self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
         self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
+        self.cache_hits = []
         self.frames: list[list[int]] = []  # parameters of the frames being lowered
         self.impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]] = []
 
@@ -102,9 +114,27 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         """The value of a node of the recording."""
         raise NotImplementedError
 
+    def calls_back(self, function: Abstract) -> bool:
+        """Whether C code has run this function next, and its body was recorded."""
+        raise NotImplementedError
+
+    def call_back(self, callee: Abstract, positional: list[Abstract], named: Named) -> Abstract:
+        """What it returned."""
+        raise NotImplementedError
+
+    def generator(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """What a call of a generator function gave."""
+        raise NotImplementedError
+
     def call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
+        if self.calls_back(callee):
+            return self.call_back(callee, positional, named)
+        if type(seen) is types.GeneratorType and not _is_builtin(callee):
+            return self.generator(callee, positional, named, seen)
         if isinstance(callee, Method):
             return self.call_method(callee, positional, named, seen)
         if isinstance(callee, Partial):
@@ -115,10 +145,16 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
+        if isinstance(function, GETTERS) and len(positional) == 1 and not named:
+            return self.got(function, self.resolve(positional[0]), seen)
+        if _hashable(function) and is_numpy_function(function):
+            positional = list(map(self.in_sequence, positional))
         if function is not None and function is expectation():
             return self.make_expected(positional, named)
         if (known := annotation_of(function)) is not NOTHING:
             return self.annotated_call(function, known, positional, named, seen)
+        if type(function) is CACHED:
+            return self.cached_call(function, positional, named, seen)
         if isinstance(function, np.ufunc):
             return self.ufunc_call(function, positional, named, seen)
         if _hashable(function):
@@ -136,6 +172,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if isinstance(owner, np.ufunc):
             return self.ufunc_method(owner, function.__name__, positional, named, seen)
         arguments = [*positional, *named.values()]
+        if _hashable(function) and function in EVENT_OF and len(positional) == 2 and not named:
+            kind, name = EVENT_OF[function]
+            a, b = map(self.resolve, positional)
+            return self.operator_call(kind, name, a, b, seen)
         if _hashable(function) and (
             function in PURE or (isinstance(function, type) and issubclass(function, PURE_CLASSES))
         ):
@@ -163,6 +203,40 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             return self.call_method(method, positional[1:], named, seen)
         raise self.refuse(f"a call of {name_of(function)}")
 
+    def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+    def operator_call(self, kind: str, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        """A function of module operator."""
+        if isinstance(a, Instance) or isinstance(b, Instance):
+            return self.operated(kind, name, a, b)
+        if kind == "subscript":
+            return self.subscript(a, b, seen)
+        return (self.binary if kind == "binary" else self.comparison)(name, a, b, seen)
+
+    def got(self, getter: Any, base: Abstract, seen: Any) -> Abstract:
+        """What operator.itemgetter, attrgetter or methodcaller make of an object."""
+        made = getter.__reduce__()
+        if type(getter) is operator.methodcaller:
+            if made[0] is not operator.methodcaller:
+                raise self.refuse("operator.methodcaller with keywords")
+            name, *given = made[1]
+            cls = self.class_of(base)
+            method = self.attribute(base, name, getattr(cls, name, None))
+            return self.call(method, list(map(Literal, given)), {}, seen)
+        if type(getter) is operator.attrgetter:
+            if len(made[1]) > 1 or "." in made[1][0]:
+                raise self.refuse("operator.attrgetter of several attributes")
+            return self.attribute(base, made[1][0], seen)
+        if len(made[1]) == 1:
+            return self.subscript(base, Literal(made[1][0]), seen)
+        return Sequence(
+            [
+                self.subscript(base, Literal(item), None if seen is None else seen[place])
+                for place, item in enumerate(made[1])
+            ]
+        )
+
     def handled(
         self, handler: str, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -188,7 +262,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             return self.annotated_call(callee.function, known, [base, *positional], named, seen)
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
-        if isinstance(base, (ListValue, DictValue, SetValue, Sequence, OwnDict)):
+        if isinstance(base, (ListValue, DictValue, DequeValue, SetValue, Sequence, OwnDict)):
             return self.container_method(base, name, positional, named, seen)
         if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)
@@ -200,6 +274,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
             return self.flat(base.base)
         if isinstance(base, Raised) and name == "with_traceback":
             return base
+        if isinstance(base, Converter):
+            return self.converted(base, name, positional, named)
         if isinstance(base, Host) and isinstance(base.object, RANDOM):
             bound = self.step("getattr", base.register, name)
             function = getattr(base.object, name)
@@ -251,6 +327,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A method of an immutable object of Python (str.join, float.is_integer ...)."""
+        positional = list(map(self.listed, positional))
         arguments = [base, *positional, *named.values()]
         for argument in arguments:
             if not self.is_pure(argument):
@@ -264,6 +341,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
     def pure_call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
+        positional = list(map(self.listed, positional))
         arguments = [*positional, *named.values()]
         shows = function in (str, repr)
         for argument in arguments:
@@ -307,13 +385,18 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """One that the program found: it is looked into on each call."""
+        partial = self.opened_partial(callee)
+        given = {**partial.named, **named}
+        return self.call(partial.function, [*partial.positional, *positional], given, seen)
+
+    def opened_partial(self, callee: Instance) -> Partial:
         given = callee.object
         function = self.attribute(callee, "func", given.func)
         before = self.elements(self.attribute(callee, "args", given.args))
         keywords = self.attribute(callee, "keywords", given.keywords)
         if not isinstance(keywords, DictValue):
             raise self.refuse(f"a call of {describe(callee)}")
-        return self.call(function, [*before, *positional], {**keywords.items, **named}, seen)
+        return Partial(function, before, dict(keywords.items))
 
     def make_generator(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
@@ -401,7 +484,11 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
                 return self.part_of_method(base, name, seen)
         if isinstance(base, Instance):
             return self.instance_attribute(base, name, seen)
+        if isinstance(base, DequeValue) and name == "maxlen":
+            return Literal(base.elements.maxlen)
         if isinstance(base, KNOWN_METHODS):
+            return Method(base, name)
+        if isinstance(base, Converter) and name in ("wrap", "as_arrays"):
             return Method(base, name)
         if isinstance(base, SliceValue) and name in ("start", "stop", "step"):
             return self.resolve(getattr(base, name))
@@ -543,6 +630,15 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Sorting):
         if isinstance(manager, ErrorState):
             self.set_modes(manager.before)
         return Literal(None)
+
+
+def _is_builtin(callee: Abstract) -> bool:
+    """Whether it hands a generator on: `next`, `iter`, a method of a container."""
+    if isinstance(callee, Method):
+        return not isinstance(callee.function, types.FunctionType)
+    return isinstance(callee, Literal) and isinstance(
+        callee.object, (types.BuiltinFunctionType, type)
+    )
 
 
 def _is_method(value: Any) -> bool:

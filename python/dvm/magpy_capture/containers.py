@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from dvm.magpy_capture.objects import is_array, is_constant, is_nan
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
+    Converter,
+    CounterValue,
+    DefaultDict,
+    DequeValue,
     DictValue,
     DictView,
     End,
@@ -29,6 +34,7 @@ from dvm.magpy_capture.values import (
 
 #: Methods that are what Python's own container does to a list of abstract values.
 LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
+COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "total", "copy"})
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
@@ -42,7 +48,7 @@ class Containers(Indexing):
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
         value = self.resolve(value)
-        if isinstance(value, (Sequence, ListValue)):
+        if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
             return [Literal(key) for key in value.items]
@@ -61,10 +67,7 @@ class Containers(Indexing):
                 return list(items.values())
             return [Sequence([Literal(key), item]) for key, item in items.items()]
         if isinstance(value, IteratorValue):
-            rest = []
-            while (part := value.pull()) is not End:
-                rest.append(part)
-            return rest
+            return list(self.each(value))
         if isinstance(value, Literal) and isinstance(
             value.object, (str, bytes, tuple, range, frozenset)
         ):
@@ -89,6 +92,21 @@ class Containers(Indexing):
             ]
         raise self.refuse(f"iteration over {describe(value)}")
 
+    def each(self, value: Abstract) -> Iterator[Abstract]:
+        """The same, one after the other: what an iterator runs happens between two of them."""
+        pull = self.iterator(value).pull
+        while (part := pull()) is not End:
+            yield part
+
+    def listed(self, value: Abstract) -> Abstract:
+        """What an iterator still gives as a list, for C code that asks it for all."""
+        value = self.resolve(value)
+        return ListValue(self.elements(value)) if isinstance(value, IteratorValue) else value
+
+    def apply(self, function: Abstract, arguments: list[Abstract]) -> Abstract:
+        """What `function(*arguments)` gives where C code calls it: a recorded body, if any."""
+        raise NotImplementedError
+
     def iterator(self, value: Abstract) -> IteratorValue:
         """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
         value = self.resolve(value)
@@ -98,7 +116,10 @@ class Containers(Indexing):
             self._look(value)
             value = self.flat_view(value.base)
         position = 0
-        fixed = None if isinstance(value, ListValue) else self.elements(value)
+        if isinstance(value, Tensor) and value.rank:
+            fixed: list[Abstract] | None = [value] * self.known_size(value.shape[0])
+        else:
+            fixed = None if isinstance(value, ListValue) else self.elements(value)
 
         def pull() -> Any:
             nonlocal position
@@ -142,9 +163,15 @@ class Containers(Indexing):
         if isinstance(base, DictValue):
             name = self.key(key)
             found = self.dict_part(base, name)
+            if found is None and isinstance(base, DefaultDict):
+                found = self.missing_item(base, name)
             if found is None:
                 raise self.refuse("a key that a dict subclass made up")
             return self.resolve(found)
+        if isinstance(base, DequeValue):
+            return self.deque_element(base, key)
+        if isinstance(base, Converter):
+            return self.resolve(base.arrays[self.integer(key)])
         if isinstance(base, OwnDict):
             if not self.owns(base, self.plain(key)):
                 raise self.refuse("a key that is missing")
@@ -200,7 +227,9 @@ class Containers(Indexing):
         place = self.plain(key)
         if isinstance(base, OwnDict):
             return self.set_own(base, place, value)
-        if isinstance(base, ListValue):
+        if isinstance(base, DequeValue):
+            base.elements[operator.index(place)] = value
+        elif isinstance(base, ListValue):
             base.elements[place] = self.elements(value) if isinstance(place, slice) else value
         elif isinstance(base, DictValue):
             base.items[self.key(key)] = value
@@ -226,6 +255,39 @@ class Containers(Indexing):
     ) -> Abstract:
         raise NotImplementedError
 
+    def assume(self, value: Abstract, seen: Any) -> None:
+        """Give up where the value of the lowering is another than the recorded object."""
+        raise NotImplementedError
+
+    def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
+        """What a defaultdict makes up for a key."""
+        raise NotImplementedError
+
+    def counter_method(
+        self, base: CounterValue, name: str, given: list[Abstract], named: dict[str, Abstract]
+    ) -> Abstract:
+        raise NotImplementedError
+
+    def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
+        raise NotImplementedError
+
+    def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
+        raise NotImplementedError
+
+    def sort_in_place(self, base: ListValue, **named: Abstract) -> None:
+        """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
+        parts = list(base.elements)
+        base.changed = True
+        base.elements.clear()
+        self.seen_result = None
+        try:
+            ordered = self.elements(self.sort_list(Sequence(parts), **named))
+            if base.elements:
+                raise self.refuse("a list that changes while it is sorted")
+            parts = ordered
+        finally:
+            base.elements[:] = parts
+
     def container_method(
         self,
         base: Abstract,
@@ -235,9 +297,14 @@ class Containers(Indexing):
         seen: Any,
     ) -> Abstract:
         if isinstance(base, ListValue) and name == "sort" and not positional:
-            base.elements[:] = self.elements(self.sort_list(base, **named))
-            base.changed = True
+            self.sort_in_place(base, **named)
             return Literal(None)
+        if name == "__getitem__":
+            return self.element(base, positional[0], seen)
+        if isinstance(base, CounterValue) and name in COUNTER_METHODS:
+            return self.counter_method(base, name, positional, named)
+        if isinstance(base, DequeValue) and not named:
+            return self.deque_method(base, name, positional)
         if isinstance(base, (DictValue, OwnDict)) and name == "update":
             if named and positional:
                 raise self.refuse("update of a dict with both a dict and keywords")
@@ -272,7 +339,11 @@ class Containers(Indexing):
             return ListValue(list(base.elements))
         base.changed = True
         if name in ("append", "extend"):
-            for part in positional if name == "append" else self.elements(positional[0]):
+            if name == "append":
+                base.append(positional[0])
+                return Literal(None)
+            source = self.resolve(positional[0])
+            for part in self.elements(source) if source is base else self.each(source):
                 base.append(part)
             return Literal(None)
         if name in ("insert", "pop") and positional:
@@ -292,6 +363,8 @@ class Containers(Indexing):
                 return self.resolve(default)
             return self.resolve(self.dict_part(base, key))
         items = base.items
+        if name == "copy" and isinstance(base, DefaultDict):
+            return DefaultDict(base.factory, dict(items))
         if name == "copy":
             return DictValue(dict(items))
         base.changed = True
@@ -304,7 +377,7 @@ class Containers(Indexing):
         if name == "update":
             other = positional[0]
             if not isinstance(other, DictValue):
-                for pair in self.elements(other):
+                for pair in self.each(other):
                     key, value = self.elements(pair)
                     items[self.key(key)] = value
                 return Literal(None)

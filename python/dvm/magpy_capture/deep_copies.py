@@ -61,7 +61,7 @@ class DeepCopies(Sets):
             done[id(value)] = (value, made)  # it may contain itself
             made.elements.extend(self._deep(part, done) for part in value.elements)
             return made
-        if isinstance(value, DictValue):
+        if type(value) is DictValue:
             table = DictValue({})
             done[id(value)] = (value, table)
             table.items.update((key, self._deep(part, done)) for key, part in value.items.items())

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from typing import Any
 
 from dvm.magpy_capture.arrays import Arrays
@@ -16,6 +18,9 @@ from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
+    CounterValue,
+    DefaultDict,
+    DequeValue,
     DictValue,
     Gone,
     Host,
@@ -32,7 +37,7 @@ from dvm.magpy_capture.values import (
 )
 
 #: Steps that can miss: never after `commit`.
-FETCHES = ("variable", "cell", "attribute", "item", "key", "run", "iterate", "raises")
+FETCHES = ("variable", "cell", "attribute", "item", "key", "cached", "run", "iterate", "raises")
 
 
 class Finisher:
@@ -66,7 +71,13 @@ class Finisher:
                 return
             for part in value.elements:
                 self.prepare(part, seen)
+        elif isinstance(value, DequeValue):
+            if value.register < 0 or value.changed:
+                for part in value.elements if value.is_read else value.tail:
+                    self.prepare(part, seen)
         elif isinstance(value, DictValue):
+            if isinstance(value, DefaultDict):
+                self.prepare(value.factory, seen)
             if value.register >= 0 and not value.changed:
                 return
             for key, part in value.stores:
@@ -156,10 +167,27 @@ class Finisher:
                 made = self.built[id(value)] = low.step("list", [])
                 parts = [self.build(part) for part in value.elements]
                 low.steps.append(("list_replace", made, parts))
+        elif isinstance(value, DequeValue):
+            arguments = [low.step("list", []), low.constant(value.elements.maxlen)]
+            made = low.step("call", low.constant(deque), arguments, ())
+            self.built[id(value)] = made
+            self.extend(deque.extend, made, value.elements)
+        elif isinstance(value, DefaultDict):
+            is_counter = isinstance(value, CounterValue)
+            maker = low.constant(Counter if is_counter else defaultdict)
+            given = [] if is_counter else [self.build(value.factory)]
+            made = self.built[id(value)] = low.step("call", maker, given, ())
+            self.fill_dict(value, made)
         else:
             made = self.built[id(value)] = low.step("dict", [])
             self.fill_dict(value, made)
         return int(made)
+
+    def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
+        """Append to a list or a deque, by its own method."""
+        low = self.lowering
+        more = low.step("list", [self.build(part) for part in parts])
+        low.steps.append(("effect", low.register(), low.constant(method), [register, more], ()))
 
     def _leads_to(self, start: Abstract, target: Abstract) -> bool:
         stack, seen = list(start.elements), set()
@@ -237,6 +265,8 @@ def finish(low: Any, result: Abstract) -> None:
     low.compute_fallible()
     _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
     low.steps.append(("commit",))
+    for function, arguments in low.cache_hits:
+        low.steps.append(("effect", low.register(), low.constant(function), arguments, ()))
     for target, source in copies:
         low.steps.append(("copyto", target, source))
     for value in changed:
@@ -246,10 +276,12 @@ def finish(low: Any, result: Abstract) -> None:
                 parts = [end.build(part) for part in value.elements]
                 low.steps.append(("list_replace", register, parts))
             else:
-                tail = low.step("list", [end.build(part) for part in value.tail])
-                low.steps.append(
-                    ("effect", low.register(), low.constant(list.extend), [register, tail], ())
-                )
+                end.extend(list.extend, register, value.tail)
+        elif isinstance(value, DequeValue):
+            if value.is_read:
+                clear = low.constant(deque.clear)
+                low.steps.append(("effect", low.register(), clear, [register], ()))
+            end.extend(deque.extend, register, value.elements if value.is_read else value.tail)
         elif isinstance(value, DictValue):
             end.fill_dict(value, register)
         elif isinstance(value, SetValue):

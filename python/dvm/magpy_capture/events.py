@@ -15,6 +15,7 @@ from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.values import (
     Abstract,
+    Closure,
     Host,
     Instance,
     Literal,
@@ -44,6 +45,7 @@ class Events(Calls):
         self.values: dict[int, Abstract] = {}
         self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
         self.cells: dict[int, Abstract] = {}
+        self.closures: dict[int, Closure] = {}  # by the function of the recorded call
         # The followed event whose body comes next, and those of the frames that are open:
         # kind, name, keywords, result, callee.
         self.pending: Followed | None = None
@@ -102,6 +104,11 @@ class Events(Calls):
         It is a part of the function, whose defaults are guarded together with its code.
         """
         code = function.__code__
+        closure = self.closures.get(id(function))
+        if closure is not None and slot < code.co_argcount:
+            return self.resolve(self.elements(closure.defaults)[slot - code.co_argcount])
+        if closure is not None:
+            return self.resolve(closure.named_defaults.items[code.co_varnames[slot]])
         if slot < code.co_argcount:
             if is_constant(seen):
                 return Literal(seen)
@@ -114,6 +121,11 @@ class Events(Calls):
             key = code.co_varnames[slot]
             fetch = lambda: self.step("key", holder, key, key=("key", holder, key))  # noqa: E731
         return self.reach(fetch, seen)
+
+    def guard_function(self, function: types.FunctionType) -> None:
+        """It does what it does now: its code and its defaults."""
+        parts = (function.__code__, function.__defaults__, function.__kwdefaults__)
+        self.guard("guard_code", function, *parts, key=(id(function),))
 
     def check(self, value: Abstract, seen: Any) -> None:
         """Compares the lowered value with what the execution produced."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 from dvm.magpy_capture.events import Operands
@@ -12,6 +13,7 @@ from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
+    DequeValue,
     DictValue,
     End,
     Host,
@@ -70,14 +72,15 @@ class FlowEvents(OperatorEvents):
         self.value(operands[0]).append(self.value(operands[1]))
 
     def on_list_extend(self, _n: str, operands: Operands, *_: Any) -> None:
-        self.value(operands[0]).elements.extend(self.elements(self.value(operands[1])))
+        for part in self.each(self.value(operands[1])):
+            self.value(operands[0]).elements.append(part)
 
     def on_set_add(self, _n: str, operands: Operands, *_: Any) -> None:
         self.value(operands[0]).elements.add(self.plain(self.value(operands[1])))
 
     def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
-        added = self.elements(self.value(operands[1]))
-        self.value(operands[0]).elements.update(self.key(part) for part in added)
+        for part in self.each(self.value(operands[1])):
+            self.value(operands[0]).elements.add(self.key(part))
 
     def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
         target, key, value = (self.value(node) for node in operands)
@@ -94,8 +97,16 @@ class FlowEvents(OperatorEvents):
     def on_list_to_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
         return Sequence(list(self.value(operands[0]).elements))
 
-    def on_function(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
-        return Closure(self.seen(result))
+    def on_function(
+        self, _n: str, operands: Operands, keywords: list[str], result: int, _f: bool
+    ) -> Abstract:
+        parts = dict(zip(keywords, operands[1:], strict=True))
+        defaults, named = (
+            self.value(parts[name]) if name in parts else None
+            for name in ("defaults", "kwdefaults")
+        )
+        made = self.closures[id(self.seen(result))] = Closure(self.seen(result), defaults, named)
+        return made
 
     def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         module = self.seen(result)
@@ -117,7 +128,12 @@ class FlowEvents(OperatorEvents):
     ) -> Abstract:
         if followed:
             return self.dispatched(operands)
-        return self.iterator(self.value(operands[0]))
+        base, seen = self.value(operands[0]), self.seen(result)
+        if type(seen) is types.GeneratorType and isinstance(base, Instance):
+            found = class_attribute(base.cls, "__iter__")
+            self.guard_class(base.cls, "__iter__", found)
+            return self.generator(Literal(found), [base], {}, seen)
+        return self.iterator(base)
 
     def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
         if followed:
@@ -172,7 +188,7 @@ class FlowEvents(OperatorEvents):
             if not self.is_pure(value):
                 raise self.refuse(f"the truth of {describe(value)}")
             self.guard("guard_truth", self.register_of(value), taken)
-        elif isinstance(value, (ListValue, DictValue)):
+        elif isinstance(value, (ListValue, DictValue, DequeValue)):
             self.elements(value)  # its length is looked at
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):

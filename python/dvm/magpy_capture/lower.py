@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.magpy_capture.callbacks import Callbacks, body_end
 from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
-from dvm.magpy_capture.flow_events import FlowEvents
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_numpys_code
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import NotCapturable, PathSpec
+from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     WHOLE,
 )
@@ -28,8 +28,10 @@ from dvm.magpy_capture.values import (
     Abstract,
     Closure,
     DictValue,
+    End,
     Host,
     Instance,
+    IteratorValue,
     Literal,
     Method,
     Partial,
@@ -43,42 +45,50 @@ from dvm.magpy_capture.values import (
 MAX_EVENTS = 20_000
 
 
-class Lowering(FlowEvents):
+class Lowering(Callbacks):
     """Lowers one recording into the path it describes."""
 
     def run(self) -> None:
-        recording = self.recording
-        events = recording["events"]
-        if len(events) > MAX_EVENTS:
-            raise NotCapturable(f"a path of more than {MAX_EVENTS} events", events[-1][5])
-        number = 0
-        while number < len(events):
-            kind, name, operands, keywords, result, at, followed = events[number]
-            self.at = at
-            number += 1
-            if followed:
-                callee = self.seen(operands[0])
-                end = body_end(events, number) if id(callee) in self.whole else 0
-                end = end or self.end_of_numpys_code(number)
-                if end:
-                    number, followed = end, False
-                    if events[end - 1][1] == "raised":
-                        self.raised(kind, name, operands, keywords, events[end - 1][2][0])
-                        continue
-                else:
-                    self.pending = (kind, name, keywords, result, callee)
-            elif number < len(events) and events[number][0] == "raised":
-                self.raised(kind, name, operands, keywords, events[number][4])
-                number += 1
-                continue
-            handler = getattr(self, "on_" + kind)
+        if len(self.events) > MAX_EVENTS:
+            raise NotCapturable(f"a path of more than {MAX_EVENTS} events", self.events[-1][5])
+        while self.skip() < len(self.events):
+            self.lower_event()
+        if self.recording["aborted"]:
+            raise NotCapturable(self.recording["aborted"], self.recording["aborted_at"])
+        self.check_looks()
+        finish(self, self.value(self.recording["result"]))
+
+    def lower_event(self) -> None:
+        events = self.events
+        kind, name, operands, keywords, result, at, followed = events[self.number]
+        self.at = at
+        self.number += 1
+        if followed:
+            callee = self.seen(operands[0])
+            end = body_end(events, self.number) if id(callee) in self.whole else 0
+            end = end or self.end_of_numpys_code(self.number)
+            if end:
+                self.number, followed = end, False
+                if events[end - 1][1] == "raised":
+                    self.raised(kind, name, operands, keywords, events[end - 1][2][0])
+                    return
+            else:
+                self.pending = (kind, name, keywords, result, callee)
+        elif kind not in ("leave", "yields") and (end := self.raised_at(self.number)) >= 0:
+            if end > self.number:
+                self.ended(kind, operands, events[end][4])
+            else:
+                self.raised(kind, name, operands, keywords, events[end][4])
+            self.number = end + 1
+            return
+        handler = getattr(self, "on_" + kind)
+        try:
             value = handler(name, operands, keywords, result, followed)
-            if result >= 0 and not followed:
-                self.check(value, self.seen(result))
-                self.values[result] = value
-        if recording["aborted"]:
-            raise NotCapturable(recording["aborted"], recording["aborted_at"])
-        finish(self, self.value(recording["result"]))
+        except BodyRaised:
+            return  # there is no result; what comes next knows the exception
+        if result >= 0 and not followed:
+            self.check(value, self.seen(result))
+            self.values[result] = value
 
     def end_of_numpys_code(self, number: int) -> int:
         """Where the bodies behind event `number` - 1 end, if they are of NumPy's own classes."""
@@ -128,6 +138,17 @@ class Lowering(FlowEvents):
             value = self.raising_operator(kind, name, parts, seen)
         self.values[exception] = value
 
+    def ended(self, kind: str, operands: Operands, exception: int) -> None:
+        """The event ran Python bodies, and ended with an exception of its own: of `next`."""
+        seen = self.seen(exception)
+        if kind == "call" and len(operands) == 2 and self.seen(operands[0]) is next:
+            callee, iterator = (self.value(node) for node in operands)
+            if isinstance(callee, Literal) and isinstance(iterator, IteratorValue):
+                if type(seen) is StopIteration and iterator.pull() is End:
+                    self.values[exception] = self.make_exception(StopIteration, [], {}, seen)
+                    return
+        raise self.refuse("an exception of C code that calls Python functions back")
+
     def on_matches(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         exception, classes = (self.value(node) for node in operands)
         if not isinstance(exception, Raised):
@@ -146,15 +167,7 @@ class Lowering(FlowEvents):
         self.builtins.append(function.__builtins__)
         if isinstance(self.values.get(node), Closure):
             return
-        code = function.__code__
-        self.guard(
-            "guard_code",
-            function,
-            code,
-            function.__defaults__,
-            function.__kwdefaults__,
-            key=(id(function),),
-        )
+        self.guard_function(function)
 
     def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
         if not self.frames:
@@ -259,16 +272,6 @@ class Lowering(FlowEvents):
         if isinstance(callee, Literal) and isinstance(callee.object, type):
             for name in ("__new__", "__init__"):
                 self.guard_class(callee.object, name, class_attribute(callee.object, name))
-
-
-def body_end(events: list[Any], number: int) -> int:
-    """Where the body that follows event `number` - 1 ends; 0 if the recording ended within it."""
-    depth = 0
-    for place in range(number, len(events)):
-        depth += {"enter": 1, "leave": -1}.get(events[place][0], 0)
-        if depth == 0 and events[place][0] == "leave":
-            return place + 1
-    return 0
 
 
 def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:

@@ -11,7 +11,9 @@ import datetime
 import decimal
 import enum
 import functools
+import operator
 import types
+from collections import deque
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -30,6 +32,7 @@ from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
+    DequeValue,
     DictValue,
     Gone,
     Host,
@@ -55,6 +58,8 @@ ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
     for kind, count in (("unary", 1), ("binary", 2), ("compare", 2))
     for name, function in OPERATORS[kind].items()
 }
+#: Functions that look into their argument, and never change.
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 #: Types whose objects are known by identity when reached through a name or an attribute.
 FIXED = (
     types.ModuleType,
@@ -70,6 +75,8 @@ FIXED = (
     types.NotImplementedType,
     type(np.random.default_rng),
     enum.Enum,
+    functools._lru_cache_wrapper,
+    *GETTERS,
 )
 #: Instances of subclasses of these have state that is not in attributes.
 NOT_PLAIN = (
@@ -173,6 +180,8 @@ class Objects(MaybeViews):
             return self._adopt_tuple(register, seen)
         if kind is list:
             return self._adopt_list(register, seen, external)
+        if kind is deque:
+            return self._adopt_deque(register, seen)
         if kind is dict:
             return self._adopt_dict(register, seen, external)
         if kind is set and external:
@@ -210,6 +219,18 @@ class Objects(MaybeViews):
         if external:
             return ListValue(register=register, object=seen, load=load)
         return ListValue(load(), object=seen)
+
+    def _adopt_deque(self, register: int, seen: deque[Any]) -> Abstract:
+        items = list(self.snapshots.get(id(seen), seen))
+
+        def load() -> deque[Any]:
+            longest = self.step("getattr", register, "maxlen", key=("getattr", register, "maxlen"))
+            self.guard("guard_value", longest, seen.maxlen, key=(longest,))
+            self.guard("guard_length", register, len(items), key=(register,))
+            parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
+            return deque(parts, seen.maxlen)
+
+        return DequeValue(register=register, object=seen, load=load)
 
     def _adopt_tuple(self, register: int, seen: Any) -> Abstract:
         self.guard("guard_length", register, len(seen), key=(register,))
@@ -591,7 +612,11 @@ def is_constant(value: Any) -> bool:
     if type(value) in (tuple, frozenset):
         return all(is_constant(part) for part in value)
     return type(value) in PURE_TYPES or isinstance(
-        value, (np.generic, np.dtype, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        value,
+        (
+            *(np.generic, np.dtype, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc),
+            *GETTERS,
+        ),
     )
 
 

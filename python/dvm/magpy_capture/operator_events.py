@@ -19,6 +19,7 @@ from dvm.magpy_capture.tables import (
 )
 from dvm.magpy_capture.values import (
     Abstract,
+    DequeValue,
     DictValue,
     Flags,
     Gone,
@@ -81,26 +82,13 @@ class OperatorEvents(Events):
             return self.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
         return self.python_binary(name, a, b, seen)
 
-    def reduced(
-        self, function: Abstract, iterable: Abstract, initial: Abstract | None = None
-    ) -> Abstract:
-        """functools.reduce with a ufunc or an operator: of calls of others nothing was recorded."""
-        function = self.resolve(function)
-        callee = function.object if isinstance(function, Literal) else None
+    def combined(self, function: Abstract, a: Abstract, b: Abstract) -> Abstract:
+        callee: Any = function.object if isinstance(function, Literal) else None
         name = next((name for name, each in REDUCERS if each is callee), None)
+        if name == "+" and (isinstance(a, Instance) or isinstance(b, Instance)):
+            return self.operated("binary", name, a, b)
         if name is None and not isinstance(callee, np.ufunc):
-            raise self.refuse(f"functools.reduce with {describe(function)}")
-        parts = [self.resolve(part) for part in self.elements(iterable)]
-        if initial is not None:
-            parts.insert(0, self.resolve(initial))
-        if not parts:
-            raise self.refuse("functools.reduce of nothing")
-        result = parts[0]
-        for part in parts[1:]:
-            result = self._combined(callee, name, result, part)
-        return result
-
-    def _combined(self, callee: Any, name: str | None, a: Abstract, b: Abstract) -> Abstract:
+            return self.apply(function, [a, b])
         if self.is_integer_scalar(a, b):
             raise self.refuse("functools.reduce of integers of NumPy")
         if isinstance(a, Tensor) or isinstance(b, Tensor):
@@ -149,7 +137,7 @@ class OperatorEvents(Events):
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
             return self.computed(self.operator("not", [a]), seen)
-        if isinstance(a, (ListValue, DictValue)):
+        if isinstance(a, (ListValue, DictValue, DequeValue)):
             self.elements(a)  # its length is looked at
         elif isinstance(a, Instance):
             self.outcome(a, not seen)
@@ -161,18 +149,21 @@ class OperatorEvents(Events):
         if followed:
             return self.dispatched(operands)
         a, b = (self.value(node) for node in operands)
+        return self.comparison(name, a, b, self.seen(result))
+
+    def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if is_subclass(a) or is_subclass(b):
-            return self.host_operation(name, [a, b], self.seen(result))
+            return self.host_operation(name, [a, b], seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, self.seen(result))
+            return self.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, seen)
         known = [each.object for each in (a, b) if isinstance(each, Literal)]
         members = [each for each in known if isinstance(each, enum.Enum)]
         if len(known) == 2 and members and name in ("==", "!="):
             for member in members:  # no Python code answers, and both objects are always these
                 self.guard_class(type(member), "__eq__", class_attribute(type(member), "__eq__"))
-            return Literal(self.seen(result))
-        made = self.compared(name, a, b, self.seen(result))
-        return self.host_operation(name, [a, b], self.seen(result)) if made is None else made
+            return Literal(seen)
+        made = self.compared(name, a, b, seen)
+        return self.host_operation(name, [a, b], seen) if made is None else made
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.value(node) for node in operands)

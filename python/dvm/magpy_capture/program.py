@@ -15,6 +15,7 @@ from dvm import _dvm
 from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
+    DefaultDict,
     DictValue,
     Hidden,
     Host,
@@ -171,6 +172,8 @@ class Program:
         raise self.refuse(f"{describe(value)} as a host object")
 
     def container_register(self, value: Abstract) -> int:
+        if isinstance(value, DefaultDict):
+            raise self.refuse("a defaultdict that a call receives")
         if isinstance(value, Instance):
             if value.register < 0 or value.changed:
                 raise self.refuse(f"an object of type {value.cls.__name__} that a call receives")
@@ -307,4 +310,5 @@ def describe(value: Abstract) -> str:
         return f"an exception of type {type(value.object).__name__}"
     if isinstance(value, Hidden):
         return value.what
-    return f"a {type(value).__name__.lower().removesuffix('value')}"
+    kind = type(value).__name__.lower().removesuffix("value")
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +21,17 @@ from dvm.magpy_capture.objects import (
     own_attribute,
 )
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.tables import PURE
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
+    CounterValue,
+    DefaultDict,
+    DequeValue,
     DictValue,
-    End,
     FlatValue,
     Gone,
     Host,
     Instance,
-    IteratorValue,
     ListValue,
     Literal,
     Method,
@@ -78,7 +80,7 @@ class PythonFunctions(DeepCopies):
             if not value.rank:
                 raise self.refuse("len of a 0-d array")
             return Size(value.shape[0])
-        if isinstance(value, (Sequence, ListValue, SetValue)):
+        if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
             return Literal(len(value.elements))
         if isinstance(value, DictValue):
             return Literal(len(value.items))
@@ -104,6 +106,9 @@ class PythonFunctions(DeepCopies):
     def make_list(self, iterable: Abstract = Literal(())) -> Abstract:
         return ListValue(self.elements(iterable), object=self.seen_result)
 
+    def dict_from_keys(self, iterable: Abstract, value: Abstract = NONE) -> Abstract:
+        return DictValue({self.key(part): value for part in self.each(iterable)})
+
     def make_tuple(self, iterable: Abstract = Literal(())) -> Abstract:
         iterable = self.resolve(iterable)
         if isinstance(iterable, Sequence) and iterable.cls is tuple:
@@ -116,71 +121,14 @@ class PythonFunctions(DeepCopies):
         if isinstance(source, DictValue):
             made.update(source.items)
         elif not (isinstance(source, Literal) and source.object is None):
-            for pair in self.elements(source):
+            for pair in self.each(source):
                 key, value = self.elements(pair)
                 made[self.key(key)] = value
         made.update(items)
         return DictValue(made)
 
     def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
-        return SetValue({self.key(part) for part in self.elements(iterable)})
-
-    def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
-        if self.plain(strict):
-            parts = [self.elements(iterable) for iterable in iterables]
-            if len({len(part) for part in parts}) > 1:
-                raise self.refuse("zip of unequal lengths")
-            iterables = tuple(Sequence(part) for part in parts)
-        columns = [self.iterator(iterable) for iterable in iterables]
-
-        def pull() -> Any:
-            row = []
-            for column in columns:
-                part = column.pull()
-                if part is End:
-                    return End
-                row.append(part)
-            return Sequence(row) if row else End
-
-        return IteratorValue(pull)
-
-    def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
-        number = self.integer(start)
-        source = self.iterator(iterable)
-
-        def pull() -> Any:
-            nonlocal number
-            part = source.pull()
-            if part is End:
-                return End
-            number += 1
-            return Sequence([Literal(number - 1), part])
-
-        return IteratorValue(pull)
-
-    def call(
-        self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
-    ) -> Abstract:
-        raise NotImplementedError
-
-    def make_map(self, function: Abstract, *iterables: Abstract) -> Abstract:
-        """`map` of a function of C code, of which nothing was recorded, but all is known."""
-        function = self.resolve(function)
-        known = (*PURE, abs, bool, float, int, len)
-        if not isinstance(function, Literal) or not any(function.object is each for each in known):
-            raise self.refuse(f"map with {describe(function)}")
-        rows = self.make_zip(*iterables)
-
-        def pull() -> Any:
-            row = rows.pull()
-            if row is End:
-                return End
-            parts = [self.resolve(part) for part in row.elements]
-            seen = function.object(*map(self.observed_value, parts))
-            self.seen_result = seen
-            return self.call(function, parts, {}, seen)
-
-        return IteratorValue(pull)
+        return SetValue({self.key(part) for part in self.each(iterable)})
 
     def make_partial(
         self, function: Abstract, /, *positional: Abstract, **named: Abstract
@@ -190,22 +138,6 @@ class PythonFunctions(DeepCopies):
             given = [*function.positional, *positional]
             return Partial(function.function, given, {**function.named, **named})
         return Partial(function, list(positional), named)
-
-    def make_reversed(self, sequence: Abstract) -> Abstract:
-        return self.iterator(Sequence(self.elements(sequence)[::-1]))
-
-    def make_iter(self, iterable: Abstract) -> Abstract:
-        return self.iterator(iterable)
-
-    def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
-        if not isinstance(iterator, IteratorValue):
-            raise self.refuse(f"next of {describe(iterator)}")
-        part = iterator.pull()
-        if part is not End:
-            return part
-        if default is None:
-            raise self.refuse("next of an iterator at its end")
-        return default
 
     # ---- types and attributes
 
@@ -222,6 +154,9 @@ class PythonFunctions(DeepCopies):
             ListValue: list,
             DictValue: dict,
             SetValue: set,
+            DequeValue: deque,
+            DefaultDict: defaultdict,
+            CounterValue: Counter,
             SliceValue: slice,
             RangeValue: range,
         }
@@ -367,7 +302,7 @@ class PythonFunctions(DeepCopies):
 
     def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
         value = self.resolve(value)
-        if isinstance(value, (Sequence, ListValue, SetValue)):
+        if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
             return Literal(bool(value.elements))
         if isinstance(value, DictValue):
             return Literal(bool(value.items))
@@ -405,7 +340,7 @@ class PythonFunctions(DeepCopies):
             return Sequence([*self.elements(a), *b.elements])
         if name == "+" and isinstance(b, Literal) and isinstance(a, Sequence):
             return Sequence([*a.elements, *self.elements(b)])
-        if name == "|" and isinstance(a, DictValue) and isinstance(b, DictValue):
+        if name == "|" and type(a) is DictValue and type(b) is DictValue:
             return DictValue({**a.items, **b.items})
         if (made := self.set_operator(name, a, b)) is not None:
             return made
@@ -430,11 +365,12 @@ class PythonFunctions(DeepCopies):
     def add_up(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
         total = self.resolve(start)
         for part in self.in_any_order(iterable):
-            part = self.resolve(part)
-            total = self._add(total, part)
+            total = self._add(total, self.resolve(part))
         return total
 
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
+        if isinstance(a, Instance) or isinstance(b, Instance):
+            return self.operated("binary", "+", a, b)
         if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
             seen = getattr(a, "object", 0) + getattr(b, "object", 0)
             return self.python_binary("+", a, b, seen)
@@ -460,14 +396,24 @@ class PythonFunctions(DeepCopies):
         self, name: str, function: Any, values: tuple[Abstract, ...], named: dict[str, Abstract]
     ) -> Abstract:
         default = named.pop("default", None)
+        key = self.resolve(named.pop("key", NONE))
         if named:
             raise self.refuse(f"{name} with {', '.join(named)}")
-        if default is not None and not self.elements(values[0]):
-            return default
-        parts = [
-            self.resolve(part)
-            for part in (self.in_any_order(values[0]) if len(values) == 1 else values)
-        ]
+        if self.is_none(key):
+            given = self.in_any_order(values[0]) if len(values) == 1 else iter(values)
+            parts = [self.resolve(part) for part in given]
+        else:
+            given = self.each(values[0]) if len(values) == 1 else iter(values)
+            found = self.extreme_by(key, "<" if name == "min" else ">", given)
+            if found is not None:
+                return found
+            parts = []
+        if not parts:
+            if default is None:
+                raise self.refuse(f"{name} of nothing")
+            return self.resolve(default)
+        if any(isinstance(part, (Instance, Sequence)) for part in parts):
+            return self.extreme_by(NONE, "<" if name == "min" else ">", iter(parts))
         if all(self._is_size(part) for part in parts) and any(
             isinstance(part, Size) for part in parts
         ):
@@ -491,6 +437,17 @@ class PythonFunctions(DeepCopies):
         return self.computed(
             self.step("call", self.constant(function), registers, ()), self.seen_result
         )
+
+    def is_none(self, value: Abstract) -> bool:
+        return isinstance(value, Literal) and value.object is None
+
+    def extreme_by(self, key: Abstract, better: str, parts: Iterator[Abstract]) -> Abstract | None:
+        """min() or max() by a key, which may be None; None of nothing."""
+        raise NotImplementedError
+
+    def operated(self, kind: str, name: str, a: Abstract, b: Abstract) -> Abstract:
+        """An operator of C code between objects, whose class has it in Python."""
+        raise NotImplementedError
 
     def _picked(self, better: str, parts: list[Abstract]) -> Abstract:
         """The extreme of values of several types: which one it is decides the type of the result.
@@ -525,16 +482,23 @@ class PythonFunctions(DeepCopies):
 
     def _quantifier(self, iterable: Abstract, deciding: bool) -> Abstract:
         """all() and any() look at parts until one decides; each look is an outcome."""
-        for part in self.elements(iterable):
-            part = self.resolve(part)
-            truth = self.observed_truth(part)
-            self.outcome(part, truth)
-            if truth == deciding:
+        for part in self.each(iterable):
+            if self.decided(part) == deciding:
                 return Literal(deciding)
         return Literal(not deciding)
 
-    def observed_truth(self, value: Abstract) -> bool:
-        return bool(value.object if isinstance(value, Literal) else self.observed_value(value))
+    def decided(self, value: Abstract) -> bool:
+        """The truth of `value` in the recorded call; other calls agree, or leave the path."""
+        value = self.resolve(value)
+        if isinstance(value, Literal):
+            return bool(value.object)
+        if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
+            return bool(value.elements)
+        if isinstance(value, DictValue):
+            return bool(value.items)
+        truth = isinstance(value, Instance) or bool(self.observed_value(value))
+        self.outcome(value, truth)
+        return truth
 
     # ---- effects and contexts
 

@@ -5,11 +5,13 @@ The order in which a set gives its elements is no part of what a path knows of i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AnySet
 from typing import Any
 
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import BodyRaised
 from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -104,11 +106,16 @@ class Sets(Containers):
 
     def _elements_of(self, iterable: Abstract) -> AnySet[Any]:
         known = self.known_set(iterable)
-        return {self.key(part) for part in self.elements(iterable)} if known is None else known
+        if known is not None:
+            return known
+        try:
+            return {self.key(part) for part in self.each(iterable)}
+        except BodyRaised:
+            raise self.refuse("a set that an exception leaves half changed") from None
 
-    def in_any_order(self, iterable: Abstract) -> list[Abstract]:
+    def in_any_order(self, iterable: Abstract) -> Iterator[Abstract]:
         """What iterating gives, for those who ask what no order changes: of integers."""
         known = self.known_set(iterable)
         if known is not None and len(known) > 1 and all(type(part) is int for part in known):
-            return [Literal(part) for part in sorted(known)]
-        return self.elements(iterable)
+            return iter([Literal(part) for part in sorted(known)])
+        return self.each(iterable)

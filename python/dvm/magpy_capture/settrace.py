@@ -7,12 +7,19 @@ stack (`_dvm.peek`), so that each is a test of the other. CPython 3.11 only.
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from typing import Any
 
 from dvm import _dvm
-from dvm.magpy_capture.settrace_bodies import bind, find_arguments
+from dvm.magpy_capture.settrace_bodies import (
+    bind,
+    find_arguments,
+    given,
+    is_callback,
+    runs_for_event,
+)
 from dvm.magpy_capture.settrace_frame import FrameShadow
 from dvm.magpy_capture.settrace_record import (
     NO_NODE,
@@ -21,7 +28,8 @@ from dvm.magpy_capture.settrace_record import (
     UnrecordableError,
 )
 
-_SUSPENDS = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators
+_YIELDS = 0x20
+_SUSPENDS = _YIELDS | 0x80 | 0x200  # generators, coroutines, asynchronous generators
 
 
 class Tracer:
@@ -31,6 +39,7 @@ class Tracer:
         self.function = function
         self.record = Record()
         self.frames: list[FrameShadow] = []
+        self.waiting: dict[types.FrameType, FrameShadow] = {}  # frames of generators
         self.finished = False
         self.in_flight = NO_NODE  # the exception that left a body, until its caller has it
 
@@ -62,39 +71,71 @@ class Tracer:
             elif what == "exception":
                 self.on_exception(argument)
 
-    def on_call(self, frame: types.FrameType) -> None:
+    def on_resume(self, frame: types.FrameType) -> None:
+        """A generator whose making was recorded gives its next item."""
+        if not self.frames:
+            return
         function, slots, _ = _dvm.peek(frame)
-        instance = NO_NODE
+        top, waiting = self.frames[-1], self.waiting.pop(frame, None)
+        name, oparg = dis.opname[frame.f_code.co_code[frame.f_lasti]], frame.f_lasti + 1
+        begins = name == "RESUME" and frame.f_code.co_code[oparg] == 0
+        in_sight = frame.f_back is top.frame and runs_for_event(self.record, top)
+        if begins != (waiting is None) or _dvm.is_leaf(function) or not in_sight:
+            return
+        node = self.record.made_generator(frame) if waiting is None else waiting.generator
+        if node == NO_NODE:
+            return
+        if name != "RESUME":
+            raise UnrecordableError("an exception thrown into a generator")
+        self.record.add("resumes", "", [node], top.place)
+        if waiting is None:
+            parameters = given(self.record, top, function, slots)
+            self.add_enter(top, function, parameters)
+            waiting = FrameShadow(self.record, frame, parameters)
+            waiting.called_back, waiting.generator = True, node
+        else:
+            waiting.resume()
+        self.frames.append(waiting)
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+
+    def on_call(self, frame: types.FrameType) -> None:
+        if frame.f_code.co_flags & _SUSPENDS:
+            return self.on_resume(frame) if frame.f_code.co_flags & _YIELDS else None
+        function, slots, _ = _dvm.peek(frame)
+        instance, called_back = NO_NODE, False
         if not self.frames:
             if function is not self.function:
                 return
             parameters = self.record.arguments(frame.f_code, slots)
         else:
             top = self.frames[-1]
-            if top.event < 0 or frame.f_back is not top.frame:
-                return
-            if frame.f_code.co_flags & _SUSPENDS or _dvm.is_leaf(function):
+            if top.event < 0 or frame.f_back is not top.frame or _dvm.is_leaf(function):
                 return
             found = find_arguments(self.record, top, function, frame.f_code, slots)
-            if found is None:
+            bound = None
+            if found is not None:
+                bound = bind(self.record, function, slots, found, top.place)
+            if found is not None and bound is not None:
+                parameters, instance = bound, found.instance
+                self.record.events[top.event][6] = True
+            elif is_callback(self.record, top, function, slots):
+                self.record.add("calls_back", "", [self.record.constant(function)], top.place)
+                parameters, called_back = given(self.record, top, function, slots), True
+            else:
                 return
-            bound = bind(self.record, function, slots, found, top.place)
-            if bound is None:
-                return
-            parameters, instance = bound, found.instance
             self.add_enter(top, function, parameters)
         shadow = FrameShadow(self.record, frame, parameters)
         shadow.instance = instance
-        shadow.may_stop = bool(self.frames) and self.frames[-1].iterating
+        shadow.called_back = called_back
+        shadow.may_stop = bool(self.frames) and self.frames[-1].iterating and not called_back
         self.frames.append(shadow)
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
 
     def add_enter(self, top: FrameShadow, function: Any, parameters: list[int]) -> None:
-        event = self.record.events[top.event]
-        event[6] = True
-        callee = event[2][0]
-        if self.record.object(callee) is not function:
+        callee = next(iter(self.record.events[top.event][2]), NO_NODE)
+        if callee == NO_NODE or self.record.object(callee) is not function:
             callee = self.record.constant(function)
         self.record.add("enter", function.__qualname__, [*parameters, callee], top.place)
 
@@ -111,6 +152,13 @@ class Tracer:
             self.in_flight = shadow.raising
             self.frames.pop()
             return
+        if shadow.yielded != NO_NODE:
+            if self.record.object(shadow.yielded) is not value:
+                raise UnrecordableError("an item of unknown origin")
+            self.record.add("yields", "", [shadow.yielded], shadow.place)
+            shadow.yielded = NO_NODE
+            self.waiting[shadow.frame] = self.frames.pop()
+            return
         node = shadow.returned
         if node == NO_NODE or self.record.object(node) is not value:
             raise UnrecordableError("a returned value of unknown origin")
@@ -122,7 +170,7 @@ class Tracer:
             if shadow.instance != NO_NODE:
                 node = shadow.instance
         self.frames.pop()
-        if self.frames:
+        if self.frames and not shadow.called_back:
             self.frames[-1].followed = node
 
     def on_exception(self, argument: Any) -> None:

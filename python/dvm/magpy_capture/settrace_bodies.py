@@ -10,7 +10,8 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dvm.magpy_capture.settrace_callees import Arguments, Callee, lookup
+from dvm import _dvm
+from dvm.magpy_capture.settrace_callees import Arguments, Callee, caches, lookup, runs
 from dvm.magpy_capture.settrace_record import (
     NO_NODE,
     Place,
@@ -39,6 +40,8 @@ _PLAIN = {
     "next": "__next__",
     "with_enter": "__enter__",
 }
+#: what C code runs where it compares or adds objects
+_OPERATORS = frozenset("__lt__ __le__ __gt__ __ge__ __eq__ __add__ __radd__".split())
 _ACCESS = {
     "attribute": ("fget", "__get__", "__getattr__"),
     "store_attribute": ("fset", "__set__", "__setattr__"),
@@ -134,6 +137,37 @@ def find_arguments(
     if kind in _ACCESS:
         return _accessor(record, function, kind, name, operands, seen)
     return Arguments(operands) if kind in _PLAIN and is_method(0, _PLAIN[kind]) else None
+
+
+def runs_for_event(record: Record, caller: FrameShadow) -> bool:
+    """Whether Python code that C code runs now is recorded within the caller's event."""
+    if caller.event < 0:
+        return False
+    kind, _, operands, *_ = record.events[caller.event]
+    # What a leaf runs is part of its meaning.
+    return kind not in ("call", "call_ex") or not _dvm.is_leaf(record.object(operands[0]))
+
+
+def is_callback(record: Record, caller: FrameShadow, function: Any, slots: Sequence[Any]) -> bool:
+    """Whether C code that runs for the caller's event may have called the function back.
+
+    The program has handled it, or something that calls it; or it compares or adds an object.
+    """
+    if not runs_for_event(record, caller):
+        return False
+    if function.__name__ in _OPERATORS and function.__code__.co_argcount:
+        if lookup(type(parameter(function.__code__, slots, 0)), function.__name__) is function:
+            return True
+    return any(runs(node[4], function) or caches(node[4], function) for node in record.nodes)
+
+
+def given(record: Record, caller: FrameShadow, function: Any, slots: Sequence[Any]) -> list[int]:
+    """A node per parameter, for what C code gave it."""
+    callee, code = [record.constant(function)], function.__code__
+    return [
+        record.derive("given", str(slot), callee, caller.place, parameter(code, slots, slot))
+        for slot in range(parameter_slots(code))
+    ]
 
 
 def _accessor(

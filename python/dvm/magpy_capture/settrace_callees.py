@@ -41,6 +41,46 @@ def lookup(kind: type, name: str) -> Any:
     return None
 
 
+def wrapped(callee: Any) -> Any:
+    """The function that a C wrapper calls with its own arguments, or None."""
+    name = f"{type(callee).__module__}.{type(callee).__qualname__}"
+    if name == "numpy._ArrayFunctionDispatcher":
+        return callee._implementation
+    return callee.__wrapped__ if type(callee) is _dvm.Compiled else None
+
+
+def defines(kind: type, name: str, function: Any) -> bool:
+    """Whether the type has the function under this name, itself or inherited."""
+    found = lookup(kind, name)
+    return found is function or (type(found) is staticmethod and found.__func__ is function)
+
+
+def runs(callee: Any, function: Any) -> bool:
+    """Whether calling it runs the function, by the objects alone."""
+    if _dvm.is_leaf(callee):
+        return False
+    if callee is function:
+        return True
+    if type(callee) is types.MethodType:
+        return runs(callee.__func__, function)
+    if type(callee) is functools.partial:
+        return runs(callee.func, function)
+    if (inner := wrapped(callee)) is not None:
+        return inner is function
+    if lookup(type(callee), "__call__") is function:
+        return True
+    if not isinstance(callee, type):
+        return False
+    return defines(callee, "__new__", function) or defines(callee, "__init__", function)
+
+
+def caches(callee: Any, function: Any) -> bool:
+    """Whether it runs the function where it does not know the answer yet."""
+    if type(callee) is not functools._lru_cache_wrapper or _dvm.is_leaf(callee):
+        return False
+    return getattr(callee, "__wrapped__", None) is function
+
+
 class Callee:
     """From a callee to the function which runs in the end."""
 
@@ -73,35 +113,13 @@ class Callee:
         operands = [container, self.record.constant(key)]
         return self.record.derive("subscript", "", operands, self.caller.place, seen)
 
-    def wrapped(self, callee: Any) -> Any:
-        name = f"{type(callee).__module__}.{type(callee).__qualname__}"
-        if name == "numpy._ArrayFunctionDispatcher":
-            return callee._implementation
-        return callee.__wrapped__ if type(callee) is _dvm.Compiled else None
-
-    def defines(self, kind: type, name: str) -> bool:
-        found = lookup(kind, name)
-        return found is self.function or (
-            type(found) is staticmethod and found.__func__ is self.function
-        )
-
     def leads_on(self, callee: Any) -> bool:
-        """Whether calling it runs the function, by the objects alone."""
+        """Whether calling it for the event runs the function."""
         if _dvm.is_leaf(callee):
             return False
-        if callee is self.function:
-            return True
-        if type(callee) is types.MethodType:
-            return self.leads_on(callee.__func__)
-        if type(callee) is functools.partial:
-            return self.leads_on(callee.func)
-        if (inner := self.wrapped(callee)) is not None:
-            return inner is self.function
-        if lookup(type(callee), "__call__") is self.function:
+        if runs(callee, self.function):
             return True
         is_type = isinstance(callee, type)
-        if is_type and (self.defines(callee, "__new__") or self.defines(callee, "__init__")):
-            return True
         is_heap_type = is_type and callee.__flags__ & 1 << 9
         if is_heap_type or not (is_type or type(callee) is types.BuiltinFunctionType):
             return False
@@ -133,7 +151,7 @@ class Callee:
         return True
 
     def follow(self, node: int, callee: Any) -> bool:
-        if callee is self.function or self.wrapped(callee) is not None:
+        if callee is self.function or wrapped(callee) is not None:
             return True
         if type(callee) is types.MethodType:
             return self.follow_method(node, callee)
@@ -175,10 +193,10 @@ class Callee:
         return self.follow(self.member(node, "func", partial.func), partial.func)
 
     def follow_type(self, node: int, kind: type) -> bool:
-        if self.defines(kind, "__new__"):
+        if defines(kind, "__new__", self.function):
             self.arguments.positional.insert(0, node)
             return True
-        if not self.defines(kind, "__init__"):
+        if not defines(kind, "__init__", self.function):
             return True
         instance = self.caller.followed
         if instance == NO_NODE:

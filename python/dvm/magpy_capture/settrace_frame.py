@@ -46,6 +46,8 @@ class FrameShadow:
         self.instruction = 0
         self.instance = NO_NODE  # what a call of a type results in, instead of __init__'s None
         self.returned = NO_NODE
+        self.yielded = NO_NODE  # the item that a generator is about to give
+        self.generator = NO_NODE  # that runs in the frame
         self.keyword_names: tuple[str, ...] = ()
         #: Settles the running instruction from the real (start, slots, stack); None: nothing to do.
         self.pending: Callable[[int, tuple[Any, ...]], None] | None = None
@@ -54,6 +56,7 @@ class FrameShadow:
         self.method_self = NO_NODE
         self.iterating = False
         self.may_stop = False  # the frame gives the next item of an iteration
+        self.called_back = False  # C code has what it returns, not the frame below
         self.stopped = False
         self.raising = NO_NODE  # the exception on its way out of the frame
         self.handled: list[int] = []  # exceptions whose handlers run, innermost last
@@ -335,6 +338,21 @@ class FrameShadow:
 
         self.pending = settle
 
+    def match_sequence(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("match_kind", "sequence", self.stack[-1:])
+
+    def match_mapping(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("match_kind", "mapping", self.stack[-1:])
+
+    def get_len(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("match_length", "", self.stack[-1:])
+
+    def match_keys(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("match_keys", "", self.stack[-2:])
+
+    def match_class(self, oparg: int, _slots: Any, _stack: Any) -> None:
+        self.produce("match_class", str(oparg), self.pop(3))
+
     def kw_names(self, oparg: int, _slots: Any, _stack: Any) -> None:
         self.keyword_names = self.code.co_consts[oparg]
 
@@ -360,6 +378,16 @@ class FrameShadow:
 
     def return_value(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.returned = self.stack.pop()
+
+    def yield_value(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.yielded = self.stack.pop()
+
+    def resume(self) -> None:
+        """The frame of a generator goes on."""
+        _, _, stack = _dvm.peek(self.frame)
+        if not stack or stack[-1] is not None:
+            raise UnrecordableError("a value sent into a generator")
+        self.stack.append(self.record.constant(None))
 
     def raise_varargs(self, oparg: int, _slots: Any, stack: Any) -> None:
         if oparg == 0:

@@ -6,6 +6,7 @@ import gc
 import sys
 import types
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,6 +113,14 @@ class Record:
             self.constants[id(seen)] = self.add_node("constant", 0, "", None, seen)
         return self.constants[id(seen)]
 
+    def made_generator(self, frame: types.FrameType) -> int:
+        """The node of the generator that runs in the frame, if an event made it."""
+        for number in reversed(range(len(self.nodes))):
+            origin, _, _, _, seen, _ = self.nodes[number]
+            if origin == "event" and getattr(seen, "gi_frame", None) is frame:
+                return number
+        return NO_NODE
+
     def global_(self, scope: dict[str, Any], name: str, seen: Any) -> int:
         key = id(scope), name
         if key not in self.globals:
@@ -149,7 +158,7 @@ class Record:
 
     def snapshot(self, container: Any) -> Any:
         if id(container) not in self.snapshots:
-            copies: dict[type, Any] = {list: tuple, dict: dict, set: frozenset}
+            copies: dict[type, Any] = {list: tuple, deque: tuple, dict: dict, set: frozenset}
             self.kept.append(container)
             self.snapshots[id(container)] = copies[type(container)](container)
         return self.snapshots[id(container)]
@@ -168,7 +177,7 @@ class Record:
             if operand == NO_NODE:
                 raise UnrecordableError("a value of unknown origin")
             seen = self.object(operand)
-            if type(seen) in (list, dict, set) and operand not in self.shown:
+            if type(seen) in (list, deque, dict, set) and operand not in self.shown:
                 self.shown.add(operand)
                 self.nodes[operand] = (*self.nodes[operand][:5], self.snapshot(seen))
         self.events.append([kind, name, list(operands), list(keywords), NO_NODE, place, False])
@@ -181,6 +190,8 @@ class Record:
             raise UnkeepableError("more memory than a recording may keep")
         if type(seen).__flags__ & 1 << 9 and hasattr(type(seen), "__del__"):
             raise UnkeepableError("an object with __del__, which tells when it dies")
+        if type(seen) is types.GeneratorType and seen.gi_code.co_exceptiontable:
+            raise UnkeepableError("a generator with a try or with, which tells when it dies")
         node = self.add_node("event", event, "", None, seen)
         self.events[event][4] = node
         return node

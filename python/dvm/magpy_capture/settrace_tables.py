@@ -14,10 +14,7 @@ UNARY = {
     "UNARY_INVERT": "~",
 }
 REFUSED = {
-    "a match statement that takes a value apart": (
-        "MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS GET_LEN"
-    ),
-    "a generator": "YIELD_VALUE SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
+    "a generator that yields from another": "SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
     "asynchronous code": (
         "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR ASYNC_GEN_WRAP"
     ),

@@ -3,19 +3,24 @@
 Where all elements are numbers, or all are text, the host sorts them, and the path is for every
 order. Elements with parts that are known (the items of a dict, pairs of a number and a name) are
 moved by the lowering: each comparison of Python's own sort that a call could answer otherwise is an
-outcome.
+outcome. The same goes for elements of which a key is compared, and for the extreme by a key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cmp_to_key
 from typing import Any
 
+from dvm.magpy_capture.iterators import Iterators
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.python_functions import NONE, PythonFunctions
+from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
+    CompareKey,
     Host,
+    Instance,
     ListValue,
     Literal,
     Sequence,
@@ -25,9 +30,10 @@ from dvm.magpy_capture.values import (
 )
 
 FALSE = Literal(False)
+ORDERS = OPERATORS["compare"]
 
 
-class Sorting(PythonFunctions):
+class Sorting(Iterators):
     """Puts abstract values in order."""
 
     def host_call(
@@ -38,9 +44,9 @@ class Sorting(PythonFunctions):
     def sort_list(
         self, iterable: Abstract, /, *, key: Abstract = NONE, reverse: Abstract = FALSE
     ) -> Abstract:
-        if self.plain(key) is not None:
-            raise self.refuse("sorted with a key")
         iterable = self.resolve(iterable)
+        if not self.is_none(key):
+            return self._sorted_by(key, self.elements(iterable), bool(self.plain(reverse)))
         if isinstance(iterable, SetValue):
             parts: list[Abstract] = [Literal(part) for part in iterable.elements]
         elif isinstance(iterable, (Tensor, Host)):
@@ -55,6 +61,33 @@ class Sorting(PythonFunctions):
             raise self.refuse("sorted with NaN among the elements")
         by_python = cmp_to_key(lambda a, b: -1 if self._is_less(a, b) else 1)
         return ListValue(sorted(parts, key=by_python, reverse=bool(self.plain(reverse))))
+
+    def _sorted_by(self, key: Abstract, parts: list[Abstract], reverse: bool) -> Abstract:
+        """All keys first, as Python has it, and then the order of the keys."""
+        keys = [self.resolve(self.apply(key, [part])) for part in parts]
+        ranked, seen = self.ordered(keys, parts, reverse), self.seen_result
+        if type(seen) is list:
+            for part, real in zip(ranked, self.snapshots.get(id(seen), seen), strict=True):
+                self.assume(part, real)
+        return ListValue(ranked, object=seen)
+
+    def ordered(self, keys: list[Abstract], parts: list[Any], reverse: bool) -> list[Any]:
+        """The parts in the order of their keys."""
+
+        def before(i: int, j: int) -> int:
+            return -1 if self._is_less(keys[i], keys[j]) else 1
+
+        places = sorted(range(len(parts)), key=cmp_to_key(before), reverse=reverse)
+        return [parts[place] for place in places]
+
+    def extreme_by(self, key: Abstract, better: str, parts: Iterator[Abstract]) -> Abstract | None:
+        best: Abstract | None = None
+        most: Abstract = NONE
+        for part in parts:
+            rank = self.resolve(part if self.is_none(key) else self.apply(key, [part]))
+            if best is None or self._ordered(better, rank, most):
+                best, most = part, rank
+        return None if best is None else self.resolve(best)
 
     def _sorted_by_host(self, numbers: Abstract, reverse: Abstract, seen: Any) -> Abstract:
         if not self.is_pure(numbers):
@@ -71,14 +104,17 @@ class Sorting(PythonFunctions):
         return isinstance(value, (Host, Literal)) and type(value.object) is str
 
     def _is_less(self, a: Abstract, b: Abstract) -> bool:
-        """`a < b` as Python has it: tuples by their first parts that differ."""
+        return self._ordered("<", a, b)
+
+    def _ordered(self, name: str, a: Abstract, b: Abstract) -> bool:
+        """`a < b` or `a > b` as Python has it: tuples by their first parts that differ."""
         a, b = self._opened(a), self._opened(b)
         if isinstance(a, Sequence) and isinstance(b, Sequence):
             for x, y in zip(a.elements, b.elements, strict=False):
                 if not self._compare("==", self._opened(x), self._opened(y)):
-                    return self._is_less(x, y)
-            return len(a.elements) < len(b.elements)
-        return self._compare("<", a, b)
+                    return self._ordered(name, x, y)
+            return bool(ORDERS[name](len(a.elements), len(b.elements)))
+        return self._compare(name, a, b)
 
     def _compare(self, name: str, a: Abstract, b: Abstract) -> bool:
         if name == "==" and isinstance(a, Sequence) and isinstance(b, Sequence):
@@ -88,14 +124,24 @@ class Sorting(PythonFunctions):
             )
         if name == "==" and (a is b or (_is_same(a, b))):
             return True
+        if isinstance(a, CompareKey) and isinstance(b, CompareKey):
+            order = self.resolve(self.apply(a.function, [a.value, b.value]))
+            return self._compare(name, order, Literal(0))
+        if isinstance(a, Instance) or isinstance(b, Instance):
+            return self.decided(self.operated("compare", name, a, b))
         for value in (a, b):
-            if not self.is_fixed(value) and not self._is_number(value):
+            if not self.is_fixed(value) and not self._is_number(value) and not self._is_text(value):
                 raise self.refuse(f"sorted by {describe(value)}")
         x, y = self.observed_value(a), self.observed_value(b)
-        answer = bool(x == y if name == "==" else x < y)
+        if name == "==" and x != x and y != y:
+            raise self.refuse("sorted by NaN in a tuple, which is told by its identity")
+        answer = bool(ORDERS[name](x, y))
         if not (self.is_fixed(a) and self.is_fixed(b)):
             self.guard("guard_truth", self.operator(name, [a, b]), answer)
         return answer
+
+    def same_value(self, a: Abstract, b: Abstract) -> bool:
+        return self._compare("==", self._opened(a), self._opened(b))
 
     def _opened(self, value: Abstract) -> Abstract:
         """A tuple as a Sequence of its parts."""

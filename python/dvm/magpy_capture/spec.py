@@ -51,6 +51,10 @@ class Steps(list[Step]):
         return result
 
 
+class BodyRaised(Exception):
+    """An exception left a recorded body that C code ran, and so leaves the C code, too."""
+
+
 class NotCapturable(Exception):
     """The recorded function does something this version does not compile.
 

@@ -8,9 +8,13 @@ is followed if it is written in Python, and otherwise called as it is (an opaque
 
 from __future__ import annotations
 
+import bisect
+import collections
 import copy
 import enum
 import functools
+import heapq
+import itertools
 import math
 import operator
 import sys
@@ -109,6 +113,13 @@ INPLACE_OPERATORS: dict[str, Any] = {
     ">>": operator.irshift,
 }
 
+#: function of module operator -> kind of the event, and name, that is the same
+EVENT_OF: dict[Any, tuple[str, str]] = {
+    function: (kind, name)
+    for kind in ("binary", "compare", "subscript")
+    for name, function in OPERATORS[kind].items()
+} | {operator.concat: ("binary", "+")}
+
 #: function -> method of the lowering; called with the abstract arguments
 FUNCTIONS: dict[Any, str] = {}
 #: array method -> method of the lowering; called with the array first
@@ -154,12 +165,48 @@ BUILTINS: dict[Any, str] = {
     sorted: "sort_list",
     vars: "own_dict",
     map: "make_map",
+    filter: "make_filter",
     functools.partial: "make_partial",
     functools.reduce: "reduced",
+    functools.cmp_to_key: "make_compare_key",
+    heapq.heapify: "make_heap",
+    heapq.heappop: "pop_from_heap",
+    heapq.heappush: "push_on_heap",
+    heapq.heappushpop: "push_and_pop",
+    heapq.heapreplace: "replace_on_heap",
+    bisect.bisect_left: "place_left",
+    bisect.bisect_right: "place_right",
+    bisect.insort_left: "insert_left",
+    bisect.insort_right: "insert_right",
+    np.ndindex: "make_nd_index",
     print: "print_line",
     id: "refuse_id",
     hash: "hashed",
     slice: "make_slice",
+    dict.fromkeys: "dict_from_keys",
+    collections.Counter: "make_counter",
+    collections.deque: "make_deque",
+    collections.defaultdict: "make_default_dict",
+    itertools.accumulate: "make_accumulate",
+    itertools.chain: "make_chain",
+    itertools.chain.from_iterable: "make_chain_of",
+    itertools.combinations: "make_combinations",
+    itertools.combinations_with_replacement: "make_combinations_again",
+    itertools.compress: "make_compress",
+    itertools.count: "make_count",
+    itertools.cycle: "make_cycle",
+    itertools.dropwhile: "make_drop_while",
+    itertools.filterfalse: "make_filter_false",
+    itertools.groupby: "make_group_by",
+    itertools.islice: "make_islice",
+    itertools.pairwise: "make_pairwise",
+    itertools.permutations: "make_permutations",
+    itertools.product: "make_product",
+    itertools.repeat: "make_repeat",
+    itertools.starmap: "make_star_map",
+    itertools.takewhile: "make_take_while",
+    itertools.tee: "make_tee",
+    itertools.zip_longest: "make_longest",
     np.errstate: "make_errstate",
     warnings.catch_warnings: "make_caught_warnings",
     warnings.simplefilter: "set_filter",
@@ -169,6 +216,11 @@ BUILTINS: dict[Any, str] = {
 
 #: methods of an iterator
 ITERATOR = ("__init__", "__iter__", "__next__")
+
+if _converter := getattr(
+    sys.modules.get("numpy._core._multiarray_umath"), "_array_converter", None
+):
+    BUILTINS[_converter] = "make_converter"
 
 #: pure functions on Python objects; folded when all arguments are known, else called on the host
 PURE: frozenset[Any] = frozenset(
@@ -216,7 +268,10 @@ GENERATORS: frozenset[Any] = frozenset(
 READS: frozenset[Any] = frozenset({time.perf_counter, time.time, time.monotonic})
 
 #: types whose calls make a value from values, without effects
-PURE_CLASSES: tuple[type, ...] = (np.dtype, np.generic, complex, str, bytes, frozenset)
+PURE_CLASSES: tuple[type, ...] = (
+    *(np.dtype, np.generic, complex, str, bytes, frozenset),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
+)
 
 #: NumPy functions with effects, state or results that depend on more than their arguments
 IMPURE: frozenset[Any] = frozenset(
@@ -349,4 +404,7 @@ def leaves() -> Iterable[Any]:
         *_walks(),
         copy.deepcopy,
         enum.property.__get__,
+        np.ndindex,
+        collections.Counter,
+        *(f for f in vars(collections.Counter).values() if isinstance(f, types.FunctionType)),
     ]

@@ -11,6 +11,7 @@ A value is one of
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -282,6 +283,54 @@ class DictValue:
         return self._items
 
 
+class DefaultDict(DictValue):
+    """A defaultdict that the program made."""
+
+    def __init__(self, factory: Any, items: dict[Any, Any]) -> None:
+        super().__init__(items)
+        self.factory = factory
+
+
+class CounterValue(DefaultDict):
+    """A collections.Counter that the program made."""
+
+
+class DequeValue:
+    """A collections.deque, unread or read as a ListValue is."""
+
+    def __init__(
+        self,
+        elements: deque[Any] | None = None,
+        register: int = -1,
+        object: Any = None,
+        load: Callable[[], deque[Any]] | None = None,
+    ) -> None:
+        self._elements = elements
+        self.register = register
+        self.object = object
+        self.load = load
+        self.changed = False
+        self.tail: list[Any] = []
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the elements are known."""
+        return self._elements is not None
+
+    @property
+    def elements(self) -> deque[Any]:
+        """The elements, read (and their number guarded) if they were not."""
+        if self._elements is None:
+            assert self.load is not None
+            self._elements = self.load()
+            self._elements.extend(self.tail)
+        return self._elements
+
+    def append(self, value: Any) -> None:
+        """Append without looking."""
+        (self.tail if self._elements is None else self._elements).append(value)
+
+
 @dataclass(eq=False)
 class SetValue:
     """A set of literal elements."""
@@ -318,9 +367,11 @@ class CacheLock:
 
 @dataclass(eq=False)
 class Closure:
-    """A function that the program made while it ran."""
+    """A function that the program made while it ran, with the defaults it had by then."""
 
     object: Any
+    defaults: Any = None
+    named_defaults: Any = None
 
 
 @dataclass(eq=False)
@@ -399,6 +450,35 @@ class IteratorValue:
     """An iterator over abstract values: `pull` gives the next one, or End."""
 
     pull: Callable[[], Any]
+
+
+@dataclass(eq=False)
+class CompareKey:
+    """What functools.cmp_to_key makes of a function; and, with a value, the key of that."""
+
+    function: Any
+    value: Any = None
+
+
+@dataclass(eq=False)
+class Converter:
+    """What NumPy's functions turn their arguments into arrays with (`_array_converter`)."""
+
+    arrays: list[Any]
+
+
+@dataclass(eq=False)
+class GeneratorValue(IteratorValue):
+    """A generator of the program's: what its function was given, and how far it has come.
+
+    frame: what the lowering knows of its frame while it waits.
+    """
+
+    function: Any
+    positional: list[Any]
+    named: dict[str, Any]
+    frame: Any = None
+    finished: bool = False
 
 
 @dataclass(eq=False)

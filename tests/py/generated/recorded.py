@@ -41,6 +41,37 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda v: v, "s": str, "r": repr, "a": ascii}
 
 
+def callbacks_of(events: list[Any]) -> set[int]:
+    """Return the events of bodies that C code ran, and of generators."""
+    inner: set[int] = set()
+    depth = 0
+    begins = False  # a `resumes` was counted, and an `enter` may follow
+    for number, (kind, *_) in enumerate(events):
+        if kind in ("calls_back", "resumes"):
+            depth += 1
+            begins = True
+        elif kind == "enter" and depth:
+            depth += not begins
+            begins = False
+        elif kind not in ("given", "enter"):
+            begins = False
+        if depth:
+            inner.add(number)
+        if kind in ("leave", "yields") and depth:
+            depth -= 1
+    return inner
+
+
+def is_told_outside(recording: Any) -> bool:
+    """Whether no value of such a body is used behind it, by a variable that both share."""
+    events, nodes = recording["events"], recording["nodes"]
+    inner = callbacks_of(events)
+    used = [recording["result"]]
+    for number, event in enumerate(events):
+        used += event[2] if number not in inner else []
+    return not any(nodes[n][0] == "event" and nodes[n][1] in inner for n in used)
+
+
 class DivergedError(Exception):
     """A condition came out otherwise than it was recorded."""
 
@@ -89,8 +120,11 @@ class Rerun:
     def run(self) -> Any:
         events = self.recording["events"]
         error: Exception | None = None  # what the event before ended with
+        inner = callbacks_of(events)
         for number, event in enumerate(events):
             kind, name, operands, keywords, result, location, followed = event
+            if number in inner:
+                continue  # C code runs it again
             if kind == "raised":
                 if type(error).__name__ != name:
                     raise DivergedError(f"{error!r} instead of {name} at {location}")
@@ -112,7 +146,12 @@ class Rerun:
             except DivergedError as diverged:
                 raise DivergedError(f"{diverged} at {location}") from None
             except Exception as caught:
-                if number + 1 == len(events) or events[number + 1][0] != "raised":
+                behind = number + 1
+                while behind in inner:
+                    behind += 1
+                if behind > number + 1 and events[behind - 1][1] == "raised":
+                    self.made[events[behind - 1][2][0]] = caught  # it left a callback
+                elif behind == len(events) or events[behind][0] != "raised":
                     raise
                 error = caught
                 continue
@@ -272,7 +311,7 @@ def run_recorded(program: Program) -> Recorded:
 
         made.traced.append(next_call(call, traced, here, number))
         record = records[0]
-        whole = not record["aborted"] and record["exception"] is None
+        whole = not record["aborted"] and record["exception"] is None and is_told_outside(record)
         made.rerun.append(next_call(call, rerun if whole else there["f"], there, number))
         made.whole += whole
         if record["aborted"]:

@@ -1,0 +1,85 @@
+"""collections.deque and defaultdict, of the program or of the caller.
+
+A deque of the caller that the program only appends to stays unread, as a list does: how long it is
+matters to nobody until then.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from typing import Any
+
+from dvm.magpy_capture.iterators import Iterators
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.values import (
+    Abstract,
+    DefaultDict,
+    DequeValue,
+    ListValue,
+    Literal,
+)
+
+#: Methods that are what Python's own deque does to abstract values.
+DEQUE_METHODS = frozenset(
+    {"append", "appendleft", "pop", "popleft", "clear", "rotate", "reverse", "insert"}
+)
+
+
+class Deques(Iterators):
+    """The containers of module collections."""
+
+    def make_deque(self, iterable: Abstract = Literal(()), maxlen: Abstract = NONE) -> Abstract:
+        made = DequeValue(deque(maxlen=self.plain(maxlen)))
+        for part in self.each(iterable):
+            made.elements.append(part)
+        return made
+
+    def make_default_dict(
+        self, factory: Abstract = NONE, source: Abstract = NONE, /, **items: Abstract
+    ) -> Abstract:
+        given = self.make_dict(source, **items)
+        return DefaultDict(self.resolve(factory), given.items)
+
+    def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
+        if self.is_none(base.factory):
+            raise self.refuse("a key that is missing")
+        made = base.items[key] = self.apply(base.factory, [])
+        return made
+
+    def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
+        try:
+            return self.resolve(base.elements[operator.index(self.plain(key))])
+        except IndexError:
+            raise self.refuse("an index beyond the end") from None
+
+    def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
+        if name == "copy":
+            return DequeValue(base.elements.copy())
+        if name not in DEQUE_METHODS | {"extend", "extendleft"}:
+            raise self.refuse(f"the method {name} of a deque")
+        base.changed = True
+        if name == "append":
+            base.append(given[0])
+        elif name in ("extend", "extendleft"):
+            add = base.append if name == "extend" else base.elements.appendleft
+            for part in self.each(given[0]):
+                add(part)
+        else:
+            numbers = name in ("rotate", "insert")
+            arguments = [self.integer(given[0]), *given[1:]] if numbers and given else given
+            try:
+                made = getattr(base.elements, name)(*arguments)
+            except IndexError:
+                raise self.refuse(f"{name} of {describe(base)} at its end") from None
+            return NONE if made is None else self.resolve(made)
+        return NONE
+
+    def in_sequence(self, value: Abstract) -> Abstract:
+        """For NumPy, to which a deque is as good as a list."""
+        value = self.resolve(value)
+        return ListValue(list(value.elements)) if isinstance(value, DequeValue) else value
+
+
+__all__ = ["Deques"]

@@ -1,0 +1,103 @@
+"""Modules heapq and bisect, and functools.cmp_to_key.
+
+The C functions themselves move objects that stand for abstract values: each comparison that they
+make is an outcome, or runs the body that was recorded.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from dvm.magpy_capture.counters import Counters
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.spec import BodyRaised
+from dvm.magpy_capture.values import Abstract, CompareKey, ListValue, Literal
+
+
+class Ranked:
+    """Stands for a value in a list that C code orders."""
+
+    def __init__(self, is_less: Callable[[Abstract, Abstract], bool], value: Abstract) -> None:
+        self.is_less = is_less
+        self.value = value
+
+    def __lt__(self, other: Ranked) -> bool:
+        return self.is_less(self.value, other.value)
+
+
+class Heaps(Counters):
+    """Lists that C code keeps in order."""
+
+    def make_compare_key(self, mycmp: Abstract) -> Abstract:
+        return CompareKey(mycmp)
+
+    def push_on_heap(self, heap: Abstract, item: Abstract, /) -> Abstract:
+        return self._order(heapq.heappush, heap, item)
+
+    def pop_from_heap(self, heap: Abstract, /) -> Abstract:
+        return self._order(heapq.heappop, heap)
+
+    def replace_on_heap(self, heap: Abstract, item: Abstract, /) -> Abstract:
+        return self._order(heapq.heapreplace, heap, item)
+
+    def push_and_pop(self, heap: Abstract, item: Abstract, /) -> Abstract:
+        return self._order(heapq.heappushpop, heap, item)
+
+    def make_heap(self, heap: Abstract, /) -> Abstract:
+        return self._order(heapq.heapify, heap)
+
+    def _order(self, function: Any, base: Abstract, *items: Abstract) -> Abstract:
+        base = self.resolve(base)
+        if not isinstance(base, ListValue):
+            raise self.refuse(f"a heap in {describe(base)}")
+        ranked = [self._ranked(part) for part in base.elements]
+        try:
+            made = function(ranked, *map(self._ranked, items))
+        except IndexError:
+            raise self.refuse("an empty heap") from None
+        except BodyRaised:
+            raise self.refuse("a heap that an exception leaves in disorder") from None
+        base.elements[:] = [each.value for each in ranked]
+        base.changed = True
+        return NONE if made is None else self.resolve(made.value)
+
+    def _ranked(self, value: Abstract) -> Ranked:
+        return Ranked(self._is_less, self.resolve(value))
+
+    # ---- bisect
+
+    def place_left(
+        self, a: Abstract, x: Abstract, lo: Abstract = Literal(0), hi: Abstract = NONE
+    ) -> Abstract:
+        return Literal(self._place(bisect.bisect_left, a, x, lo, hi))
+
+    def place_right(
+        self, a: Abstract, x: Abstract, lo: Abstract = Literal(0), hi: Abstract = NONE
+    ) -> Abstract:
+        return Literal(self._place(bisect.bisect_right, a, x, lo, hi))
+
+    def insert_left(self, a: Abstract, x: Abstract) -> Abstract:
+        return self._insert(bisect.bisect_left, a, x)
+
+    def insert_right(self, a: Abstract, x: Abstract) -> Abstract:
+        return self._insert(bisect.bisect_right, a, x)
+
+    def _place(self, function: Any, a: Abstract, x: Abstract, lo: Abstract, hi: Abstract) -> int:
+        ranked = [self._ranked(part) for part in self.elements(a)]
+        end = len(ranked) if self.is_none(hi) else self.integer(hi)
+        return int(function(ranked, self._ranked(x), self.integer(lo), end))
+
+    def _insert(self, function: Any, a: Abstract, x: Abstract) -> Abstract:
+        base = self.resolve(a)
+        if not isinstance(base, ListValue):
+            raise self.refuse(f"an insertion into {describe(base)}")
+        base.elements.insert(self._place(function, base, x, Literal(0), NONE), x)
+        base.changed = True
+        return NONE
+
+
+__all__ = ["Heaps"]

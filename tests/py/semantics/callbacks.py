@@ -1,0 +1,814 @@
+"""Python functions that C code calls back: keys, map, filter, reduce, itertools, factories."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+
+import numpy as np
+
+from semantics.world import World, case, floats, ints
+
+
+def double(x):
+    return x * 2
+
+
+def norm(x):
+    return float(np.abs(x).sum())
+
+
+# ---- sorted and list.sort
+
+
+@case
+def keys_that_are_known(w: World) -> None:
+    @w.compiled
+    def f(x, names):
+        pairs = [(2, "b"), (1, "c"), (2, "a"), (1, "a")]
+        by_first = sorted(pairs, key=lambda pair: pair[0])
+        by_last = sorted(pairs, key=lambda pair: pair[-1], reverse=True)
+        return by_first, by_last, sorted(names, key=lambda name: (len(name), name)), x + 1
+
+    for n in (3, 4, 0):
+        w(f, floats(n), ["bb", "a", "ccc", "aa"])
+        w(f, floats(n), ("z", "yy", "x"))
+    w.captured(f, 2)
+
+
+@case
+def ties_keep_their_order(w: World) -> None:
+    @w.compiled
+    def f(x):
+        parts = [x, x * 2, x * 3, x * 4]
+        same = sorted(parts, key=lambda part: 0)
+        turned = sorted(parts, key=lambda part: 0, reverse=True)
+        return same, turned, same[0] is parts[0], turned[-1] is parts[-1]
+
+    for n in (3, 1, 0, 5):
+        w(f, floats(n))
+    w.captured(f, 1)
+
+
+@case
+def keys_that_are_computed(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        ranked = sorted(parts, key=norm)
+        first = sorted(parts, key=lambda x: -x.sum())[0]
+        return ranked, first, [part is parts[0] for part in ranked]
+
+    a, b, c = floats(3), floats(4), floats(5)
+    for parts in ([a, b, c], [c, b, a], [a, b, c], [b, a, b], [a, a, a], [c, a, b], []):
+        w(f, parts)
+    w.captured(f, 4)
+
+
+@case
+def keys_of_which_some_are_nan(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        ranked = sorted(parts, key=lambda x: float(x.sum()))
+        return ranked, max(parts, key=np.sum), min(parts, key=lambda x: x.sum())
+
+    nan = np.full(2, np.nan)
+    a, b = floats(2), floats(2) + 1
+    for parts in ([a, nan, b], [nan, b, a], [b, nan, a], [a, nan, b], [nan, nan, a], [b, a, nan]):
+        w(f, parts)
+
+
+@case
+def tuples_as_keys(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        return sorted(parts, key=lambda x: (x.size, float(x.max()))), max(
+            parts, key=lambda x: (x.ndim, x.size)
+        )
+
+    a, b, c = floats(3), floats(3) + 1, floats(2)
+    for parts in ([a, b, c], [b, a, c], [c, c, a], [a, b, c], [floats(2, 2), a, b]):
+        w(f, parts)
+
+
+@case
+def sorted_in_place_by_a_key(w: World) -> None:
+    @w.compiled
+    def f(parts, x):
+        own = [x * 3, x, x * 2]
+        own.sort(key=lambda part: float(part.sum()))
+        answer = parts.sort(key=len, reverse=True)
+        return own, answer, parts
+
+    for n in (1, 2, 3):
+        parts = w.watch([floats(n), floats(2), floats(3)])
+        w(f, parts, floats(n) + 1)
+        w(f, parts, floats(n))
+
+
+@case
+def a_list_that_its_key_looks_at(w: World) -> None:
+    @w.compiled
+    def f(x):
+        parts = [3, 1, 2]
+        lengths = []
+
+        def key(part):
+            lengths.append(len(parts))
+            return part
+
+        parts.sort(key=key)
+        return parts, lengths, x + len(parts)
+
+    w(f, floats(3))
+    w(f, floats(4))
+
+
+@case
+def a_list_that_its_key_changes(w: World) -> None:
+    @w.compiled
+    def f(x):
+        parts = [3, 1, 2]
+
+        def key(part):
+            parts.append(part)
+            return part
+
+        try:
+            parts.sort(key=key)
+        except ValueError as error:
+            return str(error), len(parts), x + 1
+
+    w(f, floats(3))
+    w(f, floats(3))
+
+
+@case
+def keys_of_many_kinds(w: World) -> None:
+    class Ranks:
+        def __init__(self, sign):
+            self.sign = sign
+
+        def rank(self, x):
+            return self.sign * float(x.sum())
+
+        def __call__(self, x):
+            return -self.rank(x)
+
+    def rank(x, by, *, of=np.sum):
+        return float(of(x)) * by
+
+    ranks = w.watch(Ranks(1.0))
+
+    @w.compiled
+    def f(parts):
+        own = Ranks(-1.0)
+        return (
+            sorted(parts, key=ranks.rank),
+            sorted(parts, key=ranks),
+            sorted(parts, key=own.rank),
+            sorted(parts, key=functools.partial(rank, by=-1)),
+            sorted(parts, key=functools.partial(rank, by=1, of=np.max)),
+            sorted(parts, key=len),
+            sorted([2, -3, 1], key=abs),
+            sorted(["b", "A", "C"], key=str.lower),
+        )
+
+    for n in (3, 3, 1):
+        w(f, [floats(3), floats(2), floats(n)])
+    ranks.sign = -1.0
+    w(f, [floats(3), floats(2), floats(3)])
+
+
+@case
+def keys_of_numpy(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        return sorted(parts, key=np.linalg.norm), sorted(parts, key=np.max), max(parts, key=np.sum)
+
+    a, b = floats(3), floats(3) + 1
+    for parts in ([a, b], [b, a], [a, b], [a, a]):
+        w(f, parts)
+
+
+@case
+def an_array_that_changes_after_its_key(w: World) -> None:
+    @w.compiled
+    def f(a, b):
+        ranked = sorted([a, b], key=np.sum)
+        a += 10
+        return ranked, ranked[0] is a, max([a, b], key=np.sum) is a
+
+    for n in (1, 3, 1):
+        w(f, floats(n), floats(2))
+        w(f, floats(n) + 1, floats(n))
+
+
+@case
+def looked_up_in_a_table(w: World) -> None:
+    @w.compiled
+    def f(x, table):
+        names = sorted(table, key=table.get)
+        best = max(table, key=table.get)
+        total = x
+        for name in names:
+            total = total + table[name]
+        return names, best, total
+
+    for n in (3, 4):
+        w(f, floats(n), {"a": 2, "b": 1, "c": 3})
+        w(f, floats(n), {"a": 2, "b": 5})
+
+
+@case
+def places_sorted_by_what_is_there(w: World) -> None:
+    @w.compiled
+    def f(scores, x):
+        order = sorted(range(len(scores)), key=lambda i: scores[i])
+        back = sorted(range(len(scores)), key=scores.__getitem__)
+        return order, back, [x * i for i in order]
+
+    for scores in ([3, 1, 2], [3, 1, 2], [1, 2, 3], [1, 1], []):
+        w(f, scores, floats(2))
+
+
+@case
+def objects_sorted_by_their_attributes(w: World) -> None:
+    class Item:
+        def __init__(self, name, x):
+            self.name, self.x = name, x
+
+        @property
+        def weight(self):
+            return float(self.x.sum())
+
+    @w.compiled
+    def f(items):
+        by_name = sorted(items, key=lambda item: item.name)
+        heaviest = max(items, key=lambda item: item.weight)
+        heaviest.x *= 2
+        return by_name, heaviest, [item.x for item in by_name]
+
+    for order in ("abc", "cab", "abc", "bca"):
+        items = w.watch([Item(name, floats(place + 1)) for place, name in enumerate(order)])
+        w(f, items)
+
+
+# ---- min and max
+
+
+@case
+def the_extreme_by_a_key(w: World) -> None:
+    @w.compiled
+    def f(parts, x):
+        near = min(parts, key=lambda part: abs(float(part) - float(x)))
+        far = max(*parts, 100.0, key=lambda part: abs(part - x))
+        none = max([], key=double, default=x), min((), default=3, key=None)
+        return near, far, none, max(parts, key=lambda part: 0) is parts[0]
+
+    for x in (0.5, 3.5, 0.5, 9.0):
+        w(f, [1.0, 2.0, 4.0], np.float64(x))
+        w(f, [7.0, 1.0], np.float64(x))
+
+
+@case
+def the_extreme_of_nothing_by_a_key(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        return max(parts, key=norm)
+
+    w(f, [floats(2), floats(3)])
+    w(f, [])
+    w(f, [floats(2), floats(3)])
+
+
+# ---- map and filter
+
+
+@case
+def maps_in_every_consumer(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        parts = [x, y]
+        a, b = map(double, parts)
+        (c,), *rest = map(lambda part: [part, part][:1], parts)  # noqa: C417
+        first = next(map(double, parts))
+        total = 0
+        for part in map(double, parts):
+            total = total + part.sum()
+        spread = [*map(double, parts), x]
+        return (
+            list(map(double, parts)),
+            tuple(map(double, (y, x))),
+            (a, b, c, rest, first, total),
+            spread,
+            np.stack([part.sum() for part in map(double, parts)]),
+            sum(map(norm, parts)),
+            dict(zip("ab", map(double, parts), strict=True)),
+            max(map(norm, parts)),
+        )
+
+    for n, m in ((3, 4), (3, 4), (1, 2), (0, 2)):
+        w(f, floats(n), floats(m))
+    w.captured(f, 1)
+
+
+@case
+def maps_of_several_and_of_maps(w: World) -> None:
+    @w.compiled
+    def f(x, weights):
+        scaled = map(lambda part, weight: part * weight, [x, x + 1, x + 2], weights)
+        shifted = map(lambda part: part + 1, scaled)  # noqa: C417
+        return list(shifted), list(scaled), list(map(operator.mul, weights, weights))
+
+    for n in (3, 2, 3):
+        w(f, floats(n), [1.0, 2.0])
+        w(f, floats(n), (1.0, 2.0, 3.0, 4.0))
+
+
+@case
+def maps_given_as_arguments(w: World) -> None:
+    def three(a, b, c=0, *rest):
+        return a + b + c, len(rest)
+
+    class Pair:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    @w.compiled
+    def f(x, n):
+        made = Pair(*map(double, (x, x + 1)))
+        return three(*map(double, [x] * n)), made, three(x, *map(double, [x]))
+
+    for n in (2, 3, 2, 5):
+        w(f, floats(3), n)
+    w(f, floats(3), 1)
+
+
+@case
+def maps_of_types_and_methods(w: World) -> None:
+    class Point:
+        def __init__(self, x, y=1):
+            self.x, self.y = x, y
+
+        def moved(self, by):
+            return Point(self.x + by, self.y)
+
+    @w.compiled
+    def f(x, y):
+        points = list(map(Point, (x, y), (y, x)))
+        alone = [*map(Point, [x])]
+        moved = list(map(points[0].moved, (1, 2)))
+        return points, alone, moved, [p.x for p in moved]
+
+    for n in (3, 4, 0):
+        w(f, floats(n), floats(n) + 1)
+    w.captured(f, 1)
+
+
+@case
+def maps_over_rows(w: World) -> None:
+    @w.compiled
+    def f(x):
+        sums = list(map(lambda row: row.sum(), x))  # noqa: C417
+        x[0] = 0
+        first = map(lambda row: row * 1, x)  # noqa: C417
+        x[1] = 7
+        return sums, list(first)
+
+    for shape in ((2, 3), (2, 4), (3, 2), (2, 0)):
+        w(f, floats(*shape))
+
+
+@case
+def filters(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        kept = list(filter(lambda part: part.sum() > 1, parts))
+        some = list(filter(None, [0, 1, "", "a", [], [0]]))
+        first = next(filter(lambda part: part.max() > 1, parts), None)
+        left = list(itertools.filterfalse(lambda part: part.size > 2, parts))
+        return kept, some, first, left
+
+    a, b = floats(3), floats(3) + 1
+    for parts in ([a, b], [b, a], [a, b], [a, a], [b, floats(2), b]):
+        w(f, parts)
+
+
+@case
+def callbacks_that_write_into_what_they_get(w: World) -> None:
+    def grow(x):
+        x += 1
+        return x
+
+    @w.compiled
+    def f(x):
+        parts = [x, x, x]
+        total = sum(map(grow, parts))
+        same = list(map(grow, parts))
+        return total, same, same[0] is x
+
+    for n in (3, 1, 0):
+        w(f, floats(n))
+
+
+@case
+def callbacks_that_count(w: World) -> None:
+    calls = w.watch([])
+    count = 0
+
+    @w.compiled
+    def f(x, parts):
+        nonlocal count
+        seen = 0
+
+        def key(part):
+            nonlocal seen, count
+            seen += 1
+            count += 1
+            calls.append(part)
+            return -part
+
+        ranked = sorted(parts, key=key)
+        doubled = list(map(key, ranked))
+        return ranked, doubled, seen, count, x + count
+
+    for n in (3, 4, 3):
+        w(f, floats(n), [n, 1, 2])
+        w.note(count)
+
+
+@case
+def callbacks_that_set_attributes(w: World) -> None:
+    class Log:
+        def __init__(self):
+            self.total, self.last = 0.0, None
+
+        def add(self, x):
+            self.total += float(x.sum())
+            self.last = x
+            return self.total
+
+    log = w.watch(Log())
+
+    @w.compiled
+    def f(parts):
+        return list(map(log.add, parts)), log.total, log.last is parts[-1]
+
+    for n in (3, 1, 3):
+        w(f, [floats(n), floats(2)])
+
+
+# ---- reduce and what looks for truth
+
+
+@case
+def reduced_by_functions(w: World) -> None:
+    @w.compiled
+    def f(x, layers):
+        forward = functools.reduce(lambda y, layer: layer(y), layers, x)
+        total = functools.reduce(lambda a, b: a + 2 * b, [x, x, x])
+        widest = functools.reduce(lambda a, b: a if a > b else b, [len(x), 2, 3])
+        return forward, total, widest, functools.reduce(double, [x]) is x
+
+    for n in (3, 1, 3, 5):
+        w(f, floats(n), [double, np.tanh, lambda y: y - 1])
+        w(f, floats(n), [])
+
+
+@case
+def any_and_all(w: World) -> None:
+    looked = w.watch([])
+
+    @w.compiled
+    def f(parts):
+        def positive(part):
+            looked.append(part.size)
+            return part.sum() > 0
+
+        return any(map(positive, parts)), all(map(positive, parts)), len(looked)
+
+    a, b = floats(3) - 5, floats(4) + 5
+    for parts in ([a, b], [b, a], [a, b], [a, a], [b], []):
+        w(f, parts)
+
+
+# ---- exceptions
+
+
+@case
+def callbacks_that_raise(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        def inverse(part):
+            if part == 0:
+                raise ZeroDivisionError(f"no inverse of {part}")
+            return 1 / part
+
+        try:
+            return x + sum(map(inverse, parts))
+        except ZeroDivisionError as error:
+            return x, str(error)
+
+    for parts in ([1, 2], [1, 0, 2], [4, 2], [0]):
+        w(f, floats(3), parts)
+
+
+@case
+def callbacks_that_raise_out_of_the_function(w: World) -> None:
+    done = w.watch([])
+
+    @w.compiled
+    def f(x, parts):
+        def key(part):
+            done.append(part)
+            return parts[part]
+
+        x += 1
+        return sorted([0, 1, 2], key=key), x
+
+    w(f, floats(3), [3, 1, 2])
+    w(f, floats(3), [3, 1])
+    w(f, floats(3), [3, 1, 2])
+    w(f, floats(3), [3, "a", 2])
+
+
+@case
+def a_sort_that_a_key_ends(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        def key(part):
+            if part < 0:
+                raise ValueError("negative")
+            return -part
+
+        try:
+            parts.sort(key=key)
+        except ValueError:
+            return x - 1, parts
+        return x, parts
+
+    for parts in ([1, 3, 2], [3, 1, -1, 2], [2, 1, 3]):
+        w(f, floats(3), w.watch(list(parts)))
+
+
+@case
+def a_list_that_was_extended_halfway(w: World) -> None:
+    @w.compiled
+    def f(x):
+        def checked(part):
+            if part > 2:
+                raise ValueError(part)
+            return x * part
+
+        made = [x]
+        try:
+            made.extend(map(checked, [1, 2, 3]))
+        except ValueError:
+            pass
+        return made
+
+    for n in (3, 0, 4):
+        w(f, floats(n))
+
+
+@case
+def a_map_that_goes_on_after_an_exception(w: World) -> None:
+    @w.compiled
+    def f(x):
+        def checked(part):
+            if part == 2:
+                raise ValueError(part)
+            return x * part
+
+        items = map(checked, [1, 2, 3])
+        made = []
+        for _ in range(3):
+            try:
+                made.append(next(items))
+            except ValueError:
+                made.append(None)
+        return made
+
+    w(f, floats(3))
+    w(f, floats(4))
+
+
+@case
+def callbacks_that_stop_an_iteration(w: World) -> None:
+    def until_two(part):
+        if part == 2:
+            raise StopIteration
+        return part
+
+    @w.compiled
+    def f(x):
+        return list(map(until_two, [1, 2, 3])), x + 1
+
+    w(f, floats(3))
+    w(f, floats(3))
+
+
+# ---- callbacks within callbacks
+
+
+@case
+def callbacks_within_callbacks(w: World) -> None:
+    @w.compiled
+    def f(rows):
+        def some(row):
+            return len(list(filter(None, map(norm, row))))
+
+        def best(row):
+            return max(row, key=lambda x: float(x.sum()))
+
+        ranked = sorted(rows, key=lambda row: sum(map(norm, row)))
+        return list(map(best, ranked)), functools.reduce(lambda a, b: a + b, map(some, rows))
+
+    a, b, c = floats(3), floats(2), floats(4)
+    for rows in ([[a, b], [c]], [[c], [a, b]], [[a, b], [c]], [[a], [b, c]], []):
+        w(f, rows)
+        w(f, [*rows, [a]])
+
+
+@case
+def recursion_through_map(w: World) -> None:
+    @w.compiled
+    def f(tree, x):
+        def total(node):
+            if isinstance(node, list):
+                return sum(map(total, node))
+            return x * node
+
+        return total(tree)
+
+    for tree in ([1, [2, 3], [[4]]], 5, [1, [2, 3], [[4]]], [[], [1]]):
+        w(f, tree, floats(3))
+
+
+@case
+def closures_with_defaults(w: World) -> None:
+    @w.compiled
+    def f(x):
+        scale = x.sum()
+        makers = [lambda y, by=by, scale=scale: y * by + scale for by in (1, 2)]
+        direct = [maker(x) for maker in makers]
+        return direct, list(map(makers[1], [x, x + 1])), list(map(makers[0], [x], [3]))
+
+    for n in (3, 4, 1):
+        w(f, floats(n))
+
+
+@case
+def a_function_that_changes_between_calls(w: World) -> None:
+    key = norm
+
+    @w.compiled
+    def f(parts):
+        return sorted(parts, key=key), list(map(key, parts))
+
+    parts = [floats(3), floats(2), floats(4) - 2]
+    w(f, parts)
+    key = np.max
+    w(f, parts)
+    key = len
+    w(f, parts)
+    key = norm
+    w(f, parts)
+
+
+@case
+def arguments_collected_by_callbacks(w: World) -> None:
+    def total(*parts, **named):
+        return sum(parts), named
+
+    def chosen(part, /, by=2, *, shift=1):
+        return part * by + shift
+
+    @w.compiled
+    def f(x):
+        return (
+            list(map(total, [x, x], [1, 2])),
+            list(map(functools.partial(total, x, k=3), [x])),
+            list(map(functools.partial(chosen, shift=x.sum()), [x], [5])),
+            list(map(chosen, [x])),
+        )
+
+    for n in (3, 4, 0):
+        w(f, floats(n))
+    w.captured(f, 1)
+
+
+# ---- itertools
+
+
+@case
+def chained_and_sliced(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        both = list(itertools.chain(parts, [x], map(double, parts)))
+        flat = sum(itertools.chain.from_iterable([parts, [x]]))
+        some = list(itertools.islice(map(double, itertools.count(1)), 1, 4))
+        padded = list(itertools.zip_longest(parts, "ab", fillvalue=x))
+        return both, flat, some, padded, list(itertools.pairwise(parts))
+
+    for n in (3, 2, 3):
+        w(f, floats(n), [floats(n)])
+        w(f, floats(n), (floats(n), floats(n) + 1, floats(n)))
+
+
+@case
+def products_and_combinations(w: World) -> None:
+    @w.compiled
+    def f(parts):
+        return (
+            [a * b for a, b in itertools.product(parts, (1, 2))],
+            [a + b for a, b in itertools.combinations(parts, 2)],
+            list(itertools.permutations(range(3), 2)),
+            list(itertools.combinations_with_replacement("ab", 2)),
+            list(itertools.product()),
+            [i + j for i, j in itertools.product(range(2), repeat=2)],
+        )
+
+    for n in (3, 2, 3):
+        w(f, [floats(n), floats(n) + 1, floats(n)])
+        w(f, [floats(n)])
+
+
+@case
+def accumulated(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        return (
+            list(itertools.accumulate(parts)),
+            list(itertools.accumulate(parts, lambda a, b: a * 2 + b)),
+            list(itertools.accumulate([x, x], lambda a, b: a * b, initial=x + 1)),
+            list(itertools.accumulate([3, 1, 2], max)),
+            list(itertools.accumulate([x, x], operator.mul)),
+        )
+
+    for n in (3, 1, 3, 0):
+        w(f, floats(n), [floats(n), floats(n) + 1])
+        w(f, floats(n), [])
+
+
+@case
+def whiles_and_stars(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        return (
+            list(itertools.takewhile(lambda part: part.sum() > 0, parts)),
+            list(itertools.dropwhile(lambda part: part.sum() > 0, parts)),
+            list(itertools.starmap(lambda a, b: a - b, [(x, 1), (2, x)])),
+            list(itertools.compress(parts, [1, 0, x.size])),
+            list(itertools.islice(itertools.cycle([x, 1]), 3)),
+            list(zip(itertools.repeat(x, 2), itertools.repeat(1), strict=False)),
+        )
+
+    a, b = floats(3) + 5, floats(3) - 5
+    for parts in ([a, b, a], [b, a], [a, b, a], [a, a, b], []):
+        w(f, ints(3), parts)
+
+
+@case
+def iterators_consumed_in_turns(w: World) -> None:
+    log = w.watch([])
+
+    @w.compiled
+    def f(x):
+        def noted(part):
+            log.append(part)
+            return part
+
+        evens = filter(lambda part: noted(part) % 2 == 0, range(8))
+        pairs = zip(evens, map(noted, "ab"), strict=False)
+        first = next(pairs)
+        log.append("between")
+        return first, list(pairs), list(evens), x * first[0]
+
+    for n in (3, 1):
+        w(f, floats(n))
+
+
+@case
+def iterators_that_leave(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return map(double, [x]), x + 1
+
+    for n in (3, 4):
+        result = w(f, floats(n))
+        w.note(*(result[0] if result else ()))
+
+
+@case
+def dicts_from_keys_and_pairs(w: World) -> None:
+    @w.compiled
+    def f(x, names):
+        empty = dict.fromkeys(names, x)
+        sizes = dict(map(lambda name: (name, x * len(name)), names))  # noqa: C417
+        unique = set(map(len, names))
+        return empty, sizes, unique, dict.fromkeys("ab")
+
+    for names in (["a", "bb"], ("a", "bb"), ["c", "dd", "ee"], []):
+        w(f, floats(3), names)
