@@ -249,6 +249,8 @@ class Indexing(Objects):
         written: it is written next, which checks the integers.
         """
         parts = self.index_parts(key)
+        if t.is_scalar and parts:  # its value is put into an array, of which the result is a view
+            t = self.fresh(self.copy_value(self.value_of(t)), t.dtype, [], ())
         selection = self.select(t, parts)
         stored_starts = [selection.starts[axis] for axis in t.order]
         stored_steps = [selection.steps[axis] for axis in t.order]

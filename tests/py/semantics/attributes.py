@@ -344,3 +344,30 @@ def arrays_in_fortran_order(w: World) -> None:
     for x in (*layouts(), floats(3), floats(2, 3, 4)):
         w(f, x)
         w(g, x)
+
+
+@case
+def deep_copies_of_aliases(w: World) -> None:
+    @w.compiled
+    def f(a, b):
+        made = copy.deepcopy({"a": a, "b": [b]})
+        return made, made["a"] is made["b"][0]
+
+    x, ring = floats(3), [1]
+    for pair in ((x, floats(3)), (x, x), (x, x[:]), ([1], [1]), (ring, ring), (x, floats(2))):
+        w(f, *pair)
+
+
+@case
+def a_scalar_is_put_into_an_array(w: World) -> None:
+    @w.compiled
+    def f(x):
+        s = x.sum()
+        wide, flat = s[None], s[...]
+        wide[0] = 7
+        flat[...] = 8
+        return s, wide, flat, s[()], s[None, None].T
+
+    for n in (3, 4):
+        w(f, floats(n))
+        w(f, ints(n))
