@@ -215,10 +215,13 @@ void bind_graph(py::module_& module) {
       .def(
           "along",
           [](Graph& g, const std::string& op, const std::vector<Value>& inputs, int axis,
-             const At& where) { return g.along(parse_op(op), inputs, axis, to_loc(where)); },
-          py::arg("op"), py::arg("inputs"), py::arg("axis"), at,
-          "argmax, argmin, cumsum, cumprod, cummax, cummin of one value; gather, take_along of a\n"
-          "value and its i64 indices.")
+             std::string with, const At& where) {
+            return g.along(parse_op(op), inputs, axis, std::move(with), to_loc(where));
+          },
+          py::arg("op"), py::arg("inputs"), py::arg("axis"), py::arg("with_op") = "", at,
+          "argmax, argmin of one value; gather, take_along of a value and its i64 indices; scan,\n"
+          "fold, fold_where of values, fold_at of a value and indices, with the binary op\n"
+          "`with_op`.")
       .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,

@@ -46,7 +46,7 @@ constexpr std::array<ClassText, 7> kClasses = {{
      "the call returns; symbols in it that no input binds are bound by the result."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 8> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 9> kAttributes = {{
     {attr::value, "value"},
     {attr::size, "size"},
     {attr::dtype, "dtype"},
@@ -55,6 +55,7 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 8> kAttributes = {{
     {attr::starts, "starts"},
     {attr::steps, "steps"},
     {attr::callee, "callee"},
+    {attr::with, "with"},
 }};
 
 std::string attribute_names(uint32_t keys) {

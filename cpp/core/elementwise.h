@@ -32,6 +32,10 @@ constexpr bool allows(OperandRule rule, DType dtype) {
   }
   return false;
 }
+// Whether two values of the dtype make one of that dtype.
+constexpr bool is_closed(OperandRule operands, ResultRule result, DType dtype) {
+  return allows(operands, dtype) && (result == ResultRule::same || dtype == DType::boolean);
+}
 // As a table of documentation or an error calls it.
 constexpr std::string_view to_string(OperandRule rule) {
   constexpr std::string_view kNames[] = {"any", "all but bool", "floating", "integer",
@@ -51,5 +55,8 @@ const ElementwiseInfo* elementwise_info(Op op);
 
 // eq, ne, ... of compare.def.
 bool is_comparison(Op op);
+
+// Whether a fold or scan of that dtype can be made with it.
+bool combines(Op op, DType dtype);
 
 }  // namespace dvm::core

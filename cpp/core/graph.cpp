@@ -38,7 +38,8 @@ bool equal(std::span<const Dim> a, std::span<const Dim> b) {
 
 bool equal(const Attrs& a, const Attrs& b) {
   return a.value == b.value && equal(a.size, b.size) && a.axes == b.axes &&
-         equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee;
+         equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
+         a.with == b.with;
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -153,11 +154,12 @@ Value Graph::iota(Type type, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
-Value Graph::along(Op op, std::span<const Value> inputs, int axis, Loc loc) {
-  if (op_class(op) != OpClass::whole || info(op).attrs != attr::axes)
+Value Graph::along(Op op, std::span<const Value> inputs, int axis, std::string with, Loc loc) {
+  if (op_class(op) != OpClass::whole || !(info(op).attrs & attr::axes))
     fail(ErrorCode::graph_invalid, loc, std::string(info(op).name) + " is not along an axis");
   Node node = make_node(op, inputs, loc);
   node.attrs.axes = {axis};
+  node.attrs.with = std::move(with);
   return append_inferred(*this, std::move(node));
 }
 

@@ -38,6 +38,7 @@ enum Key : uint32_t {
   starts = 1 << 5,  // vector<Dim>
   steps = 1 << 6,   // vector<int64_t>
   callee = 1 << 7,  // string
+  with = 1 << 8,    // string: the op that scans and folds combine elements with
 };
 }
 
@@ -72,6 +73,7 @@ struct Attrs {
   std::vector<Dim> starts;
   std::vector<int64_t> steps;
   std::string callee;
+  std::string with;
   bool operator==(const Attrs&) const = default;
 };
 
@@ -112,7 +114,7 @@ class Graph {
                Loc loc = {});
   Value iota(Type type, Loc loc = {});
   // The other ops of class whole: operands, and the one axis they work along.
-  Value along(Op op, std::span<const Value> inputs, int axis, Loc loc = {});
+  Value along(Op op, std::span<const Value> inputs, int axis, std::string with = {}, Loc loc = {});
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
 

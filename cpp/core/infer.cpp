@@ -57,6 +57,7 @@ class Inference {
     check(attr::starts, !a.starts.empty(), "starts");
     check(attr::steps, !a.steps.empty(), "steps");
     check(attr::callee, !a.callee.empty(), "callee");
+    check(attr::with, !a.with.empty(), "with");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
@@ -286,7 +287,7 @@ class Inference {
       *at = graph_.dims().constant(1);
       return {DType::i64, type.shape};
     }
-    if (info(node_.op).arity == 1) return type;
+    if (info(node_.op).attrs & attr::with) return folded(type, static_cast<int>(axis));
     const Type& indices = operand(1);
     if (indices.dtype != DType::i64)
       error(ErrorCode::dtype_mismatch,
@@ -304,6 +305,41 @@ class Inference {
                                              " do not fit " + to_string(type.shape));
     }
     return {type.dtype, indices.shape};
+  }
+
+  // What a scan or fold gives: but for a fold of pieces, what its first operand is.
+  Type folded(const Type& type, int axis) const {
+    const auto with = op_from_text(node_.attrs.with);
+    if (!with || !combines(*with, type.dtype))
+      error(ErrorCode::dtype_mismatch, "'" + node_.attrs.with + "' makes no " +
+                                           std::string(to_string(type.dtype)) + " of two");
+    if (node_.op == Op::scan) return type;
+    if (node_.op == Op::fold_at) {
+      const Type& places = operand(1);
+      if (places.dtype != DType::i64 || places.rank() != 1)
+        error(ErrorCode::dtype_mismatch, "indices are i64 of rank 1, not " +
+                                             std::string(to_string(places.dtype)) +
+                                             to_string(places.shape));
+      Type pieces = type;
+      pieces.shape[static_cast<size_t>(axis)] = places.shape[0];
+      return pieces;
+    }
+    const Type& rest = operand(1);
+    Shape start = rest.shape;
+    if (axis < rest.rank()) start[static_cast<size_t>(axis)] = graph_.dims().constant(1);
+    if (type.shape != start)
+      error(ErrorCode::shape_mismatch, "elements of shape " + to_string(rest.shape) +
+                                           " do not go on from " + to_string(type.shape));
+    if (rest.dtype != type.dtype)
+      error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(type.dtype)) +
+                                           " and " + std::string(to_string(rest.dtype)));
+    if (node_.op == Op::fold) return type;
+    const Type& test = operand(2);
+    if (test.dtype != DType::boolean || test.shape != rest.shape)
+      error(ErrorCode::shape_mismatch, "the condition is " + std::string(to_string(test.dtype)) +
+                                           to_string(test.shape) + ", not bool" +
+                                           to_string(rest.shape));
+    return type;
   }
 
   // The elements start + i * step of `from` for i below `to` per axis.

@@ -69,4 +69,10 @@ bool is_comparison(Op op) {
   }
 }
 
+bool combines(Op op, DType dtype) {
+  if (is_comparison(op)) return dtype == DType::boolean;
+  const ElementwiseInfo* row = elementwise_info(op);
+  return row && row->arity == 2 && is_closed(row->operands, row->result, dtype);
+}
+
 }  // namespace dvm::core

@@ -136,6 +136,7 @@ class GraphParser {
     if (is(attr::starts, "starts")) return a.starts = dims(), attr::starts;
     if (is(attr::steps, "steps")) return a.steps = integers<int64_t>(), attr::steps;
     if (is(attr::callee, "callee")) return a.callee = lexer_.quoted(), attr::callee;
+    if (is(attr::with, "with")) return a.with = lexer_.quoted(), attr::with;
     return 0;
   }
 

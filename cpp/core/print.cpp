@@ -38,6 +38,7 @@ std::string attributes(const Node& node) {
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
   if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));
   if (keys & attr::callee) parts.push_back("callee = " + quote(a.callee));
+  if (keys & attr::with) parts.push_back("with = " + quote(a.with));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

@@ -1,7 +1,10 @@
 // One element of the result after the other, from the indices that define it.
 #include "core/reference_along.h"
 
-#include "core/scalar_ops.h"
+#include <algorithm>
+
+#include "core/binary_rows.h"
+#include "core/reductions.h"
 
 namespace dvm::core {
 
@@ -55,11 +58,20 @@ class AlongEvaluator {
       case Op::take_along:
         shape = operands_[1]->shape;
         break;
+      case Op::fold_at:
+        shape[axis_] = operands_[1]->shape[0];
+        break;
       default:
         break;
     }
     Array out = make_array(node_.type.dtype, std::move(shape));
-    dispatch(operands_[0]->dtype, [&]<DType D>() { fill<Storage<D>>(out); });
+    dispatch(operands_[0]->dtype, [&]<DType D>() {
+      if (node_.attrs.with.empty()) return fill<Storage<D>>(out);
+      with_binary<D>(*op_from_text(node_.attrs.with), [&](auto combine) {
+        node_.op == Op::fold_at ? fold_at<Storage<D>>(out, combine)
+                                : fold<Storage<D>>(out, combine);
+      });
+    });
     return out;
   }
 
@@ -71,14 +83,6 @@ class AlongEvaluator {
         return arg<T>(out, scalar::gt{});
       case Op::argmin:
         return arg<T>(out, scalar::lt{});
-      case Op::cumsum:
-        return scan<T>(out, scalar::add{});
-      case Op::cumprod:
-        return scan<T>(out, scalar::mul{});
-      case Op::cummax:
-        return scan<T>(out, scalar::maximum{});
-      case Op::cummin:
-        return scan<T>(out, scalar::minimum{});
       case Op::gather:
       case Op::take_along:
         return take<T>(out);
@@ -104,16 +108,44 @@ class AlongEvaluator {
     });
   }
 
-  // Each from the one before, rounded every time, as NumPy's accumulate does.
+  // Each from the one before, rounded every time, as NumPy's accumulate does. A fold starts with an
+  // element from elsewhere, and keeps the last.
   template <typename T, typename Combine>
-  void scan(Array& out, Combine combine) const {
+  void fold(Array& out, Combine combine) const {
+    const bool keeps = node_.op == Op::scan;
+    const Array& rest = *operands_[keeps ? 0 : 1];
     for_each(out, [&](Index at, size_t i) {
-      const T x = read<T>(*operands_[0], at);
-      T& result = elements<T>(out)[i];
-      result = x;
-      if (at[axis_] == 0) return;
-      --at[axis_];
-      result = combine(read<T>(out, at), x);
+      const int64_t end = keeps ? at[axis_] + 1 : rest.shape[axis_];
+      at[axis_] = 0;
+      T result = read<T>(*operands_[0], at);
+      for (at[axis_] = keeps ? 1 : 0; at[axis_] < end; ++at[axis_]) {
+        if (operands_.size() == 3 && !read<uint8_t>(*operands_[2], at)) continue;
+        result = combine(result, read<T>(rest, at));
+      }
+      elements<T>(out)[i] = result;
+    });
+  }
+
+  // Pieces, each by itself.
+  template <typename T, typename Combine>
+  void fold_at(Array& out, Combine combine) const {
+    const Array &from = *operands_[0], &places = *operands_[1];
+    const int64_t extent = from.shape[axis_], pieces = places.shape[0];
+    for (int64_t k = 0; k < pieces; ++k) {
+      const int64_t index = read<int64_t>(places, {k});
+      if (index < 0 || index >= extent)
+        fail(ErrorCode::shape_mismatch, node_.loc,
+             "index " + std::to_string(index) + " is out of bounds for size " +
+                 std::to_string(extent));
+    }
+    for_each(out, [&](Index at, size_t i) {
+      const int64_t k = at[axis_], begin = read<int64_t>(places, {k});
+      const int64_t end = k + 1 < pieces ? read<int64_t>(places, {k + 1}) : extent;
+      const int64_t count = std::max<int64_t>(end - begin, 1);
+      elements<T>(out)[i] = scalar::fold<T>(count, combine, [&](int64_t j) {
+        at[axis_] = begin + j;
+        return read<T>(from, at);
+      });
     });
   }
 

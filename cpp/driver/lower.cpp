@@ -201,17 +201,22 @@ class Lowering {
       case Op::iota:
       case Op::argmax:
       case Op::argmin:
-      case Op::cumsum:
-      case Op::cumprod:
-      case Op::cummax:
-      case Op::cummin:
+      case Op::scan:
+      case Op::fold:
+      case Op::fold_where:
+      case Op::fold_at:
       case Op::gather:
       case Op::take_along: {
         allocate(v);
         Registers operands;
         for (Value input : node.inputs) operands.push_back(at(input).buffer);
+        const int32_t op = static_cast<int32_t>(node.op), result = at(v).buffer;
         const int32_t axis = node.attrs.axes.empty() ? 0 : node.attrs.axes[0];
-        builder_.emit(PlanOp::whole, {static_cast<int32_t>(node.op), operands, at(v).buffer, axis});
+        if (const auto with = core::op_from_text(node.attrs.with)) {
+          builder_.emit(PlanOp::fold, {op, static_cast<int32_t>(*with), operands, result, axis});
+        } else {
+          builder_.emit(PlanOp::whole, {op, operands, result, axis});
+        }
         return;
       }
       case Op::call:

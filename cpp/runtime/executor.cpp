@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "runtime/context.h"
+#include "runtime/fold.h"
 #include "runtime/size_math.h"
 #include "runtime/whole_ops.h"
 
@@ -108,6 +109,8 @@ class Execution {
         return run_region(p);
       case PlanOp::whole:
         return whole(p);
+      case PlanOp::fold:
+        return fold(p);
       case PlanOp::call:
         return call(result, p);
       case PlanOp::free:
@@ -244,11 +247,27 @@ class Execution {
 
   Outcome whole(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++);
-    const BufferView* operands[2] = {};
+    return along(p, [&](auto operands, const BufferView& result, int axis) {
+      return run_whole(op, operands, result, axis);
+    });
+  }
+
+  Outcome fold(const int32_t* p) {
+    const auto op = static_cast<core::Op>(*p++), with = static_cast<core::Op>(*p++);
+    return along(p, [&](auto operands, const BufferView& result, int axis) {
+      return run_fold(op, with, operands, result, axis);
+    });
+  }
+
+  // Hands operands, result and axis, as they stand in an instruction, to what computes with them.
+  template <typename F>
+  Outcome along(const int32_t* p, F compute) {
+    const BufferView* operands[3] = {};
     const auto count = static_cast<size_t>(*p++);
     for (size_t k = 0; k < count; ++k) operands[k] = &buffer(*p++);
     const core::WatchFpFlags watch;
-    const bool done = run_whole(op, {operands, count}, buffer(p[0]), p[1]);
+    const bool done =
+        compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);
     if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= watch.raised();
     return outcome_of(done);
   }

@@ -11,6 +11,7 @@
 //   lifetime            temporaries neither leave the Plan nor reach the host
 #include <algorithm>
 
+#include "core/elementwise.h"
 #include "core/error.h"
 #include "runtime/plan.h"
 
@@ -193,6 +194,9 @@ class PlanVerifier {
       case PlanOp::whole:
         check_whole();
         break;
+      case PlanOp::fold:
+        check_fold();
+        break;
       case PlanOp::call:
         require(word(3) <= core::kMaxRank, "a rank beyond the limit");
         for (int32_t b : operands_[1].words) {
@@ -266,21 +270,50 @@ class PlanVerifier {
     for (int32_t b : outputs) root(b).written = true;
   }
 
+  // An op that reads these buffers and writes all of that one.
+  void check_whole_op(core::Op op, std::span<const int32_t> operands, int32_t result) {
+    require(static_cast<int>(operands.size()) == core::info(op).arity,
+            "operands differ from the op's in number");
+    for (int32_t b : operands) {
+      require_written(b);
+      require(&root(b) != &root(result), "an op writes what it reads");
+    }
+    require(root(result).ours && buffer(result).whole,
+            "an op writes a buffer that is not the Plan's");
+    root(result).written = true;
+  }
+
+  void check_fold() {
+    using core::Op;
+    const auto op = static_cast<Op>(word(0)), with = static_cast<Op>(word(1));
+    const auto operands = operands_[2].words;
+    const Buffer& result = buffer(word(3));
+    require(core::op_class(op) == core::OpClass::whole && core::info(op).attrs & core::attr::with,
+            "no scan or fold");
+    require(core::combines(with, result.dtype), "an op that makes no element of two");
+    check_whole_op(op, operands, word(3));
+    bool fits = word(4) < result.rank;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const Buffer& operand = buffer(operands[k]);
+      const bool places = op == Op::fold_at && k == 1;
+      const core::DType dtype = places   ? core::DType::i64
+                                : k == 2 ? core::DType::boolean
+                                         : result.dtype;
+      fits = fits && operand.rank == (places ? 1 : result.rank) && operand.dtype == dtype;
+    }
+    require(fits, "a buffer of another element type or rank");
+  }
+
   // What the Graph's rules say of dtypes and ranks; sizes are checked as it runs.
   void check_whole() {
     using core::Op;
     const auto op = static_cast<Op>(word(0));
     const auto operands = operands_[1].words;
     const Buffer& result = buffer(word(2));
-    require(core::op_class(op) == core::OpClass::whole && op != Op::empty && op != Op::update,
+    require(core::op_class(op) == core::OpClass::whole && op != Op::empty && op != Op::update &&
+                !(core::info(op).attrs & core::attr::with),
             "no op of class whole that computes");
-    require(static_cast<int>(operands.size()) == core::info(op).arity,
-            "operands differ from the op's in number");
-    for (int32_t b : operands) {
-      require_written(b);
-      require(&root(b) != &root(word(2)), "an op writes what it reads");
-    }
-    require(root(word(2)).ours && result.whole, "an op writes a buffer that is not the Plan's");
+    check_whole_op(op, operands, word(2));
     bool fits = result.rank == 1 && result.dtype != core::DType::boolean && word(3) == 0;
     if (op != Op::iota) {
       const Buffer& a = buffer(operands[0]);
@@ -293,7 +326,6 @@ class PlanVerifier {
       if (op == Op::take_along) fits = fits && indices.rank == a.rank;
     }
     require(fits, "a buffer of another element type or rank");
-    root(word(2)).written = true;
   }
 
   void require_type(int32_t b, const core::Type& type) const {

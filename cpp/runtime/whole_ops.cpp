@@ -1,5 +1,4 @@
-// Plain loops on the calling thread. The axes that an op does not work along are walked by an
-// odometer.
+// Plain loops on the calling thread.
 #include "runtime/whole_ops.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "core/fp_flags.h"
 #include "core/scalar_ops.h"
+#include "runtime/walk.h"
 
 namespace dvm::runtime {
 
@@ -17,44 +17,6 @@ using core::Op;
 using core::Storage;
 namespace scalar = core::scalar;
 
-// Some axes of up to three arrays: what each moves per step, in bytes.
-struct Walk {
-  int rank = 0;
-  int64_t shape[core::kMaxRank], strides[core::kMaxRank][3] = {};
-
-  void add(int64_t extent, int64_t a, int64_t b = 0, int64_t c = 0) {
-    shape[rank] = extent;
-    strides[rank][0] = a;
-    strides[rank][1] = b;
-    strides[rank++][2] = c;
-  }
-
-  // Calls f(offsets) for every index; false as soon as f says so.
-  template <typename F>
-  bool run(F f) const {
-    if (std::find(shape, shape + rank, 0) != shape + rank) return true;
-    int64_t index[core::kMaxRank] = {}, at[3] = {};
-    if (rank == 0) return f(at);
-    const int last = rank - 1;
-    while (true) {
-      // Most of the time goes into the innermost axis.
-      for (int64_t i = shape[last]; i > 0; --i) {
-        if (!f(at)) return false;
-        for (int k = 0; k < 3; ++k) at[k] += strides[last][k];
-      }
-      for (int k = 0; k < 3; ++k) at[k] -= strides[last][k] * shape[last];
-      int d = last - 1;
-      for (; d >= 0; --d) {
-        for (int k = 0; k < 3; ++k) at[k] += strides[d][k];
-        if (++index[d] < shape[d]) break;
-        for (int k = 0; k < 3; ++k) at[k] -= strides[d][k] * shape[d];
-        index[d] = 0;
-      }
-      if (d < 0) return true;
-    }
-  }
-};
-
 // All axes but one of arrays that agree in these.
 Walk lines(int axis, const BufferView& a, const BufferView& b, const BufferView& c) {
   Walk walk;
@@ -64,80 +26,12 @@ Walk lines(int axis, const BufferView& a, const BufferView& b, const BufferView&
   return walk;
 }
 
-bool agree_but(int axis, const BufferView& a, const BufferView& b) {
-  for (int d = 0; d < a.rank; ++d) {
-    if (d != axis && a.shape[d] != b.shape[d]) return false;
-  }
-  return true;
-}
-
-template <typename T>
-T& element(std::byte* data, int64_t offset) {
-  return *reinterpret_cast<T*>(data + offset);
-}
-template <typename T>
-const T& element(const std::byte* data, int64_t offset) {
-  return *reinterpret_cast<const T*>(data + offset);
-}
-
 template <typename T>
 bool iota(const BufferView& out) {
   for (int64_t i = 0; i < out.shape[0]; ++i) {
     element<T>(out.data, i * out.strides[0]) = scalar::cast<T>(i);
   }
   return true;
-}
-
-// The elements of a line of `a` along the axis and of what it gives. Lines that lie side by side go
-// together, one step along the axis at a time, for their elements are neighbours in memory.
-struct Lines {
-  Walk others;  // a, result
-  int64_t count, side = 1;
-  int64_t from, to;  // strides along the axis
-  int64_t from_side = 0, to_side = 0;
-
-  Lines(const BufferView& a, const BufferView& result, int axis)
-      : count(a.shape[axis]), from(a.strides[axis]), to(result.strides[axis]) {
-    const int last = a.rank - 1;
-    for (int d = 0; d < a.rank; ++d) {
-      if (d == axis) continue;
-      if (d == last) {
-        side = a.shape[d];
-        from_side = a.strides[d];
-        to_side = result.strides[d];
-      } else {
-        others.add(a.shape[d], a.strides[d], result.strides[d]);
-      }
-    }
-  }
-};
-
-// Each from the one before, in order, as NumPy's accumulate does: there is no tree to speed it up.
-template <typename T, typename Combine>
-bool scan(const BufferView& a, const BufferView& out, int axis, Combine combine) {
-  if (!agree_but(-1, a, out)) return false;
-  const Lines lines(a, out, axis);
-  return lines.others.run([&](const int64_t* at) {
-    const std::byte* x = a.data + at[0];
-    std::byte* y = out.data + at[1];
-    if (lines.side == 1) {  // what goes round stays in a register
-      T total{};
-      for (int64_t i = 0; i < lines.count; ++i) {
-        const T next = element<T>(x, i * lines.from);
-        total = i == 0 ? next : combine(total, next);
-        element<T>(y, i * lines.to) = total;
-      }
-      return true;
-    }
-    for (int64_t i = 0; i < lines.count; ++i, x += lines.from, y += lines.to) {
-      for (int64_t j = 0; j < lines.side; ++j) {
-        const T next = element<T>(x, j * lines.from_side);
-        T& result = element<T>(y, j * lines.to_side);
-        result = i == 0 ? next : combine(element<T>(y - lines.to, j * lines.to_side), next);
-      }
-    }
-    return true;
-  });
 }
 
 // The first element that no other beats; the first NaN beats all.
@@ -269,20 +163,8 @@ bool by_size(DType dtype, F f) {
 
 template <typename T>
 bool compute(Op op, const BufferView& a, const BufferView& out, int axis) {
-  switch (op) {
-    case Op::cumsum:
-      return scan<T>(a, out, axis, scalar::add{});
-    case Op::cumprod:
-      return scan<T>(a, out, axis, scalar::mul{});
-    default:
-      break;
-  }
   const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
   switch (op) {
-    case Op::cummax:
-      return scan<T>(a, out, axis, scalar::maximum{});
-    case Op::cummin:
-      return scan<T>(a, out, axis, scalar::minimum{});
     case Op::argmax:
       return arg<T>(a, out, axis, scalar::gt{});
     case Op::argmin:

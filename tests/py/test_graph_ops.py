@@ -25,6 +25,8 @@ SHAPES: list[tuple[int, ...]] = [
     (1, 1),
 ]
 
+UFUNC = dict(_dvm.ufunc_table)
+
 Build = Callable[[Any, list[int]], int]
 
 
@@ -79,12 +81,7 @@ def same(got: Any, expected: Any) -> bool:
     )
 
 
-SCANS = {
-    "cumsum": np.add,
-    "cumprod": np.multiply,
-    "cummax": np.maximum,
-    "cummin": np.minimum,
-}
+SCANS = {"add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 
 
 @pytest.mark.parametrize("dtype", [*REALS, *INTEGERS, "bool"])
@@ -92,14 +89,86 @@ SCANS = {
 def test_scans_have_the_bits_of_accumulate(op: str, dtype: str) -> None:
     for shape in SHAPES:
         for axis in range(len(shape)):
-            a = values(shape, dtype, special=op.startswith("cumm"))
+            a = values(shape, dtype, special=op.endswith("imum"))
             ufunc = SCANS[op]
             if dtype == "bool":
-                ufunc = {"cumsum": np.logical_or, "cumprod": np.logical_and}.get(op, ufunc)
+                ufunc = {"add": np.logical_or, "mul": np.logical_and}.get(op, ufunc)
             for b in layouts(a):
-                compiled = Compiled(lambda g, v, axis=axis: g.along(op, [v[0]], axis), b)
+                compiled = Compiled(lambda g, v, axis=axis: g.along("scan", v, axis, op), b)
                 expected = ufunc.accumulate(b, axis=axis, dtype=b.dtype)
                 assert same(compiled(b), np.asarray(expected))
+
+
+#: rows that make one value of a dtype of two, and those of libm, of which NumPy has its own
+BINARY = [op for op, (arity, _, _) in _dvm.ufunc_rules.items() if arity == 2 and op != "ldexp"]
+LIBM = {"logaddexp", "logaddexp2", "arctan2", "hypot", "power"}
+
+
+def fold_of_rest(op: str) -> Build:
+    """The first element along axis 0 folded with the others, where a condition holds if given."""
+
+    def build(g: Any, v: list[int]) -> int:
+        size, *others = g.shape(v[0])
+        zeros, ones = [0] * len(others), [1] * (len(others) + 1)
+        first = g.slice(v[0], [0, *zeros], ones, [1, *others])
+        parts = [g.slice(each, [1, *zeros], ones, [size - 1, *others]) for each in v]
+        if len(parts) == 2:
+            parts[1] = g.broadcast(parts[1], g.shape(parts[0]))
+        return int(g.along("fold_where" if len(v) == 2 else "fold", [first, *parts], 0, op))
+
+    return build
+
+
+def step_by_step(ufunc: Any, a: Any, test: Any) -> Any:
+    """The same by calls of the ufunc, each rounded to the dtype."""
+    result = a[0]
+    for x, chosen in zip(a[1:], test[1:], strict=True):
+        result = np.where(chosen, ufunc(result, x).astype(a.dtype), result)
+    return result
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [*REALS, *INTEGERS, "bool"])
+@pytest.mark.parametrize("op", BINARY)
+def test_folds_go_element_by_element(op: str, dtype: str) -> None:
+    _, dtypes, asks = _dvm.ufunc_rules[op]
+    if NAMES[dtype] not in dtypes or (asks and dtype != "bool"):
+        return
+    ufunc = getattr(np, UFUNC[op])
+    for shape in ((7,), (1,), (40, 3), (5, 1, 6), (2, 0, 3)):
+        a, test = np.abs(values(shape, dtype)), values(shape, "bool")
+        for masked in (False, True):
+            expected = step_by_step(ufunc, a, test if masked else test | True)
+            for b, m in zip(layouts(a), layouts(test), strict=True):
+                given = (b, m)[: 1 + masked]
+                got = Compiled(fold_of_rest(op), *given)(*given)[0, ...]
+                if op in LIBM:
+                    close = 1e-2 if dtype == "float16" else 1e-4
+                    np.testing.assert_allclose(got, expected, close)
+                else:
+                    assert same(got, np.asarray(expected)), (shape, masked)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])
+@pytest.mark.parametrize("op", ["add", "maximum", "bitwise_xor"])
+def test_pieces_are_those_of_reduceat(op: str, dtype: str) -> None:
+    if op == "bitwise_xor" and dtype == "float32":
+        return
+    ufunc = np.logical_or if (op, dtype) == ("add", "bool") else getattr(np, op)
+    for shape in ((9,), (6, 4), (2, 6, 3)):
+        for axis in range(len(shape)):
+            a = values(shape, dtype)
+            last = shape[axis] - 1
+            for places in ([0], [1, 0, last, 1], [], [0, 1, last]):
+                at = np.array(places, np.int64)
+                for b in layouts(a):
+                    compiled = Compiled(
+                        lambda g, v, axis=axis: g.along("fold_at", v, axis, op), b, at
+                    )
+                    expected = ufunc.reduceat(b, at, axis=axis, dtype=b.dtype)
+                    np.testing.assert_allclose(compiled(b, at), expected, 1e-6, 1e-6)
+            for wrong in (-1, shape[axis]):
+                assert compiled(a, np.array([0, wrong])) == "original"
 
 
 @pytest.mark.parametrize("dtype", [*REALS, *INTEGERS, "bool"])

@@ -541,10 +541,14 @@ class Arrays(Graphs):
         if not axes:
             return self.copy(t)
         value = self.value_of(t)
-        shape = list(t.shape)
         places = sorted(t.order.index(axis) for axis in axes)
         for run in reversed(adjacent_runs(places)):
             value = self.reduce_value(op, value, run)
+        return self.without_axes(value, t, axes, keepdims)
+
+    def without_axes(self, value: int, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
+        """The value of a reduction of `t`, in which the axes have size 1, with or without these."""
+        shape = list(t.shape)
         for axis in axes:
             shape[axis] = self.graph.size(1)
         if keepdims:

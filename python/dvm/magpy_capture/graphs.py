@@ -31,7 +31,7 @@ FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpos
 #: Ops with checks at run time, which must happen even if nothing uses the result.
 CHECKED = frozenset(
     {"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather", "take_along"}
-    | {"update"}
+    | {"update", "fold_at"}
 )
 #: Floating-point ops that raise no status flag but for signalling NaNs.
 SILENT = frozenset(
@@ -102,8 +102,12 @@ class Graphs(Program):
         inputs: SequenceOf[int],
         make: Callable[[], int],
         attributes: Iterable[Any] = (),
+        arithmetic: str = "",
     ) -> int:
-        """The value of an op; an equal one that exists is taken again."""
+        """The value of an op; an equal one that exists is taken again.
+
+        arithmetic: the op that it computes with, if that is another one.
+        """
         key = (op, *inputs, *map(str, attributes))
         if key in self._numbers:
             return self._numbers[key]
@@ -111,17 +115,18 @@ class Graphs(Program):
             value = make()
         except _dvm.Error as error:  # an op, dtype or size that the core does not have
             raise self.refuse(str(error)) from None
-        self._record(op, tuple(inputs), value)
+        self._record(op, tuple(inputs), value, arithmetic or op)
         self._numbers[key] = value
         return value
 
-    def _record(self, op: str, inputs: tuple[int, ...], value: int) -> None:
+    def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
         while len(self._ops) <= value:
             self._ops.append((op, inputs))
-        if op in ("cast", "power", "reciprocal") and self.graph.dtype(value)[0] != "f":
+        does, floats = arithmetic or op, self.graph.dtype(value)[0] == "f"
+        if does in ("cast", "power", "reciprocal") and not floats:
             self._undefined.add(value)
-        arithmetic = self.graph.dtype(value)[0] == "f" and op not in FREE and op not in SILENT
-        if arithmetic or op == "cast" or op in INTEGER_FLAGS or op in CHECKED:
+        raises = floats and does not in FREE and does not in SILENT
+        if raises or does == "cast" or does in INTEGER_FLAGS or op in CHECKED:
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:
@@ -224,10 +229,16 @@ class Graphs(Program):
         self._reduced.add(made)
         return made
 
-    def along_value(self, op: str, inputs: SequenceOf[int], axis: int) -> int:
-        """An op that works along one axis: argmax, cumsum, gather ..."""
+    def along_value(
+        self, op: str, inputs: SequenceOf[int], axis: int, combined_by: str = ""
+    ) -> int:
+        """An op that works along one axis: argmax, gather ..., or scan and fold by another op."""
         return self.node(
-            op, inputs, lambda: self.graph.along(op, list(inputs), axis, at=self.at), (axis,)
+            op,
+            inputs,
+            lambda: self.graph.along(op, list(inputs), axis, combined_by, at=self.at),
+            (axis, combined_by),
+            combined_by,
         )
 
     def iota_value(self, dtype: str, size: _dvm.Dim) -> int:

@@ -221,8 +221,6 @@ class NumpyJoins(NumpyMoves):
         found = self.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
         return self.computed(self.leave(self.value_of(found), "bool"), self.seen_result)
 
-    def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Tensor:
-        if not self.is_none(out):
-            raise self.refuse("outer with out=")
+    def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Abstract:
         x, y = self.flat(self.as_array(a)), self.flat(self.as_array(b))
-        return self.ufunc_outer(np.multiply, x, y)
+        return self.ufunc_outer(np.multiply, x, y, out)

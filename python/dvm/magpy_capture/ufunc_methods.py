@@ -1,5 +1,8 @@
 """Methods of universal functions: reduce, accumulate and outer, with all their keywords.
 
+Reductions that no order of the elements changes are ops of their own, which work on tiles. All
+others, and running results, take one element after the other (ordered_folds).
+
 The dtype that a reduction or an accumulation works in is asked of the ufunc. `initial` is one more
 element in front, and what `where=` leaves out counts as an element that changes nothing; with
 either one, the maximum of no elements is defined.
@@ -11,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named, Ufuncs
+from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named
+from dvm.magpy_capture.ordered_folds import OrderedFolds
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import NotCapturable
 from dvm.magpy_capture.tables import UFUNCS
@@ -39,13 +43,6 @@ OF_BOOLS: dict[np.ufunc, str] = {
 DEFINED: dict[str, str] = {"max": "max_or_lowest", "min": "min_or_highest"}
 #: What fmax and fmin reduce like where nothing is NaN.
 OF_NUMBERS: dict[np.ufunc, np.ufunc] = {np.fmax: np.maximum, np.fmin: np.minimum}
-#: ufunc -> op that accumulates with it
-SCANS: dict[np.ufunc, str] = {
-    np.add: "cumsum",
-    np.multiply: "cumprod",
-    np.maximum: "cummax",
-    np.minimum: "cummin",
-}
 
 
 def neutral(op: str, dtype: str) -> Any:
@@ -61,31 +58,40 @@ def neutral(op: str, dtype: str) -> Any:
     return int(np.iinfo(kind).min if low else np.iinfo(kind).max)
 
 
-class UfuncMethods(Ufuncs):
+class UfuncMethods(OrderedFolds):
     """`np.add.reduce(...)` and its kin."""
 
     def ufunc_method(
         self, function: np.ufunc, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         try:
-            if name == "outer" and len(positional) == 2 and not named:
-                return self.ufunc_outer(function, *positional)
+            if name == "outer" and len(positional) == 2:
+                return self.ufunc_outer(function, *positional, **named)
             if name == "reduce" and positional:
                 return self.ufunc_reduce(function, *positional, **named)
             if name == "accumulate" and positional:
                 return self.accumulate(function, *positional, **named)
+            if name == "reduceat" and len(positional) > 1:
+                return self.reduceat(function, *positional, **named)
         except (NotCapturable, TypeError):
             pass
         if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
             raise self.refuse(f"{function.__name__}.{name}")
         return self.opaque(getattr(function, name), positional, named, seen)
 
-    def ufunc_outer(self, function: np.ufunc, a: Abstract, b: Abstract) -> Tensor:
+    def ufunc_outer(
+        self, function: np.ufunc, a: Abstract, b: Abstract, out: Abstract = NONE, **named: Abstract
+    ) -> Abstract:
         x, y = self.as_array(a), self.as_array(b)
-        one = self.size(1)
-        shape = [*x.shape, *(one for _ in y.shape)]
-        value = self.reshape_value(self.in_c_order(x), shape)
-        return self.ufunc(function, [self.fresh(value, x.dtype, shape), y])
+        ones = [self.size(1)] * y.rank
+        value = self.reshape_value(self.value_of(x), [*self.stored_shape(x), *ones])
+        order = (*x.order, *range(x.rank, x.rank + y.rank))
+        out = self.resolve(out)
+        if isinstance(out, Sequence) and len(out.elements) == 1:
+            out = self.resolve(out.elements[0])
+        return self._ufunc(
+            function, [self.fresh(value, x.dtype, [*x.shape, *ones], order), y], named, out
+        )
 
     # ---- arguments
 
@@ -193,7 +199,8 @@ class UfuncMethods(Ufuncs):
         axes = self.axes(axis, x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
-        has_identity = self._reduction(function, x.dtype) not in DEFINED
+        op = self._reduction(function, x.dtype)
+        has_identity = op not in DEFINED if op else function.identity is not None
         if self.is_none(initial) and has_identity:
             raise self.refuse(f"{function.__name__}.reduce without its identity")
         absent = self.is_none(initial) or self.is_literal(initial, np._NoValue)
@@ -201,12 +208,10 @@ class UfuncMethods(Ufuncs):
         result = self.fold(function, x, axes, self.keeps(keepdims), first, self.mask(where, x))
         return self.deliver(result, into)
 
-    def _reduction(self, function: np.ufunc, dtype: str) -> str:
+    def _reduction(self, function: np.ufunc, dtype: str) -> str | None:
+        """The op that reduces with the ufunc, if there is one."""
         op = OF_BOOLS.get(function) if dtype == "bool" else None
-        op = op or REDUCTIONS.get(function)
-        if op is None:
-            raise self.refuse(f"{function.__name__}.reduce")
-        return op
+        return op or REDUCTIONS.get(function)
 
     def fold(
         self,
@@ -222,6 +227,8 @@ class UfuncMethods(Ufuncs):
             result = self._fold_numbers(OF_NUMBERS[function], x, axes, keepdims, first, mask)
         else:
             op = self._reduction(function, x.dtype)
+            if op is None:
+                return self.ordered_fold(function, x, axes, keepdims, first, mask)
             if mask is not None:
                 nothing = self.operand(Literal(neutral(op, x.dtype)), x.dtype)
                 x = self.elementwise("select", [mask, x, nothing], x.dtype, mask.order)
@@ -262,13 +269,30 @@ class UfuncMethods(Ufuncs):
         out: Abstract = NONE,
     ) -> Tensor:
         """`function.accumulate` along one axis."""
-        if function not in SCANS:
-            raise self.refuse(f"{function.__name__}.accumulate")
+        x, place, into = self._running_operand(function, array, axis, dtype, out)
+        return self.deliver(self.scan(function, x, place), into)
+
+    def reduceat(
+        self,
+        function: np.ufunc,
+        array: Abstract,
+        indices: Abstract,
+        axis: Abstract = ZERO,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+    ) -> Tensor:
+        """`function.reduceat` along one axis."""
+        x, place, into = self._running_operand(function, array, axis, dtype, out)
+        return self.deliver(self.pieces(function, x, self.as_array(indices), place), into)
+
+    def _running_operand(
+        self, function: np.ufunc, array: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
+    ) -> tuple[Tensor, int, Tensor | None]:
+        """The array in the dtype of the loop, the axis, and the array that out= names."""
         x = self.as_array(array)
         place = self.axis(self.plain(axis), x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
         if x.dtype == "float16" and function in (np.maximum, np.minimum):
             raise self.refuse("of two zeros the first")  # the op keeps the second
-        value = self.along_value(SCANS[function], [self.value_of(x)], x.order.index(place))
-        return self.deliver(self.fresh(value, x.dtype, x.shape, x.order), into)
+        return x, place, into

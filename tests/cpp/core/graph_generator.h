@@ -453,12 +453,13 @@ class GraphGenerator {
     }
     const Value a = any_value();
     const Type& type = graph_.type(a);
-    if (info(op).attrs != attr::axes || type.rank() == 0) return;
+    if (!(info(op).attrs & attr::axes) || type.rank() == 0) return;
     const auto axis = static_cast<size_t>(random_.below(type.rank()));
     const int64_t extent = value(type.shape[axis]);
     const bool arg = op == Op::argmax || op == Op::argmin;
     if (arg && (extent == 0 || !has(DType::i64))) return;
     std::vector<Value> operands{a};
+    if (info(op).attrs & attr::with) return fold(op, a, static_cast<int>(axis));
     if (info(op).arity == 2) {
       if (extent == 0 || !has(DType::i64)) return;
       Shape shape = type.shape;
@@ -474,20 +475,49 @@ class GraphGenerator {
       if (!usable(shape)) return;
       operands.push_back(indices(shape, extent));
     }
-    graph_.along(op, operands, static_cast<int>(axis), loc());
+    graph_.along(op, operands, static_cast<int>(axis), {}, loc());
+  }
+
+  // A scan, a fold of pieces, or a fold whose start is the first of its elements.
+  void fold(Op op, Value a, int axis) {
+    const Type type = graph_.type(a);
+    const auto place = static_cast<size_t>(axis);
+    std::vector<std::string> rows{"mul", "maximum", "minimum"};
+    if (op != Op::fold_at) rows.emplace_back("add");  // there it is a sum
+    std::vector<Value> operands{a};
+    if (op != Op::scan && value(type.shape[place]) == 0) return;
+    if (op == Op::fold_at) {
+      const Shape places{random_dim()};
+      Shape pieces = type.shape;
+      pieces[place] = places[0];
+      if (!has(DType::i64) || !usable(pieces)) return;
+      operands.push_back(indices(places, value(type.shape[place]), 0));
+    } else if (op != Op::scan) {
+      Shape shape = type.shape;
+      shape[place] = graph_.dims().constant(1);
+      const std::vector<Dim> origin(shape.size(), graph_.dims().constant(0));
+      const std::vector<int64_t> steps(shape.size(), 1);
+      operands.insert(operands.begin(), graph_.slice(a, origin, steps, shape, loc()));
+    }
+    if (op == Op::fold_where) {
+      if (!has(DType::boolean)) return;
+      operands.push_back(graph_.elementwise(Op::isfinite, std::vector{a}, loc()));
+    }
+    graph_.along(op, operands, axis, random_.pick(rows), loc());
   }
 
   bool has(DType dtype) const {
     return std::count(options_.dtypes.begin(), options_.dtypes.end(), dtype) != 0;
   }
 
-  // An input that holds indices of that extent, from either end.
-  Value indices(const Shape& shape, int64_t extent) {
+  // An input that holds indices of that extent, from either end or from `lowest` on.
+  Value indices(const Shape& shape, int64_t extent) { return indices(shape, extent, -extent); }
+  Value indices(const Shape& shape, int64_t extent, int64_t lowest) {
     std::vector<int64_t> sizes;
     for (const Dim dim : shape) sizes.push_back(value(dim));
     inputs_.push_back(make_array(DType::i64, std::move(sizes)));
     for (int64_t& index : elements<int64_t>(inputs_.back())) {
-      index = random_.below(2 * extent) - extent;
+      index = random_.below(extent - lowest) + lowest;
     }
     return graph_.input({DType::i64, shape}, loc());
   }

@@ -200,12 +200,25 @@ class Oracle {
       default:
         break;
     }
-    // Scans round after every step.
-    const bool adds = node.op == Op::cumsum, least = node.op == Op::cummin;
-    Number total = element_at(0);
-    for (int64_t i = 1; i <= at[axis]; ++i) {
-      const Number x = element_at(i);
-      if (adds || node.op == Op::cumprod) {
+    // Scans and folds round after every step.
+    const bool adds = node.attrs.with == "add", least = node.attrs.with == "minimum";
+    const Array& rest = node.op == Op::fold || node.op == Op::fold_where ? input(node, 1) : a;
+    int64_t first = 0, begin = &rest == &a ? 1 : 0, end = rest.shape[axis];
+    if (node.op == Op::scan) end = at[axis] + 1;
+    if (node.op == Op::fold_at) {
+      const auto place = [&](int64_t k) {
+        return static_cast<int64_t>(read(input(node, 1), {k}).i);
+      };
+      first = place(at[axis]);
+      begin = first + 1;
+      if (at[axis] + 1 < input(node, 1).shape[0]) end = place(at[axis] + 1);
+    }
+    Number total = element_at(first);
+    for (int64_t i = begin; i < end; ++i) {
+      from[axis] = i;
+      if (node.op == Op::fold_where && read(input(node, 2), from).i == 0) continue;
+      const Number x = read(rest, from);
+      if (adds || node.attrs.with == "mul") {
         if (total.exact) {
           const Wide next = adds ? total.i + x.i : total.i * x.i;
           total =

@@ -1,0 +1,17 @@
+// Scans and folds: the elements along an axis combined in order with any binary op, each result
+// rounded to its dtype, as NumPy's accumulate and its reduce of what has no order of its own do.
+#pragma once
+
+#include <span>
+
+#include "runtime/host.h"
+
+namespace dvm::runtime {
+
+// op: scan, fold, fold_where or fold_at, with operands and result as core/ops.def says. Ranks and
+// dtypes are those of a verified Plan. False where sizes disagree or an index is out of range; the
+// result is undefined then.
+bool run_fold(core::Op op, core::Op with, std::span<const BufferView* const> operands,
+              const BufferView& result, int axis);
+
+}  // namespace dvm::runtime

@@ -1,0 +1,116 @@
+"""Reductions and running results with any binary ufunc, element after element in NumPy's order.
+
+A few ufuncs have reductions of their own (ufunc_methods). All else are the ops `scan` and `fold`,
+which take the op to combine with as an attribute. A fold begins with the first element, with the
+ufunc's identity or with `initial`, just as NumPy's: of `hypot` or `gcd` that changes results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+
+import numpy as np
+
+from dvm.magpy_capture.arrays import Order
+from dvm.magpy_capture.numpy_ufuncs import Ufuncs
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.tables import UFUNCS
+from dvm.magpy_capture.values import Literal, Tensor
+
+#: Of halves these keep the result of a whole run of the loop as a float.
+WIDE_OF_HALVES = (np.subtract, np.divide)
+
+
+class OrderedFolds(Ufuncs):
+    """`reduce`, `accumulate` and `reduceat` where the order of elements is part of the meaning."""
+
+    def scan(self, function: np.ufunc, x: Tensor, axis: int) -> Tensor:
+        """`function.accumulate` in the dtype of `x`."""
+        place = x.order.index(axis)
+        value = self.along_value("scan", [self.value_of(x)], place, self.op_of(function))
+        return self.fresh(value, x.dtype, x.shape, x.order)
+
+    def pieces(self, function: np.ufunc, x: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """`function.reduceat` in the dtype of `x`."""
+        if x.dtype == "float16" and function in (*WIDE_OF_HALVES, np.multiply):
+            raise self.refuse("halves that NumPy rounds after each run of its loop")
+        if indices.rank != 1 or not np.can_cast(indices.dtype, np.int64):
+            raise self.refuse(f"reduceat at {describe(indices)}")
+        places, order = self.value_of(self.cast(indices, "int64")), order_of_pieces(x.order, axis)
+        parts = [self.arranged(x, order), places]
+        value = self.along_value("fold_at", parts, order.index(axis), self.op_of(function))
+        shape = [indices.shape[0] if a == axis else dim for a, dim in enumerate(x.shape)]
+        return self.fresh(value, x.dtype, shape, order)
+
+    def op_of(self, function: np.ufunc) -> str:
+        if function not in UFUNCS:
+            raise self.refuse(f"ufunc {function.__name__}")
+        return UFUNCS[function]
+
+    def ordered_fold(
+        self,
+        function: np.ufunc,
+        x: Tensor,
+        axes: SequenceOf[int],
+        keepdims: bool,
+        first: Tensor | None,
+        mask: Tensor | None,
+    ) -> Tensor:
+        """`function.reduce` in the dtype of `x`; of several axes, the last one first."""
+        if not axes:
+            raise self.refuse(f"{function.__name__}.reduce over no axis")
+        wide = x.dtype == "float16" and function in WIDE_OF_HALVES
+        if wide and (x.rank > 1 or mask is not None):
+            raise self.refuse("halves that NumPy rounds after each run of its loop")
+        folded = self.cast(x, "float32") if wide else x
+        for axis in reversed(axes):
+            begin = first if first is not None and axis == axes[0] else self._identity(function, x)
+            folded = self._fold(function, folded, axis, begin, mask)
+            mask = None
+        folded = self.cast(folded, x.dtype)
+        return self.without_axes(self.value_of(folded), folded, axes, keepdims)
+
+    def _identity(self, function: np.ufunc, x: Tensor) -> Tensor | None:
+        if function.identity is None:
+            return None
+        return self.operand(Literal(function.identity), x.dtype)
+
+    def _fold(
+        self,
+        function: np.ufunc,
+        x: Tensor,
+        axis: int,
+        begin: Tensor | None,
+        mask: Tensor | None,
+    ) -> Tensor:
+        """One axis becomes one element, of which the first operand is `begin` or its first one."""
+        order = x.order if mask is None else mask.order
+        place = order.index(axis)
+        rest, stored = self.arranged(x, order), [x.shape[a] for a in order]
+        one = [*stored[:place], self.size(1), *stored[place + 1 :]]
+        if begin is not None:
+            start = self.broadcast_value(self.value_of(self.cast(begin, x.dtype)), one)
+        elif mask is not None:
+            raise self.refuse(f"{function.__name__}.reduce with where= and no initial")
+        else:  # of no elements there is no first, and the replay is dropped
+            origin, steps = [self.size(0)] * x.rank, [1] * x.rank
+            start = self.slice_value(rest, origin, steps, one)
+            stored[place] = stored[place] - 1
+            origin[place] = self.size(1)
+            rest = self.slice_value(rest, origin, steps, stored)
+        parts = [start, rest] if mask is None else [start, rest, self.value_of(mask)]
+        op = "fold" if mask is None else "fold_where"
+        value = self.along_value(op, parts, place, self.op_of(function))
+        shape = [self.size(1) if a == axis else dim for a, dim in enumerate(x.shape)]
+        return self.fresh(value, x.dtype, shape, order)
+
+
+def order_of_pieces(order: Order, axis: int) -> Order:
+    """The memory order of what reduceat gives, as it comes out for a small array."""
+    stored = np.zeros([axis + 2 for axis in order], np.uint8)
+    array = stored.transpose([order.index(a) for a in range(len(order))])
+    strides = np.add.reduceat(array, [0, 1], axis=axis, dtype=np.uint8).strides
+    return tuple(sorted(range(len(order)), key=lambda axis: -strides[axis]))
+
+
+__all__ = ["OrderedFolds"]
