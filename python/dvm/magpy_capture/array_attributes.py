@@ -14,7 +14,7 @@ import numpy as np
 
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import DTYPES
-from dvm.magpy_capture.numpy_joins import NumpyJoins
+from dvm.magpy_capture.numpy_questions import NumpyQuestions
 from dvm.magpy_capture.numpy_ufuncs import NONE
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import BUILTINS, METHODS
@@ -43,7 +43,7 @@ METHODS.update(
 OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
 
 
-class ArrayAttributes(NumpyJoins):
+class ArrayAttributes(NumpyQuestions):
     """What `x.name` is."""
 
     def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:

@@ -250,7 +250,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 raise self.refuse(f"{name_of(function)}: {mismatch}") from None
             return method(*positional, **named)
         except NotCapturable:
-            if not is_numpy_function(function) and function not in (np.empty, np.empty_like):
+            called = function in WRITES or function in (np.empty, np.empty_like)
+            if not is_numpy_function(function) and not called:
                 raise
             return self.opaque(function, positional, named, seen)
 

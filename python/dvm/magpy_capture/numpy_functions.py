@@ -206,8 +206,6 @@ class NumpyFunctions(Shapes):
         neginf: Abstract = NONE,
     ) -> Tensor:
         array = self.as_array(x)
-        if not self.plain(copy):
-            raise self.refuse("nan_to_num without a copy")
         result = self.copy(array)
         if array.dtype.startswith("float"):
             limits = np.finfo(array.dtype)
@@ -219,6 +217,10 @@ class NumpyFunctions(Shapes):
                     raise self.refuse(f"nan_to_num with {describe(number)}")
                 parts = [test, self.operand(number, array.dtype), result]
                 result = self.elementwise("select", parts, array.dtype, array.order)
+        if not self.plain(copy) and isinstance(self.resolve(x), Tensor) and not array.is_scalar:
+            if array.dtype.startswith("float"):
+                self.write(array, result)
+            return array
         result.is_scalar = not array.rank
         return result
 
@@ -275,7 +277,10 @@ class NumpyFunctions(Shapes):
         """Through a power of ten, as PyArray_Round: in C order unless the array is in Fortran's."""
         x, places = self.as_array(a), self.integer(decimals)
         if not self.is_none(out):
-            raise self.refuse("round with out=")
+            into = self.tensor(out)
+            if into.dtype != x.dtype:
+                raise self.refuse("round into another dtype")
+            return self.deliver(self.tensor(self.round_of(x, decimals)), into)
         if not x.dtype.startswith("float"):
             if places < 0 or x.dtype == "bool":
                 raise self.refuse(f"round of {x.dtype} to {places} decimals")
@@ -337,10 +342,15 @@ class NumpyFunctions(Shapes):
     ) -> Tensor:
         x = self.as_array(a)
         name = x.dtype if self.is_none(dtype) else self.dtype_name(dtype)
-        if self.plain(order) != "K" or not self.is_none(shape):
-            raise self.refuse("full_like of another shape or order")
         value = self.as_array(fill_value, name)
-        return self.filled(self.cast(value, name), x.shape, x.order)
+        return self.filled(self.cast(value, name), *self._like(x, order, shape))
+
+    def _like(self, x: Tensor, order: Abstract, shape: Abstract) -> tuple[list[_dvm.Dim], Order]:
+        """Sizes and memory order of an array like `x`, which has its order if it has its rank."""
+        if self.plain(order) != "K":
+            raise self.refuse("an array like another in another order than K")
+        sizes = x.shape if self.is_none(shape) else self.dims(shape)
+        return sizes, x.order if len(sizes) == x.rank else c_order(len(sizes))
 
     zeros_like, ones_like = _like_of(0), _like_of(1)
 
@@ -352,10 +362,18 @@ class NumpyFunctions(Shapes):
         stored = [sizes[axis] for axis in axes]
         return self.fresh(self.empty_value(name, stored), name, sizes, axes)
 
-    def empty_like(self, prototype: Abstract, dtype: Abstract = NONE) -> Tensor:
+    def empty_like(
+        self,
+        prototype: Abstract,
+        dtype: Abstract = NONE,
+        order: Abstract = K_ORDER,
+        subok: Abstract = TRUE,
+        shape: Abstract = NONE,
+    ) -> Tensor:
         x = self.as_array(prototype)
         name = x.dtype if self.is_none(dtype) else self.dtype_name(dtype)
-        return self.fresh(self.empty_value(name, self.stored_shape(x)), name, x.shape, x.order)
+        sizes, axes = self._like(x, order, shape)
+        return self.fresh(self.empty_value(name, [sizes[axis] for axis in axes]), name, sizes, axes)
 
     def contiguous(self, a: Abstract, dtype: Abstract = NONE) -> Tensor:
         x = self.asarray(a, dtype)

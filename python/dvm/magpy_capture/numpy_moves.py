@@ -10,6 +10,7 @@ from dvm import _dvm
 from dvm.magpy_capture.arrays import c_order, same_dim
 from dvm.magpy_capture.numpy_ranges import NumpyRanges, every_element
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
+from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
     Abstract,
@@ -25,7 +26,10 @@ from dvm.magpy_capture.values import (
 ONE = Literal(1)
 
 numpy_table(
-    {name: name for name in ("pad roll tile repeat diff take take_along_axis ediff1d").split()},
+    {
+        name: name
+        for name in ("pad roll tile repeat diff take take_along_axis ediff1d insert delete").split()
+    },
     {"repeat": "repeat", "take": "take"},
 )
 
@@ -114,8 +118,13 @@ class NumpyMoves(NumpyRanges):
             )
         return x
 
-    def ediff1d(self, ary: Abstract) -> Tensor:
-        return self.diff(self.flat(self.as_array(ary)))
+    def ediff1d(self, ary: Abstract, to_end: Abstract = NONE, to_begin: Abstract = NONE) -> Tensor:
+        x = self.flat(self.as_array(ary))
+        parts: list[Abstract] = [self.diff(x)]
+        for end, place in ((to_begin, 0), (to_end, 2)):
+            if not self.is_none(end):
+                parts.insert(place, self.cast(self.flat(self.as_array(end)), x.dtype))
+        return self.concatenate(Sequence(parts)) if len(parts) > 1 else self.tensor(parts[0])
 
     def pad(
         self,
@@ -318,6 +327,45 @@ class NumpyMoves(NumpyRanges):
         value = self.copy_value(self.reshape_value(self.in_c_order(x), narrow), wide)
         shape[place] = shape[place] * count
         return self.fresh(self.reshape_value(value, shape), x.dtype, shape)
+
+    def delete(self, arr: Abstract, obj: Abstract, axis: Abstract = NONE) -> Tensor:
+        line, place = self._line_and_place(arr, obj, axis)
+        size = line.shape[0]
+        rest = place + 1
+        return self.joined(
+            [self._stretch(line, self.size(0), place), self._stretch(line, rest, size)], 0
+        )
+
+    def insert(
+        self, arr: Abstract, obj: Abstract, values: Abstract, axis: Abstract = NONE
+    ) -> Tensor:
+        line, place = self._line_and_place(arr, obj, axis)
+        new = self.as_array(values, line.dtype)
+        if new.rank > 1:
+            raise self.refuse(f"insert of {describe(new)}")
+        before = self._stretch(line, self.size(0), place)
+        after = self._stretch(line, place, line.shape[0])
+        return self.joined([before, self.flat(self.cast(new, line.dtype)), after], 0)
+
+    def _line_and_place(
+        self, arr: Abstract, obj: Abstract, axis: Abstract
+    ) -> tuple[Tensor, _dvm.Dim]:
+        """An array of one axis, and a position in it."""
+        x = self.as_array(arr)
+        if not self.is_int(self.resolve(obj)):
+            raise self.refuse(f"a position {describe(obj)}")
+        if self.is_none(axis):
+            x = self.flat(x)
+        elif x.rank != 1 or self.axis(self.plain(axis), 1) != 0:
+            raise self.refuse("insert or delete of rows")
+        place = self.dim_of(obj)
+        return x, place + x.shape[0] if self.is_negative(place) else place
+
+    def _stretch(self, line: Tensor, begin: _dvm.Dim, end: _dvm.Dim) -> Tensor:
+        """The elements from one position to another; a replay is dropped where these are none."""
+        size = end - begin
+        value = self.slice_value(self.value_of(line), [begin], [1], [size])
+        return self.fresh(value, line.dtype, [size])
 
     # ---- picking
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence as SequenceOf
 
 import numpy as np
@@ -10,6 +11,7 @@ from dvm import _dvm
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.numpy_functions import NumpyFunctions
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
+from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
     Abstract,
@@ -44,13 +46,15 @@ class NumpyRanges(NumpyFunctions):
 
     def arange(self, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor:
         parts = [self.resolve(part) for part in bounds]
-        if not all(self.is_int(part) for part in parts):
-            raise self.refuse("arange of other than ints")
         start, stop, step = ZERO, parts[0], ONE
         if len(parts) > 1:
             start, stop = parts[0], parts[1]
         if len(parts) > 2:
             step = parts[2]
+        if not all(self.is_int(part) for part in parts):
+            if not self.is_none(dtype) and self.dtype_name(dtype) != "float64":
+                raise self.refuse("arange of floats in another dtype")
+            return self._arange_of_floats(start, self.python_number(stop), self.python_number(step))
         name = "int64" if self.is_none(dtype) else self.dtype_name(dtype)
         stride = self.integer(step)
         if stride == 0:
@@ -70,6 +74,52 @@ class NumpyRanges(NumpyFunctions):
         if first.constant != 0:
             made = self.ufunc(np.add, [made, Size(first)])
         return self.cast(made, name)
+
+    def python_number(self, value: Abstract) -> Literal | Host | Size:
+        """A Python number, of a computed double its value."""
+        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "float64":
+            if value.object is not None:
+                return Host(self.leave(self.value_of(value), "float"), float(value.object))
+        if isinstance(value, Size):
+            return value
+        if isinstance(value, (Literal, Host)) and type(value.object) in (int, float):
+            return value
+        raise self.refuse(f"arange of {describe(value)}")
+
+    def _arange_of_floats(
+        self, start: Abstract, stop: Literal | Host | Size, step: Literal | Host | Size
+    ) -> Tensor:
+        """Start + i * (second - start), where that is the second element for i = 1."""
+        if not isinstance(start, Literal) or not isinstance(start.object, (int, float)):
+            raise self.refuse(f"arange of floats from {describe(start)}")
+        first = float(start.object)
+        stride = self.operand(step, "float64")
+        if first != 0 or math.copysign(1, first) < 0:
+            if not isinstance(step, Literal):
+                raise self.refuse("arange of floats from other than 0 by computed steps")
+            delta = first + float(step.object) - first
+            if first + delta != first + float(step.object) or first == 0:
+                raise self.refuse("arange of floats whose second element is not where others are")
+            stride = self.operand(Literal(delta), "float64")
+        count = self._elements_between([start, stop, step])
+        ramp = self.fresh(self.iota_value("float64", count), "float64", [count])
+        made = self.elementwise("mul", [ramp, stride], "float64")
+        return self.elementwise("add", [made, self.operand(Literal(first), "float64")], "float64")
+
+    def _elements_between(self, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
+        if any(math.isinf(getattr(number, "object", 0)) for number in numbers):
+            raise self.refuse("arange by an infinite step")
+        seen = _elements_between(
+            *(
+                self.observed(number.dim) if isinstance(number, Size) else number.object
+                for number in numbers
+            )
+        )
+        if all(isinstance(number, Literal) for number in numbers):
+            return self.size(seen)
+        registers = [self.register_of(number) for number in numbers]
+        register = self.step("call", self.constant(_elements_between), registers, ())
+        return self.at_least(self.dim_of(Host(register, seen)), self.size(0))
 
     def linspace(
         self,
@@ -247,6 +297,16 @@ class NumpyRanges(NumpyFunctions):
             content = self.in_c_order(self.cast(piece, dtype))
             value = self.update_value(value, content, list(starts), [1] * len(shape))
         return self.fresh(value, dtype, shape)
+
+
+def _elements_between(start: float, stop: float, step: float) -> int:
+    """How many elements np.arange gives. A step without end has no multiples to compute."""
+    if not math.isfinite(step):
+        raise OverflowError("an infinite step")
+    steps = (stop - start) / step
+    if steps == 0 and stop != start:  # underflow
+        return int(math.copysign(1, steps) > 0)
+    return max(math.ceil(steps), 0)
 
 
 def every_element() -> SliceValue:
