@@ -54,7 +54,7 @@ class NumpyRanges(NumpyFunctions):
         if not all(self.is_int(part) for part in parts):
             if not self.is_none(dtype) and self.dtype_name(dtype) != "float64":
                 raise self.refuse("arange of floats in another dtype")
-            return self._arange_of_floats(start, self.python_number(stop), self.python_number(step))
+            return self._arange_of_floats(*map(self.python_number, (start, stop, step)))
         name = "int64" if self.is_none(dtype) else self.dtype_name(dtype)
         stride = self.integer(step)
         if stride == 0:
@@ -87,24 +87,30 @@ class NumpyRanges(NumpyFunctions):
         raise self.refuse(f"arange of {describe(value)}")
 
     def _arange_of_floats(
-        self, start: Abstract, stop: Literal | Host | Size, step: Literal | Host | Size
+        self,
+        start: Literal | Host | Size,
+        stop: Literal | Host | Size,
+        step: Literal | Host | Size,
     ) -> Tensor:
-        """Start + i * (second - start), where that is the second element for i = 1."""
-        if not isinstance(start, Literal) or not isinstance(start.object, (int, float)):
-            raise self.refuse(f"arange of floats from {describe(start)}")
-        first = float(start.object)
+        """The first two are start and start + step, all others start + i * (second - first)."""
         stride = self.operand(step, "float64")
-        if first != 0 or math.copysign(1, first) < 0:
-            if not isinstance(step, Literal):
-                raise self.refuse("arange of floats from other than 0 by computed steps")
-            delta = first + float(step.object) - first
-            if first + delta != first + float(step.object) or first == 0:
-                raise self.refuse("arange of floats whose second element is not where others are")
-            stride = self.operand(Literal(delta), "float64")
         count = self._elements_between([start, stop, step])
         ramp = self.fresh(self.iota_value("float64", count), "float64", [count])
-        made = self.elementwise("mul", [ramp, stride], "float64")
-        return self.elementwise("add", [made, self.operand(Literal(first), "float64")], "float64")
+        if isinstance(start, Literal) and str(float(start.object)) == "0.0":
+            return self.elementwise(
+                "add", [self._product(ramp, stride), self.operand(ZERO, "float64")], "float64"
+            )
+        first = self.operand(start, "float64")
+        second = self.elementwise("add", [first, stride], "float64")
+        delta = self.elementwise("sub", [second, first], "float64")
+        made = self.elementwise("add", [self._product(ramp, delta), first], "float64")
+        for place, element in ((1, second), (0, first)):
+            test = self.ufunc(np.equal, [ramp, Literal(place)])
+            made = self.elementwise("select", [test, element, made], "float64")
+        return made
+
+    def _product(self, a: Tensor, b: Tensor) -> Tensor:
+        return self.elementwise("mul", [a, b], "float64")
 
     def _elements_between(self, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
         if any(math.isinf(getattr(number, "object", 0)) for number in numbers):

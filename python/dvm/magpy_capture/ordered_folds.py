@@ -58,7 +58,8 @@ class OrderedFolds(Ufuncs):
     ) -> Tensor:
         """`function.reduce` in the dtype of `x`; of several axes, the last one first."""
         if not axes:
-            raise self.refuse(f"{function.__name__}.reduce over no axis")
+            begin = first if first is not None else self._identity(function, x)
+            return self._fold_of_one(function, x, begin, mask)
         wide = x.dtype == "float16" and function in WIDE_OF_HALVES
         if wide and (x.rank > 1 or mask is not None):
             raise self.refuse("halves that NumPy rounds after each run of its loop")
@@ -69,6 +70,17 @@ class OrderedFolds(Ufuncs):
             mask = None
         folded = self.cast(folded, x.dtype)
         return self.without_axes(self.value_of(folded), folded, axes, keepdims)
+
+    def _fold_of_one(
+        self, function: np.ufunc, x: Tensor, begin: Tensor | None, mask: Tensor | None
+    ) -> Tensor:
+        """Over no axis each element is all there is to fold."""
+        if begin is None:
+            return self.copy(x)
+        made = self.elementwise(self.op_of(function), [begin, x], x.dtype, x.order)
+        if mask is None:
+            return made
+        return self.elementwise("select", [mask, made, begin], x.dtype, mask.order)
 
     def _identity(self, function: np.ufunc, x: Tensor) -> Tensor | None:
         if function.identity is None:

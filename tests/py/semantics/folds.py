@@ -318,3 +318,21 @@ def tables_of_all_pairs(w: World) -> None:
         w(f, numbers((3,), t), numbers((4,), t), np.zeros((3, 4), t))
         w(f, numbers((3, 2), t).T, numbers((4,), t), np.zeros((2, 3, 4), t))
         w(f, numbers((0,), t), numbers((4,), t), np.zeros((0, 4), t))
+
+
+@case
+def folds_over_no_axis(w: World) -> None:
+    @w.compiled
+    def f(x, test):
+        return (
+            np.hypot.reduce(x, axis=()),
+            np.subtract.reduce(x, axis=()),
+            np.subtract.reduce(x, axis=(), initial=3),
+            np.subtract.reduce(x, axis=(), initial=3, where=test),
+            np.logical_xor.reduce(x, axis=()),
+        )
+
+    w(f, np.array([-1.5, 2]), np.array([True, False]))
+    w(f, np.array(-1.5), np.array(True))
+    w(f, np.ones((2, 3)).T, np.ones((3, 2), bool))
+    w(lambda x: (np.hypot.reduce(x), np.subtract.reduce(x), np.gcd.reduce(int(x))), np.float64(-2))

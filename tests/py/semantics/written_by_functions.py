@@ -131,7 +131,9 @@ def ranges_of_floats(w: World) -> None:
     w(f, np.ones(2), 0.0)
     w(f, np.ones(2), np.inf)
     w(f, np.array([np.nan]), 1.0)
-    w(lambda x: np.arange(x, 3, 0.5), 0.5)
+    for start in (0.5, 0.0, -0.0, 1e16, 3, -2.75):
+        w(lambda x, step: np.arange(x, 3, step), start, 0.25 if abs(start) < 9 else -1e15)
+    w(lambda x: np.arange(1 - x[0], x[0], 2) * np.hanning(len(x)), np.array([3.0, 4, 5]))
     w(lambda x: np.arange(0, 3, x, dtype="f4"), 0.5)
 
 
