@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import same_dim
+from dvm.magpy_capture.arrays import c_order, same_dim
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.numpy_ranges import every_element
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
@@ -37,7 +37,7 @@ numpy_table(
         name: name
         for name in (
             "meshgrid split array_split vstack hstack column_stack atleast_1d atleast_2d "
-            "rot90 fliplr flipud isclose array_equal outer broadcast_arrays"
+            "rot90 fliplr flipud isclose array_equal outer kron broadcast_arrays"
         ).split()
     }
 )
@@ -220,6 +220,26 @@ class NumpyJoins(NumpyMoves):
         same = self.ufunc(np.equal, [x, y])
         found = self.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
         return self.computed(self.leave(self.value_of(found), "bool"), self.seen_result)
+
+    def kron(self, a: Abstract, b: Abstract) -> Abstract:
+        """Each element of `a` times all of `b`, in blocks."""
+        x, y = self.as_array(a), self.as_array(b)
+        rank = max(x.rank, y.rank)
+        if not x.rank or not y.rank:
+            return self.ufunc(np.multiply, [x, y])
+        if any(t.order != c_order(t.rank) for t in (x, y)):
+            raise self.refuse("kron of arrays in another order than C")
+        one = self.size(1)
+        sizes = [[*[one] * (rank - t.rank), *t.shape] for t in (x, y)]
+        apart = [
+            self.fresh(self.reshape_value(self.in_c_order(t), shape), t.dtype, shape)
+            for t, shape in (
+                (x, [size for each in sizes[0] for size in (each, one)]),
+                (y, [size for each in sizes[1] for size in (one, each)]),
+            )
+        ]
+        blocks = self.ufunc(np.multiply, apart)
+        return self.reshaped(blocks, [s * t for s, t in zip(*sizes, strict=True)])
 
     def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Abstract:
         x, y = self.flat(self.as_array(a)), self.flat(self.as_array(b))

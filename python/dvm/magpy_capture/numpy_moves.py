@@ -376,17 +376,34 @@ class NumpyMoves(NumpyRanges):
         return self.fresh(value, x.dtype, shape, is_scalar=not shape)
 
     def take(
-        self, a: Abstract, indices: Abstract, axis: Abstract = NONE, out: Abstract = NONE
+        self,
+        a: Abstract,
+        indices: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        mode: Abstract = Literal("raise"),
     ) -> Tensor:
         x = self.as_array(a)
-        if not self.is_none(out):
-            raise self.refuse("take with out=")
         index = self.as_array(indices)
         if np.dtype(index.dtype).kind not in "iu" or index.dtype == "uint64":
             raise self.refuse("take by other than integers")
         if self.is_none(axis):
             x, axis = self.flat(x), ZERO
-        return self._gathered(x, index, self.axis(self.plain(axis), x.rank))
+        place = self.axis(self.plain(axis), x.rank)
+        index = self._within(index, x.shape[place], self.plain(mode))
+        return self.deliver(self._gathered(x, index, place), self.result_array(out))
+
+    def _within(self, index: Tensor, size: _dvm.Dim, mode: object) -> Tensor:
+        """Positions brought into range as `mode` says; others are for the op to check."""
+        if mode == "raise":
+            return index
+        index = self.cast(index, "int64")
+        if mode == "clip":
+            index = self.ufunc(np.maximum, [index, ZERO])
+            return self.ufunc(np.minimum, [index, Size(size - 1)])
+        if mode == "wrap":
+            return self.ufunc(np.remainder, [index, Size(size)])
+        raise self.refuse(f"take with mode {mode!r}")
 
     def take_along_axis(
         self, arr: Abstract, indices: Abstract, axis: Abstract = Literal(-1)

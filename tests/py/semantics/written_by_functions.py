@@ -145,7 +145,17 @@ def gradients_and_products(w: World) -> None:
 
     for n in (2, 3, 7):
         w(f, np.arange(float(n)) ** 2, np.arange(float(n)) * 2)
-    w(lambda x: np.kron(x, x), np.arange(6.0).reshape(2, 3))
+
+    @w.compiled
+    def g(x, y):
+        made = np.kron(x, y)
+        return made, np.kron(y, x), np.kron(x, 2), np.kron(3.0, y)
+
+    for t in ("f8", "f4", "i1", "?"):
+        for shapes in (((2, 3), (3, 2)), ((2, 3), (4,)), ((3,), (1,)), ((0, 2), (2, 2))):
+            x, y = (np.arange(int(np.prod(shape))).reshape(shape).astype(t) for shape in shapes)
+            w(g, x, y)
+            w(g, x.T, np.asfortranarray(y))
 
 
 @case
@@ -196,3 +206,19 @@ def results_rounded_and_repaired_in_place(w: World) -> None:
         w(f, x, np.zeros(4, t))
         w(f, x, np.zeros(3, t))
     w(lambda x: np.round(x, 1, out=np.zeros(2, "f4")), np.ones(2))
+
+
+@case
+def elements_taken_in_every_mode(w: World) -> None:
+    @w.compiled
+    def f(x, places, out):
+        made = np.take(x, places, out=out)
+        wrapped, clipped = [np.take(x, places, 0, mode=mode) for mode in ("wrap", "clip")]
+        return made is out, wrapped, clipped, x.take(places, mode="clip")
+
+    for x in (np.arange(5.0), np.arange(6).reshape(3, 2)):
+        for places in ([0, 1, -1], [2, 0, 0], [3, 9, -7], []):
+            at = np.array(places, int)
+            w(f, x, at, np.zeros(len(places), x.dtype))
+    w(f, np.arange(0.0), np.array([0]), np.zeros(1))
+    w(f, np.arange(3.0), np.array([0, 1]), np.zeros(3))
