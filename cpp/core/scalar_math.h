@@ -111,13 +111,14 @@ T power(T a, T exponent) {
   }
 }
 
+// Of a divisor so far and a number: one division where it divides that, too.
 inline uint64_t greatest_divisor(uint64_t a, uint64_t b) {
-  while (b != 0) {
-    const uint64_t rest = a % b;
-    a = b;
-    b = rest;
+  while (a != 0) {
+    const uint64_t rest = b % a;
+    b = a;
+    a = rest;
   }
-  return a;
+  return b;
 }
 template <Integer T>
 T gcd(T a, T b) {

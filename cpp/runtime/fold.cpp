@@ -19,11 +19,19 @@ using core::DType;
 using core::Op;
 namespace scalar = core::scalar;
 
-// One line by itself: what goes round stays in a register.
+// One line by itself: what goes round stays in a register, and of whole numbers folded the compiler
+// keeps several.
 template <typename T, typename Combine>
 void along(const Lines& lines, const std::byte* x, std::byte* y, Combine combine) {
   T total = element<T>(y, 0);
-  for (int64_t i = 0; i < lines.count; ++i) {
+  const int64_t count = lines.count;
+  if (lines.to == 0 && lines.from == sizeof(T)) {
+    const T* line = &element<T>(x, 0);
+    for (int64_t i = 0; i < count; ++i) total = combine(total, line[i]);
+    element<T>(y, 0) = total;
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
     total = combine(total, element<T>(x, i * lines.from));
     element<T>(y, (i + 1) * lines.to) = total;
   }
@@ -32,12 +40,13 @@ void along(const Lines& lines, const std::byte* x, std::byte* y, Combine combine
 // Lines whose elements are neighbours, a row of them at a time.
 template <typename T, typename Combine>
 void by_rows(const Lines& lines, const std::byte* x, std::byte* y, Combine combine) {
+  const int64_t side = lines.side;  // bytes that are written may be anything, lines.side too
   for (int64_t i = 0; i < lines.count; ++i, x += lines.from, y += lines.to) {
     const T* last = &element<T>(y, 0);
     const T* row = &element<T>(x, 0);
     T* next = &element<T>(y, lines.to);
 #pragma GCC ivdep
-    for (int64_t j = 0; j < lines.side; ++j) next[j] = combine(last[j], row[j]);
+    for (int64_t j = 0; j < side; ++j) next[j] = combine(last[j], row[j]);
   }
 }
 

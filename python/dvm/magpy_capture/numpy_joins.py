@@ -37,7 +37,7 @@ numpy_table(
         name: name
         for name in (
             "meshgrid split array_split vstack hstack column_stack atleast_1d atleast_2d "
-            "rot90 fliplr flipud isclose array_equal outer kron broadcast_arrays"
+            "rot90 fliplr flipud isclose array_equal outer kron cross broadcast_arrays"
         ).split()
     }
 )
@@ -240,6 +240,25 @@ class NumpyJoins(NumpyMoves):
         ]
         blocks = self.ufunc(np.multiply, apart)
         return self.reshaped(blocks, [s * t for s, t in zip(*sizes, strict=True)])
+
+    def cross(self, a: Abstract, b: Abstract) -> Tensor:
+        """Of vectors in space, which lie along the last axis."""
+        x, y = self.as_array(a), self.as_array(b)
+        for t in (x, y):
+            if not t.rank or self.observed(t.shape[-1]) != 3:
+                raise self.refuse("cross of other vectors than those of three numbers")
+            self.require_equal(t.shape[-1], self.size(3))
+        u, v = (
+            [self.index(t, Sequence([Literal(Ellipsis), Literal(i)])) for i in range(3)]
+            for t in (x, y)
+        )
+
+        def minor(i: int, j: int) -> Tensor:
+            products = [self.ufunc(np.multiply, [u[p], v[q]]) for p, q in ((i, j), (j, i))]
+            return self.ufunc(np.subtract, products)
+
+        made = self.stack(Sequence([minor(1, 2), minor(2, 0), minor(0, 1)]), Literal(-1))
+        return self.moveaxis(made, Literal(-1), Literal(-1))
 
     def outer(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Abstract:
         x, y = self.flat(self.as_array(a)), self.flat(self.as_array(b))

@@ -190,6 +190,14 @@ TEST_F(Builder, SizesAreChecked) {
               graph.call("", {}, {DType::f32, {}}, loc);
             }),
             "GraphError call: needs the attribute 'callee'");
+  for (const char* with : {"neg", "gcd", "eq", "sum", ""}) {
+    EXPECT_EQ(refusal([&] { graph.along(Op::scan, std::vector{x}, 0, with, loc); }),
+              "DtypeError scan: '" + std::string(with) + "' makes no f32 of two");
+  }
+  EXPECT_EQ(refusal([&] {
+              graph.along(Op::fold, std::vector{x, x}, 0, "sub", loc);
+            }),
+            "ShapeError fold: elements of shape [s0, 4] do not go on from [s0, 4]");
 }
 
 // Node by node as the builder would never write them.
@@ -226,6 +234,7 @@ TEST_F(Verifier, NamesTheBrokenRule) {
   EXPECT_EQ(broken([&](Node& n) { n.attrs.starts = {s}; }), "has no attribute 'starts'");
   EXPECT_EQ(broken([](Node& n) { n.attrs.steps = {1}; }), "has no attribute 'steps'");
   EXPECT_EQ(broken([](Node& n) { n.attrs.callee = "f"; }), "has no attribute 'callee'");
+  EXPECT_EQ(broken([](Node& n) { n.attrs.with = "add"; }), "has no attribute 'with'");
 }
 
 TEST_F(Verifier, ChecksSourcesAndOutputs) {

@@ -209,6 +209,26 @@ def results_rounded_and_repaired_in_place(w: World) -> None:
 
 
 @case
+def products_of_vectors(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        return np.cross(x, y), np.cross(y, x[..., ::-1]) + 1
+
+    for t in ("f8", "f4", "i4"):
+        x = np.arange(12).reshape(4, 3).astype(t)
+        w(f, x, x[::-1] * 2)
+        w(f, x[0], x[1])
+        w(f, x[1], x)
+        w(f, x, x[:1])
+        w(f, x, np.ones(3))
+        w(f, np.asfortranarray(x), x)
+    w(f, np.zeros((0, 3)), np.ones(3))
+    w(f, np.ones((4, 2)), np.ones((4, 2)))
+    w(f, np.ones((2, 3)), np.ones((4, 3)))
+    w(lambda x: np.cross(x, x, axis=0), np.ones((3, 4)))
+
+
+@case
 def elements_taken_in_every_mode(w: World) -> None:
     @w.compiled
     def f(x, places, out):
