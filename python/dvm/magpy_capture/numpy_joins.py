@@ -37,7 +37,7 @@ numpy_table(
         name: name
         for name in (
             "meshgrid split array_split vstack hstack column_stack atleast_1d atleast_2d "
-            "rot90 fliplr flipud isclose array_equal outer kron cross broadcast_arrays"
+            "rot90 fliplr flipud isclose array_equal outer kron cross block broadcast_arrays"
         ).split()
     }
 )
@@ -47,6 +47,45 @@ class NumpyJoins(NumpyMoves):
     """Functions of several arrays."""
 
     # ---- joins and splits
+
+    def block(self, arrays: Abstract) -> Tensor:
+        """Nested lists: the innermost joined along the last axis, and so on outwards."""
+        depth = self._nesting(arrays)
+        leaves = self._leaves(arrays)
+        if depth == 0 or any(t.order != c_order(t.rank) for t in leaves):
+            raise self.refuse("block of one array, or of arrays in another order than C")
+        rank = max(depth, self.common_rank(leaves))
+        return self._block(arrays, depth, rank)
+
+    def _block(self, value: Abstract, depth: int, rank: int) -> Tensor:
+        if depth > 0:
+            parts: list[Abstract] = [
+                self._block(part, depth - 1, rank) for part in self.elements(value)
+            ]
+            return self.concatenate(Sequence(parts), Literal(-depth))
+        x = self.as_array(value)
+        shape = [*[self.size(1)] * (rank - x.rank), *x.shape]
+        return self.fresh(self.reshape_value(self.in_c_order(x), shape), x.dtype, shape)
+
+    def _is_list(self, value: Abstract) -> bool:
+        value = self.resolve(value)
+        return isinstance(value, ListValue) or (
+            isinstance(value, Literal) and type(value.object) is list
+        )
+
+    def _nesting(self, value: Abstract) -> int:
+        """How deep lists are nested, which is the same everywhere."""
+        if not self._is_list(value):
+            return 0
+        depths = {self._nesting(part) for part in self.elements(value)}
+        if len(depths) != 1:
+            raise self.refuse("block of lists of unequal depth")
+        return 1 + depths.pop()
+
+    def _leaves(self, value: Abstract) -> list[Tensor]:
+        if not self._is_list(value):
+            return [self.as_array(value)]
+        return [leaf for part in self.elements(value) for leaf in self._leaves(part)]
 
     def atleast_1d(self, *arys: Abstract) -> Abstract:
         return self._at_least(arys, 1)

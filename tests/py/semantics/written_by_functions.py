@@ -229,6 +229,26 @@ def products_of_vectors(w: World) -> None:
 
 
 @case
+def blocks(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        square = np.block([[x, np.zeros_like(x)], [np.ones_like(x), x * 2]])
+        return square, np.block([y, y]), np.block([x, 1 + x]), np.block([[y], [y]])
+
+    @w.compiled
+    def g(x, number):
+        return np.block([[x, x], [x[:1], x[:1]]]), np.block([[number, 2], [3, 4]]), np.block(x)
+
+    for n in (3, 1, 0):
+        w(f, np.ones((n, 2)), np.arange(float(n)))
+        w(g, np.ones((n, 2), "f4"), 5)
+    w(lambda x: np.block([[x, x], [x]]), np.ones((2, 2)))
+    w(lambda x: np.block([[x, x], x]), np.ones((2, 2)))
+    w(lambda x: np.block([]), np.ones((2, 2)))
+    w(lambda x: np.block([x, x]), np.ones((2, 3)).T)
+
+
+@case
 def elements_taken_in_every_mode(w: World) -> None:
     @w.compiled
     def f(x, places, out):
