@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/facts.h"
 #include "core/reduce.h"
 #include "driver/memory.h"
 #include "driver/sizes.h"
@@ -127,11 +128,17 @@ class Lowering {
           sizes_.check_broadcast(from[d], node.type.shape[lead + d], node.loc);
         }
       }
-      if (core::op_class(node.op) == core::OpClass::reduce &&
-          core::reduce_info(node.op).identity == core::Identity::none) {
-        check_maximum(from, node);
-      }
+      if (core::op_class(node.op) != core::OpClass::reduce) continue;
+      for (const int axis : node.attrs.axes) check_natural(from[static_cast<size_t>(axis)], node);
+      if (core::reduce_info(node.op).identity == core::Identity::none) check_maximum(from, node);
     }
+  }
+
+  // A size that is reduced away belongs to no buffer that would be refused with a negative one.
+  void check_natural(core::Dim size, const core::Node& node) {
+    const core::Dim zero = graph_.dims().constant(0);
+    if (core::prove(facts_, core::DimCmp::ge, size, zero) == core::Verdict::yes) return;
+    sizes_.check_at_least(size, zero, node.loc);
   }
 
   // No elements have no maximum; NumPy says so even where there is no result to hold one.
@@ -296,6 +303,7 @@ class Lowering {
   SizeCode sizes_;
   const MemoryMap memory_;
   std::vector<Placed> values_;
+  const core::Facts facts_{graph_.shared_dims()};
 };
 
 }  // namespace
