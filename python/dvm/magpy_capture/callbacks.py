@@ -234,6 +234,7 @@ class Callbacks(PatternEvents):
             raise self.refuse(f"callbacks within callbacks, {MAX_DEPTH} deep")
         self._depth += 1
         at, seen_result, pending = self.at, self.seen_result, self.pending
+        self.pending = None  # of a body before: this one was not followed
         try:
             yield
         finally:

@@ -28,6 +28,15 @@ SCALARS = [
     "{v} = (lambda n: n + 1)({s})", "{v} = {{'k': {s}}}.get('k', 2)",
     "{v} = functools.reduce(max, [{s}, {t}])", "{v} = next(i for i in range(5) if i >= {s})",
     "{v} = any([{s}, {t}])", "{v} = all([{s}, {t}])",
+    "{v} = max([{s}, {t}, 1], key=lambda n: -n)", "{v} = any(n > 1 for n in ({s}, {t}))",
+    "{v} = sorted([{s}, {t}, 2], key=lambda n: (n > 1, -n))[0]",
+    "{v} = sum(map(lambda n: n * 2, [{s}, {t}]))",
+    "{v} = len(list(filter(lambda n: n > 0, [{s}, {t}, 0])))",
+    "{v} = functools.reduce(lambda m, n: m * 2 + n, [{s}, {t}], 1)",
+    "{v} = list(itertools.accumulate([{s}, {t}], lambda m, n: m - n))[-1]",
+    "{v} = len([*itertools.takewhile(lambda n: n < 2, [{s}, {t}, 3])])",
+    "{v} = min(itertools.chain([{s}], (n + 1 for n in [{t}])))",
+    "{v} = sum(len([*group]) * key for key, group in itertools.groupby([{s}, {t}, {t}]))",
 ]  # fmt: skip
 ARRAYS = [
     "{v} = {a} if {s} > 0 else {b}", "{v} = getattr({a}, 'T')",
@@ -48,6 +57,16 @@ ARRAYS = [
     "{v} = {a}.reshape(*{a}.shape, 1)", "{v} = type({a})({a}.shape, {a}.dtype); {v}.fill(1)",
     "{v} = np.asarray([[{s}, {t}]])", "{v} = sum(n for n in {a}[:2])",
     "{v} = {a} + (lambda n: n * 2)({b})",
+    "{v} = max(({a}, {b}), key=lambda n: (n.ndim, n.size))",
+    "{v} = sorted([{a}, {b}, {a} + 1], key=lambda n: -n.size)[-1]",
+    "{v} = next(filter(lambda n: n.ndim, ({a}, {b})))",
+    "{v} = list(map(lambda m, n: m - n, [{a}, {b}], [{b}, {a}]))[1]",
+    "{v} = functools.reduce(lambda m, n: m + n, ({a}, {b}, {a}))",
+    "{v} = sum(n * 2 for n in ({a}, {b}))", "{v} = [*(n for n in ({a}, {b}) if n.size > 2)][0]",
+    "{v} = list(itertools.accumulate([{a}, {a}]))[-1]",
+    "{v} = [m + n for m, n in itertools.product([{a}], [{b}, {a}])][-1]",
+    "{v} = collections.deque([{a}, {b}], 1).pop()",
+    "{v} = (n for n in ({a}, {b})); {v} = next({v})",
 ]  # fmt: skip
 
 

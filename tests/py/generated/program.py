@@ -13,7 +13,8 @@ from .facts import Facts
 from .statements import Statements, indent
 
 #: What every program may refer to; its state is compared after each call.
-IMPORTS = "import functools\nimport math\nimport operator\n\nimport numpy as np\n"
+MODULES = ("collections", "functools", "itertools", "math", "operator")
+IMPORTS = "".join(f"import {module}\n" for module in MODULES) + "\nimport numpy as np\n"
 PRELUDE = f"""\
 {IMPORTS}
 class Box:

@@ -699,6 +699,25 @@ def arguments_collected_by_callbacks(w: World) -> None:
     w.captured(f, 1)
 
 
+@case
+def after_a_call_of_the_function_itself(w: World) -> None:
+    def size(x):
+        return x.size
+
+    def same(x):
+        return x
+
+    @w.compiled
+    def f(x, y):
+        first = same(x)
+        ranked = sorted([x, y, x], key=lambda part: part.size)
+        total = size(y)
+        return first is x, ranked, max([x, y], key=size), total
+
+    for n, m in ((3, 0), (3, 4), (1, 1)):
+        w(f, floats(n), floats(m))
+
+
 # ---- itertools
 
 
