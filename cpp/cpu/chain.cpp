@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "core/fp_flags.h"
@@ -40,15 +41,16 @@ bool may_repeat(const ChainArgs& args) {
   return true;
 }
 
+// False where the plain kernels have to run it; only what it writes may have changed then.
 template <typename T>
-bool run_chain_of(const ChainArgs& args, const ChainBodies& bodies) {
-  chains::Translator<T> translator(args, bodies);
-  if (!translator.run()) return false;
+bool run_piece(chains::Translator<T>& translator, const ChainBodies& bodies, const ChainArgs& args,
+               bool saved) {
+  if (!translator.prepare(args)) return false;
   const bool repeat = may_repeat(args);
   const int64_t bytes = args.size * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) return bodies.run(translator.program(), bytes, repeat);
   // Both are rare, and new flags make the plain kernels find out which of them are right.
-  if (!repeat) return false;
+  if (!repeat && !saved) return false;
   constexpr core::fp::State kFlags = core::fp::kInvalidBit | core::fp::kDivideBit |
                                      core::fp::kOverflowBit | core::fp::kUnderflowBit;
   const core::fp::State before = core::fp::get();
@@ -58,6 +60,68 @@ bool run_chain_of(const ChainArgs& args, const ChainBodies& bodies) {
   core::fp::set(before);
   return false;
 }
+
+void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {
+  vm::run_chain(
+      args, [&](const vm::Instruction& insn, const vm::TileArgs& step) { kernels(insn)(step); });
+}
+
+// A chain that writes over what it reads: in pieces, whose memory is put back should one fail.
+class OverItself {
+ public:
+  explicit OverItself(const ChainArgs& args) : args_(args) {}
+
+  template <typename T>
+  void run(const ChainBodies& bodies, const vm::KernelTable& kernels) {
+    chains::Translator<T> translator(bodies);
+    for (int64_t begin = 0; begin < args_.size; begin += kPiece) {
+      const ChainArgs piece = piece_from(begin);
+      const bool kept = keep(piece);
+      if (run_piece(translator, bodies, piece, kept)) continue;
+      if (kept) put_back();
+      run_plain(piece, kernels);
+    }
+  }
+
+ private:
+  static constexpr int64_t kPiece = 1024;
+  static constexpr int kMostKept = 2;
+
+  ChainArgs piece_from(int64_t begin) const {
+    ChainArgs piece = args_;
+    piece.size = std::min(kPiece, args_.size - begin);
+    for (int k = 0; k < args_.insn->aux; ++k) {
+      if (args_.insn->operands()[k].mode == vm::Mode::scalar) continue;
+      piece.operands[k] += begin * core::byte_size(vm::operand_dtype(*args_.insn, k));
+    }
+    return piece;
+  }
+  // False where more is written than there is room for.
+  bool keep(const ChainArgs& piece) {
+    count_ = 0;
+    for (int k = 0; k < piece.insn->aux; ++k) {
+      if (!vm::writes(*piece.insn, k)) continue;
+      if (count_ == kMostKept) return false;
+      const int64_t bytes = piece.size * core::byte_size(vm::operand_dtype(*piece.insn, k));
+      std::memcpy(kept_[count_], piece.operands[k], static_cast<size_t>(bytes));
+      from_[count_++] = {piece.operands[k], bytes};
+    }
+    return true;
+  }
+  void put_back() const {
+    for (int k = 0; k < count_; ++k) {
+      std::memcpy(from_[k].data, kept_[k], static_cast<size_t>(from_[k].bytes));
+    }
+  }
+
+  const ChainArgs& args_;
+  int count_ = 0;
+  struct {
+    std::byte* data;
+    int64_t bytes;
+  } from_[kMostKept];
+  alignas(64) std::byte kept_[kMostKept][kPiece * sizeof(double)];
+};
 
 // The width of the elements that are computed with, in bytes.
 int width_of(const ChainArgs& args) {
@@ -79,8 +143,21 @@ bool run_chain_in_registers(const ChainArgs& args) noexcept {
   const int width = width_of(args);
   const ChainBodies* bodies = chain_bodies(simd_level(), width);
   if (bodies == nullptr) return false;
-  return width == sizeof(float) ? run_chain_of<float>(args, *bodies)
-                                : run_chain_of<double>(args, *bodies);
+  if (width == sizeof(float)) {
+    chains::Translator<float> translator(*bodies);
+    return run_piece(translator, *bodies, args, false);
+  }
+  chains::Translator<double> translator(*bodies);
+  return run_piece(translator, *bodies, args, false);
+}
+
+void run_chain(const ChainArgs& args, const vm::KernelTable& kernels) noexcept {
+  if (run_chain_in_registers(args)) return;
+  const int width = width_of(args);
+  const ChainBodies* bodies = chain_bodies(simd_level(), width);
+  if (bodies == nullptr || may_repeat(args)) return run_plain(args, kernels);
+  if (width == sizeof(float)) return OverItself(args).run<float>(*bodies, kernels);
+  OverItself(args).run<double>(*bodies, kernels);
 }
 
 }  // namespace dvm::cpu

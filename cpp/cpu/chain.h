@@ -18,4 +18,7 @@ bool has_chain_registers();
 // may have changed then, so that another way of running it is as good as ever.
 bool run_chain_in_registers(const vm::ChainArgs& args) noexcept;
 
+// Runs any chain: in registers where that can be, else by the kernels of its micro-ops.
+void run_chain(const vm::ChainArgs& args, const vm::KernelTable& kernels) noexcept;
+
 }  // namespace dvm::cpu

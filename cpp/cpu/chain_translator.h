@@ -1,5 +1,6 @@
-// Translates a chain into a program for the bodies of chain_text.inc: about a nanosecond per
-// micro-op, so that it is done for each tile, with the tile's addresses.
+// Translates a chain into a program for the bodies of chain_text.inc: a few nanoseconds per
+// micro-op, so that it is done for each tile, with the tile's addresses. Pieces of a tile share the
+// program: only the addresses and scalars in it change from one to the next.
 #pragma once
 
 #include <bit>
@@ -28,12 +29,42 @@ inline constexpr int kMaxSteps = 3 * 256;
 template <typename T>
 class Translator {
  public:
-  Translator(const ChainArgs& args, const ChainBodies& bodies)
-      : args_(args), operands_(args.insn->operands()), bodies_(bodies) {}
+  explicit Translator(const ChainBodies& bodies) : bodies_(bodies) {}
 
-  // False where there is no body for a micro-op.
-  bool run() {
-    const std::span<const MicroOp> ops = args_.insn->micro_ops();
+  // Makes the program of `args`; false where there is no body for a micro-op.
+  bool prepare(const ChainArgs& args) {
+    args_ = &args;
+    if (operands_ == args.insn->operands()) {
+      for (int i = 0; i < patch_count_; ++i) {
+        const auto [step, place] = patches_[i];
+        steps_[step].operand = is_memory(place) ? address(place) : bits(place);
+      }
+    } else {
+      operands_ = args.insn->operands();
+      count_ = patch_count_ = 0;
+      complete_ = translate_all();
+    }
+    return complete_;
+  }
+  const ChainStep* program() const { return steps_; }
+  // Whether the program may turn out to be none for these elements: a function gives up, or what
+  // raises nothing does so with the bodies of this level.
+  bool may_fail() const { return gives_up_ || (quiet_ && bodies_.raise_too_much); }
+
+ private:
+  // A bank, or what a step holds: an address or the bits of a scalar, and the place it is from.
+  struct Source {
+    int kind = 0;
+    uint64_t operand = 0;
+    uint8_t place = 0;
+  };
+  struct Patch {
+    int16_t step;
+    uint8_t place;
+  };
+
+  bool translate_all() {
+    const std::span<const MicroOp> ops = args_->insn->micro_ops();
     for (size_t i = 0; i < ops.size();) {
       const size_t loads = count_loads(ops.subspan(i));
       if (loads > 1) {
@@ -43,46 +74,45 @@ class Translator {
         return false;
       }
     }
-    return put(kEnd, 0);
+    return put(kEnd, {});
   }
-  const ChainStep* program() const { return steps_; }
-  // Whether the program may turn out to be none for these elements: a function gives up, or what
-  // raises nothing does so with the bodies of this level.
-  bool may_fail() const { return gives_up_ || (quiet_ && bodies_.raise_too_much); }
-
- private:
-  struct Source {
-    int kind;
-    uint64_t operand;
-  };
 
   static constexpr DType kFloat = sizeof(T) == 4 ? DType::f32 : DType::f64;
   static constexpr DType kInteger = sizeof(T) == 4 ? DType::i32 : DType::i64;
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
-  bool put(int entry, uint64_t operand) {
+  bool put(int entry, const Source& operand) {
     const auto* base = reinterpret_cast<const std::byte*>(bodies_.table);
     const int32_t* offsets = bodies_.table + ptrdiff_t{2} * entry;
-    steps_[count_++] = {base + offsets[0], base + offsets[1], operand};
+    steps_[count_] = {base + offsets[0], base + offsets[1], 0};
+    put_operand(operand);
     return offsets[0] != 0;
   }
-  // A second operand of the step before.
-  void put_operand(uint64_t operand) { steps_[count_++].operand = operand; }
+  // Also a second operand of the step before.
+  void put_operand(const Source& operand) {
+    if (operand.place != 0) {
+      patches_[patch_count_++] = {static_cast<int16_t>(count_), operand.place};
+    }
+    steps_[count_++].operand = operand.operand;
+  }
 
   static int bank(uint8_t place) { return place - vm::kFirstBank; }
   static bool is_bank(uint8_t place) { return place < vm::kFirstOperand; }
   uint64_t address(uint8_t place) const {
-    return reinterpret_cast<uint64_t>(args_.operands[place - vm::kFirstOperand]);
+    return reinterpret_cast<uint64_t>(args_->operands[place - vm::kFirstOperand]);
   }
+  uint64_t bits(uint8_t place) const {
+    Bits bits = 0;
+    std::memcpy(&bits, args_->operands[place - vm::kFirstOperand], sizeof(bits));
+    return bits;
+  }
+  Source memory(uint8_t place) const { return {kMemory, address(place), place}; }
   bool is_memory(uint8_t place) const {
     return !is_bank(place) && operands_[place - vm::kFirstOperand].mode != vm::Mode::scalar;
   }
   Source source(uint8_t place) const {
-    if (is_bank(place)) return {bank(place), 0};
-    if (is_memory(place)) return {kMemory, address(place)};
-    Bits bits = 0;
-    std::memcpy(&bits, args_.operands[place - vm::kFirstOperand], sizeof(bits));
-    return {kScalar, bits};
+    if (is_bank(place)) return {bank(place)};
+    return is_memory(place) ? memory(place) : Source{kScalar, bits(place), place};
   }
   static T value(const Source& scalar) {
     return std::bit_cast<T>(static_cast<Bits>(scalar.operand));
@@ -113,12 +143,12 @@ class Translator {
 
   void load_together(std::span<const MicroOp> loads) {
     if (loads.size() == 2) {
-      put(kLoadTwo + bank(loads[0].dst) * kBanks + bank(loads[1].dst), address(loads[0].src[0]));
-      put_operand(address(loads[1].src[0]));
+      put(kLoadTwo + bank(loads[0].dst) * kBanks + bank(loads[1].dst), memory(loads[0].src[0]));
+      put_operand(memory(loads[1].src[0]));
       return;
     }
-    uint64_t addresses[kBanks];
-    for (const MicroOp& load : loads) addresses[bank(load.dst)] = address(load.src[0]);
+    Source addresses[kBanks];
+    for (const MicroOp& load : loads) addresses[bank(load.dst)] = memory(load.src[0]);
     put(kLoadThree, addresses[0]);
     put_operand(addresses[1]);
     put_operand(addresses[2]);
@@ -127,13 +157,12 @@ class Translator {
   bool binary(Binary row, const MicroOp& op, Source a, Source b) {
     const int entry =
         ((static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind) * kSources + b.kind;
-    const bool exists = put(entry, a.kind >= kBanks ? a.operand : b.operand);
-    if (a.kind >= kBanks && b.kind >= kBanks) put_operand(b.operand);
+    const bool exists = put(entry, a.kind >= kBanks ? a : b);
+    if (a.kind >= kBanks && b.kind >= kBanks) put_operand(b);
     return exists;
   }
   bool unary(Unary row, const MicroOp& op, Source a) {
-    return put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind,
-               a.operand);
+    return put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind, a);
   }
   bool quiet_binary(Binary row, const MicroOp& op, Source a, Source b) {
     quiet_ = true;
@@ -165,7 +194,7 @@ class Translator {
   bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
     const int loads = loads_of(dtype);
     quiet_ |= dtype == DType::f16;  // NaNs that signal
-    return loads >= 0 && is_memory(place) && put(loads + bank(dst), address(place));
+    return loads >= 0 && is_memory(place) && put(loads + bank(dst), memory(place));
   }
 
   bool copy(const MicroOp& op) {
@@ -176,9 +205,9 @@ class Translator {
       return load_narrow(op.dtype, op.dst, op.src[0]);
     }
     if (!is_bank(op.src[0])) return false;
-    if (is_wide(op.dtype)) return put(kStore + bank(op.src[0]), address(op.dst));
+    if (is_wide(op.dtype)) return put(kStore + bank(op.src[0]), memory(op.dst));
     const int loads = loads_of(op.dtype);
-    return loads >= 0 && put(loads + kBanks + bank(op.src[0]), address(op.dst));
+    return loads >= 0 && put(loads + kBanks + bank(op.src[0]), memory(op.dst));
   }
 
   // What a bank holds of a narrower dtype is a float or an integer of the chain's width.
@@ -189,9 +218,9 @@ class Translator {
       a = source(op.src[0]);
     } else {
       if (!load_narrow(from, op.dst, op.src[0])) return false;
-      a = {bank(op.dst), 0};
+      a = {bank(op.dst)};
     }
-    const Source result = {bank(op.dst), 0};
+    const Source result = {bank(op.dst)};
     if (from == DType::boolean) {
       const Source one = core::is_floating(to) ? scalar(1) : Source{kScalar, 1};
       return is_wide(to) && binary(Binary::and_bits, op, a, one);
@@ -380,15 +409,16 @@ class Translator {
   // |a| <row> infinity
   bool magnitude_asks(Binary row, const MicroOp& op, Source a) {
     return unary(Unary::abs, op, a) &&
-           quiet_binary(row, op, {bank(op.dst), 0}, scalar(std::numeric_limits<T>::infinity()));
+           quiet_binary(row, op, {bank(op.dst)}, scalar(std::numeric_limits<T>::infinity()));
   }
 
-  const ChainArgs& args_;
-  const vm::Operand* operands_;
   const ChainBodies& bodies_;
-  bool quiet_ = false, gives_up_ = false;
-  int count_ = 0;
+  const ChainArgs* args_ = nullptr;
+  const vm::Operand* operands_ = nullptr;
+  bool quiet_ = false, gives_up_ = false, complete_ = false;
+  int count_ = 0, patch_count_ = 0;
   ChainStep steps_[kMaxSteps];
+  Patch patches_[kMaxSteps];
 };
 
 }  // namespace dvm::cpu::chains

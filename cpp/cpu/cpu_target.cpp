@@ -53,12 +53,7 @@ struct CpuCore {
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) const {
     kernels(insn)(args);
   }
-  void execute_chain(const vm::ChainArgs& args, const vm::Tile&) const {
-    if (run_chain_in_registers(args)) return;
-    vm::run_chain(args, [this](const vm::Instruction& insn, const vm::TileArgs& step) {
-      kernels(insn)(step);
-    });
-  }
+  void execute_chain(const vm::ChainArgs& args, const vm::Tile&) const { run_chain(args, kernels); }
 };
 
 struct Job {

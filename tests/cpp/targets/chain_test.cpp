@@ -72,6 +72,13 @@ class Chain {
     return result;
   }
   Result plain() const { return run(run_plain); }
+  // The second operand lies where the first does.
+  Result over_itself() const {
+    return run([](vm::ChainArgs args) {
+      args.operands[1] = args.operands[0];
+      cpu::run_chain(args, cpu::kernel_table(cpu::simd_level()));
+    });
+  }
 
  private:
   static void run_plain(const vm::ChainArgs& args) {
@@ -489,6 +496,31 @@ TEST_P(Chains, WorkInPlace) {
     ASSERT_TRUE(cpu::run_chain_in_registers(args));
     for (size_t i = 0; i < data.size(); ++i) {
       EXPECT_EQ(data[i], i < static_cast<size_t>(size) ? 2.0f : 1.0f) << i << " of " << size;
+    }
+  }
+}
+
+// And may then not be computed again, whatever it raised or gave up for, unless it is put back.
+TEST_P(Chains, PutBackWhatTheyWroteOver) {
+  std::mt19937_64 random(1);
+  std::vector<float> all = interesting<float>(random);
+  all.resize(3000, 1.5f);
+  std::ranges::shuffle(all, random);
+  for (const Insn insn : {Insn::exp, Insn::log, Insn::tanh, Insn::rint, Insn::square}) {
+    for (const size_t size : {size_t{1}, size_t{100}, size_t{1000}, size_t{3000}}) {
+      Chain apart(static_cast<int64_t>(size), 0);
+      const auto* bytes = reinterpret_cast<const std::byte*>(all.data());
+      apart.step(Insn::copy, DType::f32, 0, kFirstBank, {apart.input(DType::f32, bytes)});
+      apart.step(insn, DType::f32, 0, kFirstBank, {kFirstBank});
+      apart.step(Insn::copy, DType::f32, 0, apart.output(DType::f32), {kFirstBank});
+      const Chain::Result want = apart.plain(), got = apart.over_itself();
+      EXPECT_EQ(int{got.flags}, int{want.flags}) << vm::info(insn).name;
+      for (size_t i = 0; i < size; ++i) {
+        float x, y;
+        std::memcpy(&x, got.tensors[0].data() + 4 * i, 4);
+        std::memcpy(&y, want.tensors[1].data() + 4 * i, 4);
+        ASSERT_TRUE(same(x, y)) << vm::info(insn).name << " of " << all[i];
+      }
     }
   }
 }
