@@ -43,9 +43,9 @@ bool may_repeat(const ChainArgs& args) {
 
 // False where the plain kernels have to run it; only what it writes may have changed then.
 template <typename T>
-bool run_piece(chains::Translator<T>& translator, const ChainBodies& bodies, const ChainArgs& args,
-               bool saved) {
-  if (!translator.prepare(args)) return false;
+bool run_piece(const ChainBodies& bodies, const ChainArgs& args, bool saved) {
+  thread_local chains::Translator<T> translator;
+  if (!translator.prepare(bodies, args)) return false;
   const bool repeat = may_repeat(args);
   const int64_t bytes = args.size * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) return bodies.run(translator.program(), bytes, repeat);
@@ -73,11 +73,10 @@ class OverItself {
 
   template <typename T>
   void run(const ChainBodies& bodies, const vm::KernelTable& kernels) {
-    chains::Translator<T> translator(bodies);
     for (int64_t begin = 0; begin < args_.size; begin += kPiece) {
       const ChainArgs piece = piece_from(begin);
       const bool kept = keep(piece);
-      if (run_piece(translator, bodies, piece, kept)) continue;
+      if (run_piece<T>(bodies, piece, kept)) continue;
       if (kept) put_back();
       run_plain(piece, kernels);
     }
@@ -143,12 +142,8 @@ bool run_chain_in_registers(const ChainArgs& args) noexcept {
   const int width = width_of(args);
   const ChainBodies* bodies = chain_bodies(simd_level(), width);
   if (bodies == nullptr) return false;
-  if (width == sizeof(float)) {
-    chains::Translator<float> translator(*bodies);
-    return run_piece(translator, *bodies, args, false);
-  }
-  chains::Translator<double> translator(*bodies);
-  return run_piece(translator, *bodies, args, false);
+  return width == sizeof(float) ? run_piece<float>(*bodies, args, false)
+                                : run_piece<double>(*bodies, args, false);
 }
 
 void run_chain(const ChainArgs& args, const vm::KernelTable& kernels) noexcept {

@@ -26,7 +26,7 @@ enum class Stored : int {
 };
 
 inline constexpr int kBanks = vm::kBanks, kSources = kBanks + 2;
-inline constexpr int kMemory = kBanks, kScalar = kBanks + 1;  // sources that are no bank
+inline constexpr uint8_t kMemory = kBanks, kScalar = kBanks + 1;  // sources that are no bank
 inline constexpr int kUnaryRows = static_cast<int>(Binary::count) * kBanks * kSources * kSources;
 inline constexpr int kStoredRows = kUnaryRows + static_cast<int>(Unary::count) * kBanks * kSources;
 inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * 2 * kBanks;

@@ -3,10 +3,12 @@
 // program: only the addresses and scalars in it change from one to the next.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -25,43 +27,121 @@ using vm::MicroOp;
 // An instruction has at most 252 words, and a micro-op becomes at most three steps.
 inline constexpr int kMaxSteps = 3 * 256;
 
+// What most operations become: one entry of the table. A `square` has its source twice.
+struct Rule {
+  enum class Kind : uint8_t { none, unary, binary, special };
+  Kind kind = Kind::none;
+  uint8_t row = 0;
+  bool quiet = false, gives_up = false;
+};
+using Rules = std::array<Rule, vm::kInsnCount>;
+struct NamedRule {
+  Insn insn;
+  Rule rule;
+};
+constexpr NamedRule rule(Insn insn, Binary row, bool quiet = false) {
+  return {insn, {Rule::Kind::binary, static_cast<uint8_t>(row), quiet}};
+}
+constexpr NamedRule rule(Insn insn, Unary row, bool quiet = false, bool gives_up = false) {
+  return {insn, {Rule::Kind::unary, static_cast<uint8_t>(row), quiet, gives_up}};
+}
+constexpr NamedRule special(Insn insn) { return {insn, {Rule::Kind::special}}; }
+constexpr Rules rules(std::initializer_list<NamedRule> named) {
+  Rules all{};
+  for (const NamedRule& one : named) all[static_cast<size_t>(one.insn)] = one.rule;
+  return all;
+}
+
+inline constexpr bool kQuiet = true, kGivesUp = true;
+inline constexpr Rules kFloatRules = rules({rule(Insn::add, Binary::add),
+                                            rule(Insn::sub, Binary::sub),
+                                            rule(Insn::mul, Binary::mul),
+                                            rule(Insn::div, Binary::div),
+                                            rule(Insn::square, Binary::mul),
+                                            rule(Insn::isnan, Binary::unordered, kQuiet),
+                                            rule(Insn::neg, Unary::neg),
+                                            rule(Insn::abs, Unary::abs),
+                                            rule(Insn::fabs, Unary::abs),
+                                            rule(Insn::positive, Unary::copy),
+                                            rule(Insn::sqrt, Unary::sqrt),
+                                            rule(Insn::floor, Unary::floor, kQuiet),
+                                            rule(Insn::ceil, Unary::ceil, kQuiet),
+                                            rule(Insn::trunc, Unary::trunc, kQuiet),
+                                            rule(Insn::rint, Unary::rint, kQuiet),
+                                            rule(Insn::exp, Unary::exp, kQuiet),
+                                            rule(Insn::tanh, Unary::tanh, kQuiet),
+                                            rule(Insn::expm1, Unary::expm1, kQuiet, kGivesUp),
+                                            rule(Insn::log, Unary::log, kQuiet, kGivesUp),
+                                            rule(Insn::log1p, Unary::log1p, kQuiet, kGivesUp),
+                                            special(Insn::cmp),
+                                            special(Insn::select),
+                                            special(Insn::maximum),
+                                            special(Insn::minimum),
+                                            special(Insn::reciprocal),
+                                            special(Insn::isfinite),
+                                            special(Insn::isinf),
+                                            special(Insn::signbit)});
+inline constexpr Rules kIntegerRules =
+    rules({rule(Insn::add, Binary::add_integer), rule(Insn::sub, Binary::sub_integer),
+           rule(Insn::mul, Binary::mul_integer), rule(Insn::square, Binary::mul_integer),
+           rule(Insn::maximum, Binary::maximum_integer),
+           rule(Insn::minimum, Binary::minimum_integer), rule(Insn::bitwise_and, Binary::and_bits),
+           rule(Insn::bitwise_or, Binary::or_bits), rule(Insn::bitwise_xor, Binary::xor_bits),
+           rule(Insn::abs, Unary::abs_integer), rule(Insn::positive, Unary::copy),
+           special(Insn::neg), special(Insn::invert), special(Insn::cmp), special(Insn::select)});
+inline constexpr Rules kBoolRules =
+    rules({rule(Insn::mul, Binary::and_bits), rule(Insn::minimum, Binary::and_bits),
+           rule(Insn::logical_and, Binary::and_bits), rule(Insn::bitwise_and, Binary::and_bits),
+           rule(Insn::add, Binary::or_bits), rule(Insn::maximum, Binary::or_bits),
+           rule(Insn::logical_or, Binary::or_bits), rule(Insn::bitwise_or, Binary::or_bits),
+           rule(Insn::logical_xor, Binary::xor_bits), rule(Insn::bitwise_xor, Binary::xor_bits),
+           special(Insn::logical_not), special(Insn::invert)});
+
 // Of a chain whose elements have the width of T, a floating dtype.
 template <typename T>
 class Translator {
  public:
-  explicit Translator(const ChainBodies& bodies) : bodies_(bodies) {}
-
-  // Makes the program of `args`; false where there is no body for a micro-op.
-  bool prepare(const ChainArgs& args) {
+  // Makes the program of `args`; false where there is no body for a micro-op. Of a chain like the
+  // last one, only addresses and scalars are new.
+  bool prepare(const ChainBodies& bodies, const ChainArgs& args) {
     args_ = &args;
-    if (operands_ == args.insn->operands()) {
-      for (int i = 0; i < patch_count_; ++i) {
-        const auto [step, place] = patches_[i];
-        steps_[step].operand = is_memory(place) ? address(place) : bits(place);
-      }
-    } else {
-      operands_ = args.insn->operands();
-      count_ = patch_count_ = 0;
-      complete_ = translate_all();
+    const vm::Instruction& insn = *args.insn;
+    operands_ = insn.operands();
+    const size_t bytes = sizeof(vm::Instruction) + (insn.aux + insn.steps) * sizeof(uint64_t);
+    if (bodies_ == &bodies && bytes == known_bytes_ && std::memcmp(known_, &insn, bytes) == 0 &&
+        renew()) {
+      return complete_;
     }
+    bodies_ = &bodies;
+    known_bytes_ = bytes;
+    std::memcpy(known_, &insn, bytes);
+    count_ = looked_at_count_ = 0;
+    quiet_ = gives_up_ = false;
+    complete_ = translate_all();
     return complete_;
   }
   const ChainStep* program() const { return steps_; }
   // Whether the program may turn out to be none for these elements: a function gives up, or what
   // raises nothing does so with the bodies of this level.
-  bool may_fail() const { return gives_up_ || (quiet_ && bodies_.raise_too_much); }
+  bool may_fail() const { return gives_up_ || (quiet_ && bodies_->raise_too_much); }
 
  private:
   // A bank, or what a step holds: an address or the bits of a scalar, and the place it is from.
+  // Two registers large.
   struct Source {
-    int kind = 0;
     uint64_t operand = 0;
-    uint8_t place = 0;
+    uint8_t kind = 0, place = 0;
   };
-  struct Patch {
-    int16_t step;
-    uint8_t place;
-  };
+  // False where a scalar that the program depends on has become one of another kind.
+  bool renew() {
+    for (int i = 0; i < looked_at_count_; ++i) {
+      if (is_plain(source(looked_at_[i].place)) != looked_at_[i].plain) return false;
+    }
+    for (int i = 0; i < count_; ++i) {
+      if (const uint8_t place = places_[i]) steps_[i].operand = source(place).operand;
+    }
+    return true;
+  }
 
   bool translate_all() {
     const std::span<const MicroOp> ops = args_->insn->micro_ops();
@@ -82,21 +162,20 @@ class Translator {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
   bool put(int entry, const Source& operand) {
-    const auto* base = reinterpret_cast<const std::byte*>(bodies_.table);
-    const int32_t* offsets = bodies_.table + ptrdiff_t{2} * entry;
+    const auto* base = reinterpret_cast<const std::byte*>(bodies_->table);
+    const int32_t* offsets = bodies_->table + ptrdiff_t{2} * entry;
     steps_[count_] = {base + offsets[0], base + offsets[1], 0};
     put_operand(operand);
     return offsets[0] != 0;
   }
   // Also a second operand of the step before.
   void put_operand(const Source& operand) {
-    if (operand.place != 0) {
-      patches_[patch_count_++] = {static_cast<int16_t>(count_), operand.place};
-    }
+    places_[count_] = operand.place;
     steps_[count_++].operand = operand.operand;
   }
 
   static int bank(uint8_t place) { return place - vm::kFirstBank; }
+  static Source in_bank(uint8_t place) { return {0, static_cast<uint8_t>(bank(place))}; }
   static bool is_bank(uint8_t place) { return place < vm::kFirstOperand; }
   uint64_t address(uint8_t place) const {
     return reinterpret_cast<uint64_t>(args_->operands[place - vm::kFirstOperand]);
@@ -106,20 +185,20 @@ class Translator {
     std::memcpy(&bits, args_->operands[place - vm::kFirstOperand], sizeof(bits));
     return bits;
   }
-  Source memory(uint8_t place) const { return {kMemory, address(place), place}; }
+  Source memory(uint8_t place) const { return {address(place), kMemory, place}; }
   bool is_memory(uint8_t place) const {
     return !is_bank(place) && operands_[place - vm::kFirstOperand].mode != vm::Mode::scalar;
   }
   Source source(uint8_t place) const {
-    if (is_bank(place)) return {bank(place)};
-    return is_memory(place) ? memory(place) : Source{kScalar, bits(place), place};
+    if (is_bank(place)) return in_bank(place);
+    return is_memory(place) ? memory(place) : Source{bits(place), kScalar, place};
   }
   static T value(const Source& scalar) {
     return std::bit_cast<T>(static_cast<Bits>(scalar.operand));
   }
   static bool is_wide(DType dtype) { return dtype == kFloat || dtype == kInteger; }
-  static Source scalar(T x) { return {kScalar, std::bit_cast<Bits>(x)}; }
-  static constexpr Source kZero = {kScalar, 0}, kAllBits = {kScalar, ~uint64_t{0}};
+  static Source scalar(T x) { return {std::bit_cast<Bits>(x), kScalar}; }
+  static constexpr Source kZero = {0, kScalar}, kAllBits = {~uint64_t{0}, kScalar};
 
   // A number other than 0, of which equals have the same bits.
   static bool is_plain(const Source& s) {
@@ -168,15 +247,17 @@ class Translator {
     quiet_ = true;
     return binary(row, op, a, b);
   }
-  bool quiet_unary(Unary row, const MicroOp& op, Source a) {
-    quiet_ = true;
-    return unary(row, op, a);
-  }
 
+  bool look_at(const Source& s) {
+    const bool plain = is_plain(s);
+    if (s.kind == kScalar) looked_at_[looked_at_count_++] = {s.place, plain};
+    return plain;
+  }
   // Cheaper with a source that is no NaN.
   bool extreme(Binary row, Binary number, const MicroOp& op, Source a, Source b) {
-    if (is_plain(b)) return quiet_binary(number, op, a, b);
-    if (is_plain(a)) return quiet_binary(number, op, b, a);
+    const bool plain_a = look_at(a), plain_b = look_at(b);
+    if (plain_b) return quiet_binary(number, op, a, b);
+    if (plain_a) return quiet_binary(number, op, b, a);
     return quiet_binary(row, op, a, b);
   }
 
@@ -218,11 +299,11 @@ class Translator {
       a = source(op.src[0]);
     } else {
       if (!load_narrow(from, op.dst, op.src[0])) return false;
-      a = {bank(op.dst)};
+      a = in_bank(op.dst);
     }
-    const Source result = {bank(op.dst)};
+    const Source result = in_bank(op.dst);
     if (from == DType::boolean) {
-      const Source one = core::is_floating(to) ? scalar(1) : Source{kScalar, 1};
+      const Source one = core::is_floating(to) ? scalar(1) : Source{1, kScalar};
       return is_wide(to) && binary(Binary::and_bits, op, a, one);
     }
     const bool was_float = core::is_floating(from);
@@ -239,7 +320,7 @@ class Translator {
       if (was_float && !unary(Unary::to_integer, op, a)) return false;
       if (was_float) a = result;
       if (to == DType::u8 && (!was_float || kInteger == DType::i32)) {
-        return binary(Binary::and_bits, op, a, {kScalar, 0xff});
+        return binary(Binary::and_bits, op, a, {0xff, kScalar});
       }
       if (to == DType::i32 && !is_wide(to)) return !was_float && unary(Unary::wrap_i32, op, a);
       if (!is_wide(to)) return false;
@@ -273,152 +354,69 @@ class Translator {
   bool translate(const MicroOp& op) {
     if (op.insn == Insn::copy) return copy(op);
     if (op.insn == Insn::cast) return cast(op);
+    const bool bools = op.dtype == DType::boolean;
+    if (!bools && !is_wide(op.dtype)) return false;
+    const Rules& rules = bools ? kBoolRules : op.dtype == kFloat ? kFloatRules : kIntegerRules;
+    const Rule rule = rules[static_cast<size_t>(op.insn)];
+    quiet_ |= rule.quiet;
+    gives_up_ |= rule.gives_up;
     const Source a = source(op.src[0]);
     const Source b = op.src[1] == 0 ? a : source(op.src[1]);
-    if (op.dtype == DType::boolean) {
-      return a.kind < kBanks && b.kind < kBanks && logic(op, a, b);
-    }
-    if (!is_wide(op.dtype)) return false;
-    if (op.insn == Insn::cmp) return compare(op, a, b);
-    if (op.insn == Insn::select) {
-      if (a.kind >= kBanks) return false;
-      const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
-      return binary(row, op, b, source(op.src[2]));
-    }
-    return op.dtype == kFloat ? floating(op, a, b) : integer(op, a, b);
+    if (bools && (a.kind >= kBanks || b.kind >= kBanks)) return false;
+    if (rule.kind == Rule::Kind::unary) return unary(static_cast<Unary>(rule.row), op, a);
+    if (rule.kind == Rule::Kind::binary) return binary(static_cast<Binary>(rule.row), op, a, b);
+    return rule.kind == Rule::Kind::special && special(op, a, b);
   }
 
-  bool logic(const MicroOp& op, Source a, Source b) {
+  bool special(const MicroOp& op, Source a, Source b) {
     switch (op.insn) {
-      case Insn::mul:
-      case Insn::minimum:
-      case Insn::logical_and:
-      case Insn::bitwise_and:
-        return binary(Binary::and_bits, op, a, b);
-      case Insn::add:
-      case Insn::maximum:
-      case Insn::logical_or:
-      case Insn::bitwise_or:
-        return binary(Binary::or_bits, op, a, b);
-      case Insn::logical_xor:
-      case Insn::bitwise_xor:
-        return binary(Binary::xor_bits, op, a, b);
-      case Insn::logical_not:
-      case Insn::invert:
-        return binary(Binary::xor_bits, op, a, kAllBits);
-      default:
-        return false;
-    }
-  }
-
-  bool integer(const MicroOp& op, Source a, Source b) {
-    switch (op.insn) {
-      case Insn::add:
-        return binary(Binary::add_integer, op, a, b);
-      case Insn::sub:
-        return binary(Binary::sub_integer, op, a, b);
-      case Insn::mul:
-        return binary(Binary::mul_integer, op, a, b);
-      case Insn::square:
-        return binary(Binary::mul_integer, op, a, a);
-      case Insn::maximum:
-        return binary(Binary::maximum_integer, op, a, b);
-      case Insn::minimum:
-        return binary(Binary::minimum_integer, op, a, b);
-      case Insn::bitwise_and:
-        return binary(Binary::and_bits, op, a, b);
-      case Insn::bitwise_or:
-        return binary(Binary::or_bits, op, a, b);
-      case Insn::bitwise_xor:
-        return binary(Binary::xor_bits, op, a, b);
-      case Insn::invert:
-        return binary(Binary::xor_bits, op, a, kAllBits);
-      case Insn::neg:
-        return binary(Binary::sub_integer, op, kZero, a);
-      case Insn::abs:
-        return unary(Unary::abs_integer, op, a);
-      case Insn::positive:
-        return unary(Unary::copy, op, a);
-      default:
-        return false;
-    }
-  }
-
-  bool floating(const MicroOp& op, Source a, Source b) {
-    switch (op.insn) {
-      case Insn::add:
-        return binary(Binary::add, op, a, b);
-      case Insn::sub:
-        return binary(Binary::sub, op, a, b);
-      case Insn::mul:
-        return binary(Binary::mul, op, a, b);
-      case Insn::div:
-        return binary(Binary::div, op, a, b);
-      case Insn::square:
-        return binary(Binary::mul, op, a, a);
-      case Insn::reciprocal:
-        return binary(Binary::div, op, scalar(1), a);
+      case Insn::cmp:
+        return compare(op, a, b);
+      case Insn::select: {
+        if (a.kind >= kBanks) return false;
+        const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
+        return binary(row, op, b, source(op.src[2]));
+      }
       case Insn::maximum:
         return extreme(Binary::maximum, Binary::maximum_number, op, a, b);
       case Insn::minimum:
         return extreme(Binary::minimum, Binary::minimum_number, op, a, b);
-      case Insn::isnan:
-        return quiet_binary(Binary::unordered, op, a, a);
+      case Insn::reciprocal:
+        return binary(Binary::div, op, scalar(1), a);
       case Insn::isfinite:
         return magnitude_asks(Binary::lt, op, a);
       case Insn::isinf:
         return magnitude_asks(Binary::eq, op, a);
       case Insn::signbit:
         return binary(Binary::lt_integer, op, a, kZero);
-      case Insn::exp:
-        return quiet_unary(Unary::exp, op, a);
-      case Insn::tanh:
-        return quiet_unary(Unary::tanh, op, a);
-      case Insn::expm1:
-        return partial(Unary::expm1, op, a);
-      case Insn::log:
-        return partial(Unary::log, op, a);
-      case Insn::log1p:
-        return partial(Unary::log1p, op, a);
       case Insn::neg:
-        return unary(Unary::neg, op, a);
-      case Insn::abs:
-      case Insn::fabs:
-        return unary(Unary::abs, op, a);
-      case Insn::positive:
-        return unary(Unary::copy, op, a);
-      case Insn::sqrt:
-        return unary(Unary::sqrt, op, a);
-      case Insn::floor:
-        return quiet_unary(Unary::floor, op, a);
-      case Insn::ceil:
-        return quiet_unary(Unary::ceil, op, a);
-      case Insn::trunc:
-        return quiet_unary(Unary::trunc, op, a);
-      case Insn::rint:
-        return quiet_unary(Unary::rint, op, a);
+        return binary(Binary::sub_integer, op, kZero, a);
+      case Insn::invert:
+      case Insn::logical_not:
+        return binary(Binary::xor_bits, op, a, kAllBits);
       default:
         return false;
     }
   }
-  // A function that may give up.
-  bool partial(Unary row, const MicroOp& op, Source a) {
-    gives_up_ = true;
-    return quiet_unary(row, op, a);
-  }
   // |a| <row> infinity
   bool magnitude_asks(Binary row, const MicroOp& op, Source a) {
     return unary(Unary::abs, op, a) &&
-           quiet_binary(row, op, {bank(op.dst)}, scalar(std::numeric_limits<T>::infinity()));
+           quiet_binary(row, op, in_bank(op.dst), scalar(std::numeric_limits<T>::infinity()));
   }
 
-  const ChainBodies& bodies_;
+  const ChainBodies* bodies_ = nullptr;
   const ChainArgs* args_ = nullptr;
   const vm::Operand* operands_ = nullptr;
   bool quiet_ = false, gives_up_ = false, complete_ = false;
-  int count_ = 0, patch_count_ = 0;
+  int count_ = 0, looked_at_count_ = 0;
+  size_t known_bytes_ = 0;
   ChainStep steps_[kMaxSteps];
-  Patch patches_[kMaxSteps];
+  uint8_t places_[kMaxSteps];  // of what is from outside the program, else 0
+  struct {
+    uint8_t place;
+    bool plain;
+  } looked_at_[kMaxSteps];
+  uint64_t known_[256];  // the instruction: it has at most 255 words
 };
 
 }  // namespace dvm::cpu::chains

@@ -360,6 +360,17 @@ TEST_P(Chains, EveryPairOfValues) {
   check_pairs<int64_t>();
 }
 
+// The same chain again and again, with scalars of which each asks for another body.
+TEST_P(Chains, AgainWithOtherScalars) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+  const Values<float> values(1000, 2, false);
+  for (const Insn insn : {Insn::maximum, Insn::minimum}) {
+    for (const float scalar : {1.0f, 0.0f, 2.0f, NAN, -0.0f, -1.0f}) {
+      check<float>({insn, 0, false, true}, 0, {0, kBanks + 1, 0}, values, 1000, 0, scalar);
+    }
+  }
+}
+
 // Bools of any bytes, combined from banks into banks.
 TEST_P(Chains, Logic) {
   if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
