@@ -36,24 +36,6 @@ bool may_merge(Op op) {
   return op != Op::input && op != Op::scalar && op != Op::empty && op != Op::call;
 }
 
-// Which nodes are results, or the memory that results are views of. The program made those one by
-// one and may write to each, so that equal ones stay apart; and so do arrays it writes to itself.
-std::vector<char> written_memory(const Graph& graph) {
-  std::vector<char> written(static_cast<size_t>(graph.size()), 0);
-  const auto mark = [&](Value v) {
-    written[static_cast<size_t>(v)] = 1;
-    while (op_class(graph.node(v).op) == OpClass::view) {
-      v = graph.node(v).inputs[0];
-      written[static_cast<size_t>(v)] = 1;
-    }
-  };
-  for (const Value v : graph.outputs) mark(v);
-  for (const Node& node : graph.nodes()) {
-    if (node.op == Op::update) mark(node.inputs[0]);
-  }
-  return written;
-}
-
 }  // namespace
 
 Graph pass_cse(const Graph& graph) {

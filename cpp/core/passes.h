@@ -11,8 +11,9 @@ namespace dvm::core {
 // Drops what no output needs. Calls stay: what they do besides their result is unknown.
 Graph pass_dead_code(const Graph& graph);
 
-// A cast to the dtype a value already has is that value.
-Graph pass_fold_casts(const Graph& graph);
+// The rules of simplify.def, operations on constants, casts of casts, views of views. What is
+// replaced stays behind unused.
+Graph pass_simplify(const Graph& graph);
 
 // Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
 Graph pass_cse(const Graph& graph);
@@ -24,6 +25,10 @@ Graph pass_widen_half(const Graph& graph);
 
 // f16 sums as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
 Graph pass_widen_sums(const Graph& graph);
+
+// Which nodes are results, or the memory that results are views of. The program made those one by
+// one and may write to each, so that equal ones stay apart; and so do arrays it writes to itself.
+std::vector<char> written_memory(const Graph& graph);
 
 // A graph under construction from an older one. map(v) is where the old value v went.
 class Rewriter {

@@ -15,12 +15,12 @@ namespace dvm::driver {
 
 namespace {
 
-// In order. Dead code first, for every later pass looks at less; common subexpressions after
-// widening, which makes the same cast once per use; copies for reshapes last, for nothing that
-// moves operations may come between them and the fuser.
+// In order. Dead code once there is no more to come, for every later pass looks at less; common
+// subexpressions after widening, which makes the same cast once per use; copies for reshapes last,
+// for nothing that moves operations may come between them and the fuser.
 constexpr GraphPass kGraphPasses[] = {
+    {"simplify", core::pass_simplify, false},
     {"dead_code", core::pass_dead_code, false},
-    {"fold_casts", core::pass_fold_casts, false},
     {"widen_half", core::pass_widen_half, true},
     {"cse", core::pass_cse, false},
     {"dense_reshapes", fuser::pass_dense_reshapes, false},

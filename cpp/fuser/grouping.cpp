@@ -9,6 +9,19 @@ using core::OpClass;
 using core::Shape;
 using core::Value;
 
+namespace {
+
+// Sizes that a call brings along, and what they broadcast to. Nothing equates two of these but the
+// rewriting that normalises them, so that there is nothing to search for.
+bool is_plain(core::Dim dim) {
+  const core::DimAtom* atom = dim.as_atom();
+  if (atom == nullptr) return dim.as_constant().has_value();
+  if (atom->kind == core::DimKind::symbol) return true;
+  return atom->kind == core::DimKind::bcast && is_plain(atom->lhs) && is_plain(atom->rhs);
+}
+
+}  // namespace
+
 Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts& facts,
                    const Limits& limits)
     : graph_(graph),
@@ -42,7 +55,11 @@ bool Grouping::leaves(Value v, int group) const {
 bool Grouping::equal(core::Dim a, core::Dim b) const {
   if (a == b) return true;
   const auto [known, is_new] = equal_.try_emplace({a.node(), b.node()}, false);
-  if (is_new) known->second = core::prove_equal(facts_, a, b) == core::Verdict::yes;
+  if (is_new) {
+    const core::Dim x = facts_.normalize(a), y = facts_.normalize(b);
+    const bool searched = !is_plain(x) || !is_plain(y);
+    known->second = x == y || (searched && core::prove_equal(facts_, x, y) == core::Verdict::yes);
+  }
   return known->second;
 }
 

@@ -56,7 +56,7 @@ TEST(RunPass, PlanText) {
 
 TEST(RunPass, EveryPassRunsByName) {
   const std::vector<std::string> names = pass_names();
-  for (const char* expected : {"dead_code", "fold_casts", "widen_half", "cse", "dense_reshapes",
+  for (const char* expected : {"simplify", "dead_code", "widen_half", "cse", "dense_reshapes",
                                "fuse", "plan", "tile", "encode"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), expected), 1) << expected;
   }

@@ -94,7 +94,7 @@ bool has_reshape(const core::Graph& graph) {
 core::Graph meaning_of(const core::Graph& graph, const Options& options) {
   const core::Graph live = core::pass_dead_code(graph);
   const bool widens = options.numerics == Numerics::widened && options.target == "cpu";
-  return widens ? core::pass_widen_half(core::pass_fold_casts(live)) : live;
+  return widens ? core::pass_widen_half(core::pass_dead_code(core::pass_simplify(live))) : live;
 }
 
 // The reference refuses every negative start; a Plan runs where such a start belongs to an empty
