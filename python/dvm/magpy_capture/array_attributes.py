@@ -62,7 +62,11 @@ class ArrayAttributes(NumpyQuestions):
         if name == "real":  # of no complex number
             return base
         if name in ("strides", "imag"):
-            return self.computed(self.step("getattr", self.layout_register(base), name), seen)
+            made = self.step("getattr", self.layout_register(base), name)
+            part = self.computed(made, seen)
+            if isinstance(part, Tensor) and not part.is_scalar:
+                part.storage.locked = True  # zeros that nobody may write
+            return part
         if name == "flat" and not base.is_scalar:
             return FlatValue(base)
         if name == "flags":
@@ -123,7 +127,10 @@ class ArrayAttributes(NumpyQuestions):
         if not own or x.storage.viewed or not (self.is_none(align) and self.is_none(uic)):
             raise self.refuse("setflags of an array that others see")
         if not self.is_none(write):
-            x.storage.locked = not self.plain(write)
+            locked = not self.plain(write)
+            if not locked and x.storage.host >= 0:
+                raise self.refuse("setflags of an array that others see")
+            x.storage.locked = locked
         return NONE
 
     # ---- elements in C order

@@ -290,11 +290,21 @@ def arrays_become_read_only(w: World) -> None:
         y[0] = 5
         return y
 
+    @w.compiled
+    def zeros(x, free):
+        part = x.imag
+        if free:
+            part.setflags(write=True)
+        part[0] = 1
+        return part
+
     for n in (3, 4, 2):
         w(f, floats(n), False)
         w(f, floats(n), True)
         w(g, floats(n))
         w(h, floats(n))
+        w(zeros, floats(n), False)
+        w(zeros, floats(n), True)
 
 
 @case
@@ -371,3 +381,18 @@ def a_scalar_is_put_into_an_array(w: World) -> None:
     for n in (3, 4):
         w(f, floats(n))
         w(f, ints(n))
+
+
+@case
+def a_loop_of_stores(w: World) -> None:
+    @w.compiled
+    def f(x, n):
+        y = np.zeros(n)
+        for i in range(n):
+            y[i] = x[i % 3] * i
+        y[n // 2] += y[0]
+        return y
+
+    for n in (40, 40, 7):
+        w(f, floats(3), n)
+    w(f, floats(2), 40)
