@@ -44,8 +44,9 @@ class Stopwatch {
 
 class Encoder {
  public:
-  Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled)
-      : target_(target), arena_(arena), watch_(watch), compiled_(compiled) {}
+  Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled,
+          const TileRequest* request)
+      : target_(target), arena_(arena), watch_(watch), compiled_(compiled), request_(request) {}
 
   // Appends the Programs of scratch.stage.
   void run() {
@@ -83,8 +84,11 @@ class Encoder {
   // Appends a Program if the tiler treats the reductions as `wanted`; returns how it treats them.
   Reduction try_emit(Reduction wanted) {
     const Stage& stage = scratch_.stage;
+    const TileRequest* request = compiled_.stage_count == 0 ? request_ : nullptr;
     for (int64_t limit = tile_limit(stage, target_); limit > 0;) {
-      const Tiling tiling = tile(stage, target_, limit);
+      std::optional<Tiling> requested;
+      if (request) requested = tile(stage, *std::exchange(request, nullptr));
+      const Tiling tiling = requested ? *requested : tile(stage, target_, limit);
       watch_.end(&PhaseTimes::tile);
       if (tiling.reduction != wanted) return tiling.reduction;
       const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);
@@ -93,7 +97,7 @@ class Encoder {
         append(*program);
         return wanted;
       }
-      limit = tiling.tile_elements * 7 / 8;
+      if (!requested) limit = tiling.tile_elements * 7 / 8;
     }
     core::fail(
         core::ErrorCode::unsupported,
@@ -114,6 +118,7 @@ class Encoder {
   EncodeScratch& scratch_ = arena_.scratch();
   Stopwatch& watch_;
   Compiled& compiled_;
+  const TileRequest* request_;
 };
 
 }  // namespace
@@ -136,14 +141,14 @@ std::span<uint64_t> Arena::take(size_t words) {
 }
 
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                Arena& arena, PhaseTimes* times) {
+                Arena& arena, PhaseTimes* times, const TileRequest* request) {
   Compiled compiled;
   Stopwatch watch(times);
   Stage& stage = arena.scratch().stage;
   for (OutputMask todo = all_outputs(kernel); todo != 0;) {
     todo = bind(kernel, binding, todo, stage);
     watch.end(&PhaseTimes::bind);
-    if (stage.output_count != 0) Encoder(target, arena, watch, compiled).run();
+    if (stage.output_count != 0) Encoder(target, arena, watch, compiled, request).run();
   }
   return compiled;
 }

@@ -54,10 +54,12 @@ struct PhaseTimes {
   int64_t bind = 0, tile = 0, emit = 0;
 };
 
+struct TileRequest;
+
 // Globals of every Program: inputs, outputs, and where workspace_bytes are not 0, the workspaces.
-// With `times` the clock is read between phases. Throws UnsupportedError where a limit of Programs
-// is exceeded.
+// With `times` the clock is read between phases. `request` is for the tiling of the first Program,
+// if it has such a one. Throws UnsupportedError where a limit of Programs is exceeded.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                Arena& arena, PhaseTimes* times = nullptr);
+                Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr);
 
 }  // namespace dvm::vm

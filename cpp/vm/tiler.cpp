@@ -28,18 +28,36 @@ int64_t align_elements(const Stage& stage, const TargetTraits& target) {
   return std::max(1, target.align / bytes);
 }
 
-// Where all spatial dims are tiled to 1 but the innermost, which takes what a chunk leaves. An
+Tiling untiled(const Stage& stage) {
+  Tiling result;
+  result.rank = stage.rank;
+  std::copy_n(stage.sizes, stage.rank, result.sizes);
+  std::copy_n(stage.sizes, stage.rank, result.tile);
+  return result;
+}
+
+// One dim in tiles of `t`: those inside it are whole, the spatial ones outside it of one element.
+void split_at(Tiling& tiling, const Stage& stage, int split, int64_t t) {
+  for (int d = 0; d < split; ++d) {
+    if (!stage.reduces() || d < stage.reduce_begin || d >= stage.reduce_end) tiling.tile[d] = 1;
+  }
+  tiling.tile[split] = t;
+  tiling.split = split;
+}
+
+// Where all spatial dims are tiled to 1 but the innermost, which takes `t` of its columns. An
 // instruction has one extent that is shorter in a tail tile: when the last chunk is short, the
 // columns must divide evenly.
-void cut_into_chunks(Tiling& tiling, int reduced, int columns_begin, int64_t limit, int64_t align) {
+void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t align) {
+  const int reduced = stage.reduce_begin;
   std::fill_n(tiling.tile, tiling.rank, 1);
   tiling.tile[reduced] = core::kSumChunk;
   tiling.split = reduced;
   tiling.reduction = Tiling::Reduction::chunks;
-  if (columns_begin == tiling.rank) return;
+  if (stage.reduce_end == tiling.rank) return;
   const int inner = tiling.rank - 1;
   const int64_t columns = tiling.sizes[inner];
-  int64_t t = std::min(columns, limit / core::kSumChunk);
+  t = std::min(columns, t);
   if (tiling.sizes[reduced] % core::kSumChunk == 0) {
     t = align_tile(t, columns, t, 1, align);
     tiling.split = inner;
@@ -47,6 +65,13 @@ void cut_into_chunks(Tiling& tiling, int reduced, int columns_begin, int64_t lim
     while (columns % t != 0) --t;
   }
   tiling.tile[inner] = t;
+}
+
+void count_tiles(Tiling& tiling) {
+  for (int d = 0; d < tiling.rank; ++d) {
+    tiling.tile_elements *= tiling.tile[d];
+    tiling.tile_count *= tiling.tiles(d);
+  }
 }
 
 }  // namespace
@@ -148,10 +173,7 @@ int64_t tile_limit(const Stage& stage, const TargetTraits& target) {
 }
 
 Tiling tile(const Stage& stage, const TargetTraits& target, int64_t limit) {
-  Tiling result;
-  result.rank = stage.rank;
-  std::copy_n(stage.sizes, stage.rank, result.sizes);
-  std::copy_n(stage.sizes, stage.rank, result.tile);
+  Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   const int64_t reduced = product(stage.sizes, begin, end);
   const int64_t align = align_elements(stage, target);
@@ -184,7 +206,7 @@ Tiling tile(const Stage& stage, const TargetTraits& target, int64_t limit) {
     // Whole columns only if a tile holds a useful run of them; rows are one column wide.
     const bool narrow = limit / reduced < std::min(columns, align);
     if (can_cut && narrow) {
-      cut_into_chunks(result, begin, end, limit, align);
+      cut_into_chunks(result, stage, limit / core::kSumChunk, align);
     } else if (!fits) {
       result.reduction = Tiling::Reduction::apart;
       return result;
@@ -195,16 +217,24 @@ Tiling tile(const Stage& stage, const TargetTraits& target, int64_t limit) {
     const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
     // Whole rows of awkward length: alignment is not worth idle cores.
     const bool keep = best_cost.inner > 1 && best_cost(aligned) > best.cost + best.cost / 4;
-    for (int d = 0; d < split; ++d) {
-      if (d < begin || d >= end) result.tile[d] = 1;
-    }
-    result.tile[split] = keep ? best.tile : aligned;
-    result.split = split;
+    split_at(result, stage, split, keep ? best.tile : aligned);
   }
-  for (int d = 0; d < stage.rank; ++d) {
-    result.tile_elements *= result.tile[d];
-    result.tile_count *= result.tiles(d);
+  count_tiles(result);
+  return result;
+}
+
+std::optional<Tiling> tile(const Stage& stage, const TileRequest& request) {
+  Tiling result = untiled(stage);
+  const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
+  if (request.reduction == Tiling::Reduction::chunks) {
+    if (end - begin != 1 || stage.sizes[begin] <= core::kSumChunk) return std::nullopt;
+    cut_into_chunks(result, stage, request.tile, 1);
+  } else {
+    const int split = request.split;
+    if (split >= stage.rank || (begin <= split && split < end)) return std::nullopt;
+    split_at(result, stage, split, std::min(request.tile, stage.sizes[split]));
   }
+  count_tiles(result);
   return result;
 }
 

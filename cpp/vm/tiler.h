@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "vm/bind.h"
 #include "vm/target.h"
@@ -32,6 +33,15 @@ struct Tiling {
 
   int64_t tiles(int dim) const { return (sizes[dim] + tile[dim] - 1) / tile[dim]; }
 };
+
+// A tiling that tests and benchmarks ask for in place of the one of least cost.
+struct TileRequest {
+  Tiling::Reduction reduction = Tiling::Reduction::whole;
+  int split = 0;     // a spatial dim; the tile holds the dims inside it whole
+  int64_t tile = 1;  // of the split dim; with chunks: of the innermost one behind the reduced dim
+};
+// None where the stage has no such tiling. Whether it fits local memory is for emit() to say.
+std::optional<Tiling> tile(const Stage& stage, const TileRequest& request);
 
 // The largest number of elements of a tile that fits local memory, if slots leave no gaps.
 int64_t tile_limit(const Stage& stage, const TargetTraits& target);
