@@ -91,6 +91,8 @@ class Lowering {
         const Value root = memory_.root(update);
         if (at(root).buffer < 0) lower_node(root);
         at(v).buffer = box(update, at(root).buffer);
+      } else if (const Value input = memory_.over(v); input >= 0) {
+        at(v).buffer = at(input).buffer;
       } else {
         allocate(v);
       }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/in_place.h"
+
 namespace dvm::driver {
 
 using core::Op;
@@ -12,7 +14,8 @@ MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
     : graph_(graph),
       memories_(static_cast<size_t>(graph.size())),
       in_place_(static_cast<size_t>(graph.size()), 0),
-      target_(static_cast<size_t>(graph.size()), -1) {
+      target_(static_cast<size_t>(graph.size()), -1),
+      over_(static_cast<size_t>(graph.size()), -1) {
   for (Value v = 0; v < graph.size(); ++v) memories_[static_cast<size_t>(v)].last = v;
   find_uses(fusion);
   // In the order of execution, so that each update sees what the ones before it have taken over.
@@ -21,13 +24,22 @@ MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
     if (fusion.order[k].region < 0 && graph.node(v).op == Op::update) take_over(v, k);
   }
   find_targets(fusion);
+  for (size_t k = 0; k < fusion.order.size(); ++k) {
+    const int32_t region = fusion.order[k].region;
+    if (region >= 0) write_over(fusion.regions[static_cast<size_t>(region)], k);
+  }
 }
 
 Value MemoryMap::root(Value v) const {
-  while (core::op_class(graph_.node(v).op) == core::OpClass::view || in_place(v)) {
-    v = graph_.node(v).inputs[0];
+  for (;;) {
+    if (over(v) >= 0) {
+      v = over(v);
+    } else if (core::op_class(graph_.node(v).op) == core::OpClass::view || in_place(v)) {
+      v = graph_.node(v).inputs[0];
+    } else {
+      return v;
+    }
   }
-  return v;
 }
 
 // Calls f(v, position) for every value that some unit makes or takes.
@@ -58,21 +70,31 @@ void MemoryMap::find_uses(const fuser::Fusion& fusion) {
   }
 }
 
-void MemoryMap::take_over(Value update, size_t position) {
-  const core::Node& node = graph_.node(update);
-  Memory& memory = at(node.inputs[0]);
-  const Op origin = graph_.node(root(node.inputs[0])).op;
-  // The operand has to be all of memory that the Plan allocates, as it is laid out.
-  const bool ours = origin != Op::input && origin != Op::call && !memory.called;
-  if (!ours || memory.last != node.inputs[0] || memory.last_use != position ||
-      root(node.inputs[1]) == root(node.inputs[0])) {
-    return;
-  }
-  const Memory& own = at(update);
+// Memory that the Plan allocates: no argument, and nothing that a call has.
+bool MemoryMap::is_ours(Value v) const {
+  const Op origin = graph_.node(root(v)).op;
+  return origin != Op::input && origin != Op::call && !(*this)[v].called;
+}
+
+// `newer` takes over the memory of `older`, which ends its life there.
+void MemoryMap::join(Value older, Value newer, size_t position) {
+  Memory& memory = at(older);
+  const Memory& own = at(newer);
   memory = {.to_host = memory.to_host || own.to_host,
             .called = own.called,
             .last_use = std::max(position, own.last_use),
-            .last = update};
+            .last = own.last};
+}
+
+void MemoryMap::take_over(Value update, size_t position) {
+  const core::Node& node = graph_.node(update);
+  const Memory& memory = at(node.inputs[0]);
+  // The operand has to be all of memory that the Plan allocates, as it is laid out.
+  if (!is_ours(node.inputs[0]) || memory.last != node.inputs[0] || memory.last_use != position ||
+      root(node.inputs[1]) == root(node.inputs[0])) {
+    return;
+  }
+  join(node.inputs[0], update, position);
   in_place_[static_cast<size_t>(update)] = 1;
 }
 
@@ -113,6 +135,24 @@ void MemoryMap::find_targets(const fuser::Fusion& fusion) {
     if (!ready) continue;
     effective[k] = uses[0];
     target_[static_cast<size_t>(part)] = update;
+  }
+}
+
+// What was placed in the memory of an update is neither taken over nor moved elsewhere.
+void MemoryMap::write_over(const fuser::FusedRegion& region, size_t position) {
+  if (region.outputs.size() != 1 || target(region.outputs[0]) >= 0) return;
+  const Value result = region.outputs[0];
+  for (size_t k = 0; k < region.inputs.size(); ++k) {
+    const Value input = region.inputs[k];
+    const Memory& memory = (*this)[input];
+    const auto shares = [&](Value other) { return root(other) == root(input); };
+    const bool dies = is_ours(input) && target(root(input)) < 0 && memory.last == input &&
+                      memory.last_use == position &&
+                      std::count_if(region.inputs.begin(), region.inputs.end(), shares) == 1;
+    if (!dies || !runtime::may_write_over(region.region.body, k)) continue;
+    join(input, result, position);
+    over_[static_cast<size_t>(result)] = input;
+    return;
   }
 }
 

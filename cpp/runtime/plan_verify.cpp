@@ -4,15 +4,17 @@
 //   shape of the list   packed operands, one note per instruction, a single ret at the end
 //   registers           defined once, in order, before use; numbers within their tables
 //   buffers             ranks agree; read after they are written or declared undefined; written by
-//                       Regions that do not read the same memory, as a whole before in parts, if
-//                       this Plan allocated them and no host function has seen them; not used
-//                       once freed, nor are their views
+//                       Regions that do not read the same memory, or only element by element
+//                       (runtime/in_place.h), as a whole before in parts, if this Plan allocated
+//                       them and no host function has seen them; not used once freed, nor are
+//                       their views
 //   regions             arity, element types and ranks of the Kernel
 //   lifetime            temporaries neither leave the Plan nor reach the host
 #include <algorithm>
 
 #include "core/elementwise.h"
 #include "core/error.h"
+#include "runtime/in_place.h"
 #include "runtime/plan.h"
 
 namespace dvm::runtime {
@@ -260,8 +262,10 @@ class PlanVerifier {
       require_type(outputs[k], region.body.type(region.body.outputs[k]));
       require(memory.ours, "a Region writes a buffer that is not the Plan's");
       require(memory.written || buffer(outputs[k]).whole, "a part is written before the whole");
-      for (int32_t b : inputs) {
-        require(&root(b) != &memory, "a Region writes what it reads");
+      for (size_t input = 0; input < inputs.size(); ++input) {
+        if (&root(inputs[input]) != &memory) continue;
+        require(inputs[input] == outputs[k] && may_write_over(region.body, input),
+                "a Region writes what it reads");
       }
       for (size_t other = 0; other < k; ++other) {
         require(&root(outputs[other]) != &memory, "a Region writes the same memory twice");

@@ -103,6 +103,9 @@ INSTANTIATE_TEST_SUITE_P(
              "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
              "accepted"},
         Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
+             "run r0, [b1], [b1], [i0, i0], [s0]\nret []\n",
+             "accepted"},
+        Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
              "b2 = transpose b1, [1, 0]\nrun r0, [b2], [b1], [i0, i0], [s0]\nret []\n",
              "a Region writes what it reads"},
         Case{"b1 = alloc f32, [i0, i0]\nfold scan, sub, [b0], b1, 0\nret []\n", "accepted"},
