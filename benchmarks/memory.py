@@ -1,0 +1,155 @@
+"""What memory costs: new outputs against ready ones, growth over many calls, and the demo's peak.
+
+    python -m benchmarks.memory [--calls 10000]
+
+* `new outputs`: an addition whose results are new arrays of 8 MiB and more, each of which lives
+  until the next one is there, over the time of `np.add` into an array that was touched before. Both
+  are bound by memory, and run on one thread; what is above 1 is the price of new memory. Bar: 1.15.
+* `growth`: bytes by which the resident set grows over calls with changing shapes, between two
+  moments when the pool is empty. Bar: none but noise.
+* `demo`: the largest resident set of examples/demo.py's encoder, plain and compiled, each in a
+  process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("DVM_NUM_THREADS", "1")
+
+import numpy as np
+
+import dvm
+
+MIB = 1 << 20
+RATIO_LIMIT = 1.15
+GROWTH_LIMIT = 2 * MIB
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def add(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def chain(x: Any, y: Any) -> Any:
+    return np.maximum(x * y + x, y) - x
+
+
+def milliseconds(call: Callable[..., Any], *args: Any, calls: int) -> float:
+    start = time.perf_counter()
+    result = None
+    for _ in range(calls):
+        result = call(*args)  # the former result dies only now
+    spent = time.perf_counter() - start
+    del result
+    return spent / calls * 1e3
+
+
+def outputs() -> bool:
+    """New arrays against given ones, taken in turns."""
+    good = True
+    print(f"{'output MiB':>10}{'given ms':>10}{'NumPy, new':>12}{'dvm, new':>10}")
+    compiled = dvm.compile(add)
+    for mib in (8, 16, 64, 256):
+        n = mib * MIB // 4
+        x, y = np.full(n, 0.5, np.float32), np.full(n, 0.25, np.float32)
+        out = np.zeros(n, np.float32)
+        contenders: dict[str, tuple[Any, ...]] = {
+            "given": (np.add, x, y, out),
+            "numpy": (add, x, y),
+            "dvm": (compiled, x, y),
+        }
+        times: dict[str, list[float]] = {name: [] for name in contenders}
+        for _ in range(9):
+            for name, (call, *args) in contenders.items():
+                times[name].append(milliseconds(call, *args, calls=max(2, 64 // mib)))
+        given, plain, ours = (statistics.median(times[name]) for name in contenders)
+        print(f"{mib:>10}{given:>10.2f}{plain / given:>11.2f}x{ours / given:>9.2f}x", flush=True)
+        good &= ours / given <= RATIO_LIMIT
+    return good
+
+
+def resident() -> int:
+    """Bytes, once everything that can be given back has been."""
+    gc.collect()
+    dvm.clear_cache()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def growth(calls: int) -> bool:
+    """Ten thousand calls with shapes of all sizes, some of them met again, most not."""
+    compiled = dvm.compile(chain)
+    rng = random.Random(0)
+    base = np.ones(3_000_000, np.float32)
+
+    def some(count: int) -> None:
+        for _ in range(count):
+            n = int(10 ** rng.uniform(0, 6.4))
+            compiled(base[:n], base[-n:])
+
+    some(calls // 10)
+    before = resident()
+    some(calls)
+    grown = resident() - before
+    print(f"{calls} calls with changing shapes: the resident set grew by {grown / 1024:.0f} KiB")
+    return grown <= GROWTH_LIMIT
+
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {examples!r})
+from demo import sentences, spread
+from text_encoder import TextEncoder, tokenize
+encode = TextEncoder.encode
+if {compiled}:
+    import dvm
+    encode = dvm.compile(encode)
+encoder = TextEncoder()
+for _ in range(2):
+    for text in spread(sentences(), 400):
+        encode(encoder, tokenize(text))
+# What getrusage tells of a child begins with its parent's.
+status = Path("/proc/self/status").read_text().splitlines()
+print(next(line for line in status if line.startswith("VmHWM")).split()[1])
+"""
+
+
+def demo() -> bool:
+    """Both sides import the demo, and with it dvm; only one of them uses it."""
+    peaks = {}
+    for name, compiled in (("numpy", False), ("dvm", True)):
+        script = CHILD.format(examples=str(EXAMPLES), compiled=compiled)
+        run = subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        )
+        peaks[name] = int(run.stdout) * 1024
+    print(
+        f"peak of the demo's encoder: {peaks['dvm'] / MIB:.1f} MiB compiled, "
+        f"{peaks['numpy'] / MIB:.1f} MiB plain"
+    )
+    return peaks["dvm"] <= peaks["numpy"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.memory")
+    parser.add_argument("--calls", type=int, default=10_000)
+    options = parser.parse_args()
+    good = [growth(options.calls), demo(), outputs()]
+    return int(not all(good))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
