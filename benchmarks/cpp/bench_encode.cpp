@@ -68,7 +68,8 @@ void encode_chain(benchmark::State& state, std::string_view target_name) {
   state.counters["bind_ns"] = nanoseconds(
       [&] { benchmark::DoNotOptimize(bind(kernel, binding, all_outputs(kernel), *stage)); });
   state.counters["tile_ns"] = nanoseconds([&] {
-    tiling = tile(*stage, target, tile_limit(*stage, target));
+    const StageUse use = use_of(*stage, target);
+    tiling = tile(*stage, target, use, tile_limit(target, use));
     benchmark::DoNotOptimize(tiling.tile_count);
   });
   arena.reset();

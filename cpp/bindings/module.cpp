@@ -19,6 +19,7 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_errors(module);
   bindings::bind_graph(module);
   bindings::bind_compiled(module);
+  bindings::bind_costs(module);
   bindings::bind_memory(module);
   bindings::bind_recording(module);
   bindings::bind_tools(module);

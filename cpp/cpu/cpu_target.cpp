@@ -8,6 +8,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
 #include "cpu/thread_team.h"
+#include "hwy/cache_control.h"
 #include "vm/interpreter.h"
 
 namespace dvm::cpu {
@@ -46,11 +47,16 @@ struct CpuCore {
   static constexpr bool kFlags = false;
   const vm::KernelTable& kernels;
   std::byte* memory;
+  bool stored = false;
 
   std::byte* local(uint32_t offset) const { return memory + offset; }
   void begin(const vm::Header&) {}
-  void end(const vm::Header&) {}
-  void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) const {
+  // Stores past the caches are not ordered by what publishes the end of a job.
+  void end(const vm::Header&) const {
+    if (stored) hwy::FlushStream();
+  }
+  void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) {
+    stored |= insn.insn == vm::Insn::store;
     kernels(insn)(args);
   }
   void execute_chain(const vm::ChainArgs& args, const vm::Tile&) const { run_chain(args, kernels); }
@@ -80,10 +86,12 @@ int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
   const int64_t tiles = program.header().tile_count;
   if (tiles == 1 || team.threads() == 1) return tiles;
   const double tile_ns = tile_cost(program);
-  const float fork_ns = team.asleep() ? kCost.fork_asleep_ns : kCost.fork_spinning_ns;
-  if (tile_ns * static_cast<double>(tiles) < static_cast<double>(fork_ns)) return tiles;
-  const auto least = static_cast<int64_t>(static_cast<double>(kCost.chunk_ns) / tile_ns) + 1;
-  return std::max(least, tiles / (int64_t{team.threads()} * kCost.chunks_per_thread));
+  const vm::CostTable& cost = vm::cost_table();
+  const double fork_ns = team.asleep() ? cost.fork_asleep_ns : cost.fork_spinning_ns;
+  if (tile_ns * static_cast<double>(tiles) < fork_ns) return tiles;
+  const auto least = static_cast<int64_t>(cost.chunk_ns / tile_ns) + 1;
+  const auto chunks = static_cast<int64_t>(team.threads() * cost.chunks_per_thread);
+  return std::max(least, tiles / chunks);
 }
 
 class CpuTarget final : public vm::Target {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cpu/elements.h"
+#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -15,6 +16,8 @@ namespace dvm::cpu::HWY_NAMESPACE {
 using vm::Insn;
 using vm::TileArgs;
 using vm::ViewDim;
+
+constexpr int64_t kLineBytes = 64;
 
 // TileArgs carries no dtype, so that a kernel's element size is a template parameter.
 template <typename Word>
@@ -26,6 +29,34 @@ void copy_kernel(const TileArgs& args) noexcept {
   } else if (args.dst != args.src[0]) {
     std::memcpy(dst, src, static_cast<size_t>(args.size) * sizeof(Word));
   }
+}
+
+// Past the caches: a line that is written as a whole need not be read first, and what is large does
+// not push out what is not. The caller orders such stores before others.
+void store_kernel(const TileArgs& args) noexcept {
+  const hwy::HWY_NAMESPACE::ScalableTag<uint8_t> tag;
+  const auto lanes = static_cast<int64_t>(hwy::HWY_NAMESPACE::Lanes(tag));
+  auto* dst = reinterpret_cast<uint8_t*>(args.dst);
+  const auto* src = reinterpret_cast<const uint8_t*>(args.src[0]);
+  int64_t bytes = args.size;
+  const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLineBytes);
+  const int64_t head = std::min(bytes, (kLineBytes - beyond) % kLineBytes);
+  std::memcpy(dst, src, static_cast<size_t>(head));
+  dst += head;
+  src += head;
+  bytes -= head;
+  const int64_t whole = bytes / kLineBytes * kLineBytes;
+  for (int64_t i = 0; i < whole; i += lanes) {
+    hwy::HWY_NAMESPACE::Stream(hwy::HWY_NAMESPACE::LoadU(tag, src + i), tag, dst + i);
+  }
+  std::memcpy(dst + whole, src + whole, static_cast<size_t>(bytes - whole));
+}
+
+template <typename Word>
+void store_words_kernel(const TileArgs& args) noexcept {
+  TileArgs bytes = args;
+  bytes.size *= sizeof(Word);
+  store_kernel(bytes);
 }
 
 template <typename Word>
@@ -141,9 +172,8 @@ void fill_move(vm::KernelTable& table) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
     dispatch_bytes(core::byte_size(dtype), [&]<typename Word>() {
-      for (Insn insn : {Insn::load, Insn::store, Insn::copy}) {
-        table.entry(insn, dtype) = copy_kernel<Word>;
-      }
+      table.entry(Insn::load, dtype) = table.entry(Insn::copy, dtype) = copy_kernel<Word>;
+      table.entry(Insn::store, dtype) = store_words_kernel<Word>;
       table.entry(Insn::view_load, dtype) = view_load_kernel<Word>;
       table.entry(Insn::view_store, dtype) = view_store_kernel<Word>;
       table.entry(Insn::broadcast, dtype) = broadcast_kernel<Word>;

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "cpu/cost.h"
+#include "vm/cost.h"
 
 namespace dvm::cpu {
 
@@ -49,7 +49,8 @@ bool spin(std::chrono::nanoseconds limit, Ready ready) {
 // With more threads than processors, one that spins keeps another from working.
 std::chrono::nanoseconds spin_limit(int threads) {
   static const int hardware = hardware_threads();
-  return std::chrono::nanoseconds(threads > hardware ? 0 : static_cast<int64_t>(kCost.spin_ns));
+  return std::chrono::nanoseconds(
+      threads > hardware ? 0 : static_cast<int64_t>(vm::cost_table().spin_ns));
 }
 
 }  // namespace

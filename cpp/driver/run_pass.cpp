@@ -115,7 +115,8 @@ std::string describe_tiles(const vm::Kernel& kernel, const vm::Binding& binding,
   for (vm::OutputMask todo = vm::all_outputs(kernel); todo != 0;) {
     todo = vm::bind(kernel, binding, todo, *stage);
     if (stage->output_count == 0) break;
-    const vm::Tiling tiling = vm::tile(*stage, target, vm::tile_limit(*stage, target));
+    const vm::StageUse use = vm::use_of(*stage, target);
+    const vm::Tiling tiling = vm::tile(*stage, target, use, vm::tile_limit(target, use));
     if (tiling.reduction == vm::Tiling::Reduction::apart) {
       text += "  no chunk of the reduction fits; its operand is stored first\n";
       continue;

@@ -295,33 +295,14 @@ void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
   Planner(context, plan).run(begin);
 }
 
-bool is_one_chain(const Stage& stage) {
-  if (stage.rank != 1 || stage.reduces() || stage.step_count < 2) return false;
-  for (int a = 0; a < stage.access_count; ++a) {
-    const StageAccess& access = stage.accesses[a];
-    if (access.span != dim_bit(0) || access.strides[0] != core::byte_size(access.dtype)) {
-      return false;
-    }
+int chain_end(const Stage& stage, int begin) {
+  const DimMask span = stage.values[stage.steps[begin].dst].span;
+  int end = begin, width = kAnyWidth;
+  while (end < stage.step_count && stage.values[stage.steps[end].dst].span == span &&
+         joins(stage, stage.steps[end], width)) {
+    ++end;
   }
-  int16_t itself[kMaxStageValues];
-  for (int v = 0; v < stage.value_count; ++v) itself[v] = static_cast<int16_t>(v);
-  LastUse last_use;
-  last_use.compute(stage, itself);
-  int live = 0, width = kAnyWidth;  // computed values; of elements
-  for (int i = 0; i < stage.step_count; ++i) {
-    const KernelStep& step = stage.steps[i];
-    if (!joins(stage, step, width) || stage.values[step.dst].span != dim_bit(0)) return false;
-    int loaded = 0;
-    for (int k = 0; k < step.arity; ++k) {
-      const StageValue& source = stage.values[step.src[k]];
-      loaded += source.dtype == DType::boolean && source.kind == StageValue::Kind::global;
-      const bool again = std::find(step.src, step.src + k, step.src[k]) != step.src + k;
-      if (source.kind == StageValue::Kind::computed && last_use[step.src[k]] == i && !again) --live;
-    }
-    if (++live + loaded > kBanks) return false;
-    if (last_use[step.dst] < 0) --live;
-  }
-  return true;
+  return end - begin < 2 ? begin : end;
 }
 
 }  // namespace dvm::vm

@@ -43,7 +43,8 @@ struct ChainPlan {
 // Plans the longest chain that begins with step `begin`, if there is one of at least two steps.
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
 
-// Whether all of the Stage is one chain that needs no memory but its dense operands.
-bool is_one_chain(const Stage& stage);
+// The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where
+// it makes none.
+int chain_end(const Stage& stage, int begin);
 
 }  // namespace dvm::vm

@@ -22,9 +22,6 @@ class Emitter {
   Emitter(const Stage& stage, const Tiling& tiling, const TargetTraits& target, Drafts& drafts)
       : stage_(stage), tiling_(tiling), target_(target), slots_(target), drafts_(drafts) {
     drafts_.count = drafts_.operands = drafts_.view_dims = drafts_.steps = 0;
-    for (int d = 0; d < tiling.rank; ++d) {
-      if (tiling.tile[d] > 1) wide_ |= dim_bit(d);
-    }
     tail_ =
         tiling.sizes[tiling.split] - (tiling.tiles(tiling.split) - 1) * tiling.tile[tiling.split];
     for (int d = 0; d < tiling.rank; ++d) {
@@ -106,18 +103,7 @@ class Emitter {
     }
   }
 
-  // Whether a tile of the access is one run of memory, in body and tail tiles alike.
-  bool is_dense(const StageAccess& access) const {
-    int64_t run = core::byte_size(access.dtype);
-    bool split_seen = false;
-    for (int d = tiling_.rank - 1; d >= 0; --d) {
-      if ((access.span & wide_ & dim_bit(d)) == 0) continue;
-      if (access.strides[d] != run || split_seen) return false;
-      run *= tiling_.tile[d];
-      split_seen = d == tiling_.split;
-    }
-    return true;
-  }
+  bool is_dense(const StageAccess& access) const { return tiling_.is_dense(access, wide_); }
 
   static uint64_t stream_word(int access) {
     return operand_word(Mode::stream, static_cast<uint64_t>(access), 0);
@@ -215,7 +201,8 @@ class Emitter {
       const int16_t index = stage_.outputs[k].access;
       const StageAccess& access = stage_.accesses[index];
       const bool dense = is_dense(access);
-      if (dense && target_.streams) {
+      const bool far = home.place == Place::slot && is_far(stage_, stage_.outputs[k], target_);
+      if (dense && target_.streams && !far) {
         linear(Insn::copy, access.dtype, 0, {stream_operand(index), home.operand()}, access.span);
       } else {
         transfer(dense ? Insn::store : Insn::view_store, access, stream_operand(index),
@@ -228,7 +215,8 @@ class Emitter {
   // Returns that output, or -1.
   int place_result(int16_t value) {
     const int output = first_output_[value];
-    if (target_.streams && output >= 0 && !has_strided_output(value)) {
+    if (target_.streams && output >= 0 && !has_strided_output(value) &&
+        !is_far(stage_, stage_.outputs[output], target_)) {
       drafts_.home[value] = {Place::stream, stream_word(stage_.outputs[output].access)};
       return output;
     }
@@ -473,8 +461,8 @@ class Emitter {
   const TargetTraits& target_;
   SlotAllocator slots_;
   Drafts& drafts_;
-  DimMask wide_ = 0;  // dims of which a tile holds more than one element
-  int64_t tail_;      // of the split dim
+  const DimMask wide_ = tiling_.wide();
+  int64_t tail_;  // of the split dim
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;
   LastUse last_use_;

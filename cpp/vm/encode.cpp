@@ -85,10 +85,11 @@ class Encoder {
   Reduction try_emit(Reduction wanted) {
     const Stage& stage = scratch_.stage;
     const TileRequest* request = compiled_.stage_count == 0 ? request_ : nullptr;
-    for (int64_t limit = tile_limit(stage, target_); limit > 0;) {
+    const StageUse use = use_of(stage, target_);
+    for (int64_t limit = tile_limit(target_, use); limit > 0;) {
       std::optional<Tiling> requested;
       if (request) requested = tile(stage, *std::exchange(request, nullptr));
-      const Tiling tiling = requested ? *requested : tile(stage, target_, limit);
+      const Tiling tiling = requested ? *requested : tile(stage, target_, use, limit);
       watch_.end(&PhaseTimes::tile);
       if (tiling.reduction != wanted) return tiling.reduction;
       const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);

@@ -23,7 +23,6 @@ struct TargetTraits {
   int32_t align;
   bool streams, flags, chains;
   int64_t tile_overhead;
-  int64_t tile_cap, row_cap, chain_cap, near_bytes;
 };
 
 std::span<const TargetTraits> all_targets();

@@ -8,10 +8,9 @@ namespace dvm::vm {
 namespace {
 
 constexpr std::array kTargets = {
-#define DVM_TARGET(name, id, kind, cores, local, reserve, align, streams, flags, chains, overhead, \
-                   tile_cap, row_cap, chain_cap, near)                                             \
-  TargetTraits{#name, id,     TargetKind::kind, cores,    local,   reserve,   align, streams,      \
-               flags, chains, overhead,         tile_cap, row_cap, chain_cap, near},
+#define DVM_TARGET(name, id, kind, cores, local, reserve, align, streams, flags, chains, overhead) \
+  TargetTraits{#name,   id,    TargetKind::kind, cores,   local, reserve, align,                   \
+               streams, flags, chains,           overhead},
 #include "vm/targets.def"
 #undef DVM_TARGET
 };

@@ -1,15 +1,20 @@
 #include "vm/tiler.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/sum_order.h"
-#include "vm/chain_plan.h"
-#include "vm/liveness.h"
+#include "vm/tile_cost.h"
 
 namespace dvm::vm {
 
 namespace {
+
+// Of a cpu, in elements. Below kLeastTile setup is all there is. A tile takes no more than an
+// eighth of all, to have something to share out and to even out, but may always take kShare, and
+// never more than kMostElements. What lies together up to kLongestRow is a tile of its own.
+constexpr int64_t kLeastTile = 96, kShare = 16384, kMostElements = 262144, kLongestRow = 65536;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -104,75 +109,114 @@ int64_t align_tile(int64_t t, int64_t length, int64_t t_max, int64_t inner, int6
   return down > 0 ? down : t;
 }
 
-int64_t tile_limit(const Stage& stage, const TargetTraits& target) {
-  if (target.chains && is_one_chain(stage)) return target.chain_cap;
-  // A value that lacks the reduced dims has that many times fewer elements. Weights are in bytes
-  // per `reduced` elements of the tile.
-  const int64_t reduced =
-      std::min(core::kSumChunk, product(stage.sizes, stage.reduce_begin, stage.reduce_end));
-  auto weight = [&](DType dtype, DimMask span) -> int64_t {
-    if (span == 0) return 0;  // one element: the padding below has room for it
-    const bool is_short = stage.reduces() && (span & stage.reduced()) == 0;
-    return core::byte_size(dtype) * (is_short ? 1 : reduced);
-  };
-  int64_t streamed = 0, live = 0, peak = 0;
-  int slots = 0, peak_slots = 0;
-  bool outside[kMaxStageValues];  // not (or not yet) in a slot
-  int16_t itself[kMaxStageValues];
-  for (int v = 0; v < stage.value_count; ++v) {
-    itself[v] = static_cast<int16_t>(v);
-    outside[v] = stage.values[v].kind != StageValue::Kind::computed;
+DimMask Tiling::wide() const {
+  DimMask result = 0;
+  for (int d = 0; d < rank; ++d) {
+    if (tile[d] > 1) result |= dim_bit(d);
   }
-  LastUse last_use;
-  last_use.compute(stage, itself);
-  if (target.streams) {
-    for (int a = 0; a < stage.access_count; ++a) {
-      streamed += weight(stage.accesses[a].dtype, stage.accesses[a].span);
-    }
-    for (int k = 0; k < stage.output_count; ++k) outside[stage.outputs[k].value] = true;
-  }
-  auto add = [&](int16_t v, int sign) {
-    live += sign * weight(stage.values[v].dtype, stage.values[v].span);
-    slots += sign;
-    peak = std::max(peak, live);
-    peak_slots = std::max(peak_slots, slots);
-  };
-  auto load = [&](int16_t v) {
-    if (target.streams || !outside[v] || stage.values[v].kind != StageValue::Kind::global) return;
-    outside[v] = false;
-    add(v, 1);
-  };
-  auto release = [&](int16_t v, int step) {
-    if (outside[v] || last_use[v] > step) return;
-    outside[v] = true;
-    add(v, -1);
-  };
-  for (int i = 0; i < stage.step_count; ++i) {
-    const KernelStep& step = stage.steps[i];
-    for (int k = 0; k < step.arity; ++k) load(step.src[k]);
-    if (!outside[step.dst]) add(step.dst, 1);
-    for (int k = 0; k < step.arity; ++k) release(step.src[k], i);
-    release(step.dst, i);
-  }
-  for (int k = 0; k < stage.output_count; ++k) {
-    load(stage.outputs[k].value);
-    release(stage.outputs[k].value, stage.step_count);
-  }
-  const bool columns = stage.reduces() && stage.reduce_end < stage.rank;
-  const int64_t memory =
-      columns ? target.local_bytes : std::min(target.local_bytes, target.near_bytes);
-  const int64_t room = memory - target.reserve_bytes - int64_t{peak_slots} * target.align;
-  auto fitting = [&](int64_t weights) { return room * reduced / std::max<int64_t>(1, weights); };
-  int64_t limit = fitting(streamed + peak);
-  // row_cap is tuned for whole rows; columns need every byte to keep their runs long.
-  const int64_t cap = stage.reduces() ? (columns ? 0 : target.row_cap) : target.tile_cap;
-  if (cap != 0) limit = std::min(limit, cap);
-  // Streams that overflow the cache are slow, not wrong: a reduction may still have its chunk.
-  if (stage.reduces()) limit = std::max(limit, std::min(fitting(peak), core::kSumChunk));
-  return std::max<int64_t>(1, limit);
+  return result;
 }
 
-Tiling tile(const Stage& stage, const TargetTraits& target, int64_t limit) {
+bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
+  int64_t run = core::byte_size(access.dtype);
+  bool split_seen = false;
+  for (int d = rank - 1; d >= 0; --d) {
+    if ((access.span & wide & dim_bit(d)) == 0) continue;
+    if (access.strides[d] != run || split_seen) return false;
+    run *= tile[d];
+    split_seen = d == split;
+  }
+  return true;
+}
+
+int64_t tile_limit(const TargetTraits& target, const StageUse& use) {
+  const int64_t room =
+      target.local_bytes - target.reserve_bytes - int64_t{use.slots} * target.align;
+  // Streams that overflow the cache are slow, not wrong.
+  return std::max<int64_t>(1, room * use.unit / std::max<int64_t>(1, use.live));
+}
+
+namespace {
+
+// The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing fits.
+Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
+                        int64_t limit, double& least) {
+  const int64_t align = align_elements(stage, target);
+  const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
+  Tiling best;
+  best.tile_count = 0;
+  int64_t inner = product(stage.sizes, 0, stage.rank);
+  const int64_t longest = std::min(limit, kLongestRow);
+  limit = std::min(limit, std::clamp(inner / 8, kShare, kMostElements));
+  if (stage.reduces() && inner <= longest && product(stage.sizes, begin, end) == inner) {
+    best = untiled(stage);
+    count_tiles(best);
+    least = costs(best).ns;
+    return best;
+  }
+  for (int d = 0; d < stage.rank; ++d) {
+    if (begin <= d && d < end) continue;
+    inner /= stage.sizes[d];
+    if (inner > std::max(limit, longest)) continue;
+    const int64_t length = stage.sizes[d];
+    const int64_t t_max = std::clamp(limit / inner, int64_t{1}, length);
+    for (int64_t tiles = ceil_div(length, t_max);; tiles += std::max<int64_t>(1, tiles / 2)) {
+      const int64_t t = ceil_div(length, tiles);
+      Tiling tiling = untiled(stage);
+      // Loops of kernels take several vectors at a time, and what is left of a tile is slow.
+      const int64_t vectors = inner > 1 || t < 16 * align ? 1 : t < 64 * align ? 4 : 16;
+      split_at(tiling, stage, d, align_tile(t, length, t_max, inner, vectors * align));
+      count_tiles(tiling);
+      const TileCosts::Estimate cost = costs(tiling);
+      if (cost.ns < least) {
+        least = cost.ns;
+        best = tiling;
+      }
+      if (cost.roomy && tiling.tile_count == 1) return best;
+      const bool small = t * inner <= kLeastTile && best.tile_count != 0;
+      if (t == 1 || small || cost.ns > 2 * least || cost.roomy) break;
+    }
+  }
+  return best;
+}
+
+Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUse& use,
+                   int64_t limit) {
+  const TileCosts costs(stage, use, target);
+  double least = std::numeric_limits<double>::infinity();
+  Tiling best = least_cost_whole(stage, target, costs, limit, least);
+  if (!stage.reduces()) {
+    if (best.tile_count != 0) return best;
+    best = untiled(stage);  // one element each: emit() will say that it does not fit
+    split_at(best, stage, stage.rank - 1, 1);
+    count_tiles(best);
+    return best;
+  }
+  const int end = stage.reduce_end;
+  if (end - stage.reduce_begin == 1 && stage.sizes[stage.reduce_begin] > core::kSumChunk &&
+      limit >= core::kSumChunk) {
+    const int64_t align = align_elements(stage, target);
+    const int64_t columns = end == stage.rank ? 1 : stage.sizes[stage.rank - 1];
+    for (int64_t t = std::min(columns, std::min(limit, kMostElements) / core::kSumChunk);; t /= 2) {
+      Tiling tiling = untiled(stage);
+      cut_into_chunks(tiling, stage, t, align);
+      count_tiles(tiling);
+      const TileCosts::Estimate cost = costs(tiling);
+      if (cost.ns < least) {
+        least = cost.ns;
+        best = tiling;
+      }
+      if (t <= align || cost.roomy) break;
+    }
+  }
+  if (best.tile_count == 0) best.reduction = Tiling::Reduction::apart;
+  return best;
+}
+
+}  // namespace
+
+Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit) {
+  if (target.kind == TargetKind::cpu) return tile_on_cpu(stage, target, use, limit);
   Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   const int64_t reduced = product(stage.sizes, begin, end);

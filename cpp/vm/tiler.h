@@ -3,9 +3,10 @@
 // - The limit T_max is the local memory divided by the peak of live *bytes* per element; on targets
 //   that stream operands, streamed bytes compete for the same cache and count too.
 // - Dims are tiled outermost first, spatial ones before reduced ones. Of the spatial dims whose
-//   inner dims fit a tile, the one of least cost is split; ties go to the outermost. The cost
-//   ceil(tiles / cores) * (elements per tile + overhead) is minimised over every tile size, also
-//   when everything would fit one tile.
+//   inner dims fit a tile, the one of least cost is split; ties go to the outermost. On simulated
+//   targets the cost ceil(tiles / cores) * (elements per tile + overhead) is minimised over every
+//   tile size, also when everything would fit one tile; on a cpu that of tile_cost.h, over sizes
+//   that are half as large again each time.
 // - A reduced extent too long for a tile is cut into chunks of core::kSumChunk, the only cut that
 //   leaves the bits of a sum alone (core/sum_order.h).
 #pragma once
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "vm/bind.h"
+#include "vm/stage_use.h"
 #include "vm/target.h"
 
 namespace dvm::vm {
@@ -32,6 +34,9 @@ struct Tiling {
   int64_t tile_elements = 1, tile_count = 1;
 
   int64_t tiles(int dim) const { return (sizes[dim] + tile[dim] - 1) / tile[dim]; }
+  DimMask wide() const;  // dims of which a tile holds more than one element
+  // Whether a tile of the access is one run of memory, in body and tail tiles alike.
+  bool is_dense(const StageAccess& access, DimMask wide) const;
 };
 
 // A tiling that tests and benchmarks ask for in place of the one of least cost.
@@ -44,10 +49,10 @@ struct TileRequest {
 std::optional<Tiling> tile(const Stage& stage, const TileRequest& request);
 
 // The largest number of elements of a tile that fits local memory, if slots leave no gaps.
-int64_t tile_limit(const Stage& stage, const TargetTraits& target);
+int64_t tile_limit(const TargetTraits& target, const StageUse& use);
 
 // A tiling with at most `limit` elements per tile.
-Tiling tile(const Stage& stage, const TargetTraits& target, int64_t limit);
+Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit);
 
 // A tile size of one dim and what it costs.
 struct TileChoice {

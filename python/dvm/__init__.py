@@ -12,6 +12,7 @@ Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled pr
 from dvm._dvm import Compiled
 from dvm._version import __version__
 from dvm.annotating import annotate
+from dvm.calibration import from_file
 from dvm.compiled import Stats
 from dvm.compiling import Options, compile
 from dvm.errors import (
@@ -32,6 +33,7 @@ from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
 from dvm.stances import set_stance, stance
 
 from_environment()
+from_file()
 
 __all__ = [
     "CaptureError",

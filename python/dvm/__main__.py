@@ -1,4 +1,4 @@
-"""The command line: python -m dvm {explain,disasm,asm,env}.
+"""The command line: python -m dvm {explain,disasm,asm,env,calibrate}.
 
 Errors of dvm, of files and of arguments are one line on stderr and exit status 2; exceptions of the
 user's own program keep their traceback.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import dvm
-from dvm import _dvm, environment, errors
+from dvm import _dvm, calibration, environment, errors
 
 
 def example_input(text: str) -> Any:
@@ -106,6 +106,12 @@ def run_env(options: argparse.Namespace) -> str:
     return "\n".join(f"{key:12} {value}" for key, value in shown.items())
 
 
+def run_calibrate(options: argparse.Namespace) -> str:
+    """Run the command `calibrate`."""
+    result: str = calibration.table() if options.show else access(calibration.measure)
+    return result
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="python -m dvm", description=dvm.__doc__.splitlines()[0])
@@ -137,6 +143,10 @@ def parser() -> argparse.ArgumentParser:
     env = commands.add_parser("env", help="versions, CPU, targets and build")
     env.add_argument("--json", action="store_true", help="as JSON")
     env.set_defaults(run=run_env)
+
+    calibrate = commands.add_parser("calibrate", help="measure what work costs on this machine")
+    calibrate.add_argument("--show", action="store_true", help="only print what is in use")
+    calibrate.set_defaults(run=run_calibrate)
     return top
 
 

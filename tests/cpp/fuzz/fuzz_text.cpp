@@ -1,9 +1,11 @@
-// Fuzzes the readers of Graph, Plan and Dim text. What they accept has to read back the same.
+// Fuzzes the readers of Graph, Plan, Dim and calibration text. What they accept has to read back
+// the same.
 #include <stdexcept>
 
 #include "core/graph_generator.h"
 #include "fuzz/fuzz_main.h"
 #include "runtime/plan_generator.h"
+#include "vm/calibration.h"
 
 namespace dvm {
 namespace {
@@ -30,6 +32,11 @@ void read_dim(std::string_view text) {
   require(context->parse(core::to_string(dim)) == dim, "the Dim reads back changed");
 }
 
+void read_calibration(std::string_view text) {
+  const std::string once = vm::print(vm::parse_calibration(text));
+  require(vm::print(vm::parse_calibration(once)) == once, "the calibration reads back changed");
+}
+
 std::string generate_graph(fuzz::Random& random) {
   return core::print(test::generate_graph(random()).graph);
 }
@@ -49,6 +56,16 @@ std::string generate_dim(fuzz::Random& random) {
   return "floordiv(s0*s1 + 3, 4) + max(s0, bcast(s1, s2)) - mod(s2, 5)";
 }
 
+// Values within the bounds of each constant, of some of them.
+std::string generate_calibration(fuzz::Random& random) {
+  vm::Calibration calibration{"avx512 1234 some processor", {}};
+  vm::for_each_cost(calibration.table, [&](const vm::CostEntry& entry, double& value) {
+    const double share = static_cast<double>(random() % 1000) / 1000;
+    if (random() % 2 == 0) value = entry.least + share * (entry.most - entry.least);
+  });
+  return vm::print(calibration);
+}
+
 }  // namespace
 }  // namespace dvm
 
@@ -56,6 +73,7 @@ int main(int argc, char** argv) {
   using namespace dvm;
   const fuzz::Reader readers[] = {{"graph-text", generate_graph, read_graph},
                                   {"plan-text", generate_plan, read_plan},
-                                  {"dim-text", generate_dim, read_dim}};
+                                  {"dim-text", generate_dim, read_dim},
+                                  {"calibration", generate_calibration, read_calibration}};
   return fuzz::fuzz_main(argc, argv, readers);
 }
