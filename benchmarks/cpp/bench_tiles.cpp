@@ -53,12 +53,12 @@ constexpr Case kCases[] = {
   %3 = mul(%2, %0) f32[s0]
   return %3)"},
     {"plain", 1, false, R"(
-  %0 = input f64[s0]
-  %1 = input f64[s0]
-  %2 = add(%0, %1) f64[s0]
-  %3 = mul(%2, %0) f64[s0]
-  %4 = sub(%3, %1) f64[s0]
-  %5 = square(%4) f64[s0]
+  %0 = input i16[s0]
+  %1 = input i16[s0]
+  %2 = add(%0, %1) i16[s0]
+  %3 = mul(%2, %0) i16[s0]
+  %4 = sub(%3, %1) i16[s0]
+  %5 = square(%4) i16[s0]
   return %5)"},
     {"logarithm", 1, false, R"(
   %0 = input f32[s0]
