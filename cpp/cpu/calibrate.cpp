@@ -35,9 +35,10 @@ double nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-constexpr int64_t kElements = 1024;     // per tile: all operands stay in the first cache
-constexpr int64_t kFewElements = 16;    // per tile: next to nothing to compute
-constexpr int64_t kBytes = 64 << 20;    // of each operand: more than second caches hold
+constexpr int64_t kElements = 1024;   // per tile: all operands stay in the first cache
+constexpr int64_t kFewElements = 16;  // per tile: next to nothing to compute
+constexpr int64_t kBytes = 64 << 20;  // of each operand: more than second caches hold
+constexpr int64_t kPage = 4096;
 constexpr double kNever = 1e15;         // bytes
 constexpr int64_t kBlockElements = 64;  // what strided accesses are measured on
 
@@ -60,7 +61,8 @@ class Calibrator {
  private:
   // The least of some runs: what else the machine does only ever adds.
   double time(const vm::Program& program, int repeats = 7) {
-    std::byte* globals[] = {in_.data(), in_.data() + kBytes, out_.data(), nullptr, nullptr};
+    constexpr int64_t kApart = kBytes + 21 * 64;
+    std::byte* globals[] = {first_, first_ + kApart, first_ + 2 * kApart, nullptr, nullptr};
     constexpr double kBlockNs = 1e5;
     const auto block = [&](int64_t runs) {
       const auto begin = Clock::now();
@@ -275,9 +277,12 @@ class Calibrator {
   const std::unique_ptr<vm::Target> target_ = make_cpu_target();
   vm::Arena arena_;
   std::vector<uint64_t> words_ = std::vector<uint64_t>(8192);
-  // Between 0.0004 and 2 for every floating type: no product overflows or is subnormal.
-  std::vector<std::byte> in_ = std::vector<std::byte>(2 * kBytes, std::byte{0x3f});
-  std::vector<std::byte> out_ = std::vector<std::byte>(kBytes);
+  // Two operands and a result on lines of the cache, at different places of their pages. The
+  // operands are between 0.0004 and 2 for every floating type: no product overflows or is
+  // subnormal.
+  std::vector<std::byte> memory_ = std::vector<std::byte>(3 * (kBytes + kPage), std::byte{0x3f});
+  std::byte* const first_ =
+      memory_.data() + kPage - reinterpret_cast<uintptr_t>(memory_.data()) % kPage;
 };
 
 }  // namespace

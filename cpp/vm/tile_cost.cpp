@@ -45,10 +45,7 @@ TileCosts::TileCosts(const Stage& stage, const StageUse& use, const TargetTraits
               table_.chain_ns * use.chains + table_.micro_op_ns * use.micro_ops;
   for (int d = 0; d < stage.rank; ++d) elements_ *= static_cast<double>(stage.sizes[d]);
   const double operands = elements_ * per_element(use.streamed);
-  const auto hands_on = [](const KernelStep& step) { return step.insn == Insn::broadcast; };
-  from_memory_ =
-      operands > table_.far_bytes &&
-      (use.moved > 0 || std::any_of(stage.steps, stage.steps + stage.step_count, hands_on));
+  from_memory_ = use.moved > 0 && operands > table_.far_bytes;
 }
 
 double TileCosts::per_element(int64_t weight) const {

@@ -63,7 +63,8 @@ void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t alig
   const int inner = tiling.rank - 1;
   const int64_t columns = tiling.sizes[inner];
   t = std::min(columns, t);
-  if (tiling.sizes[reduced] % core::kSumChunk == 0) {
+  if (t == columns) {  // whole rows of memory
+  } else if (tiling.sizes[reduced] % core::kSumChunk == 0) {
     t = align_tile(t, columns, t, 1, align);
     tiling.split = inner;
   } else {
@@ -146,7 +147,8 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   Tiling best;
   best.tile_count = 0;
   int64_t inner = product(stage.sizes, 0, stage.rank);
-  const int64_t longest = std::min(limit, kLongestRow);
+  // What lies together is a tile of its own, where it leaves half of local memory to others.
+  const int64_t longest = std::min(limit, target.local_bytes / 2);
   limit = std::min(limit, std::clamp(inner / 8, kShare, kMostElements));
   if (stage.reduces() && inner <= longest && product(stage.sizes, begin, end) == inner) {
     best = untiled(stage);
@@ -165,7 +167,9 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
       Tiling tiling = untiled(stage);
       // Loops of kernels take several vectors at a time, and what is left of a tile is slow.
       const int64_t vectors = inner > 1 || t < 16 * align ? 1 : t < 64 * align ? 4 : 16;
-      split_at(tiling, stage, d, align_tile(t, length, t_max, inner, vectors * align));
+      const int64_t aligned = align_tile(t, length, t_max, inner, vectors * align);
+      // Rows of awkward length are not worth a tile that leaves the cache.
+      split_at(tiling, stage, d, inner > 1 && aligned > t + t / 4 ? t : aligned);
       count_tiles(tiling);
       const TileCosts::Estimate cost = costs(tiling);
       if (cost.ns < least) {
@@ -206,7 +210,7 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
         least = cost.ns;
         best = tiling;
       }
-      if (t <= align || cost.roomy) break;
+      if (t == 1 || (t <= align && best.tile_count != 0) || cost.roomy) break;
     }
   }
   if (best.tile_count == 0) best.reduction = Tiling::Reduction::apart;
