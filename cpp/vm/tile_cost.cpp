@@ -10,7 +10,7 @@ namespace {
 // A line of the cache, and the elements of a tile with which half of the stalls remain.
 constexpr double kLineBytes = 64, kHalfStall = 1024;
 // What is left of the setup of tiles while the processor waits for memory.
-constexpr double kHiddenSetup = 0.3;
+constexpr double kHiddenSetup = 0.5;
 
 // How one tile reads or writes an operand: runs of adjacent elements, or single ones.
 struct Walk {
