@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "core/error.h"
@@ -16,8 +17,10 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{1} << 21;
 // A waiting block of the next two classes serves as well: sizes that change from call to call
-// share blocks instead of each keeping its own.
+// share blocks instead of each keeping its own. Small blocks serve down to half their size, for
+// their pages are small too, and each new one is a fault.
 constexpr int64_t kSlackClasses = 2;
+constexpr int64_t kSmallBlock = 2 * kHugePage;
 
 // The distance of classes around `bytes`.
 int64_t class_step(int64_t bytes) {
@@ -83,21 +86,19 @@ std::byte* BufferPool::take(int64_t bytes) {
   return block;
 }
 
-// The smallest block that fits, of those the one that was returned last: it may be in the cache.
+// Of the blocks that fit the one that was returned last: it may be in the cache.
 std::byte* BufferPool::take_cached(int64_t bytes) {
-  const int64_t most = bytes + kSlackClasses * class_step(bytes);
-  auto best = free_.end();
-  for (auto it = free_.begin(); it != free_.end(); ++it) {
-    const int64_t size = it->mapped();
-    if (size < bytes || size > most) continue;
-    if (best == free_.end() || size <= best->mapped()) best = it;
-  }
-  if (best == free_.end()) return nullptr;
-  std::byte* const block = best->key();
-  cached_bytes_ -= best->mapped();
-  used_bytes_ += best->mapped();
-  used_.insert(std::move(*best));
-  free_.erase(best);
+  const int64_t most =
+      std::max(bytes + kSlackClasses * class_step(bytes), std::min(2 * bytes, kSmallBlock));
+  const auto last = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& entry) {
+    return bytes <= entry.mapped() && entry.mapped() <= most;
+  });
+  if (last == free_.rend()) return nullptr;
+  std::byte* const block = last->key();
+  cached_bytes_ -= last->mapped();
+  used_bytes_ += last->mapped();
+  used_.insert(std::move(*last));
+  free_.erase(std::next(last).base());
   ++taken_;
   ++reused_;
   return block;

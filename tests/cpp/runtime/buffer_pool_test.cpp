@@ -51,6 +51,18 @@ TEST(BufferPool, NeighbouringSizesShareBlocks) {
   EXPECT_NE(small, block) << "twice what is needed is too much";
 }
 
+TEST(BufferPool, SmallSizesShareMore) {
+  BufferPool pool(64 * kMiB);
+  std::byte* first = pool.take(4 * kMiB);
+  std::byte* last = pool.take(3 * kMiB);
+  pool.give(first);
+  pool.give(last);
+  EXPECT_EQ(pool.take(2 * kMiB), last) << "what was returned last may be in the cache";
+  EXPECT_EQ(pool.take(2 * kMiB), first);
+  pool.give(first);
+  EXPECT_NE(pool.take(kLeastPooled), first) << "four times what is needed";
+}
+
 TEST(BufferPool, KeepsNoMoreThanItsLimit) {
   BufferPool pool(8 * kMiB);
   std::byte* a = pool.take(4 * kMiB);
