@@ -100,22 +100,44 @@ void for_each_row(const ViewDim* dims, int rank, int64_t dense_step, Row row) {
   }
 }
 
+// Every kStep-th word: what the compiler knows, it makes shuffles of.
+template <int kStep, typename Word>
+[[gnu::noinline]] void load_steps(const Word* src, int64_t count, Word* dst) {
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) dst[i] = src[i * kStep];
+}
+
+template <typename Word>
+void load_row(const std::byte* from, int64_t stride, int64_t count, Word* dst) {
+  const auto* src = reinterpret_cast<const Word*>(from);
+  switch (stride) {
+    case 0:
+      std::fill_n(dst, count, *src);
+      return;
+    case sizeof(Word):
+      std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(Word));
+      return;
+    case 2 * sizeof(Word):
+      return load_steps<2>(src, count, dst);
+    case 3 * sizeof(Word):
+      return load_steps<3>(src, count, dst);
+    case 4 * sizeof(Word):
+      return load_steps<4>(src, count, dst);
+    case -static_cast<int64_t>(sizeof(Word)):
+      return load_steps<-1>(src, count, dst);
+    default:
+      for (int64_t i = 0; i < count; ++i, from += stride) {
+        dst[i] = *reinterpret_cast<const Word*>(from);
+      }
+  }
+}
+
 template <typename Word>
 void view_load_kernel(const TileArgs& args) noexcept {
   const int64_t extent = args.dims[args.aux - 1].extent, stride = args.dims[args.aux - 1].stride;
   const auto row_bytes = extent * static_cast<int64_t>(sizeof(Word));
   for_each_row(args.dims, args.aux, row_bytes, [&](int64_t dense, int64_t strided) {
-    auto* dst = reinterpret_cast<Word*>(args.dst + dense);
-    const std::byte* src = args.src[0] + strided;
-    if (stride == sizeof(Word)) {
-      std::memcpy(dst, src, static_cast<size_t>(row_bytes));
-    } else if (stride == 0) {
-      std::fill_n(dst, extent, *reinterpret_cast<const Word*>(src));
-    } else {
-      for (int64_t i = 0; i < extent; ++i, src += stride) {
-        dst[i] = *reinterpret_cast<const Word*>(src);
-      }
-    }
+    load_row(args.src[0] + strided, stride, extent, reinterpret_cast<Word*>(args.dst + dense));
   });
 }
 
