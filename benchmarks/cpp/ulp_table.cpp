@@ -1,6 +1,7 @@
 // Prints the largest error, in units of the last place, of the cpu's functions by dtype and SIMD
-// level: for f32 over all floats (or every STEP-th, `ulp_table STEP`), for f64 over a sample of the
-// range in which the function is neither constant nor linear, against long double.
+// level: for f32 over all floats (or every STEP-th, `ulp_table STEP [NAME]`), for f64 and for
+// functions of two arguments over a sample of the range in which they are neither constant nor
+// linear. The exact values are the library's in the next wider format.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cpu/kernels.h"
@@ -24,21 +26,36 @@ struct Function {
   double (*wide)(double);
   long double (*wider)(long double);
 };
-#define DVM_FUNCTION(name) \
-  { #name, Insn::name, std::name, std::name }
-constexpr Function kFunctions[] = {DVM_FUNCTION(exp),   DVM_FUNCTION(exp2), DVM_FUNCTION(expm1),
-                                   DVM_FUNCTION(log),   DVM_FUNCTION(log2), DVM_FUNCTION(log10),
-                                   DVM_FUNCTION(log1p), DVM_FUNCTION(tanh), DVM_FUNCTION(sin),
-                                   DVM_FUNCTION(cos)};
+#define DVM_FUNCTION(name, library) \
+  { #name, Insn::name, std::library, std::library }
+constexpr Function kFunctions[] = {
+    DVM_FUNCTION(exp, exp),       DVM_FUNCTION(exp2, exp2),     DVM_FUNCTION(expm1, expm1),
+    DVM_FUNCTION(log, log),       DVM_FUNCTION(log2, log2),     DVM_FUNCTION(log10, log10),
+    DVM_FUNCTION(log1p, log1p),   DVM_FUNCTION(sin, sin),       DVM_FUNCTION(cos, cos),
+    DVM_FUNCTION(tan, tan),       DVM_FUNCTION(arcsin, asin),   DVM_FUNCTION(arccos, acos),
+    DVM_FUNCTION(arctan, atan),   DVM_FUNCTION(sinh, sinh),     DVM_FUNCTION(cosh, cosh),
+    DVM_FUNCTION(tanh, tanh),     DVM_FUNCTION(arcsinh, asinh), DVM_FUNCTION(arccosh, acosh),
+    DVM_FUNCTION(arctanh, atanh), DVM_FUNCTION(cbrt, cbrt),     DVM_FUNCTION(erf, erf)};
 #undef DVM_FUNCTION
+
+struct PairFunction {
+  const char* name;
+  Insn insn;
+  long double (*wide)(long double, long double);
+};
+constexpr PairFunction kPairFunctions[] = {{"power", Insn::power, std::pow},
+                                           {"arctan2", Insn::arctan2, std::atan2},
+                                           {"hypot", Insn::hypot, std::hypot},
+                                           {"fmod", Insn::fmod, std::fmod}};
 
 constexpr int64_t kBlock = 1024;
 
 template <typename T>
-void apply(vm::TileKernel kernel, const T* x, T* y) {
+void apply(vm::TileKernel kernel, const T* x, const T* second, T* y) {
   vm::TileArgs args{};
   args.dst = reinterpret_cast<std::byte*>(y);
   args.src[0] = reinterpret_cast<const std::byte*>(x);
+  args.src[1] = reinterpret_cast<const std::byte*>(second);
   args.m = args.n = 1;
   args.size = kBlock;
   kernel(args);
@@ -57,58 +74,109 @@ double ulps(T got, W exact) {
   return static_cast<double>(std::fabs(got - exact) / std::ldexp(W{1}, exponent));
 }
 
-double worst_f32(vm::TileKernel kernel, const Function& function, uint64_t step) {
-  float x[kBlock], y[kBlock];
-  double worst = 0;
+// The worst error of each level, and the exact values of a block computed once for all of them.
+template <typename T>
+class Errors {
+ public:
+  Errors(Insn insn, DType dtype) {
+    for (const cpu::SimdLevel level : cpu::simd_levels()) {
+      kernels_.push_back(
+          cpu::kernel_table(level).at[static_cast<int>(insn)][static_cast<int>(dtype)]);
+    }
+    worst_.resize(kernels_.size());
+  }
+
+  template <typename W>
+  void add(const T* x, const T* second, const W* exact) {
+    T y[kBlock];
+    for (size_t level = 0; level < kernels_.size(); ++level) {
+      apply(kernels_[level], x, second, y);
+      for (int i = 0; i < kBlock; ++i)
+        worst_[level] = std::max(worst_[level], ulps(y[i], exact[i]));
+    }
+  }
+
+  void print(const char* name, const char* dtype) const {
+    std::printf("| %s | %s |", name, dtype);
+    for (const double worst : worst_) std::printf(" %.2f |", worst);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  std::vector<vm::TileKernel> kernels_;
+  std::vector<double> worst_;
+};
+
+void of_floats(const Function& function, uint64_t step) {
+  Errors<float> errors(function.insn, DType::f32);
+  float x[kBlock];
+  double exact[kBlock];
   for (uint64_t begin = 0; begin < uint64_t{1} << 32; begin += kBlock * step) {
     for (uint64_t i = 0; i < kBlock; ++i) {
       const auto bits = static_cast<uint32_t>(begin + i * step);
       std::memcpy(&x[i], &bits, sizeof(bits));
+      exact[i] = function.wide(double{x[i]});
     }
-    apply(kernel, x, y);
-    for (int i = 0; i < kBlock; ++i) {
-      worst = std::max(worst, ulps(y[i], function.wide(double{x[i]})));
-    }
+    errors.add(x, x, exact);
   }
-  return worst;
+  errors.print(function.name, "f32");
 }
 
-double worst_f64(vm::TileKernel kernel, const Function& function) {
+template <typename T>
+T sample(std::mt19937_64& random) {
+  const double fraction = 1 + static_cast<double>(random() >> 11) * 0x1p-53;
+  const double x = std::ldexp(fraction, static_cast<int>(random() % 24) - 12);
+  return static_cast<T>(random() & 1 ? -x : x);
+}
+
+void of_doubles(const Function& function) {
   std::mt19937_64 random(5);
-  double x[kBlock], y[kBlock];
-  double worst = 0;
+  Errors<double> errors(function.insn, DType::f64);
+  double x[kBlock];
+  long double exact[kBlock];
   for (int block = 0; block < 1000; ++block) {
-    for (double& value : x) {
-      const double fraction = 1 + static_cast<double>(random() >> 11) * 0x1p-53;
-      value = std::ldexp(fraction, static_cast<int>(random() % 24) - 12);
-      if (random() & 1) value = -value;
-    }
-    apply(kernel, x, y);
     for (int i = 0; i < kBlock; ++i) {
-      worst = std::max(worst, ulps(y[i], function.wider(static_cast<long double>(x[i]))));
+      x[i] = sample<double>(random);
+      exact[i] = function.wider(static_cast<long double>(x[i]));
     }
+    errors.add(x, x, exact);
   }
-  return worst;
+  errors.print(function.name, "f64");
 }
 
-void print_table(uint64_t step) {
+template <typename T>
+void of_pairs(const PairFunction& function, DType dtype) {
+  std::mt19937_64 random(6);
+  Errors<T> errors(function.insn, dtype);
+  T x[kBlock], second[kBlock];
+  long double exact[kBlock];
+  for (int block = 0; block < 1000; ++block) {
+    for (int i = 0; i < kBlock; ++i) {
+      x[i] = sample<T>(random), second[i] = sample<T>(random);
+      exact[i] = function.wide(x[i], second[i]);
+    }
+    errors.add(x, second, exact);
+  }
+  errors.print(function.name, sizeof(T) == 4 ? "f32" : "f64");
+}
+
+void print_table(uint64_t step, const std::string& name) {
   std::printf("| function | dtype |");
   for (const cpu::SimdLevel level : cpu::simd_levels()) {
     std::printf(" %s |", std::string(cpu::to_string(level)).c_str());
   }
   std::printf("\n");
+  const auto wanted = [&](const char* of) { return name.empty() || name == of; };
   for (const Function& function : kFunctions) {
-    for (const DType dtype : {DType::f32, DType::f64}) {
-      std::printf("| %s | %s |", function.name, std::string(core::to_string(dtype)).c_str());
-      for (const cpu::SimdLevel level : cpu::simd_levels()) {
-        const auto kernel =
-            cpu::kernel_table(level).at[static_cast<int>(function.insn)][static_cast<int>(dtype)];
-        std::printf(" %.2f |", dtype == DType::f32 ? worst_f32(kernel, function, step)
-                                                   : worst_f64(kernel, function));
-        std::fflush(stdout);
-      }
-      std::printf("\n");
-    }
+    if (!wanted(function.name)) continue;
+    of_floats(function, step);
+    of_doubles(function);
+  }
+  for (const PairFunction& function : kPairFunctions) {
+    if (!wanted(function.name)) continue;
+    of_pairs<float>(function, DType::f32);
+    of_pairs<double>(function, DType::f64);
   }
 }
 
@@ -116,5 +184,6 @@ void print_table(uint64_t step) {
 }  // namespace dvm
 
 int main(int count, char** arguments) {
-  dvm::print_table(count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1);
+  const uint64_t step = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1;
+  dvm::print_table(std::max<uint64_t>(step, 1), count > 2 ? arguments[2] : "");
 }

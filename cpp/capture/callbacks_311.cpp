@@ -14,11 +14,10 @@ using Kind = core::SeenEvent::Kind;
 bool Callbacks::is_handled(const Record& record, PyObject* function) {
   Search& search = searches_[function];
   const auto& nodes = record.data().nodes;
-  for (size_t i = nodes.size(); !search.found && i > search.nodes; --i) {  // most likely of late
-    auto* object = static_cast<PyObject*>(nodes[i - 1].object);
+  for (; !search.found && search.nodes < nodes.size(); ++search.nodes) {
+    auto* object = static_cast<PyObject*>(nodes[search.nodes].object);
     search.found = runs_function(object, function) || caches_function(object, function);
   }
-  search.nodes = nodes.size();
   return search.found;
 }
 

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "core/fp_flags.h"
 
@@ -24,6 +25,7 @@ template <typename T>
 concept Float = std::floating_point<T>;
 
 struct Fused {
+  static constexpr bool kExact = true;  // mul_add(a, b, -(a * b)) is what a * b lost
   DVM_ALWAYS_INLINE static float mul_add(float a, float b, float c) {
     return __builtin_fmaf(a, b, c);
   }
@@ -32,6 +34,7 @@ struct Fused {
   }
 };
 struct Separate {
+  static constexpr bool kExact = false;
   template <Float T>
   DVM_ALWAYS_INLINE static T mul_add(T a, T b, T c) {
     return a * b + c;
@@ -88,39 +91,71 @@ DVM_ALWAYS_INLINE T polynomial(T x, const T (&c)[kCount]) {
   return sum;
 }
 
-// The status flags of a function f are a struct of up to four questions on its argument, named as
-// in MathFlags::note. The sign of the answer says yes. They are asked of the bits: comparing NaN
-// would raise a flag itself, and words gather in a loop without a branch.
+// What a function f says of its arguments is a struct of questions, each asked of the bits: the
+// sign of the answer says yes. Comparing NaN would raise a flag itself, and words gather in a loop
+// without a branch. All are optional:
+//   overflow, underflow, divide_by_zero, invalid   what f raises
+//   special   whether f needs its Domain::all. Where a whole block of arguments is not, all of them
+//             are computed as Domain::plain, which raises nothing, with the same bits.
+//   hard      whether the element is left to `by_library`, which raises flags by itself
 struct NoFlags {};
+
+// Which arguments a function may be called with: any, or those that are not special.
+enum class Domain : uint8_t { all, plain };
 
 // low < x < high, of which only the sign counts.
 template <Float T>
 DVM_ALWAYS_INLINE Bits<T> between(Bits<T> low, T x, Bits<T> high) {
   return (low - to_bits(x)) & (to_bits(x) - high);
 }
-
-// Two more members where f leaves some arguments to the library: `hard`, a question as well, and
-// `by_library`, which raises flags by itself.
-template <typename Signs, typename T>
-concept HasHardArguments = requires(T x) {
-  Signs::hard(x);
-  Signs::by_library(x);
-};
-template <typename Signs, Float T>
-DVM_ALWAYS_INLINE bool is_hard(T x) {
-  return Signs::hard(x) >> (8 * sizeof(T) - 1) != 0;
+// |x| > bound, NaN included.
+template <Float T>
+DVM_ALWAYS_INLINE Bits<T> beyond_magnitude(T bound, T x) {
+  return to_bits(bound) - to_bits(absolute(x));
 }
+// Whether x is anything but positive, normal and finite.
+template <Float T>
+DVM_ALWAYS_INLINE Bits<T> not_positive_normal(T x) {
+  const Bits<T> bits = to_bits(x);
+  return bits | (bits - to_bits(std::numeric_limits<T>::min())) | (Format<T>::kInfinity - 1 - bits);
+}
+
+template <Float T>
+DVM_ALWAYS_INLINE bool says_yes(Bits<T> answer) {
+  return answer >> (8 * sizeof(T) - 1) != 0;
+}
+
+// All bits if the answer is yes, else none; and a choice by such a mask.
+template <std::unsigned_integral Word>
+DVM_ALWAYS_INLINE Word all_if(Word answer) {
+  return Word{0} - (answer >> (8 * sizeof(Word) - 1));
+}
+template <Float T>
+DVM_ALWAYS_INLINE T choose(Bits<T> mask, std::type_identity_t<T> yes, std::type_identity_t<T> no) {
+  return from_bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask));
+}
+
+template <typename Signs, typename... T>
+concept HasSpecialArguments = requires(T... x) {
+  Signs::special(x...);
+};
+template <typename Signs, typename... T>
+concept HasHardArguments = requires(T... x) {
+  Signs::hard(x...);
+  Signs::by_library(x...);
+};
 
 // What f raises for the arguments noted. What the arithmetic of f raised on the way is for the
 // caller to drop (core::KeepFpFlags).
 template <typename Signs, Float T>
 class MathFlags {
  public:
-  DVM_ALWAYS_INLINE void note([[maybe_unused]] T x) {
-    if constexpr (requires { Signs::overflow(x); }) overflow_ |= Signs::overflow(x);
-    if constexpr (requires { Signs::underflow(x); }) underflow_ |= Signs::underflow(x);
-    if constexpr (requires { Signs::divide_by_zero(x); }) divide_ |= Signs::divide_by_zero(x);
-    if constexpr (requires { Signs::invalid(x); }) invalid_ |= Signs::invalid(x);
+  template <typename... U>
+  DVM_ALWAYS_INLINE void note([[maybe_unused]] U... x) {
+    if constexpr (requires { Signs::overflow(x...); }) overflow_ |= Signs::overflow(x...);
+    if constexpr (requires { Signs::underflow(x...); }) underflow_ |= Signs::underflow(x...);
+    if constexpr (requires { Signs::divide_by_zero(x...); }) divide_ |= Signs::divide_by_zero(x...);
+    if constexpr (requires { Signs::invalid(x...); }) invalid_ |= Signs::invalid(x...);
   }
   FpFlags flags() const {
     constexpr int kSign = 8 * sizeof(T) - 1;
@@ -135,18 +170,21 @@ class MathFlags {
 
 // One element, raising what f raises and nothing else: the function as the reference and the
 // simulated targets run it. Through memory, which the flags are ordered against.
-template <typename Signs, Float T, typename F>
-[[gnu::noinline]] T evaluate(T argument, F f) {
-  if constexpr (HasHardArguments<Signs, T>) {
-    if (is_hard<Signs>(argument)) return Signs::by_library(argument);
-  }
-  volatile T x = argument, y;
-  {
-    const KeepFpFlags keep;
-    y = f(static_cast<T>(x));
+template <typename F, typename... T>
+[[gnu::noinline]] auto quietly(F f, T... argument) {
+  const KeepFpFlags keep;
+  volatile auto y = [&](volatile T... x) { return f(static_cast<T>(x)...); }(argument...);
+  return static_cast<decltype(f(argument...))>(y);
+}
+template <typename Signs, typename F, Float T, typename... More>
+T evaluate(F f, T first, More... more) {
+  if constexpr (HasHardArguments<Signs, T, More...>) {
+    const auto ask = [](auto... x) { return Signs::hard(x...); };
+    if (says_yes<T>(quietly(ask, first, more...))) return Signs::by_library(first, more...);
   }
   MathFlags<Signs, T> flags;
-  flags.note(argument);
+  flags.note(first, more...);
+  const T y = quietly(f, first, more...);
   raise(flags.flags());
   return y;
 }

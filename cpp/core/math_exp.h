@@ -1,4 +1,4 @@
-// exp, exp2, expm1, tanh in f32 and f64: at most 1.2 ulp, 2.2 for expm1 and 2.8 for tanh in f64
+// exp, exp2, expm1 in f32 and f64: at most 1.2 ulp, 2.2 for expm1 in f64
 // (tests/cpp/core/math_ulp_test.cpp), right at zeros, NaN, infinities, subnormals and both limits.
 //
 // All begin alike (`reduce`), operation by operation; `*+` is A::mul_add, rounded once if fused:
@@ -29,10 +29,10 @@ struct ExpTable<float> {
   static constexpr float kSmall = -86, kZero = -104;
   static constexpr float kMax2 = 128, kSmall2 = -125, kZero2 = -151;
   static constexpr float kMinusOne = -18, kLastPlain = 88;  // of expm1
-  static constexpr float kTanhOne = 9.5f, kTanhSmall = 0.5f;
-  // (tanh x - x) / x**3 over x**2, minimax up to kTanhSmall: 2**-26.1
-  static constexpr float kTanh[] = {-0x1.5554dap-2f, 0x1.10ea8ep-3f, -0x1.b29c1cp-5f,
-                                    0x1.1abd1ap-6f};
+  static constexpr float kTanhOne = 9.5f;
+  // kQuotient for 0 <= r <= ln 2: 2**-26.1
+  static constexpr float kQuotientUp[] = {0x1.00001ep-1f, 0x1.554b62p-3f, 0x1.566232p-5f,
+                                          0x1.04ea62p-7f, 0x1.e7b596p-10f};
 };
 template <>
 struct ExpTable<double> {
@@ -49,6 +49,11 @@ struct ExpTable<double> {
   static constexpr double kMax2 = 1024, kSmall2 = -1021, kZero2 = -1076;
   static constexpr double kMinusOne = -38, kLastPlain = 709;
   static constexpr double kTanhOne = 20;
+  // 2**-55.4
+  static constexpr double kQuotientUp[] = {
+      0x1.fffffffffffa8p-2,  0x1.55555555586acp-3,  0x1.555555542481bp-5,  0x1.1111114b18611p-7,
+      0x1.6c16b4c736cabp-10, 0x1.a01bb40fda949p-13, 0x1.9ff4ea340b233p-16, 0x1.73e1ef5a40496p-19,
+      0x1.16be70ca983e6p-22, 0x1.274d2ddac8e1fp-25};
 };
 
 template <Float T>
@@ -56,9 +61,9 @@ struct Reduced {
   T t, p;  // kRound + n, and e**r - 1
 };
 
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T exp_minus_one_near_zero(T r) {
-  return A::mul_add(polynomial<A>(r, ExpTable<T>::kQuotient), r * r, r);
+template <typename A, Float T, int kCount>
+DVM_ALWAYS_INLINE T exp_minus_one_near_zero(T r, const T (&quotient)[kCount]) {
+  return A::mul_add(polynomial<A>(r, quotient), r * r, r);
 }
 
 template <typename A, Float T>
@@ -69,7 +74,7 @@ DVM_ALWAYS_INLINE Reduced<T> reduce(T x) {
   const T n = t - kRound;
   T r = A::mul_add(n, -C::kLn2High, x);
   r = A::mul_add(n, -C::kLn2Low, r);
-  return {t, exp_minus_one_near_zero<A>(r)};
+  return {t, exp_minus_one_near_zero<A>(r, C::kQuotient)};
 }
 
 // y * 2**n, exactly, where neither y nor the result is subnormal.
@@ -90,15 +95,23 @@ DVM_ALWAYS_INLINE T scale_up(Reduced<T> x, bool small) {
 //   c = kZero > x ? kZero : x;  (t, p) = reduce(c);  small = c < kSmall
 //   y = 1 + p;  y = from_bits(bits(y) + (bits(t + (small ? 64 : 0)) << kFraction))
 //   y = y * (small ? 2**-64 : 1);  result = x <= kMax ? y : x + infinity
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T exp(T x) {
   using C = ExpTable<T>;
+  if constexpr (kDomain == Domain::plain) {
+    const Reduced<T> e = reduce<A>(x);
+    return scale(1 + e.p, e.t);
+  }
   const T c = C::kZero > x ? C::kZero : x;
   const T y = scale_up(reduce<A>(c), c < C::kSmall);
   return x <= C::kMax ? y : x + std::numeric_limits<T>::infinity();
 }
 
 struct ExpFlags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    return beyond_magnitude(-ExpTable<T>::kSmall, x);
+  }
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
     return between(to_bits(ExpTable<T>::kMax), x, Format<T>::kInfinity);
@@ -109,18 +122,25 @@ struct ExpFlags {
   }
 };
 
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T exp2(T x) {
   using C = ExpTable<T>;
   constexpr T kRound = Format<T>::kRound;
-  const T c = C::kZero2 > x ? C::kZero2 : x;
+  constexpr bool kPlain = kDomain == Domain::plain;
+  const T c = !kPlain && C::kZero2 > x ? C::kZero2 : x;
   const T t = c + kRound;
   const T r = (c - (t - kRound)) * C::kLn2;
-  const T y = scale_up(Reduced<T>{t, exp_minus_one_near_zero<A>(r)}, c < C::kSmall2);
+  const Reduced<T> e{t, exp_minus_one_near_zero<A>(r, C::kQuotient)};
+  if constexpr (kPlain) return scale(1 + e.p, e.t);
+  const T y = scale_up(e, c < C::kSmall2);
   return x < C::kMax2 ? y : x + std::numeric_limits<T>::infinity();
 }
 
 struct Exp2Flags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    return beyond_magnitude(-ExpTable<T>::kSmall2, x);
+  }
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
     return between(to_bits(ExpTable<T>::kMax2) - 1, x, Format<T>::kInfinity);
@@ -133,9 +153,14 @@ struct Exp2Flags {
 
 // 2**n * p + (2**n - 1): both terms have the sign of x, or the second is 0. The last n but one is
 // the last whose 2**n is finite.
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T expm1(T x) {
   using C = ExpTable<T>;
+  if constexpr (kDomain == Domain::plain) {
+    const Reduced<T> e = reduce<A>(x);
+    const T s = scale(T{1}, e.t);
+    return with_sign_of(A::mul_add(s, e.p, s - 1), x);
+  }
   const T c = C::kMinusOne > x ? C::kMinusOne : x;
   const Reduced<T> e = reduce<A>(c);
   const bool large = c > C::kLastPlain;
@@ -146,33 +171,13 @@ DVM_ALWAYS_INLINE T expm1(T x) {
 
 struct Expm1Flags {
   template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    return ExpFlags::special(x);
+  }
+  template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
     return ExpFlags::overflow(x);
   }
 };
-
-// With e = e**2|x| - 1, of which nothing cancels for small x: e / (e + 2). That is within 2.6 ulp,
-// so in f32 small x have a polynomial instead.
-//   a = |x|;  c = a > kTanhOne ? kTanhOne : a;  (t, p) = reduce(c + c)
-//   s = from_bits(bits(1) + (bits(t) << kFraction));  e = s *+ (p, s - 1);  y = e / (e + 2)
-//   f32: z = a * a;  q = c3; q = q *+ (z, c2); ... q = q *+ (z, c0);  y' = (a * z) *+ (q, a)
-//        y = a < kTanhSmall ? y' : y
-//   result = y with x's sign
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T tanh(T x) {
-  using C = ExpTable<T>;
-  const T a = absolute(x);
-  const T c = a > C::kTanhOne ? C::kTanhOne : a;
-  const Reduced<T> twice = reduce<A>(c + c);
-  const T s = scale(T{1}, twice.t);
-  const T e = A::mul_add(s, twice.p, s - 1);
-  T y = e / (e + 2);
-  if constexpr (std::same_as<T, float>) {
-    const T z = a * a;
-    const T near_zero = A::mul_add(a * z, polynomial<A>(z, C::kTanh), a);
-    y = a < C::kTanhSmall ? near_zero : y;
-  }
-  return with_sign_of(y, x);
-}
 
 }  // namespace dvm::core::math

@@ -75,9 +75,13 @@ template <Float T>
 struct LogParts {
   T k, log;
 };
-template <typename A, Float T>
+template <typename A, Domain kDomain, Float T>
 DVM_ALWAYS_INLINE LogParts<T> log_parts(T x) {
   using C = LogTable<T>;
+  if constexpr (kDomain == Domain::plain) {
+    const Binary<T> b = split(x);
+    return {b.k, log_of_one_plus<A>(b.m - 1)};
+  }
   const bool small = x < C::kNormal;
   const Binary<T> b = split(small ? x * C::kUp : x);
   return {small ? b.k - C::kUpDigits : b.k, log_of_one_plus<A>(b.m - 1)};
@@ -85,14 +89,19 @@ DVM_ALWAYS_INLINE LogParts<T> log_parts(T x) {
 
 // What a logarithm gives where y does not hold: at 0, below, at infinity and of NaN; x is shifted
 // so that the pole is at 0.
-template <Float T>
+template <Domain kDomain, Float T>
 DVM_ALWAYS_INLINE T beyond(T x, T y) {
+  if constexpr (kDomain == Domain::plain) return y;
   using L = std::numeric_limits<T>;
   const T outside = x == 0 ? -L::infinity() : x < 0 ? L::quiet_NaN() : x;
   return (x > 0) & (x < L::infinity()) ? y : outside;
 }
 
 struct LogFlags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    return not_positive_normal(x);
+  }
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> divide_by_zero(T x) {
     return (to_bits(x) & ~Format<T>::kSign) - 1;
@@ -103,29 +112,35 @@ struct LogFlags {
   }
 };
 
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log(T x) {
   using C = ExpTable<T>;
-  const LogParts<T> p = log_parts<A>(x);
-  return beyond(x, A::mul_add(p.k, C::kLn2High, A::mul_add(p.k, C::kLn2Low, p.log)));
+  const LogParts<T> p = log_parts<A, kDomain>(x);
+  return beyond<kDomain>(x, A::mul_add(p.k, C::kLn2High, A::mul_add(p.k, C::kLn2Low, p.log)));
 }
 
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log2(T x) {
   using C = LogTable<T>;
-  const LogParts<T> p = log_parts<A>(x);
-  return beyond(x, A::mul_add(p.log, C::kLog2EHigh, A::mul_add(p.log, C::kLog2ELow, p.k)));
+  const LogParts<T> p = log_parts<A, kDomain>(x);
+  return beyond<kDomain>(x, A::mul_add(p.log, C::kLog2EHigh, A::mul_add(p.log, C::kLog2ELow, p.k)));
 }
 
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log10(T x) {
   using C = LogTable<T>;
-  const LogParts<T> p = log_parts<A>(x);
+  const LogParts<T> p = log_parts<A, kDomain>(x);
   const T low = A::mul_add(p.k, C::kLog10Of2Low, p.log * C::kLog10ELow);
-  return beyond(x, A::mul_add(p.k, C::kLog10Of2High, A::mul_add(p.log, C::kLog10EHigh, low)));
+  return beyond<kDomain>(x,
+                         A::mul_add(p.k, C::kLog10Of2High, A::mul_add(p.log, C::kLog10EHigh, low)));
 }
 
 struct Log1pFlags {
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    const Bits<T> up_to_minus_one = to_bits(x) & ~(to_bits(absolute(x)) - Format<T>::kOne);
+    return beyond_magnitude(LogTable<T>::kWhole, x) | up_to_minus_one;
+  }
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> divide_by_zero(T x) {
     const Bits<T> difference = to_bits(x) ^ to_bits(T{-1});
@@ -138,7 +153,7 @@ struct Log1pFlags {
 };
 
 // Of 1 + x = u + lost, both exact: f takes back what the sum lost.
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log1p(T x) {
   using C = ExpTable<T>;
   const T u = 1 + x;
@@ -147,11 +162,12 @@ DVM_ALWAYS_INLINE T log1p(T x) {
   const Binary<T> b = split(u);
   constexpr Bits<T> kTwiceBias = (Format<T>::kOne >> Format<T>::kFraction) * 2;
   const T down = from_bits<T>((kTwiceBias - b.exponent) << Format<T>::kFraction);  // 2**-k
-  const T f = (b.m - 1) + (x < LogTable<T>::kWhole ? lost * down : T{0});
+  const T f =
+      (b.m - 1) + (kDomain == Domain::plain || x < LogTable<T>::kWhole ? lost * down : T{0});
   const T log = log_of_one_plus<A>(f);
   const T y = A::mul_add(b.k, C::kLn2High, A::mul_add(b.k, C::kLn2Low, log));
   // The sign of x, which x itself has where y is tiny, and -0.
-  return beyond(u, with_sign_of(y, x));
+  return beyond<kDomain>(u, with_sign_of(y, x));
 }
 
 }  // namespace dvm::core::math

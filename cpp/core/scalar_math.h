@@ -38,77 +38,47 @@ constexpr uint64_t magnitude(T x) {
   return negative(x) ? -word(x) : word(x);
 }
 
-template <typename T>
+// Of integers; core/math_divide.h and core/math_power.h have those of floats.
+template <Integer T>
 T fmod(T a, T b) {
-  if constexpr (Float<T>) {
-    return std::fmod(a, b);
-  } else {
-    if (b == 0) raise(kDivideByZero);
-    if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
-    return static_cast<T>(a % b);
-  }
+  if (b == 0) raise(kDivideByZero);
+  if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
+  return static_cast<T>(a % b);
 }
 
 // Takes the sign of b.
-template <typename T>
+template <Integer T>
 T remainder(T a, T b) {
-  T result = math::fmod(a, b);
-  if constexpr (Float<T>) {
-    if (b == 0) return result;
-    if (result == 0) return std::copysign(T{0}, b);
-    return std::isless(b, T{0}) != std::isless(result, T{0}) ? result + b : result;
-  } else {
-    return result != 0 && negative(a) != negative(b) ? static_cast<T>(result + b) : result;
-  }
+  const T result = math::fmod(a, b);
+  return result != 0 && negative(a) != negative(b) ? static_cast<T>(result + b) : result;
 }
 
-// Floats as npy_divmod does it: a less the remainder is nearly a multiple of b, and the quotient is
-// snapped to the integer it then should be.
-template <typename T>
+template <Integer T>
 T floor_divide(T a, T b) {
-  if constexpr (Float<T>) {
-    if (b == 0) return a / b;
-    const T rest = std::fmod(a, b);
-    T quotient = (a - rest) / b;
-    if (rest != 0 && std::isless(b, T{0}) != std::isless(rest, T{0})) quotient -= 1;
-    if (quotient == 0) return std::copysign(T{0}, a / b);
-    const T floored = std::floor(quotient);
-    return std::isgreater(quotient - floored, T{0.5}) ? floored + 1 : floored;
-  } else {
-    if (b == 0) {
-      raise(kDivideByZero);
-      return 0;
-    }
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
-      if (a == std::numeric_limits<T>::min()) raise(kOverflow);
-      return wrap<T>(-word(a));
-    }
-    const auto quotient = a / b;
-    return static_cast<T>(quotient - (a % b != 0 && negative(a) != negative(b)));
+  if (b == 0) {
+    raise(kDivideByZero);
+    return 0;
   }
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
+    if (a == std::numeric_limits<T>::min()) raise(kOverflow);
+    return wrap<T>(-word(a));
+  }
+  const auto quotient = a / b;
+  return static_cast<T>(quotient - (a % b != 0 && negative(a) != negative(b)));
 }
 
 // NumPy refuses negative exponents of integers with a ValueError: `invalid` stands for it.
-template <typename T>
+template <Integer T>
 T power(T a, T exponent) {
-  if constexpr (Float<T>) {
-    // To infinity by an infinite exponent is exact, and yet NumPy may warn.
-    const T result = std::pow(a, exponent);
-    if (std::isinf(exponent) && std::isinf(result) && std::isfinite(a)) {
-      raise(a == 0 ? kDivideByZero : kOverflow);
-    }
-    return result;
-  } else {
-    if (negative(exponent)) {
-      raise(kInvalid);
-      return 0;
-    }
-    uint64_t result = 1, base = word(a);
-    for (uint64_t rest = word(exponent); rest != 0; rest >>= 1, base *= base) {
-      if (rest & 1) result *= base;
-    }
-    return wrap<T>(result);
+  if (negative(exponent)) {
+    raise(kInvalid);
+    return 0;
   }
+  uint64_t result = 1, base = word(a);
+  for (uint64_t rest = word(exponent); rest != 0; rest >>= 1, base *= base) {
+    if (rest & 1) result *= base;
+  }
+  return wrap<T>(result);
 }
 
 // Of a divisor so far and a number: one division where it divides that, too.
@@ -209,24 +179,6 @@ T fmin(T a, T b) {
 template <Float T>
 T heaviside(T x, T at_zero) {
   return x != x ? x : x == 0 ? at_zero : x < 0 ? T{0} : T{1};
-}
-
-template <Float T>
-T logaddexp(T a, T b) {
-  if (a == b) return a + static_cast<T>(0.693147180559945309417232121458176568L);  // infinities too
-  const T distance = a - b;
-  if (distance > 0) return a + std::log1p(std::exp(-distance));
-  if (distance <= 0) return b + std::log1p(std::exp(distance));
-  return distance;  // NaN
-}
-template <Float T>
-T logaddexp2(T a, T b) {
-  constexpr T kLog2E = static_cast<T>(1.442695040888963407359924681001892137L);
-  if (a == b) return a + 1;
-  const T distance = a - b;
-  if (distance > 0) return a + kLog2E * std::log1p(std::exp2(-distance));
-  if (distance <= 0) return b + kLog2E * std::log1p(std::exp2(distance));
-  return distance;
 }
 
 template <Float T>

@@ -13,9 +13,8 @@
 #include <type_traits>
 
 #include "core/dtype.h"
-#include "core/math_log.h"
+#include "core/math_functions.h"
 #include "core/math_parts.h"
-#include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "core/sum_order.h"
 
@@ -136,14 +135,19 @@ inline Bit magnitude(Bit x) { return x; }
     }                                        \
   }
 
-// A function of core/math_*.h and the flags it raises.
-#define DVM_MATH(name, Signs)                                           \
-  struct name {                                                         \
-    template <typename T>                                               \
-    T operator()(T x) const {                                           \
-      return lower_to<T>(math::evaluate<math::Signs>(                   \
-          lift(x), [](auto a) { return math::name<math::Fused>(a); })); \
-    }                                                                   \
+// A function of core/math_*.h and what it says of its arguments; that is of floats. Integers, where
+// the row allows them, compute as scalar_math.h says.
+#define DVM_MATH(name, Signs)                                                      \
+  struct name {                                                                    \
+    template <typename T, typename... U>                                           \
+    T operator()(T x, U... y) const {                                              \
+      if constexpr (std::is_integral_v<T>) {                                       \
+        return lower_to<T>(math::name(plain(x), plain(y)...));                     \
+      } else {                                                                     \
+        const auto f = [](auto... a) { return math::name<math::Fused>(a...); };    \
+        return lower_to<T>(math::evaluate<math::Signs>(f, plain(x), plain(y)...)); \
+      }                                                                            \
+    }                                                                              \
   }
 
 // One line per row of elementwise.def.
@@ -161,10 +165,10 @@ DVM_MATH(log, LogFlags);
 DVM_MATH(log1p, Log1pFlags);
 DVM_MATH(tanh, NoFlags);
 
-DVM_PLAIN_2(floor_divide, math::floor_divide(a, b));
-DVM_PLAIN_2(remainder, math::remainder(a, b));
-DVM_PLAIN_2(fmod, math::fmod(a, b));
-DVM_PLAIN_2(power, math::power(a, b));
+DVM_MATH(floor_divide, FloorDivideFlags);
+DVM_MATH(remainder, RemainderFlags);
+DVM_MATH(fmod, FmodFlags);
+DVM_MATH(power, PowerFlags);
 DVM_PLAIN_1(square, math::square(a));
 DVM_PLAIN_1(reciprocal, math::reciprocal(a));
 DVM_PLAIN_1(positive, a);
@@ -187,27 +191,27 @@ DVM_PLAIN_1(frexp_mantissa, math::frexp_mantissa(a));
 DVM_PLAIN_1(frexp_exponent, math::frexp_exponent(a));
 DVM_PLAIN_1(modf_fraction, math::modf_fraction(a));
 
-DVM_PLAIN_1(cbrt, std::cbrt(a));
+DVM_MATH(cbrt, CbrtFlags);
 DVM_MATH(exp2, Exp2Flags);
 DVM_MATH(expm1, Expm1Flags);
 DVM_MATH(log2, LogFlags);
 DVM_MATH(log10, LogFlags);
-DVM_PLAIN_2(logaddexp, math::logaddexp(a, b));
-DVM_PLAIN_2(logaddexp2, math::logaddexp2(a, b));
+DVM_MATH(logaddexp, LogaddexpFlags);
+DVM_MATH(logaddexp2, Logaddexp2Flags);
 DVM_MATH(sin, SinFlags);
 DVM_MATH(cos, CosFlags);
-DVM_PLAIN_1(tan, std::tan(a));
-DVM_PLAIN_1(arcsin, std::asin(a));
-DVM_PLAIN_1(arccos, std::acos(a));
-DVM_PLAIN_1(arctan, std::atan(a));
-DVM_PLAIN_2(arctan2, std::atan2(a, b));
-DVM_PLAIN_1(sinh, std::sinh(a));
-DVM_PLAIN_1(cosh, std::cosh(a));
-DVM_PLAIN_1(arcsinh, std::asinh(a));
-DVM_PLAIN_1(arccosh, std::acosh(a));
-DVM_PLAIN_1(arctanh, std::atanh(a));
-DVM_PLAIN_2(hypot, std::hypot(a, b));
-DVM_PLAIN_1(erf, std::erf(a));
+DVM_MATH(tan, TanFlags);
+DVM_MATH(arcsin, ArcsinFlags);
+DVM_MATH(arccos, ArccosFlags);
+DVM_MATH(arctan, NoFlags);
+DVM_MATH(arctan2, Arctan2Flags);
+DVM_MATH(sinh, SinhFlags);
+DVM_MATH(cosh, CoshFlags);
+DVM_MATH(arcsinh, ArcsinhFlags);
+DVM_MATH(arccosh, ArccoshFlags);
+DVM_MATH(arctanh, ArctanhFlags);
+DVM_MATH(hypot, HypotFlags);
+DVM_MATH(erf, NoFlags);
 DVM_PLAIN_1(deg2rad, math::deg2rad(a));
 DVM_PLAIN_1(rad2deg, math::rad2deg(a));
 

@@ -22,22 +22,6 @@ template <typename T, size_t kCount>
 constexpr T term(const T (&terms)[kCount], size_t i) {
   return i < kCount ? terms[i] : T{0};
 }
-template <typename C>
-constexpr auto tanh_term(size_t i) {
-  if constexpr (requires { C::kTanh; }) {
-    return C::kTanh[i];
-  } else {
-    return 0;
-  }
-}
-template <typename C>
-constexpr auto tanh_small() {
-  if constexpr (requires { C::kTanhSmall; }) {
-    return C::kTanhSmall;
-  } else {
-    return 0;
-  }
-}
 template <typename L>
 constexpr auto log_term(size_t i) {
   if constexpr (requires { L::kQuotient; }) {

@@ -11,7 +11,9 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_floats(level, *table);
   fill_halves(level, *table);
   fill_integers(level, *table);
-  fill_math(level, *table);
+  fill_divisions(level, *table);
+  fill_math_f32(level, *table);
+  fill_math_f64(level, *table);
   fill_plain(*table);
   fill_cast(level, *table);
   fill_move(level, *table);

@@ -12,7 +12,9 @@ const vm::KernelTable& kernel_table(SimdLevel level);
 void fill_floats(SimdLevel level, vm::KernelTable& table);
 void fill_halves(SimdLevel level, vm::KernelTable& table);  // by way of f32: after fill_floats
 void fill_integers(SimdLevel level, vm::KernelTable& table);
-void fill_math(SimdLevel level, vm::KernelTable& table);
+void fill_divisions(SimdLevel level, vm::KernelTable& table);
+void fill_math_f32(SimdLevel level, vm::KernelTable& table);
+void fill_math_f64(SimdLevel level, vm::KernelTable& table);
 
 void fill_cast(SimdLevel level, vm::KernelTable& table);
 void fill_move(SimdLevel level,

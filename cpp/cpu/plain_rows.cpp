@@ -1,5 +1,5 @@
-// The elementwise rows that have no body in cpu/tile_ops.h: what calls the math library, and
-// integer division, of which no loop becomes SIMD. Compiled without the flags of the other kernels,
+// The elementwise rows that no other file has filled in: what calls the math library, and integer
+// division, of which no loop becomes SIMD. Compiled without the flags of the other kernels,
 // so that status flags come from exactly the operations that scalar_math.h writes down.
 #include "cpu/kernels.h"
 #include "cpu/tile_ops.h"
@@ -9,9 +9,12 @@ namespace dvm::cpu {
 
 namespace {
 
+// Most bodies of tile_ops.h are for any dtype; of a function that is so of floats alone.
 template <typename Body, typename Op, DType D, int kArity, core::OperandRule kOperands>
 void fill_row(vm::TileKernel& entry) {
-  if constexpr (!tile_ops::Written<Body>) entry = vm::plain_kernel<Op, D, kArity, kOperands>();
+  if constexpr (!tile_ops::Written<Body> || tile_ops::Function<Body>) {
+    if (entry == nullptr) entry = vm::plain_kernel<Op, D, kArity, kOperands>();
+  }
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 //   integer    over a, b (as they are) or ua, ub (unsigned, where overflow wraps)
 //   boolean    over bool; `kNever` where the row allows none
 // Functions of core/math_*.h have a line of their own: quiet, over float and double, raising the
-// flags that their struct says. A quiet op raises no status flags, as NumPy's does not, even though
-// its comparisons with NaN would. The expressions are what a compiler can vectorise: selects, not
-// calls, wherever possible. Their meaning is that of core/scalar_ops.h, against which the tests
-// compare them.
+// flags that their struct says. Integers of such a row are plain. A quiet op raises no status
+// flags, as NumPy's does not, even though its comparisons with NaN would. The expressions are what
+// a compiler can vectorise: selects, not calls, wherever possible. Their meaning is that of
+// core/scalar_ops.h, against which the tests compare them.
 #pragma once
 
 #include <bit>
@@ -17,9 +17,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/math_log.h"
+#include "core/math_functions.h"
 #include "core/math_parts.h"
-#include "core/math_trig.h"
 #include "core/scalar_math.h"
 #include "cpu/elements.h"
 
@@ -54,6 +53,21 @@ DVM_ALWAYS_INLINE T magnitude(T x) {
   return math::negative(x) ? static_cast<T>(0 - static_cast<Unsigned<T>>(x)) : x;
 }
 
+// Both sides of the choice are computed, so that it is one.
+template <typename T>
+DVM_ALWAYS_INLINE T shift_left(T a, T by) {
+  constexpr unsigned kWidth = 8 * sizeof(T), kLast = 8 * sizeof(Unsigned<T>) - 1;
+  const auto shifted = static_cast<T>(static_cast<Unsigned<T>>(a) << (by & kLast));
+  return static_cast<Unsigned<T>>(by) < kWidth ? shifted : T{0};
+}
+template <typename T>
+DVM_ALWAYS_INLINE T shift_right(T a, T by) {
+  constexpr unsigned kLast = 8 * sizeof(T) - 1;
+  const bool inside = static_cast<Unsigned<T>>(by) <= kLast;
+  const auto shifted = static_cast<T>(a >> (inside ? static_cast<unsigned>(by) : kLast));
+  return inside || std::is_signed_v<T> ? shifted : T{0};
+}
+
 // std::signbit, which GCC 12 cannot vectorise without crashing.
 template <typename T>
 DVM_ALWAYS_INLINE bool is_negative(T x) {
@@ -84,13 +98,17 @@ DVM_ALWAYS_INLINE bool is_negative(T x) {
     }                                                                                   \
   };
 
-#define DVM_TILE_MATH(name, SignsOfIt)        \
-  struct name {                               \
-    using Signs = math::SignsOfIt;            \
-    template <typename A, typename T>         \
-    DVM_ALWAYS_INLINE static T compute(T a) { \
-      return math::name<A>(a);                \
-    }                                         \
+#define DVM_TILE_MATH(name, SignsOfIt)                         \
+  struct name {                                                \
+    using Signs = math::SignsOfIt;                             \
+    template <typename A, math::Domain kDomain, typename... T> \
+    DVM_ALWAYS_INLINE static auto compute(T... x) {            \
+      if constexpr (math::HasSpecialArguments<Signs, T...>) {  \
+        return math::name<A, kDomain>(x...);                   \
+      } else {                                                 \
+        return math::name<A>(x...);                            \
+      }                                                        \
+    }                                                          \
   };
 
 // `a != a` keeps the first of two NaNs, and `>` the second of two zeros, as NumPy does.
@@ -135,18 +153,39 @@ DVM_TILE_OP(bitwise_and, kNever, ua& ub, a& b)
 DVM_TILE_OP(bitwise_or, kNever, ua | ub, a | b)
 DVM_TILE_OP(bitwise_xor, kNever, ua ^ ub, a ^ b)
 DVM_TILE_OP(invert, kNever, ~ua, !a)
+DVM_TILE_OP(left_shift, kNever, shift_left(a, b), kNever)
+DVM_TILE_OP(right_shift, kNever, shift_right(a, b), kNever)
 DVM_TILE_OP(bitwise_count, kNever, math::bitwise_count(a), kNever)
 
 DVM_TILE_MATH(exp, ExpFlags)
 DVM_TILE_MATH(exp2, Exp2Flags)
 DVM_TILE_MATH(expm1, Expm1Flags)
-DVM_TILE_MATH(tanh, NoFlags)
 DVM_TILE_MATH(log, LogFlags)
 DVM_TILE_MATH(log1p, Log1pFlags)
 DVM_TILE_MATH(log2, LogFlags)
 DVM_TILE_MATH(log10, LogFlags)
+DVM_TILE_MATH(logaddexp, LogaddexpFlags)
+DVM_TILE_MATH(logaddexp2, Logaddexp2Flags)
+DVM_TILE_MATH(power, PowerFlags)
+DVM_TILE_MATH(cbrt, CbrtFlags)
+DVM_TILE_MATH(hypot, HypotFlags)
 DVM_TILE_MATH(sin, SinFlags)
 DVM_TILE_MATH(cos, CosFlags)
+DVM_TILE_MATH(tan, TanFlags)
+DVM_TILE_MATH(arcsin, ArcsinFlags)
+DVM_TILE_MATH(arccos, ArccosFlags)
+DVM_TILE_MATH(arctan, NoFlags)
+DVM_TILE_MATH(arctan2, Arctan2Flags)
+DVM_TILE_MATH(sinh, SinhFlags)
+DVM_TILE_MATH(cosh, CoshFlags)
+DVM_TILE_MATH(tanh, NoFlags)
+DVM_TILE_MATH(arcsinh, ArcsinhFlags)
+DVM_TILE_MATH(arccosh, ArccoshFlags)
+DVM_TILE_MATH(arctanh, ArctanhFlags)
+DVM_TILE_MATH(erf, NoFlags)
+DVM_TILE_MATH(floor_divide, FloorDivideFlags)
+DVM_TILE_MATH(remainder, RemainderFlags)
+DVM_TILE_MATH(fmod, FmodFlags)
 
 #undef DVM_TILE_OP
 #undef DVM_TILE_OP_QUIET

@@ -285,7 +285,7 @@ class Shapes(NanReductions):
         axes = self.axes(axis, x.rank)
         back = SliceValue(NONE, NONE, Literal(-1))
         key = [back if i in axes else _everything() for i in range(x.rank)]
-        return self.index(x, Sequence(key))
+        return self.index(x, Sequence([*key, Literal(Ellipsis)]))
 
     # ---- copies and joins
 

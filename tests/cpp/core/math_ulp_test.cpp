@@ -1,14 +1,13 @@
 // The own polynomials against long double, which glibc evaluates to well below an ulp of a double:
 // every float of a dense sample and at all limits, doubles sampled, with and without a fused
-// multiply-add.
+// multiply-add. Arguments that are left to the library are skipped.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 #include <vector>
 
-#include "core/math_log.h"
-#include "core/math_trig.h"
+#include "core/math_functions.h"
 
 namespace dvm::testing {
 namespace {
@@ -61,22 +60,21 @@ std::vector<T> sample() {
   return values;
 }
 
-template <typename T>
-bool never(T) {
+template <typename Signs, typename T, typename... More>
+bool is_hard(T x, More... more) {
+  if constexpr (math::HasHardArguments<Signs, T, More...>) {
+    return math::says_yes<T>(Signs::hard(x, more...));
+  }
   return false;
 }
-template <typename T>
-bool too_wide_an_angle(T x) {
-  return math::is_hard<math::SinFlags>(x);
-}
 
-template <typename T, typename Own, typename Exact>
-void check(const char* name, double bound, Own own, Exact exact, bool skip(T) = never<T>) {
+template <typename Signs, typename T, typename Own, typename Exact>
+void check(const char* name, double bound, Own own, Exact exact) {
   static const std::vector<T> values = sample<T>();
   double worst = 0;
   T at = 0;
   for (const T x : values) {
-    if (skip(x)) continue;
+    if (is_hard<Signs>(x)) continue;
     const double error = ulps(own(x), exact(static_cast<long double>(x)));
     if (error > worst) worst = error, at = x;
   }
@@ -84,30 +82,164 @@ void check(const char* name, double bound, Own own, Exact exact, bool skip(T) = 
                           << at << " gives " << own(at);
 }
 
-// Bounds for f32 and f64, and the arguments that are left to the library.
-#define DVM_CHECK(name, f32, f64, skip)                                                   \
-  TEST(MathUlp, name) {                                                                   \
-    const auto exact = [](long double x) { return std::name(x); };                        \
-    check<float>(                                                                         \
-        #name, f32, [](float x) { return math::name<math::Fused>(x); }, exact, skip);     \
-    check<double>(                                                                        \
-        #name, f64, [](double x) { return math::name<math::Fused>(x); }, exact, skip);    \
-    check<float>(                                                                         \
-        #name, f32, [](float x) { return math::name<math::Separate>(x); }, exact, skip);  \
-    check<double>(                                                                        \
-        #name, f64, [](double x) { return math::name<math::Separate>(x); }, exact, skip); \
+// Bounds for f32 and f64.
+#define DVM_CHECK_WITH(A, name, library, Signs, f32, f64)                   \
+  check<math::Signs, float>(                                                \
+      #name, f32, [](float x) { return math::name<math::A>(x); }, library); \
+  check<math::Signs, double>(                                               \
+      #name, f64, [](double x) { return math::name<math::A>(x); }, library);
+#define DVM_CHECK(name, library, Signs, f32, f64)                     \
+  TEST(MathUlp, name) {                                               \
+    const auto exact = [](long double x) { return std::library(x); }; \
+    DVM_CHECK_WITH(Fused, name, exact, Signs, f32, f64)               \
+    DVM_CHECK_WITH(Separate, name, exact, Signs, f32, f64)            \
   }
-DVM_CHECK(exp, 1.1, 1.1, never)
-DVM_CHECK(exp2, 1.2, 1.2, never)
-DVM_CHECK(expm1, 1.8, 2.2, never)
-DVM_CHECK(tanh, 1.6, 2.8, never)
-DVM_CHECK(log, 1.0, 1.3, never)
-DVM_CHECK(log1p, 1.5, 2.0, never)
-DVM_CHECK(log2, 1.8, 1.8, never)
-DVM_CHECK(log10, 1.9, 1.9, never)
-DVM_CHECK(sin, 1.6, 2.6, too_wide_an_angle)
-DVM_CHECK(cos, 1.6, 2.6, too_wide_an_angle)
+DVM_CHECK(exp, exp, ExpFlags, 1.1, 1.1)
+DVM_CHECK(exp2, exp2, Exp2Flags, 1.2, 1.2)
+DVM_CHECK(expm1, expm1, Expm1Flags, 1.8, 2.2)
+DVM_CHECK(tanh, tanh, NoFlags, 1.8, 1.9)
+DVM_CHECK(log, log, LogFlags, 1.0, 1.3)
+DVM_CHECK(log1p, log1p, Log1pFlags, 1.5, 2.0)
+DVM_CHECK(log2, log2, LogFlags, 1.8, 1.8)
+DVM_CHECK(log10, log10, LogFlags, 1.9, 1.9)
+DVM_CHECK(sin, sin, SinFlags, 1.8, 1.8)
+DVM_CHECK(cos, cos, CosFlags, 1.9, 1.9)
+DVM_CHECK(tan, tan, TanFlags, 2.0, 2.0)
+DVM_CHECK(arcsin, asin, ArcsinFlags, 2.0, 2.2)
+DVM_CHECK(arccos, acos, ArccosFlags, 1.3, 1.3)
+DVM_CHECK(arctan, atan, NoFlags, 1.5, 1.6)
+DVM_CHECK(sinh, sinh, SinhFlags, 1.9, 2.0)
+DVM_CHECK(cosh, cosh, CoshFlags, 1.4, 1.5)
+DVM_CHECK(arcsinh, asinh, ArcsinhFlags, 2.0, 2.0)
+DVM_CHECK(arccosh, acosh, ArccoshFlags, 2.0, 2.8)
+DVM_CHECK(arctanh, atanh, ArctanhFlags, 2.0, 2.0)
+DVM_CHECK(cbrt, cbrt, CbrtFlags, 1.8, 1.1)
+DVM_CHECK(erf, erf, NoFlags, 1.1, 1.2)
 #undef DVM_CHECK
+#undef DVM_CHECK_WITH
+
+// What computes as Domain::plain has the bits of Domain::all.
+#define DVM_SAME(name, Signs)                                                          \
+  {                                                                                    \
+    const auto same = []<typename T>(T x) {                                            \
+      if (math::says_yes<T>(math::Signs::special(x))) return;                          \
+      const T plain = math::name<math::Fused, math::Domain::plain>(x);                 \
+      ASSERT_EQ(math::to_bits(plain), math::to_bits(math::name<math::Fused>(x))) << x; \
+      math::MathFlags<math::Signs, T> flags;                                           \
+      flags.note(x);                                                                   \
+      ASSERT_EQ(flags.flags(), 0) << x;                                                \
+    };                                                                                 \
+    for (const float x : sample<float>()) same(x);                                     \
+    for (const double x : sample<double>()) same(x);                                   \
+  }
+TEST(MathUlp, PlainArgumentsNeedNothingElse) {
+  DVM_SAME(exp, ExpFlags)
+  DVM_SAME(exp2, Exp2Flags)
+  DVM_SAME(expm1, Expm1Flags)
+  DVM_SAME(log, LogFlags)
+  DVM_SAME(log1p, Log1pFlags)
+  DVM_SAME(log2, LogFlags)
+  DVM_SAME(log10, LogFlags)
+}
+#undef DVM_SAME
+
+// Pairs of numbers of similar size, whole ones and zeros among them.
+template <typename Signs, typename T, typename Own, typename Exact>
+void check_pairs(const char* name, double bound, Own own, Exact exact) {
+  std::mt19937_64 random(13);
+  const auto number = [&] {
+    const auto fraction = static_cast<double>(random() >> 11) * 0x1p-53;
+    double x = std::ldexp(1 + fraction, static_cast<int>(random() % 16) - 8);
+    if (random() % 8 == 0) x = std::rint(x);
+    return static_cast<T>(random() & 1 ? x : -x);
+  };
+  double worst = 0;
+  T at[2] = {};
+  int compared = 0;
+  for (int i = 0; i < 400000; ++i) {
+    const T x = number(), y = number();
+    if (is_hard<Signs>(x, y)) continue;
+    ++compared;
+    const double error = ulps(own(x, y), exact(static_cast<long double>(x), y));
+    if (error > worst) worst = error, at[0] = x, at[1] = y;
+  }
+  EXPECT_GT(compared, 100000) << name;
+  EXPECT_LE(worst, bound) << name << (sizeof(T) == 4 ? ".f32 of " : ".f64 of ") << std::hexfloat
+                          << at[0] << ", " << at[1] << " gives " << own(at[0], at[1]);
+}
+
+#define DVM_CHECK_PAIRS(A, name, Signs, f32, f64)                                     \
+  check_pairs<math::Signs, float>(                                                    \
+      #name, f32, [](float x, float y) { return math::name<math::A>(x, y); }, exact); \
+  check_pairs<math::Signs, double>(                                                   \
+      #name, f64, [](double x, double y) { return math::name<math::A>(x, y); }, exact);
+TEST(MathUlp, power) {
+  const auto exact = [](long double x, long double y) { return std::pow(x, y); };
+  DVM_CHECK_PAIRS(Fused, power, PowerFlags, 1.9, 1.3)
+}
+TEST(MathUlp, arctan2) {
+  const auto exact = [](long double y, long double x) { return std::atan2(y, x); };
+  DVM_CHECK_PAIRS(Fused, arctan2, Arctan2Flags, 1.6, 1.6)
+  DVM_CHECK_PAIRS(Separate, arctan2, Arctan2Flags, 1.6, 1.6)
+}
+TEST(MathUlp, hypot) {
+  const auto exact = [](long double x, long double y) { return std::hypot(x, y); };
+  DVM_CHECK_PAIRS(Fused, hypot, HypotFlags, 0.6, 1.3)
+  DVM_CHECK_PAIRS(Separate, hypot, HypotFlags, 0.6, 1.3)
+}
+#undef DVM_CHECK_PAIRS
+
+// Of two positive numbers; elsewhere the sum may cancel, and then nobody's digits remain.
+template <typename Signs, typename Own, typename Exact>
+void check_sum_of_powers(Own own, Exact exact) {
+  const auto magnitudes = [&](auto x, auto y) { return own(std::fabs(x), std::fabs(y)); };
+  const auto wide = [&](long double x, long double y) {
+    return exact(std::max(std::fabs(x), std::fabs(y)), std::fabs(std::fabs(x) - std::fabs(y)));
+  };
+  check_pairs<Signs, float>("logaddexp", 1.8, magnitudes, wide);
+  check_pairs<Signs, double>("logaddexp", 1.8, magnitudes, wide);
+}
+TEST(MathUlp, logaddexp) {
+  check_sum_of_powers<math::LogaddexpFlags>(
+      [](auto x, auto y) { return math::logaddexp<math::Fused>(x, y); },
+      [](long double high, long double apart) { return high + std::log1p(std::exp(-apart)); });
+}
+TEST(MathUlp, logaddexp2) {
+  check_sum_of_powers<math::Logaddexp2Flags>(
+      [](auto x, auto y) { return math::logaddexp2<math::Fused>(x, y); },
+      [](long double high, long double apart) {
+        return high + std::log1p(std::exp2(-apart)) / std::log(2.0L);
+      });
+}
+
+// Exactly what the library and npy_divmod give, near whole quotients above all.
+template <typename Signs, typename Own>
+void check_division(const char* name, Own own) {
+  std::mt19937_64 random(17);
+  const auto same = [&]<typename T>(T a, T b) {
+    if (is_hard<Signs>(a, b)) return;
+    ASSERT_EQ(math::to_bits(own(a, b)), math::to_bits(Signs::by_library(a, b)))
+        << name << " of " << std::hexfloat << a << ", " << b;
+  };
+  const auto number = [&] {
+    const auto tenths = static_cast<double>(static_cast<int>(random() % 2000) - 1000) / 10;
+    return random() & 1 ? tenths : std::ldexp(tenths, static_cast<int>(random() % 40) - 20);
+  };
+  for (int i = 0; i < 300000; ++i) {
+    const double b = number(),
+                 a = random() & 1 ? number() : b * static_cast<double>(random() % 999);
+    same(a, b);
+    same(static_cast<float>(a), static_cast<float>(b));
+  }
+}
+TEST(MathDivide, IsExact) {
+  check_division<math::FmodFlags>("fmod",
+                                  [](auto a, auto b) { return math::fmod<math::Fused>(a, b); });
+  check_division<math::RemainderFlags>(
+      "remainder", [](auto a, auto b) { return math::remainder<math::Fused>(a, b); });
+  check_division<math::FloorDivideFlags>(
+      "floor_divide", [](auto a, auto b) { return math::floor_divide<math::Fused>(a, b); });
+}
 
 }  // namespace
 }  // namespace dvm::testing

@@ -271,13 +271,3 @@ def slices_beyond_the_ends(w: World) -> None:
         (0, 4, 0),
     ):
         w(f, floats(4), i, j, k)
-
-
-@case
-def a_number_flipped(w: World) -> None:
-    @w.compiled
-    def f(x):
-        return np.flip(x), np.flip(x[None])
-
-    for n in (3, 4):
-        w(f, np.array(n))

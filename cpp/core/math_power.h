@@ -1,0 +1,128 @@
+// power in f32 and f64, at most 1.9 and 1.3 ulp (tests/cpp/core/math_ulp_test.cpp): e**(b log a)
+// with the logarithm in two parts. That takes a fused multiply-add; levels without one run the
+// meaning of scalar_ops.h. A negative base gives the sign by which whole exponent it has. Zeros,
+// infinities, NaN, roots of negative numbers and what may overflow or be subnormal are the
+// library's.
+#pragma once
+
+#include "core/math_log.h"
+
+namespace dvm::core::math {
+
+template <Float T>
+struct PowerTable;
+template <>
+struct PowerTable<float> {
+  // (arctanh(s) / s - 1) / z over z = s**2: 2**-35.2 of the logarithm
+  static constexpr float kArctanh[] = {0x1.555554p-2f, 0x1.999c28p-3f, 0x1.23d31cp-3f,
+                                       0x1.f15e5ep-4f};
+  // Beyond, 31 digits of the logarithm are not enough for e to that power.
+  static constexpr float kFar = 32;
+};
+template <>
+struct PowerTable<double> {
+  // (arctanh(s) / s - 1 - z / 3) / z**2: 2**-73.5
+  static constexpr double kArctanh[] = {
+      0x1.9999999999996p-3, 0x1.2492492492f51p-3, 0x1.c71c71c5968c2p-4, 0x1.745d18295a2fep-4,
+      0x1.3b1364c7c6441p-4, 0x1.11206f7b6ade3p-4, 0x1.de3d61890edfbp-5, 0x1.eac6508348474p-5};
+  static constexpr double kThird = 0x1.5555555555555p-2, kThirdLow = 0x1.5555555555555p-56;
+  static constexpr double kFar = 707;  // e**kFar is finite, e**-kFar is normal
+};
+
+// high + low, with |low| at most an ulp of high.
+template <Float T>
+struct Pair {
+  T high, low;
+};
+// a + b of |a| >= |b|, or a == 0.
+template <Float T>
+DVM_ALWAYS_INLINE Pair<T> add_smaller(T a, T b) {
+  const T sum = a + b;
+  return {sum, (a - sum) + b};
+}
+
+// arctanh s - s, for which a number is enough in f32, where few digits of it count.
+template <typename A>
+DVM_ALWAYS_INLINE Pair<float> arctanh_rest(Pair<float> s) {
+  const float z = s.high * s.high;
+  return {s.high * (z * polynomial<A>(z, PowerTable<float>::kArctanh)), 0};
+}
+// s * u, u = z / 3 + z**2 * P(z)
+template <typename A>
+DVM_ALWAYS_INLINE Pair<double> arctanh_rest(Pair<double> s) {
+  using C = PowerTable<double>;
+  const double z = s.high * s.high;
+  const double z_low = A::mul_add(s.high + s.high, s.low, A::mul_add(s.high, s.high, -z));
+  const Pair<double> t = add_smaller(C::kThird, z * polynomial<A>(z, C::kArctanh));
+  const double u = z * t.high;
+  const double u_low =
+      A::mul_add(z, t.low + C::kThirdLow, A::mul_add(z_low, t.high, A::mul_add(z, t.high, -u)));
+  const double v = s.high * u;
+  return {v, A::mul_add(s.high, u_low, A::mul_add(s.low, u, A::mul_add(s.high, u, -v)))};
+}
+
+// The natural logarithm of a positive normal number, to some 31 and 68 digits: 2 arctanh s + k log
+// 2 with s = (m - 1) / (m + 1).
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Pair<T> log_pair(T x) {
+  const Binary<T> b = split(x);
+  const T f = b.m - 1, d = b.m + 1, d_low = b.m - (d - 1);
+  const T inverse = 1 / d, s = f * inverse;
+  const T s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
+  const Pair<T> rest = arctanh_rest<A>(Pair<T>{s, s_low});
+  const Pair<T> half = add_smaller(s, rest.high);
+  const T low = 2 * (half.low + (rest.low + s_low));
+  const Pair<T> sum = add_smaller(b.k * ExpTable<T>::kLn2High, 2 * half.high);
+  return {sum.high, sum.low + A::mul_add(b.k, ExpTable<T>::kLn2Low, low)};
+}
+
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Pair<T> scaled_log(T x, T exponent) {
+  const Pair<T> log = log_pair<A>(x);
+  const T high = exponent * log.high;
+  return {high, A::mul_add(exponent, log.low, A::mul_add(exponent, log.high, -high))};
+}
+
+template <typename A, Float T>
+DVM_ALWAYS_INLINE T exp_of_pair(Pair<T> y) {
+  using C = ExpTable<T>;
+  const T t = A::mul_add(y.high, C::kLog2E, Format<T>::kRound);
+  const T n = t - Format<T>::kRound;
+  T r = A::mul_add(n, -C::kLn2High, y.high);
+  r = A::mul_add(n, -C::kLn2Low, r) + y.low;
+  return scale(1 + exp_minus_one_near_zero<A>(r, C::kQuotient), t);
+}
+
+struct PowerFlags {
+  static constexpr bool kNeedsExact = true;
+
+  // Most of it is what `power` computes as well, and so costs nothing beside it.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> hard(T x, T exponent) {
+    constexpr T kRound = Format<T>::kRound;
+    const T a = absolute(x);
+    const bool whole = (exponent + kRound) - kRound == exponent;
+    const Bits<T> known = whole ? beyond_magnitude(kRound / 4, exponent) : ~Bits<T>{0};
+    const T log = scaled_log<Fused>(a, exponent).high;
+    return not_positive_normal(a) | beyond_magnitude(PowerTable<T>::kFar, log) |
+           (known & to_bits(x));
+  }
+  template <Float T>
+  static T by_library(T x, T exponent) {
+    // To infinity by an infinite exponent is exact, and yet NumPy may warn.
+    const T result = std::pow(x, exponent);
+    if (std::isinf(exponent) && std::isinf(result) && std::isfinite(x)) {
+      raise(x == 0 ? kDivideByZero : kOverflow);
+    }
+    return result;
+  }
+};
+
+template <typename A, Float T>
+DVM_ALWAYS_INLINE T power(T x, T exponent) {
+  const T y = exp_of_pair<A>(scaled_log<A>(absolute(x), exponent));
+  const Bits<T> odd = to_bits(exponent + Format<T>::kRound) << (8 * sizeof(T) - 1);
+  return from_bits<T>(to_bits(y) | (odd & to_bits(x)));
+}
+
+}  // namespace dvm::core::math
