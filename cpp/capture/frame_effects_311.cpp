@@ -17,6 +17,11 @@ namespace {
 // frame.
 bool looks_at_lifetimes(PyObject* callee) {
   if (callee == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return true;
+  if (Py_IS_TYPE(callee, &PyMethodDescr_Type)) {  // resize counts who refers to the array
+    const auto* descriptor = reinterpret_cast<PyMethodDescrObject*>(callee);
+    return std::strcmp(descriptor->d_method->ml_name, "resize") == 0 &&
+           std::strcmp(descriptor->d_common.d_type->tp_name, "numpy.ndarray") == 0;
+  }
   if (!PyCFunction_Check(callee)) return false;
   PyObject* owner = PyCFunction_GET_SELF(callee);
   if (owner == nullptr || !PyModule_CheckExact(owner)) return false;

@@ -38,6 +38,8 @@ class Recorder {
         });
       }
       if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
+      // The interpreter itself holds one reference more to the object of a method while it traces.
+      if (unkeepable_ && previous_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
       return top->previous_wants_opcodes ? forward_from(frame, *top, what, argument) : 0;
     }
     const int status =
@@ -85,6 +87,7 @@ class Recorder {
     try {
       body();
     } catch (const Unkeepable& reason) {
+      unkeepable_ = true;
       record_.discard(reason.what(), here(frame));
     } catch (const Unrecordable& reason) {
       record_.abort(reason.what(), here(frame));
@@ -275,6 +278,7 @@ class Recorder {
   std::unordered_map<PyObject*, Followed> waiting_;  // frames of generators, which the record keeps
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
+  bool unkeepable_ = false;
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
   Recorder* outer_ = nullptr;

@@ -400,3 +400,15 @@ def loops_over_arrays_that_are_numpys(w: World) -> None:
 
     for n in (3, 3, 2, 1):
         w(f, floats(n))
+
+
+@case
+def resize_counts_references(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x.copy()
+        y.resize((2, 2))
+        return y
+
+    for n in (6, 6, 3):
+        w(f, floats(n))
