@@ -90,7 +90,7 @@ def unknown_function(x: Array) -> Array:
 
 
 def unknown_ufunc(x: Array) -> Array:
-    return np.sin(x) + 1
+    return np.sin(x) + 2
 
 
 def unknown_method(x: Array) -> Array:

@@ -71,6 +71,7 @@ def forms(name: str, axis: str) -> Iterator[str]:
 
 
 # Forms of less regular kinds, and what each may call instead of compiling it.
+PERCENTILE = {"divide", "floor", "add", "subtract", "unique", "partition", "getitem"}
 OTHERS: dict[str, set[str]] = {
     "np.ptp(a, 0)": set(),
     "np.ptp(a, -1, keepdims=True)": set(),
@@ -78,7 +79,7 @@ OTHERS: dict[str, set[str]] = {
     "np.average(a, weights=m + 1.0)": {"average"},
     "np.median(a)": {"median"},
     "np.median(a, 0)": {"median"},
-    "np.percentile(a, 50)": {"percentile"},
+    "np.percentile(a, 50)": PERCENTILE,
     "np.nansum(a, 0)": set(),
     "np.nansum(a, keepdims=True, initial=3)": set(),
     "np.nansum(a, where=m)": set(),

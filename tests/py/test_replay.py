@@ -158,7 +158,8 @@ def test_draws_are_taken_back(made: Callable[[int], Any] | None) -> None:
 
 def test_references_are_balanced() -> None:
     made, (value,) = double()
-    probe = [np.ones(3), "text", 12345.5, Thing(1), {}]
+    text = "a text that nothing else refers to".upper()
+    probe = [np.ones(3), text, 12345.5, Thing(1), {}]
     hit = Runs(
         [
             *(("argument", i, i) for i in range(3)),
