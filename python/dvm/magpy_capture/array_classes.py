@@ -76,10 +76,10 @@ class ArrayClasses(Containers):
         names = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
         if not names <= {"getattr"} or not {step.opname for step in steps} <= HANDING_ON:
             return False
-        if "getattr" in scope or function.__builtins__.get("getattr") is not getattr:  # type: ignore[attr-defined]
+        if "getattr" in scope or function.__builtins__.get("getattr") is not getattr:
             return False
         self.guard_name(scope, "getattr", MISSING)
-        self.guard_name(function.__builtins__, "getattr", getattr)  # type: ignore[attr-defined]
+        self.guard_name(function.__builtins__, "getattr", getattr)
         self.guard(
             "guard_code",
             function,
