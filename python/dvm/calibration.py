@@ -9,32 +9,32 @@ warning of the logger "dvm.calibration", and the defaults hold.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from dvm import _dvm, errors
 
 
-def path() -> Path | None:
+def path() -> str | None:
     """Return where the calibration of this process is read and written; None where it is off."""
     named = os.environ.get("DVM_CALIBRATION", "")
     if named == "off":
         return None
     if named:
-        return Path(named)
+        return named
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):  # as the XDG specification asks
         cache = os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(cache) / "dvm" / "calibration.txt"
+    return os.path.join(cache, "dvm", "calibration.txt")
 
 
 def from_file() -> bool:
     """Use the calibration of this machine if there is one."""
     file = path()
-    if file is None or not (file.exists() or os.environ.get("DVM_CALIBRATION")):
+    if file is None or not (os.path.exists(file) or os.environ.get("DVM_CALIBRATION")):
         return False
     try:
-        if _dvm.use_calibration(file.read_text("utf-8")):
-            return True
+        with open(file, encoding="utf-8") as text:
+            if _dvm.use_calibration(text.read()):
+                return True
         problem = "it was measured on another machine, or at another SIMD level"
     except (OSError, UnicodeDecodeError, errors.Error) as error:
         problem = str(error)
@@ -53,11 +53,12 @@ def measure() -> str:
     file = path()
     stored = "not stored: DVM_CALIBRATION is off"
     if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
         # Whole or not at all, also where two processes calibrate at once.
-        draft = file.with_name(f"{file.name}.{os.getpid()}")
-        draft.write_text(text, "utf-8")
-        draft.replace(file)
+        draft = f"{file}.{os.getpid()}"
+        with open(draft, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(draft, file)
         stored = f"stored in {file}"
     return f"{table()}\n{stored}"
 

@@ -86,9 +86,9 @@ def test_errors_name_the_line() -> None:
 def test_the_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DVM_CALIBRATION", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert calibration.path() == tmp_path / "dvm" / "calibration.txt"
+    assert calibration.path() == str(tmp_path / "dvm" / "calibration.txt")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert calibration.path() == Path("/home/somebody/.cache/dvm/calibration.txt")
+    assert calibration.path() == "/home/somebody/.cache/dvm/calibration.txt"
     monkeypatch.setenv("DVM_CALIBRATION", "off")
     assert calibration.path() is None

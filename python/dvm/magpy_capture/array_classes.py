@@ -70,7 +70,7 @@ class ArrayClasses(Containers):
                 return False
         return True
 
-    def _hands_on(self, function: types.FunctionType) -> bool:
+    def _hands_on(self, function: Any) -> bool:
         code, scope = function.__code__, function.__globals__
         steps = list(dis.get_instructions(code))
         names = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
