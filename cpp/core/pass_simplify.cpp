@@ -166,8 +166,21 @@ class Simplifier {
 
   // ---- constants
 
+  // Whether a broadcast is possible for all sizes, so that nothing is lost with it.
+  bool always_fits(const Node& broadcast) const {
+    const Shape &from = operand(broadcast).type.shape, &to = broadcast.type.shape;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (from[d] != graph_.dims().constant(1) && from[d] != to[to.size() - from.size() + d]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   std::optional<Scalar> constant_of(Value v) const {
-    while (graph_.node(v).op == Op::broadcast) v = graph_.node(v).inputs[0];
+    while (graph_.node(v).op == Op::broadcast && always_fits(graph_.node(v))) {
+      v = graph_.node(v).inputs[0];
+    }
     if (graph_.node(v).op != Op::constant) return std::nullopt;
     return graph_.node(v).attrs.value;
   }

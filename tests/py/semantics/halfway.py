@@ -332,3 +332,17 @@ def self_reference(w: World) -> None:
     l = []
     l.append(l)
     w(f, floats(2), l)
+
+
+@case
+def constants_that_do_not_fit_together(w: World) -> None:
+    @w.compiled
+    def f(x):
+        ones = np.ones(x.shape, dtype=np.float32)
+        try:
+            return ones + np.ones(3)
+        except ValueError:
+            return ones
+
+    for n in (3, 4, 1, 3):
+        w(f, floats(n))
