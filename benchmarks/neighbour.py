@@ -18,15 +18,15 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 THREADS = 2
 for variable in ("OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "DVM_NUM_THREADS"):
     os.environ[variable] = str(THREADS)
 
 from .peers.contenders import CONTENDERS, present  # noqa: E402
+from .peers.measure import seconds_per_call  # noqa: E402
 from .peers.workloads import WORKLOADS, Workload  # noqa: E402
 
 LIMIT = 2.2
@@ -51,22 +51,13 @@ def busy_process() -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def seconds_per_call(call: Callable[..., Any], arrays: list[Any], seconds: float) -> float:
-    """The mean over many turns of the scheduler: a median would hide the calls that had to wait."""
-    calls = 0
-    start = time.perf_counter()
-    while True:
-        call(*arrays)
-        calls += 1
-        spent = time.perf_counter() - start
-        if spent >= seconds:
-            return spent / calls
-
-
 def slowdown(
     workload: Workload, n: int, name: str, neighbour: subprocess.Popen[bytes], seconds: float
 ) -> tuple[float, float]:
-    """Return microseconds per call alone, and how many times longer a call takes in company."""
+    """Return microseconds per call alone, and how many times longer a call takes in company.
+
+    By means over many turns of the scheduler: a median would hide the calls that had to wait.
+    """
     call, convert = CONTENDERS[name][1](workload)
     arrays = [convert(array) for array in workload.inputs(n)]
     for _ in range(3):

@@ -31,19 +31,24 @@ class Timing:
     microseconds: float  # a call, the median of blocks
 
 
-def block(call: Callable[..., Any], arrays: list[Any]) -> float:
-    """Return seconds per call over a block of calls, after two calls that do not count."""
-    time.sleep(PAUSE_SECONDS)
-    call(*arrays)
-    call(*arrays)
+def seconds_per_call(call: Callable[..., Any], arrays: list[Any], seconds: float) -> float:
+    """Return the mean over as many calls as take so long."""
     calls = 0
     start = time.perf_counter()
     while True:
         call(*arrays)
         calls += 1
         spent = time.perf_counter() - start
-        if spent >= BLOCK_SECONDS:
+        if spent >= seconds:
             return spent / calls
+
+
+def block(call: Callable[..., Any], arrays: list[Any]) -> float:
+    """Return seconds per call over a block of calls, after two calls that do not count."""
+    time.sleep(PAUSE_SECONDS)
+    call(*arrays)
+    call(*arrays)
+    return seconds_per_call(call, arrays, BLOCK_SECONDS)
 
 
 def check(workload: Workload, n: int, name: str, result: Any) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from dvm import _dvm
@@ -204,24 +204,27 @@ class Sequence:
     object: Any = None
 
 
-class ListValue:
-    """A list; `changed` if the caller's own list must be rewritten at the end.
+Held = TypeVar("Held", list[Any], deque[Any])
 
-    load: reads the elements of a list of the caller, when the program first looks at them; a list
-        that it only appends to (a log, a history) stays unread, and `tail` is what it appended.
+
+class Elements(Generic[Held]):
+    """A list or a deque; `changed` if the caller's own must be rewritten at the end.
+
+    load: reads the elements of one of the caller, when the program first looks at them; one that it
+        only appends to (a log, a history) stays unread, and `tail` is what it appended.
     """
 
     def __init__(
         self,
-        elements: list[Any] | None = None,
+        elements: Held | None = None,
         register: int = -1,
         object: Any = None,
-        load: Callable[[], list[Any]] | None = None,
+        load: Callable[[], Held] | None = None,
     ) -> None:
-        self._elements = elements
+        self._elements: Held | None = elements
         self.register = register
         self.object = object
-        self.load = load
+        self.load: Callable[[], Held] | None = load
         self.changed = False
         self.tail: list[Any] = []
 
@@ -231,16 +234,22 @@ class ListValue:
         return self._elements is not None
 
     @property
-    def elements(self) -> list[Any]:
+    def elements(self) -> Held:
         """The elements, read (and their number guarded) if they were not."""
         if self._elements is None:
             assert self.load is not None
-            self._elements = [*self.load(), *self.tail]
+            elements: Held = self.load().copy()
+            elements.extend(self.tail)
+            self._elements = elements
         return self._elements
 
     def append(self, value: Any) -> None:
         """Append without looking."""
         (self.tail if self._elements is None else self._elements).append(value)
+
+
+class ListValue(Elements[list[Any]]):
+    """A list."""
 
 
 class DictValue:
@@ -295,40 +304,8 @@ class CounterValue(DefaultDict):
     """A collections.Counter that the program made."""
 
 
-class DequeValue:
-    """A collections.deque, unread or read as a ListValue is."""
-
-    def __init__(
-        self,
-        elements: deque[Any] | None = None,
-        register: int = -1,
-        object: Any = None,
-        load: Callable[[], deque[Any]] | None = None,
-    ) -> None:
-        self._elements = elements
-        self.register = register
-        self.object = object
-        self.load = load
-        self.changed = False
-        self.tail: list[Any] = []
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the elements are known."""
-        return self._elements is not None
-
-    @property
-    def elements(self) -> deque[Any]:
-        """The elements, read (and their number guarded) if they were not."""
-        if self._elements is None:
-            assert self.load is not None
-            self._elements = self.load()
-            self._elements.extend(self.tail)
-        return self._elements
-
-    def append(self, value: Any) -> None:
-        """Append without looking."""
-        (self.tail if self._elements is None else self._elements).append(value)
+class DequeValue(Elements[deque[Any]]):
+    """A collections.deque."""
 
 
 @dataclass(eq=False)
