@@ -168,7 +168,7 @@ class Call {
   std::vector<std::byte*> globals(const vm::Compiled& compiled) {
     std::vector<std::byte*> all;
     for (auto& operand : operands_) all.push_back(operand.get());
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < compiled.workspace_count; ++k) {
       workspace_[k].resize(static_cast<size_t>(compiled.workspace_bytes[k]));
       all.push_back(workspace_[k].data());
     }
@@ -209,7 +209,7 @@ class Call {
   std::vector<int64_t> dims_;
   std::vector<core::Scalar> scalars_;
   std::vector<std::unique_ptr<std::byte, Free>> operands_;
-  std::vector<std::byte> workspace_[2];
+  std::vector<std::byte> workspace_[vm::kMaxWorkspaces];
   int64_t strides_[vm::kMaxGlobals][core::kMaxRank] = {};
 };
 

@@ -230,6 +230,7 @@ void Fuser::record_edges() {
 Decision Fuser::edge_decision(Value producer, Value consumer) const {
   const int group = groups_.group_of(producer);
   if (group != groups_.group_of(consumer)) return separate(producer, consumer);
+  const bool by_rows = core::op_class(graph_.node(producer).op) == OpClass::reduce;
   const bool reduces = core::op_class(graph_.node(consumer).op) == OpClass::reduce;
   const bool widens = !reduces && graph_.type(producer).shape != graph_.type(consumer).shape;
   // Its consumers no longer load it; without any outside it is not stored either.
@@ -237,9 +238,10 @@ Decision Fuser::edge_decision(Value producer, Value consumer) const {
   const core::Dim saved = bytes(producer) * (stored ? 1 : 2);
   return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
           "yes",
-          reduces  ? "trailing-reduction"
-          : widens ? "broadcast-into-space"
-                   : "same-space",
+          by_rows   ? "row-by-row"
+          : reduces ? "trailing-reduction"
+          : widens  ? "broadcast-into-space"
+                    : "same-space",
           std::string(stored ? "no load" : "no store and load") + ", which saves " +
               core::to_string(saved) + " bytes",
           nominal(saved),

@@ -1,6 +1,7 @@
 // Fusion: cuts a Graph into Regions, views, whole ops and opaque calls (DVM paper, section 5.2).
 // Operations whose iteration spaces provably merge share a Region, so that what passes between them
-// stays in local memory; a reduction may only end a Region.
+// stays in local memory. The result of a reduction over the innermost axes may feed its own Region,
+// which then is computed row by row; another one ends its Region.
 #pragma once
 
 #include <utility>
@@ -17,6 +18,8 @@ struct Limits {
   int tensors = 32;  // inputs and outputs
   int values = 192;  // inputs, scalars and results of operations
   int shapes = 32;   // distinct ones
+  int kept = 16;     // values to be stored where rows are too long to be computed one by one
+  int levels = 4;    // reductions one behind the other
 };
 
 struct FusedRegion {

@@ -29,7 +29,8 @@ Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts
       facts_(facts),
       limits_(limits),
       group_of_(static_cast<size_t>(graph.size()), -1),
-      inside_(static_cast<size_t>(graph.size()), 0) {
+      inside_(static_cast<size_t>(graph.size()), 0),
+      level_(static_cast<size_t>(graph.size()), 0) {
   for (Value v = 0; v < graph.size(); ++v) {
     const bool apart = is_apart(graph.node(v).op);
     if (!flow[v].live || (!flow[v].computed && !apart)) continue;
@@ -121,19 +122,40 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
   return std::nullopt;
 }
 
-std::optional<Refusal> Grouping::check_reductions(const Members& members,
-                                                  const Shape& space) const {
+// Whether `to` is `from` or what it broadcasts to; the sizes of a call decide which.
+bool Grouping::may_widen_to(core::Dim from, core::Dim to) const {
+  if (equal(from, to)) return true;
+  const core::DimAtom* atom = to.as_atom();
+  return atom && atom->kind == core::DimKind::bcast &&
+         (may_widen_to(from, atom->lhs) || may_widen_to(from, atom->rhs));
+}
+
+// Whether no one outside of the union needs v.
+bool Grouping::stays(Value v) const {
+  const NodeFlow& flow = flow_[v];
+  return !flow.in_memory && std::all_of(flow.readers.begin(), flow.readers.end(),
+                                        [&](Value reader) { return is_inside(reader); });
+}
+
+// Sums and elements leave together where a tile holds whole rows, and then a sum may also feed what
+// follows. Along other axes one pass over the inputs cannot do both.
+std::optional<Refusal> Grouping::check_reductions(const Members& members, const Shape& space) {
   const std::vector<int>* axes = nullptr;
+  bool exact = true;
+  Value fed = -1, stored = -1;
   for (Value v : members) {
     const core::Node& node = graph_.node(v);
-    if (core::op_class(node.op) != OpClass::reduce) continue;
-    for (Value reader : flow_[v].readers) {
-      if (is_inside(reader)) {
-        return Refusal{"reduction-ends-region", "the consumer needs the whole result of " +
-                                                    std::string(core::info(node.op).name)};
-      }
+    if (core::op_class(node.op) != OpClass::reduce) {
+      if (!stays(v)) stored = v;
+      continue;
     }
-    if (!equal(iterated(v), space)) {
+    for (Value reader : flow_[v].readers) {
+      if (is_inside(reader)) fed = v;
+    }
+    const Shape& shape = iterated(v);
+    exact = exact && equal(shape, space);
+    if (!std::equal(shape.begin(), shape.end(), space.begin(), space.end(),
+                    [&](core::Dim a, core::Dim b) { return may_widen_to(a, b); })) {
       return Refusal{"reduction-space", "the reduction does not cover the Region's space"};
     }
     if (axes && *axes != node.attrs.axes) {
@@ -142,25 +164,60 @@ std::optional<Refusal> Grouping::check_reductions(const Members& members,
     axes = &node.attrs.axes;
   }
   if (!axes) return std::nullopt;
-  for (Value v : members) {
-    if (core::op_class(graph_.node(v).op) == OpClass::reduce) continue;
-    const NodeFlow& flow = flow_[v];
-    if (flow.in_memory || !std::all_of(flow.readers.begin(), flow.readers.end(),
-                                       [&](Value reader) { return is_inside(reader); })) {
-      // Elements and sums leave on different schedules: one pass over the inputs cannot do both.
-      return Refusal{"reduction-alone", "a value besides the reduction is needed outside"};
-    }
+  const bool innermost = axes->back() + 1 == static_cast<int>(space.size());
+  if (fed >= 0 && !innermost) {
+    return Refusal{"reduction-ends-region", "the consumer needs the whole result of " +
+                                                std::string(core::info(graph_.node(fed).op).name) +
+                                                ", which is not along the innermost axes"};
   }
-  return std::nullopt;
+  if (stored >= 0 && !innermost) {
+    return Refusal{"reduction-alone", "a value besides the reduction is needed outside"};
+  }
+  if (fed < 0 && stored < 0) {
+    if (exact) return std::nullopt;
+    return Refusal{"reduction-space", "the reduction does not cover the Region's space"};
+  }
+  return check_levels(members);
+}
+
+// What a Region by rows becomes where its rows are too long: parts, and values kept in between.
+std::optional<Refusal> Grouping::check_levels(const Members& members) {
+  int kept = 0, levels = 0;
+  auto level = [this](Value v) -> int& { return level_[static_cast<size_t>(v)]; };
+  for (Value v : members) {
+    level(v) = 0;
+    for (Value source : flow_[v].sources) {
+      if (!is_inside(source)) continue;
+      const bool reduces = core::op_class(graph_.node(source).op) == OpClass::reduce;
+      level(v) = std::max(level(v), level(source) + (reduces ? 1 : 0));
+    }
+    levels = std::max(levels, level(v));
+  }
+  for (Value v : members) {
+    const bool reduces = core::op_class(graph_.node(v).op) == OpClass::reduce;
+    const auto& readers = flow_[v].readers;
+    kept += std::any_of(readers.begin(), readers.end(), [&](Value reader) {
+      return is_inside(reader) && (reduces || level(reader) > level(v));
+    });
+  }
+  if (kept <= limits_.kept && levels <= limits_.levels) return std::nullopt;
+  return Refusal{"row-limit", "rows too long for a tile would need " + std::to_string(levels) +
+                                  " passes more, and " + std::to_string(kept) + " values between"};
 }
 
 std::optional<Refusal> Grouping::check_outputs(const Members& members, const Shape& space) const {
+  // The space, but for the axes that are reduced: what one number per row has.
+  Shape row;
   for (Value v : members) {
-    if (core::op_class(graph_.node(v).op) == OpClass::reduce) continue;
-    const NodeFlow& flow = flow_[v];
-    const bool stays = !flow.in_memory && std::all_of(flow.readers.begin(), flow.readers.end(),
-                                                      [&](Value r) { return is_inside(r); });
-    if (!stays && !equal(graph_.type(v).shape, space)) {
+    const core::Node& node = graph_.node(v);
+    if (core::op_class(node.op) != OpClass::reduce) continue;
+    row = space;
+    for (int axis : node.attrs.axes) row[static_cast<size_t>(axis)] = graph_.dims().constant(1);
+  }
+  for (Value v : members) {
+    if (core::op_class(graph_.node(v).op) == OpClass::reduce || stays(v)) continue;
+    const Shape& shape = graph_.type(v).shape;
+    if (!equal(shape, space) && (row.empty() || !equal(shape, row))) {
       return Refusal{"narrow-output", "a value smaller than the Region's space is needed outside"};
     }
   }

@@ -50,7 +50,10 @@ class Grouping {
   bool broadcasts_to(const core::Shape& from, const core::Shape& to) const;
   std::optional<core::Shape> common_space(core::Value producer, core::Value consumer,
                                           bool edge) const;
-  std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space) const;
+  bool may_widen_to(core::Dim from, core::Dim to) const;
+  bool stays(core::Value v) const;
+  std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space);
+  std::optional<Refusal> check_levels(const Members& members);
   std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_limits(const Members& members) const;
   bool unite_places(int kept, int dropped);
@@ -70,6 +73,7 @@ class Grouping {
   std::vector<size_t> place_;
   // Of the union being judged.
   std::vector<char> inside_;
+  std::vector<int> level_;  // reductions on the longest way to a member
   bool is_inside(core::Value v) const { return inside_[static_cast<size_t>(v)] != 0; }
 };
 

@@ -210,37 +210,45 @@ class Execution {
     return outcome;
   }
 
-  // Memory of the partials between the stages of a long reduction.
-  class Workspace {
+  // Memory for what one Program of a Region leaves to another.
+  class Workspaces {
    public:
-    Workspace(BlockCache& blocks, int64_t bytes)
-        : blocks_(blocks), bytes_(bytes), data_(bytes > 0 ? blocks.take(bytes) : nullptr) {}
-    ~Workspace() {
-      if (data_) blocks_.give(data_, bytes_);
+    Workspaces(BlockCache& blocks, const vm::Compiled& compiled)
+        : blocks_(blocks), compiled_(compiled) {
+      for (; count_ < compiled.workspace_count && !missing_; ++count_) {
+        const int64_t bytes = compiled.workspace_bytes[count_];
+        data_[count_] = bytes > 0 ? blocks.take(bytes) : nullptr;
+        missing_ = bytes > 0 && !data_[count_];
+      }
     }
-    Workspace(const Workspace&) = delete;
-    Workspace& operator=(const Workspace&) = delete;
-    std::byte* data() const { return data_; }
-    bool missing() const { return bytes_ > 0 && !data_; }
+    ~Workspaces() {
+      for (int k = 0; k < count_; ++k) {
+        if (data_[k]) blocks_.give(data_[k], compiled_.workspace_bytes[k]);
+      }
+    }
+    Workspaces(const Workspaces&) = delete;
+    Workspaces& operator=(const Workspaces&) = delete;
+    std::span<std::byte* const> data() const { return {data_, static_cast<size_t>(count_)}; }
+    bool missing() const { return missing_; }
 
    private:
     BlockCache& blocks_;
-    int64_t bytes_;
-    std::byte* data_;
+    const vm::Compiled& compiled_;
+    int count_ = 0;
+    bool missing_ = false;
+    std::byte* data_[vm::kMaxWorkspaces];
   };
 
   Outcome run_stages(const vm::Memo::Encoded& encoded, int globals) {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
     if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= encoded.raised;
     const vm::Compiled& compiled = encoded.compiled;
-    Workspace first(state_.blocks, compiled.workspace_bytes[0]);
-    Workspace second(state_.blocks, compiled.workspace_bytes[1]);
-    if (first.missing() || second.missing()) return Outcome::check_failed;
-    state_.globals[globals] = first.data();
-    state_.globals[globals + 1] = second.data();
+    const Workspaces workspaces(state_.blocks, compiled);
+    if (workspaces.missing()) return Outcome::check_failed;
+    for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
     for (int stage = 0; stage < compiled.stage_count; ++stage) {
       fp_flags_ |=
-          target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals) + 2});
+          target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals)});
     }
     return Outcome::done;
   }

@@ -40,6 +40,14 @@ struct Space {
     }
   }
   bool is_empty(const KernelValue& value) const { return (empty >> value.shape & 1) != 0; }
+  // Of a dense array of the value.
+  int64_t bytes(const KernelValue& value) const {
+    int64_t result = is_empty(value) ? 0 : core::byte_size(value.dtype);
+    for (int d = 0; d < kMaxRank; ++d) {
+      if ((span[value.shape] & dim_bit(d)) != 0) result *= sizes[d];
+    }
+    return result;
+  }
 };
 
 // Outputs with equal keys share a Stage: the dims it moves over, the axes it reduces, and what a
@@ -57,9 +65,7 @@ class Binder {
       : kernel_(kernel), binding_(binding), space_(kernel, binding.dims), stage_(stage) {}
 
   OutputMask run(OutputMask todo) {
-    stage_.step_count = stage_.scalar_count = stage_.access_count = stage_.output_count = 0;
-    stage_.value_count = static_cast<int>(kernel_.values.size());
-    stage_.global_count = kernel_.input_count + kernel_.output_count;
+    stage_.output_count = 0;
     OutputMask chosen = 0;
     for (OutputMask rest = todo; rest != 0; rest &= rest - 1) {
       const int k = std::countr_zero(rest);
@@ -73,6 +79,41 @@ class Binder {
       if (key == key_) chosen |= 1u << k;
     }
     if (chosen == 0) return 0;
+    fill_stage(chosen);
+    return todo & ~chosen;
+  }
+
+  RowBinding run_rows() {
+    bool reduces = false;
+    for (const KernelStep& step : kernel_.steps) {
+      if (step.axes == 0 || is_fill(step)) continue;
+      const DimMask span = space_.span[source(step).shape];
+      if ((step.axes & span) == 0) continue;
+      if (reduces && (span != key_.span || step.axes != key_.axes)) return RowBinding::parts;
+      key_.span = span;
+      key_.axes = step.axes;
+      reduces = true;
+    }
+    if (!reduces) return RowBinding::elements;
+    for (const int16_t output : kernel_.outputs) {
+      const KernelValue& value = kernel_.values[at(output)];
+      const DimMask span = space_.span[value.shape];
+      const bool moves = span == key_.span || span == (key_.span & ~key_.axes);
+      if (space_.is_empty(value) || !moves) return RowBinding::parts;
+    }
+    fill_stage(all_outputs(kernel_));
+    stage_.whole_rows = Stage::Rows::must;
+    return RowBinding::rows;
+  }
+
+ private:
+  void fill_stage(OutputMask chosen) {
+    stage_.step_count = stage_.scalar_count = stage_.access_count = stage_.output_count = 0;
+    stage_.value_count = static_cast<int>(kernel_.values.size());
+    stage_.global_count = kernel_.operand_count();
+    stage_.whole_rows = Stage::Rows::may;
+    const bool is_part = !kernel_.kept.empty() && kernel_.parts.empty();
+    if (is_part) stage_.global_count += kFirstKept + static_cast<int>(kernel_.kept.size());
     find_needed(chosen);
     order_dims();
     fill_values();
@@ -84,10 +125,8 @@ class Binder {
     for (int i = 0; i < stage_.step_count; ++i) {
       if (stage_.steps[i].axes != 0) stage_.steps[i].aux = static_cast<uint8_t>(order);
     }
-    return todo & ~chosen;
   }
 
- private:
   const KernelValue& source(const KernelStep& step) const {
     return kernel_.values[at(step.src[0])];
   }
@@ -136,10 +175,20 @@ class Binder {
     }
   }
 
-  int16_t add_access(int global, const KernelValue& value) {
-    StageAccess access{.global = static_cast<int16_t>(global), .dtype = value.dtype};
+  int16_t add_access(int operand, const KernelValue& value) {
+    StageAccess access{.global = static_cast<int16_t>(operand), .dtype = value.dtype};
     access.span = span_[value.shape];
-    const int64_t* strides = binding_.strides[global];
+    const int64_t* strides = binding_.strides[operand];
+    int64_t dense[kMaxRank];
+    if (operand >= kernel_.operand_count()) {
+      access.global = static_cast<int16_t>(operand + kFirstKept);
+      int64_t stride = core::byte_size(value.dtype);
+      for (int d = kMaxRank - 1; d >= 0; --d) {
+        dense[d] = stride;
+        if ((space_.span[value.shape] & dim_bit(d)) != 0) stride *= space_.sizes[d];
+      }
+      strides = dense;
+    }
     for (int d = 0; d < stage_.rank; ++d) {
       access.strides[d] = (access.span & dim_bit(d)) != 0 ? strides[order_[d]] : 0;
     }
@@ -236,7 +285,8 @@ class Binder {
     for (; chosen != 0; chosen &= chosen - 1) {
       const int k = std::countr_zero(chosen);
       const int16_t value = kernel_.outputs[static_cast<size_t>(k)];
-      const int16_t access = add_access(kernel_.input_count + k, kernel_.values[at(value)]);
+      const int operand = kernel_.output_operands[static_cast<size_t>(k)];
+      const int16_t access = add_access(operand, kernel_.values[at(value)]);
       stage_.outputs[stage_.output_count++] = {alias_[value], access};
     }
   }
@@ -273,6 +323,15 @@ int16_t Stage::add_access(const StageAccess& access) {
 
 OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, Stage& stage) {
   return Binder(kernel, binding, stage).run(todo);
+}
+
+RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage) {
+  return Binder(kernel, binding, stage).run_rows();
+}
+
+void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {
+  const Space space(kernel, binding.dims);
+  for (const int16_t v : kernel.kept) *bytes++ = space.bytes(kernel.values[at(v)]);
 }
 
 void merge_dims(Stage& stage) {

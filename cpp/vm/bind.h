@@ -5,7 +5,8 @@
 // needs no step, and a reduction over an empty extent is a copy of its identity.
 //
 // All outputs of a Stage move over the same dims, so that each tile writes its own elements. Where
-// sizes of 1 make the outputs of a Region disagree, it falls into several Stages.
+// sizes of 1 make the outputs of a Region disagree, it falls into several Stages. Where reductions
+// feed steps, a Stage that is tiled by whole rows computes all of the Region (bind_rows).
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,9 @@ struct Stage {
   int rank = 0;             // at least 1
   int64_t sizes[kMaxRank];  // each above 1, but for one dim of size 1 where there is no other
   int reduce_begin = 0, reduce_end = 0;  // dims [begin, end) are reduced by every reduction
-  int global_count = 0;                  // of the Program's tensor operands
+  // Whether a tile may hold, must hold or must not hold all of the reduced dims.
+  enum class Rows : uint8_t { may, must, never } whole_rows = Rows::may;
+  int global_count = 0;  // of the Program's tensor operands
   int value_count = 0, step_count = 0, scalar_count = 0, access_count = 0, output_count = 0;
   StageValue values[kMaxStageValues];  // some are unused
   KernelStep steps[kMaxStageSteps];
@@ -81,12 +84,26 @@ struct Stage {
 using OutputMask = uint32_t;
 static_assert(kMaxGlobals <= 32);
 inline OutputMask all_outputs(const Kernel& kernel) {
-  return static_cast<OutputMask>((uint64_t{1} << kernel.output_count) - 1);
+  return static_cast<OutputMask>((uint64_t{1} << kernel.outputs.size()) - 1);
 }
+
+// The workspaces of a call are operands behind those of the Region: two that Stages of one
+// reduction take turns with (partials.h), and one for each value that parts of a Kernel leave to
+// each other.
+inline constexpr int kFirstKept = 2, kMaxWorkspaces = kFirstKept + kMaxKept;
 
 // Makes the Stage of the first output in `todo` that has elements, along with all that can share
 // it. Returns the outputs left to do. stage.output_count is 0 where nothing had elements.
 OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, Stage& stage);
+
+// The same of all outputs of a Kernel whose reductions feed steps. `rows`: the Stage computes them,
+// if it is tiled by whole rows; `elements`: with these sizes no reduction is one, and bind() does;
+// `parts`: only its parts can be bound.
+enum class RowBinding : uint8_t { rows, elements, parts };
+RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage);
+
+// The bytes of each value that the parts of a Kernel keep for each other.
+void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes);
 
 // Merges adjacent dims that every value spans both or neither of, that are both reduced or neither,
 // and whose strides every access allows to be walked as one.

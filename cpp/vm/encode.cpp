@@ -48,25 +48,50 @@ class Encoder {
           const TileRequest* request)
       : target_(target), arena_(arena), watch_(watch), compiled_(compiled), request_(request) {}
 
-  // Appends the Programs of scratch.stage.
-  void run() {
-    const int first = scratch_.stage.global_count;
+  // Appends the Programs of all that the Kernel computes.
+  void run(const Kernel& kernel, const Binding& binding) {
+    if (!kernel.parts.empty()) {
+      const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
+      watch_.end(&PhaseTimes::bind);
+      if (rows == RowBinding::rows && try_emit(Reduction::whole) == Reduction::whole) return;
+      if (rows != RowBinding::elements) {
+        compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
+        find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
+        for (const Kernel& part : kernel.parts) run_stages(part, binding);
+        return;
+      }
+    }
+    run_stages(kernel, binding);
+  }
+
+ private:
+  // No reduction of the Kernel feeds a step.
+  void run_stages(const Kernel& kernel, const Binding& binding) {
+    for (OutputMask todo = all_outputs(kernel); todo != 0;) {
+      todo = bind(kernel, binding, todo, scratch_.stage);
+      watch_.end(&PhaseTimes::bind);
+      if (scratch_.stage.output_count != 0) encode_stages(kernel.operand_count());
+    }
+  }
+
+  // Appends the Programs of scratch.stage; the workspaces follow `operands` of the Region.
+  void encode_stages(int operands) {
     for (int which = 0;; which ^= 1) {
-      Workspace workspace{.global = static_cast<int16_t>(first + which)};
-      if (!encode_stage(workspace, first + 2)) return;
+      Workspace workspace{.global = static_cast<int16_t>(operands + which)};
+      if (!encode_stage(workspace, operands + 2)) return;
       int64_t& bytes = compiled_.workspace_bytes[which];
       bytes = std::max(bytes, workspace.bytes);
+      compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
       scratch_.stage = scratch_.next;
     }
   }
 
- private:
   // Appends one Program; true where it leaves a workspace for scratch.next to reduce.
   bool encode_stage(Workspace& workspace, int globals) {
     Stage& stage = scratch_.stage;
     const Reduction reduction = try_emit(Reduction::whole);
     if (reduction == Reduction::whole) return false;
-    stage.global_count = globals;
+    stage.global_count = std::max(stage.global_count, globals);
     if (reduction == Reduction::chunks) {
       scratch_.uncut = stage;
       store_partials(stage, scratch_.next, workspace);
@@ -145,12 +170,7 @@ Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits
                 Arena& arena, PhaseTimes* times, const TileRequest* request) {
   Compiled compiled;
   Stopwatch watch(times);
-  Stage& stage = arena.scratch().stage;
-  for (OutputMask todo = all_outputs(kernel); todo != 0;) {
-    todo = bind(kernel, binding, todo, stage);
-    watch.end(&PhaseTimes::bind);
-    if (stage.output_count != 0) Encoder(target, arena, watch, compiled, request).run();
-  }
+  Encoder(target, arena, watch, compiled, request).run(kernel, binding);
   return compiled;
 }
 

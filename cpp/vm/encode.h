@@ -41,12 +41,14 @@ class Arena {
 
 // A Region usually is one Program. A reduction longer than a tile becomes several: the first writes
 // one partial per chunk, the others reduce partials (core/sum_order.h), through two workspaces.
-// Outputs that sizes of 1 set apart are Programs of their own.
-inline constexpr int kMaxStages = 12;
+// Where such a reduction feeds steps, the parts of the Kernel are Programs of their own, and so are
+// outputs that sizes of 1 set apart.
+inline constexpr int kMaxStages = 48;
 struct Compiled {
   Program stages[kMaxStages];  // to be run in this order, each after the one before has ended
   int stage_count = 0;         // 0: nothing to write
-  int64_t workspace_bytes[2] = {0, 0};
+  int workspace_count = 0;
+  int64_t workspace_bytes[kMaxWorkspaces] = {};
 };
 
 // Nanoseconds, added up over the calls.
@@ -56,7 +58,7 @@ struct PhaseTimes {
 
 struct TileRequest;
 
-// Globals of every Program: inputs, outputs, and where workspace_bytes are not 0, the workspaces.
+// Globals of every Program: inputs, outputs, and workspaces, of which some may have no bytes.
 // With `times` the clock is read between phases. `request` is for the tiling of the first Program,
 // if it has such a one. Throws UnsupportedError where a limit of Programs is exceeded.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/scalar_ops.h"
+#include "vm/kernel_parts.h"
 
 namespace dvm::vm {
 
@@ -72,11 +73,15 @@ class Preparer {
       if (live_[at(v)]) value_of_[at(v)] = add(node);
     }
     for (core::Value v : graph_.outputs) {
+      const int operand = kernel_.input_count + static_cast<int>(kernel_.outputs.size());
+      kernel_.output_operands.push_back(static_cast<int16_t>(operand));
       kernel_.outputs.push_back(as_tensor(value_of_[at(v)], graph_.node(v)));
     }
     kernel_.output_count = static_cast<int>(kernel_.outputs.size());
-    check_limit("tensors", kernel_.input_count + kernel_.output_count, kMaxGlobals);
+    check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
     check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
+    cut_at_reductions(kernel_);
+    check_limit("tensors kept between its parts", std::ssize(kernel_.kept), kMaxKept);
     return std::move(kernel_);
   }
 
@@ -199,12 +204,7 @@ class Preparer {
     step.arity = static_cast<uint8_t>(node.inputs.size());
     bool all_scalars = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const core::Value input = node.inputs[i];
-      if (core::op_class(graph_.node(input).op) == OpClass::reduce) {
-        core::fail(core::ErrorCode::unsupported, node.loc,
-                   "a reduction's result can only leave its Region");
-      }
-      step.src[i] = value_of_[at(input)];
+      step.src[i] = value_of_[at(node.inputs[i])];
       all_scalars = all_scalars && is_scalar(step.src[i]);
     }
     if (node.op == Op::broadcast && all_scalars) return step.src[0];

@@ -19,6 +19,7 @@ inline constexpr int kMaxSteps = 64;    // instructions of one Region before loa
 inline constexpr int kMaxGlobals = 32;  // tensors a Region may read and write
 inline constexpr int kMaxValues = 192;  // inputs, scalars and computed values of a Region
 inline constexpr int kMaxShapes = 32;   // distinct shapes among them
+inline constexpr int kMaxKept = 16;     // values that its parts leave to each other
 
 // Per dimension of the Region an index into Kernel::dims; kUnit where the size is 1 for sure.
 using KernelShape = std::array<uint8_t, kMaxRank>;
@@ -67,12 +68,20 @@ struct Kernel {
   std::vector<KernelValue> values;
   std::vector<KernelStep> steps;  // SSA order
   std::vector<KernelScalar> scalars;
-  std::vector<int16_t> outputs;  // value ids
+  std::vector<int16_t> outputs;          // value ids
+  std::vector<int16_t> output_operands;  // of each output: the operand that it is written to
+  // Where reductions feed steps, the same in parts that are run one after the other and in which
+  // none does (kernel_parts.h). `kept` are the values that one part leaves to another: operands
+  // behind the Region's own, in a workspace.
+  std::vector<Kernel> parts;
+  std::vector<int16_t> kept;
+
+  int operand_count() const { return input_count + output_count; }
 };
 
 // Throws UnsupportedError where the Region breaks a limit above or an op has no instruction. The
-// Region holds source, elementwise, broadcast and reduce nodes only (views are the Plan's); a
-// reduction's result is an output and feeds nothing. What no output needs is left out.
+// Region holds source, elementwise, broadcast and reduce nodes only (views are the Plan's). What no
+// output needs is left out.
 Kernel prepare(const core::Region& region);
 
 }  // namespace dvm::vm

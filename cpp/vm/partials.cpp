@@ -47,6 +47,7 @@ class Splitter {
     workspace_.bytes = 0;
     next_.step_count = next_.scalar_count = next_.access_count = next_.output_count = 0;
     next_.value_count = 0;
+    next_.whole_rows = Stage::Rows::may;
     next_.global_count = stage.global_count;
     // The reduced dims become one, even where the sizes of the operands kept them apart.
     next_.rank = 0;
@@ -185,6 +186,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
     stored.span = static_cast<DimMask>(partial.span & ~stored.per_tile);
     split.store_instead(reductions[i].result, step.dst, stored);
   }
+  stage.whole_rows = Stage::Rows::never;  // whatever the steps just added make cheaper
   merge_dims(next);
 }
 

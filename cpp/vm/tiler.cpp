@@ -188,7 +188,11 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
                    int64_t limit) {
   const TileCosts costs(stage, use, target);
   double least = std::numeric_limits<double>::infinity();
-  Tiling best = least_cost_whole(stage, target, costs, limit, least);
+  Tiling best;
+  best.tile_count = 0;
+  if (stage.whole_rows != Stage::Rows::never) {
+    best = least_cost_whole(stage, target, costs, limit, least);
+  }
   if (!stage.reduces()) {
     if (best.tile_count != 0) return best;
     best = untiled(stage);  // one element each: emit() will say that it does not fit
@@ -197,8 +201,8 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
     return best;
   }
   const int end = stage.reduce_end;
-  if (end - stage.reduce_begin == 1 && stage.sizes[stage.reduce_begin] > core::kSumChunk &&
-      limit >= core::kSumChunk) {
+  if (stage.whole_rows != Stage::Rows::must && end - stage.reduce_begin == 1 &&
+      stage.sizes[stage.reduce_begin] > core::kSumChunk && limit >= core::kSumChunk) {
     const int64_t align = align_elements(stage, target);
     const int64_t columns = end == stage.rank ? 1 : stage.sizes[stage.rank - 1];
     for (int64_t t = std::min(columns, std::min(limit, kMostElements) / core::kSumChunk);; t /= 2) {
@@ -249,13 +253,14 @@ Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use,
 
   if (stage.reduces()) {
     const bool fits = split >= 0 || (spatial == 1 && reduced <= limit);
-    const bool can_cut = end - begin == 1 && reduced > core::kSumChunk && limit >= core::kSumChunk;
+    const bool can_cut = stage.whole_rows != Stage::Rows::must && end - begin == 1 &&
+                         reduced > core::kSumChunk && limit >= core::kSumChunk;
     const int64_t columns = product(stage.sizes, end, stage.rank);
     // Whole columns only if a tile holds a useful run of them; rows are one column wide.
     const bool narrow = limit / reduced < std::min(columns, align);
-    if (can_cut && narrow) {
+    if (can_cut && (narrow || stage.whole_rows == Stage::Rows::never)) {
       cut_into_chunks(result, stage, limit / core::kSumChunk, align);
-    } else if (!fits) {
+    } else if (!fits || stage.whole_rows == Stage::Rows::never) {
       result.reduction = Tiling::Reduction::apart;
       return result;
     }
@@ -275,7 +280,10 @@ std::optional<Tiling> tile(const Stage& stage, const TileRequest& request) {
   Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   if (request.reduction == Tiling::Reduction::chunks) {
-    if (end - begin != 1 || stage.sizes[begin] <= core::kSumChunk) return std::nullopt;
+    if (stage.whole_rows == Stage::Rows::must || end - begin != 1 ||
+        stage.sizes[begin] <= core::kSumChunk) {
+      return std::nullopt;
+    }
     cut_into_chunks(result, stage, request.tile, 1);
   } else {
     const int split = request.split;

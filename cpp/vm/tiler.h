@@ -22,10 +22,12 @@ namespace dvm::vm {
 
 struct Tiling {
   enum class Reduction : uint8_t {
-    whole,   // every tile holds whole reduced extents, or there is no reduction
+    whole,   // every tile holds whole reduced extents, or there is no reduction; what a Stage may
+             // insist on
     chunks,  // a tile holds at most kSumChunk reduced elements and gives one partial result
     apart,   // not even a chunk fits, or the reduced dims did not merge: what is to be reduced has
-             // to be stored first and left to later Stages; nothing else here has a meaning
+             // to be stored first and left to later Stages, or the Kernel to its parts; nothing
+             // else here has a meaning
   };
   Reduction reduction = Reduction::whole;
   int rank = 0;

@@ -72,11 +72,13 @@ RULES = {
     "value-limit": "nothing: a kernel this large gains nothing by growing",
     "shape-limit": "bring the operands to one shape first",
     "cycle": "compute what stands between the two before or behind both",
-    "reduction-ends-region": "the whole result is needed before the next step: no one pass can do "
-    "both",
+    "reduction-ends-region": "reduce over the last axes: only rows can be computed one by one, and "
+    "the whole result is needed before the next step",
     "reduction-space": "reduce over the shape that the elements have",
     "reduction-axes": "reduce over the same axes",
-    "reduction-alone": "drop the elements that are needed besides the sum, or accept a second pass",
+    "reduction-alone": "reduce over the last axes, drop the elements that are needed besides the "
+    "sum, or accept a second pass",
+    "row-limit": "nothing: a kernel this large gains nothing by growing",
     "narrow-output": "broadcast the small result explicitly, or keep it inside",
     "nothing-shared": "nothing: one kernel would save no traffic",
 }

@@ -42,12 +42,22 @@ def test_what_is_fused_says_so() -> None:
     assert not answer.advice
 
 
-def test_a_reduction_ends_a_region() -> None:
+def test_rows_are_one_region() -> None:
     f = compiled(softmax, X)
+    for pair in (("max", "sub"), ("exp", "sum"), ("sum", "div"), ("max", "div")):
+        assert f.why_not_fused(*pair)[0].fused
+
+
+def columns(x: Array) -> Array:
+    return x - x.max(axis=0, keepdims=True)
+
+
+def test_a_reduction_of_columns_ends_a_region() -> None:
+    f = compiled(columns, X)
     (answer,) = f.why_not_fused("max", "sub")
     assert (answer.fused, answer.rule) == (False, "reduction-ends-region")
     assert answer.advice == advice.RULES["reduction-ends-region"]
-    assert answer.a.location == f"{__file__}:{softmax.__code__.co_firstlineno + 1}"
+    assert answer.a.location == f"{__file__}:{columns.__code__.co_firstlineno + 1}"
     for piece in ("max", "not fused", "needs the whole result of max", "what to do"):
         assert piece in str(answer)
 

@@ -157,10 +157,10 @@ TEST(Lower, SizesOfResultsAreBoundAfterTheCall) {
 // Temporaries die after their last use, and what the host sees is the host's.
 TEST(Lower, MemoryLivesAsLongAsItIsUsed) {
   const std::string plan = plan_of(
-      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[s0, 1] {axes = [1]}\n"
+      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[1, s1] {axes = [0]}\n"
       "%2 = broadcast(%1) f32[s0, s1]\n%3 = sub(%0, %2) f32[s0, s1]\n"
-      "%4 = sum(%3) f32[s0, 1] {axes = [1]}\n"
-      "%5 = call(%4) f32[s0, 1] {callee = \"f\"}\n%6 = transpose(%5) f32[1, s0] {axes = [1, 0]}\n"
+      "%4 = sum(%3) f32[1, s1] {axes = [0]}\n"
+      "%5 = call(%4) f32[1, s1] {callee = \"f\"}\n%6 = transpose(%5) f32[s1, 1] {axes = [1, 0]}\n"
       "return %6");
   EXPECT_EQ(count(plan, " = alloc "), 1) << plan;
   EXPECT_EQ(count(plan, " = host_alloc "), 1) << plan;

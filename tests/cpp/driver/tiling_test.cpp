@@ -47,10 +47,10 @@ class Tilings : public testing::TestWithParam<const char*> {
     vm::Arena arena;
     const vm::Compiled compiled =
         vm::encode(kernel_, call.binding(), cpu.traits(), arena, nullptr, request);
-    std::vector<std::byte> workspace[2];
+    std::vector<std::byte> workspace[vm::kMaxWorkspaces];
     std::vector<std::byte*> globals;
     for (vm::Tensor& operand : call.operands) globals.push_back(operand.buffer.data());
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < compiled.workspace_count; ++k) {
       workspace[k].resize(static_cast<size_t>(compiled.workspace_bytes[k]));
       globals.push_back(workspace[k].data());
     }

@@ -39,12 +39,43 @@ TEST(Fuse, ScalarsAndBroadcastsNeverMeetMemory) {
   EXPECT_EQ(rule_of(fusion, "fuse %3 -> %4"), "yes trailing-reduction");
 }
 
-TEST(Fuse, ConsumerOfAReductionStartsARegion) {
+TEST(Fuse, ConsumerOfAReductionOfColumnsStartsARegion) {
   const Fusion fusion = fuse_text(
-      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[s0, 1] {axes = [1]}\n"
+      "%0 = input f32[s0, s1]\n%1 = max(%0) f32[1, s1] {axes = [0]}\n"
       "%2 = broadcast(%1) f32[s0, s1]\n%3 = sub(%0, %2) f32[s0, s1]\nreturn %3");
   EXPECT_EQ(fusion.regions.size(), 2u);
   EXPECT_EQ(rule_of(fusion, "fuse %1 -> %3"), "no reduction-ends-region");
+}
+
+// A layer norm whose weights have a size of their own, with the numbers per row as results too.
+TEST(Fuse, RowsAreComputedByOneRegion) {
+  const Fusion fusion = fuse_text(
+      "%0 = input f32[s0, s1]\n%1 = input f32[s2]\n%2 = sum(%0) f32[s0, 1] {axes = [1]}\n"
+      "%3 = neg(%2) f32[s0, 1]\n%4 = broadcast(%3) f32[s0, s1]\n%5 = add(%0, %4) f32[s0, s1]\n"
+      "%6 = mul(%5, %5) f32[s0, s1]\n%7 = sum(%6) f32[s0, 1] {axes = [1]}\n"
+      "%8 = sqrt(%7) f32[s0, 1]\n%9 = broadcast(%8) f32[s0, s1]\n"
+      "%10 = div(%5, %9) f32[s0, s1]\n%11 = broadcast(%10) f32[s0, bcast(s1, s2)]\n"
+      "%12 = broadcast(%1) f32[s0, bcast(s1, s2)]\n"
+      "%13 = mul(%11, %12) f32[s0, bcast(s1, s2)]\nreturn %13, %2, %8");
+  ASSERT_EQ(fusion.regions.size(), 1u);
+  EXPECT_EQ(fusion.regions[0].outputs, (std::vector<core::Value>{2, 8, 13}));
+  EXPECT_EQ(rule_of(fusion, "fuse %2 -> %3"), "yes row-by-row");
+  EXPECT_EQ(rule_of(fusion, "fuse %10 -> %13"), "yes broadcast-into-space");
+}
+
+// One reduction behind the other, until rows too long for a tile would need too many passes.
+TEST(Fuse, RowsHaveLimits) {
+  std::string text = "%0 = input f32[s0, s1]\n";
+  int v = 0;
+  for (int i = 0; i < 6; ++i, v += 3) {
+    const auto name = [](int value) { return "%" + std::to_string(value); };
+    text += name(v + 1) + " = max(" + name(v) + ") f32[s0, 1] {axes = [1]}\n" + name(v + 2) +
+            " = broadcast(" + name(v + 1) + ") f32[s0, s1]\n" + name(v + 3) + " = sub(" + name(v) +
+            ", " + name(v + 2) + ") f32[s0, s1]\n";
+  }
+  const Fusion fusion = fuse_text(text + "return %" + std::to_string(v));
+  EXPECT_EQ(fusion.regions.size(), 2u);
+  EXPECT_EQ(rule_of(fusion, "fuse %13 -> %15"), "no row-limit");
 }
 
 TEST(Fuse, ReductionsOverOneSpaceShareTheirInput) {
@@ -58,7 +89,7 @@ TEST(Fuse, ReductionsOverOneSpaceShareTheirInput) {
 TEST(Fuse, AnyPairIsExplainedByTheRulesOfTheWalk) {
   const core::Graph graph = core::parse_graph(
       "graph v1 {\n%0 = input f32[s0, s1]\n%1 = input f32[s2]\n%2 = exp(%0) f32[s0, s1]\n"
-      "%3 = sum(%2) f32[s0, 1] {axes = [1]}\n%4 = broadcast(%3) f32[s0, s1]\n"
+      "%3 = sum(%2) f32[1, s1] {axes = [0]}\n%4 = broadcast(%3) f32[s0, s1]\n"
       "%5 = sub(%0, %4) f32[s0, s1]\n%6 = neg(%5) f32[s0, s1]\n%7 = abs(%1) f32[s2]\n"
       "return %6, %7\n}\n");
   const auto rule = [&](core::Value a, core::Value b) {

@@ -29,7 +29,8 @@ TEST(Encode, WorkedExampleOfThePaper) {
 }
 
 // A random Region over one space: inputs with dims of constant or symbolic size 1, elementwise
-// work, broadcasts of tensors and scalars, reductions over neighbouring axes at the end.
+// work, broadcasts of tensors and scalars, reductions over neighbouring axes, whose results others
+// may need.
 struct RandomRegion {
   core::Region region{"r0", core::Graph()};
   std::vector<int64_t> symbols;
@@ -95,17 +96,29 @@ struct RandomRegion {
           full.push_back(g.elementwise(core::Op::add, std::vector{a, b}));
       }
     }
-    for (int64_t i = below(3); i > 0; --i) {
-      std::vector<int> axes;
-      const int first = static_cast<int>(below(rank));
-      const int last = first + static_cast<int>(below(rank - first));
-      for (int axis = first; axis <= last; ++axis) axes.push_back(axis);
+    // Rows that one Program may compute: all reductions are over the same axes.
+    const bool same_axes = below(2) == 0, feeds = below(2) == 0;
+    std::vector<int> axes;
+    for (int64_t i = below(feeds ? 4 : 3); i > 0; --i) {
+      if (axes.empty() || !same_axes) {
+        axes.clear();
+        const int first = static_cast<int>(below(rank));
+        const int last = below(2) == 0 ? rank - 1 : first + static_cast<int>(below(rank - first));
+        for (int axis = first; axis <= last; ++axis) axes.push_back(axis);
+      }
       const core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
       bool empty = false;
       for (core::Dim dim : space) empty |= core::evaluate(dim, symbols) == 0;
       const core::Op ops[] = {core::Op::sum, core::Op::prod, core::Op::max, core::Op::min};
       const core::Op op = ops[below(empty ? 2 : 4)];
-      g.outputs.push_back(g.reduce(op, v, axes));
+      const core::Value result = g.reduce(op, v, axes);
+      if (!feeds || below(2) == 0) g.outputs.push_back(result);
+      if (!feeds) continue;
+      core::Value fed = result;
+      if (below(2) == 0) fed = g.elementwise(core::Op::neg, std::vector{fed});
+      if (below(4) == 0) g.outputs.push_back(fed);
+      fed = g.broadcast(fed, space);
+      full.push_back(g.elementwise(core::Op::add, std::vector{full.back(), fed}));
     }
     if (below(3) == 0 && !other.empty()) g.outputs.push_back(other[0]);
     if (below(4) == 0 && !conditions.empty()) g.outputs.push_back(conditions[0]);
@@ -133,8 +146,10 @@ void fill(core::Array& array, std::mt19937_64& random) {
 
 // What the random cases reached.
 struct Coverage {
-  int empty = 0, staged = 0, several = 0, insns[kInsnCount] = {};
-  void add(const Compiled& compiled) {
+  int empty = 0, staged = 0, several = 0, rows = 0, parts = 0, insns[kInsnCount] = {};
+  void add(const Kernel& kernel, const Compiled& compiled) {
+    rows += !kernel.parts.empty() && compiled.stage_count == 1;
+    parts += compiled.workspace_count > kFirstKept;
     empty += compiled.stage_count == 0;
     staged += compiled.workspace_bytes[1] != 0;
     several += compiled.stage_count > 1 && compiled.workspace_bytes[0] == 0;
@@ -167,11 +182,11 @@ std::vector<core::Array> run_call(const Kernel& kernel, Call& call, const Target
   }
   arena.reset();
   const Compiled compiled = encode(kernel, call.binding(), target, arena);
-  coverage.add(compiled);
+  coverage.add(kernel, compiled);
   // A Program names its target by id, so only those of unmodified targets can be verified.
   const bool check = target.cores == find_target(target.id)->cores;
-  std::vector<std::byte> workspaces[2];
-  for (int w = 0; w < 2; ++w) {
+  std::vector<std::byte> workspaces[kMaxWorkspaces];
+  for (int w = 0; w < compiled.workspace_count; ++w) {
     workspaces[w].resize(static_cast<size_t>(compiled.workspace_bytes[w]));
     globals.push_back(workspaces[w].data());
   }
@@ -199,7 +214,7 @@ std::vector<core::Array> run_call(const Kernel& kernel, Call& call, const Target
   return results;
 }
 
-// Memory for a few elements and three cores: every dim gets split somewhere.
+// Memory for a chunk of a sum, a few elements and three cores: every dim gets split somewhere.
 TargetTraits tiny(std::string_view name, int64_t local_bytes) {
   TargetTraits traits = target_named(name);
   traits.local_bytes = traits.reserve_bytes + local_bytes;
@@ -209,7 +224,7 @@ TargetTraits tiny(std::string_view name, int64_t local_bytes) {
 
 TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   const TargetTraits targets[] = {target_named("cpu"), target_named("ascend910b3"),
-                                  tiny("cpu", 4096), tiny("ascend910b3", 6000)};
+                                  tiny("cpu", 4608), tiny("ascend910b3", 6000)};
   Arena arena;
   Coverage coverage;
   for (uint64_t seed = 0; seed < 500; ++seed) {
@@ -240,10 +255,31 @@ TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   EXPECT_GT(coverage.empty, 20);
   EXPECT_GT(coverage.staged, 50);
   EXPECT_GT(coverage.several, 200);
+  EXPECT_GT(coverage.rows, 200);
+  EXPECT_GT(coverage.parts, 100);
   for (Insn insn :
        {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy, Insn::broadcast,
         Insn::cast, Insn::select, Insn::sum, Insn::prod, Insn::max, Insn::min}) {
     EXPECT_GT(coverage.insns[static_cast<int>(insn)], 20) << info(insn).name;
+  }
+}
+
+// The casts that partial sums of f16 need make other tilings cheap, which must not put them off.
+TEST(Encode, PartialSumsStayPartial) {
+  const core::Region region =
+      region_of("%0 = input f16[s0, s1]\n%1 = sum(%0) f16[1, s1] {axes = [0]}\nreturn %1");
+  const Kernel kernel = prepare(region);
+  Arena arena;
+  Coverage coverage;
+  const TargetTraits target = tiny("cpu", 4608);
+  for (const int64_t columns : {1, 2, 22, 300}) {
+    Call call(region, kernel, {600, columns});
+    std::mt19937_64 random(1);
+    std::vector<core::Array> inputs = {
+        core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+    fill(inputs[0], random);
+    const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+    EXPECT_EQ(results[0].data, core::evaluate(region.body, inputs)[0].data) << columns;
   }
 }
 

@@ -114,6 +114,47 @@ TEST(Kernel, LeavesOutWhatNoOutputNeedsButKeepsOperandNumbers) {
   EXPECT_EQ(kernel.rank, 2) << "strides of unused operands are aligned to it too";
 }
 
+// The parts of a softmax, and of what needs one more value than the reductions: each ends with its
+// reductions, and what is computed from memory that is there anyway is computed late.
+TEST(Kernel, IsCutWhereReductionsFeedSteps) {
+  const std::string softmax = R"(
+    %0 = input f32[s0, s1]
+    %1 = max(%0) f32[s0, 1] {axes = [1]}
+    %2 = broadcast(%1) f32[s0, s1]
+    %3 = sub(%0, %2) f32[s0, s1]
+    %4 = exp(%3) f32[s0, s1]
+    %5 = sum(%4) f32[s0, 1] {axes = [1]}
+    %6 = broadcast(%5) f32[s0, s1]
+    %7 = div(%4, %6) f32[s0, s1]
+    )";
+  const auto parts_of = [](const Kernel& kernel) {
+    std::vector<Lines> parts;
+    for (const Kernel& part : kernel.parts) parts.push_back(steps_of(part));
+    return parts;
+  };
+  const Kernel kernel = prepare(region_of(softmax + "return %7"));
+  EXPECT_EQ(kernel.steps.size(), 7u);
+  EXPECT_EQ(kernel.kept, (std::vector<int16_t>{1, 4, 5}));
+  EXPECT_EQ(parts_of(kernel),
+            (std::vector<Lines>{{"max:f32 1 <- 0"},
+                                {"broadcast:f32 2 <- 1", "sub:f32 3 <- 0 2", "exp:f32 4 <- 3"},
+                                {"sum:f32 5 <- 4"},
+                                {"broadcast:f32 6 <- 5", "div:f32 7 <- 4 6"}}));
+  for (const Kernel& part : kernel.parts) EXPECT_TRUE(part.parts.empty());
+  EXPECT_EQ(kernel.parts[0].output_operands, (std::vector<int16_t>{2}));
+  EXPECT_EQ(kernel.parts[1].values[1].index, 2) << "read where the part before wrote it";
+  EXPECT_EQ(kernel.parts[3].output_operands, (std::vector<int16_t>{1}));
+
+  const Kernel late = prepare(region_of(softmax + "%8 = tanh(%0) f32[s0, s1]\n" +
+                                        "%9 = mul(%7, %8) f32[s0, s1]\nreturn %9, %5"));
+  EXPECT_EQ(late.kept, (std::vector<int16_t>{1, 4})) << "the sum is an output, tanh can wait";
+  EXPECT_EQ(parts_of(late).back(), (Lines{"broadcast:f32 6 <- 5", "div:f32 7 <- 4 6",
+                                          "tanh:f32 8 <- 0", "mul:f32 9 <- 7 8"}));
+  EXPECT_TRUE(prepare(region_of("%0 = input f32[s0]\n%1 = sum(%0) f32[1] {axes = [0]}\n"
+                                "%2 = neg(%0) f32[s0]\nreturn %1, %2"))
+                  .parts.empty());
+}
+
 TEST(Kernel, RefusesWhatHasNoInstruction) {
   const auto refuses = [](std::string_view text) {
     try {
@@ -126,11 +167,6 @@ TEST(Kernel, RefusesWhatHasNoInstruction) {
   EXPECT_TRUE(refuses(R"(%0 = input f32[s0, s1]
     %1 = transpose(%0) f32[s1, s0] {axes = [1, 0]}
     return %1)"));
-  EXPECT_TRUE(refuses(R"(%0 = input f32[s0]
-    %1 = sum(%0) f32[1] {axes = [0]}
-    %2 = neg(%1) f32[1]
-    return %2)"))
-      << "a reduction's result feeds nothing";
   core::Region many = region_of("%0 = input f32[s0]\n%1 = neg(%0) f32[s0]\nreturn %1");
   for (int i = 0; i < kMaxSteps; ++i) {
     many.body.outputs[0] = many.body.elementwise(core::Op::neg, many.body.outputs);
