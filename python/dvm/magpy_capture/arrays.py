@@ -237,9 +237,14 @@ class Arrays(Graphs):
         remake: tuple[Any, ...] | None,
         *,
         contiguous: bool = True,
+        may_fail: bool = False,
     ) -> Tensor:
+        """A view of `base`.
+
+        may_fail: for some sizes NumPy raises, which counts even if nothing reads the view.
+        """
         base.storage.viewed = True
-        return Tensor(
+        made = Tensor(
             base.storage,
             base.dtype,
             list(shape),
@@ -250,6 +255,9 @@ class Arrays(Graphs):
             remake=remake,
             contiguous=contiguous and base.contiguous,
         )
+        if may_fail:
+            self.value_of(made)
+        return made
 
     # ---- arrangement
 

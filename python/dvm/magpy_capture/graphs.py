@@ -415,9 +415,24 @@ class Graphs(Program):
     def compute_fallible(self) -> None:
         """Compute what nothing used so far, if it can fail or raise a floating-point flag."""
         for value in self._fallible:
-            if value not in self._covered and value not in self._homes:
+            if value in self._covered or value in self._homes:
+                continue
+            if self._ops[value][0] in ("reshape", "broadcast"):
+                self._require_fit(value)
+            else:
                 self.leave(value)
         self._fallible.clear()
+
+    def _require_fit(self, value: int) -> None:
+        """The path is for calls in which the shape of a reshape or a broadcast is possible."""
+        op, (source,) = self._ops[value]
+        before, after = self.graph.shape(source), self.graph.shape(value)
+        if op == "reshape":
+            self._require_equal([self.product(before)], [self.product(after)])
+        else:
+            for old, new in zip(reversed(before), reversed(after), strict=False):
+                if old.constant != 1 and not same_dim(old, new):  # 1, or equal
+                    self._require_equal([(old - 1) * (old - new)], [self.graph.size(0)])
 
     def may_raise(self, value: int) -> bool:
         """Whether it is computed by an op that can fail or raise a flag, and was not yet."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import Order, c_order, same_dim
+from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
 from dvm.magpy_capture.numpy_nan import NanReductions
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -137,6 +137,7 @@ class Shapes(NanReductions):
                 lambda value: self.reshape_value(value, stored),
                 lambda _base, value: self.reshape_value(value, own),
                 remake,
+                may_fail=not same_dim(self.product(x.shape), self.product(shape)),
             )
         return self.maybe_view(
             x,
@@ -276,6 +277,7 @@ class Shapes(NanReductions):
             None,
             (np.broadcast_to, [self.arguments_of(sizes)]),
             contiguous=False,
+            may_fail=not same_shape(x.shape, sizes),
         )
         view.writeable = False
         return view

@@ -346,3 +346,37 @@ def constants_that_do_not_fit_together(w: World) -> None:
 
     for n in (3, 4, 1, 3):
         w(f, floats(n))
+
+
+@case
+def views_that_cannot_be_and_that_nothing_reads(w: World) -> None:
+    @w.compiled
+    def rows(x, count):
+        try:
+            v = x.reshape(count, -1)
+        except ValueError:
+            v = x
+        return np.zeros(v.shape)
+
+    for n, count in ((6, 2), (8, 2), (5, 2), (7, 2), (8, 3), (9, 3), (0, 2), (6, 0), (6, -1)):
+        w(rows, floats(n), count)
+
+    @w.compiled
+    def wide(x, like):
+        try:
+            v = np.broadcast_to(x, like.shape)
+        except ValueError:
+            v = x
+        return np.zeros(v.shape)
+
+    for shape, like in (((1, 3), (4, 3)), ((5, 3), (5, 3)), ((2, 3), (4, 3)), ((4, 3), (1, 3)),
+                        ((3,), (2, 3)), ((2,), (2, 3)), ((1,), (2, 3))):  # fmt: skip
+        w(wide, floats(*shape), floats(*like))
+
+    @w.compiled
+    def unread(x):
+        x.reshape(2, -1)
+        return x + 1
+
+    for n in (4, 6, 5, 4):
+        w(unread, floats(n))
