@@ -305,6 +305,10 @@ void bind_compiled(py::module_& module) {
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order.axes[i]);
     return py::make_tuple(capture::to_string(order.layout), axes);
   });
+  module.def("repeated_axes", [](py::handle object) {
+    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
+    return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).repeated;
+  });
 }
 
 }  // namespace dvm::bindings

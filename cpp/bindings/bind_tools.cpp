@@ -10,6 +10,7 @@
 #include "core/docs.h"
 #include "core/elementwise.h"
 #include "core/fp_flags.h"
+#include "core/quiet.h"
 #include "core/reference.h"
 #include "cpu/simd_level.h"
 #include "driver/compile.h"
@@ -109,6 +110,12 @@ void bind_tools(py::module_& module) {
   module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
   module.def("pass_names", driver::pass_names);
   module.def("simd_level", [] { return cpu::to_string(cpu::simd_level()); });
+  module.def("may_raise", [](const std::string& op, const std::string& dtype) {
+    const auto known = core::op_from_text(op);
+    const auto made = core::dtype_from_text(dtype);
+    if (!known || !made) throw py::value_error("no such op or dtype: " + op + ", " + dtype);
+    return core::may_raise(*known, *made);
+  });
   module.def("region_members", driver::region_members);
   module.def("explain_pair", [](const std::string& graph, core::Value a, core::Value b) {
     const core::Decision decision = driver::explain_pair(graph, a, b);

@@ -26,6 +26,21 @@ bool is_dense(PyArrayObject* array, const AxisOrder& order) {
   return true;
 }
 
+uint8_t repeated_axes(PyArrayObject* array, const AxisOrder& order) {
+  uint8_t repeated = 0;
+  bool moves = false;
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    const int axis = order.axes[static_cast<size_t>(i)];
+    if (PyArray_DIM(array, axis) == 1) continue;
+    if (PyArray_STRIDE(array, axis) != 0) {
+      moves = true;
+    } else if (moves) {
+      repeated |= static_cast<uint8_t>(1U << axis);
+    }
+  }
+  return repeated;
+}
+
 }  // namespace
 
 const char* to_string(Layout layout) { return kLayoutNames[static_cast<int>(layout)]; }
@@ -57,6 +72,7 @@ AxisOrder layout_of(PyArrayObject* array) {
   } else {
     order.layout = is_dense(array, order) ? Layout::permuted_contiguous : Layout::permuted;
   }
+  order.repeated = repeated_axes(array, order);
   return order;
 }
 

@@ -22,6 +22,9 @@ const char* to_string(Layout layout);
 struct AxisOrder {
   Layout layout = Layout::c_contiguous;
   std::array<int8_t, core::kMaxRank> axes = {};
+  // Axes whose stride is 0, where one inside them moves: NumPy's copies in K order put these
+  // innermost, unlike its elementwise results. One bit an axis.
+  uint8_t repeated = 0;
 };
 
 // The rank is at most core::kMaxRank.

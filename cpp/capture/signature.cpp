@@ -17,7 +17,7 @@ bool is_identity_object(PyObject* object) {
          PyUnicode_CheckExact(object) || PyType_Check(object);
 }
 
-// rank | layout | axes, three bits each.
+// rank | layout | axes, three bits each | repeated axes, one bit each.
 uint64_t order_bits(PyArrayObject* array) {
   const int rank = PyArray_NDIM(array);
   const auto bits = static_cast<uint64_t>(rank);
@@ -27,7 +27,8 @@ uint64_t order_bits(PyArrayObject* array) {
   for (int i = 0; i < rank; ++i) {
     axes |= static_cast<uint64_t>(order.axes[static_cast<size_t>(i)]) << (3 * i);
   }
-  return bits | static_cast<uint64_t>(order.layout) << 4 | axes << 8;
+  return bits | static_cast<uint64_t>(order.layout) << 4 | axes << 8 |
+         static_cast<uint64_t>(order.repeated) << 32;
 }
 
 AxisOrder order_of(Signature word) {

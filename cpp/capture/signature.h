@@ -1,7 +1,7 @@
 // Signatures: one word that says what a path may take for granted about an object. Two objects with
 // equal words take the same path; sizes and numbers are not in it, they stay symbolic.
 //
-//   array    dtype, rank, layout and the order of the axes in memory
+//   array    dtype, rank, layout, the order of the axes in memory and which repeat it
 //   foreign  an array dvm has no type for, or a subclass: exact type, descriptor, rank, layout
 //   number   float or int, exact Python types
 //   object   identity of a singleton-like immutable (None, bool, str, type)

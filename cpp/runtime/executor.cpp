@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "runtime/context.h"
 #include "runtime/fold.h"
+#include "runtime/left_out.h"
 #include "runtime/size_math.h"
 #include "runtime/whole_ops.h"
 
@@ -179,21 +180,51 @@ class Execution {
     state_.globals[global] = view.data;
   }
 
+  // Binds one list of a run's operands, from `global` on; returns the list behind it.
+  const int32_t* bind_list(const int32_t* p, int rank, int& global) {
+    for (int32_t count = *p++; count > 0; --count) bind_global(global++, buffer(*p++), rank);
+    return p;
+  }
+
   Outcome run_region(const int32_t* p) {
-    const vm::Kernel& kernel = plan_.regions[static_cast<size_t>(*p++)].kernel;
-    int global = 0;
-    for (int list = 0; list < 2; ++list) {
-      const int32_t count = *p++;
-      for (int32_t k = 0; k < count; ++k) bind_global(global++, buffer(*p++), kernel.rank);
-    }
+    const PlanRegion& region = plan_.regions[static_cast<size_t>(*p++)];
+    const vm::Kernel& kernel = region.kernel;
+    const int32_t* const inputs = p;
+    int globals = 0;
+    p = bind_list(p, kernel.rank, globals);
+    p = bind_list(p, kernel.rank, globals);
     int64_t dims[vm::kUnit];
     for (int32_t count = *p++, k = 0; k < count; ++k) dims[k] = size(*p++);
     for (int32_t count = *p++, k = 0; k < count; ++k) {
       state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
     }
     const vm::Binding binding{dims, state_.scalars, state_.strides};
-    if (times_) return run_timed(kernel, binding, global);
-    return run_stages(state_.memo.encode(kernel, binding, target_.traits()), global);
+    if (times_) return run_timed(kernel, binding, globals);
+    const Outcome outcome =
+        run_stages(state_.memo.encode(kernel, binding, target_.traits()), globals);
+    if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
+    return run_left_out(left_out(region, dims), inputs);
+  }
+
+  // For the status flags alone; the results go nowhere.
+  Outcome run_left_out(const std::vector<LeftOut>& values, const int32_t* inputs) {
+    for (const LeftOut& value : values) {
+      int globals = 0;
+      bind_list(inputs, value.kernel.rank, globals);
+      BufferView result{.dtype = value.dtype, .rank = static_cast<int32_t>(value.shape.size())};
+      std::copy(value.shape.begin(), value.shape.end(), result.shape);
+      int64_t bytes = 0;
+      if (!make_dense(result, bytes)) return Outcome::check_failed;
+      const Workspace memory(state_.blocks, bytes);
+      if (memory.missing()) return Outcome::check_failed;
+      result.data = memory.data();
+      bind_global(globals++, result, value.kernel.rank);
+      const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
+      const Outcome outcome =
+          run_stages(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
+      if (outcome != Outcome::done) return outcome;
+    }
+    return Outcome::done;
   }
 
   // Tells what a call of new sizes takes, whether these are new or not.

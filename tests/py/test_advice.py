@@ -196,7 +196,6 @@ def test_every_entry_has_its_program() -> None:
 def test_no_reason_of_the_semantic_cases_goes_without() -> None:
     """The cases are hundreds of small programs, so what occurs often occurs there."""
     import semantics.test_semantics  # noqa: F401  registers the cases
-    from semantics.known import KNOWN
     from semantics.world import CASES, World
 
     found: dict[str, str] = {}
@@ -208,8 +207,6 @@ def test_no_reason_of_the_semantic_cases_goes_without() -> None:
         return made
 
     for name, case in CASES.items():
-        if name in KNOWN:
-            continue
         compiled: list[Any] = []
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -66,7 +66,13 @@ class Arrays(Graphs):
         if not dense:
             self._scattered.add(value)
         return Tensor(
-            storage, NAMES[array.dtype], shape, tuple(order), contiguous=dense, object=array
+            storage,
+            NAMES[array.dtype],
+            shape,
+            tuple(order),
+            contiguous=dense,
+            repeats=_dvm.repeated_axes(array) != 0,
+            object=array,
         )
 
     def tensor_of_scalar(self, register: int, scalar: np.generic) -> Tensor:
@@ -196,6 +202,9 @@ class Arrays(Graphs):
     def decide(self, t: Tensor) -> None:
         raise NotImplementedError
 
+    def layout_register(self, t: Tensor) -> int:
+        raise NotImplementedError
+
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
         if t.storage.locked:
@@ -237,10 +246,12 @@ class Arrays(Graphs):
         remake: tuple[Any, ...] | None,
         *,
         contiguous: bool = True,
+        repeats: bool = False,
         may_fail: bool = False,
     ) -> Tensor:
         """A view of `base`.
 
+        repeats: it may have axes of stride 0.
         may_fail: for some sizes NumPy raises, which counts even if nothing reads the view.
         """
         base.storage.viewed = True
@@ -254,6 +265,7 @@ class Arrays(Graphs):
             write=write,
             remake=remake,
             contiguous=contiguous and base.contiguous,
+            repeats=repeats or base.repeats,
         )
         if may_fail:
             self.value_of(made)
@@ -504,8 +516,23 @@ class Arrays(Graphs):
 
     def copy(self, t: Tensor, order: Order | None = None) -> Tensor:
         """New memory with the same elements (K order by default)."""
-        order = t.order if order is None else order
+        order = self.copied_order(t) if order is None else order
         return self.fresh(self.copy_value(self.arranged(t, order)), t.dtype, t.shape, order)
+
+    def copied_order(self, t: Tensor) -> Order:
+        """The memory order of a copy in K order: axes that repeat their memory come innermost.
+
+        Elementwise results have them where `t` has them (`result_order`).
+        """
+        if not t.repeats:
+            return t.order
+        if t.object is None:
+            raise self.refuse("the memory order of a broadcast view that was not seen")
+        if t.base is not None:  # which axes repeat depends on sizes
+            register = self.layout_register(t)
+            self.guard("guard_signature", register, t.object, key=(register,))
+        repeated = _dvm.repeated_axes(t.object)
+        return tuple(sorted(t.order, key=lambda axis: repeated >> axis & 1))
 
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
@@ -519,28 +546,7 @@ class Arrays(Graphs):
             flat = self.reshape_value(self.in_c_order(source), kept)
             source = self.fresh(flat, source.dtype, kept)
         content = self.arranged(source, t.order)
-        if self.may_raise(content):
-            self._compute_for_nothing(self.graph.shape(content), stored, content)
         self.assign(t, self.broadcast_value(content, stored))
-
-    def _compute_for_nothing(
-        self, given: SequenceOf[_dvm.Dim], target: SequenceOf[_dvm.Dim], value: int
-    ) -> None:
-        """Where nothing is written, nothing of the value would be computed: NumPy may warn of it.
-
-        A replay is dropped there: 1 // 0 fails.
-        """
-        lead = len(target) - len(given)
-        for axis, dim in enumerate(target):
-            # (Another size than the target's is 1 only by chance.)
-            if dim.constant is not None or (axis >= lead and given[axis - lead].constant != 1):
-                continue
-            if self.observed(dim) > 0:
-                self._operate("//", self.constant(1), self.register_of_dim(dim))
-                continue
-            test = self._operate(">", self.register_of_dim(dim), self.constant(0))
-            self.guard("guard_truth", test, False)
-            self.leave(value)
 
     # ---- reductions
 

@@ -33,16 +33,6 @@ CHECKED = frozenset(
     {"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather", "take_along"}
     | {"update", "fold_at"}
 )
-#: Floating-point ops that raise no status flag but for signalling NaNs.
-SILENT = frozenset(
-    "neg abs select maximum minimum max min max_or_lowest min_or_highest sign fmax fmin fabs "
-    "positive copysign heaviside floor ceil trunc rint frexp_mantissa frexp_exponent "
-    "modf_fraction isnan isinf isfinite signbit logical_and "
-    "logical_or logical_xor logical_not eq ne lt le gt ge iota empty update gather take_along "
-    "argmax argmin input".split()
-)
-#: Integer ops that raise a status flag where NumPy warns or raises.
-INTEGER_FLAGS = frozenset({"floor_divide", "remainder", "fmod", "power", "reciprocal"})
 
 #: Steps that a segment whose results they do not read may as well follow.
 MOVABLE = frozenset({"constant", "shape", "operator"})
@@ -125,8 +115,7 @@ class Graphs(Program):
         does, floats = arithmetic or op, self.graph.dtype(value)[0] == "f"
         if does in ("cast", "power", "reciprocal") and not floats:
             self._undefined.add(value)
-        raises = floats and does not in FREE and does not in SILENT
-        if raises or does == "cast" or does in INTEGER_FLAGS or op in CHECKED:
+        if _dvm.may_raise(does, self.graph.dtype(value)) or op in CHECKED:
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:
@@ -433,10 +422,6 @@ class Graphs(Program):
             for old, new in zip(reversed(before), reversed(after), strict=False):
                 if old.constant != 1 and not same_dim(old, new):  # 1, or equal
                     self._require_equal([(old - 1) * (old - new)], [self.graph.size(0)])
-
-    def may_raise(self, value: int) -> bool:
-        """Whether it is computed by an op that can fail or raise a flag, and was not yet."""
-        return value in self._fallible and value not in self._homes
 
     def set_modes(self, modes: Modes) -> None:
         if modes != self.modes:

@@ -106,7 +106,13 @@ class NumpyFunctions(Shapes):
             raise self.refuse("astype in another order than K")
         if wanted == a.dtype:
             return self.copy(a) if self.plain(copy) else a
-        return self.cast(a, wanted)
+        return self.in_dtype(a, wanted)
+
+    def in_dtype(self, a: Tensor, dtype: str) -> Tensor:
+        """New memory of another dtype, in K order."""
+        order = self.copied_order(a)
+        value = self.cast_value(self.arranged(a, order), dtype)
+        return self.fresh(value, dtype, a.shape, order, is_scalar=a.is_scalar)
 
     def array(
         self,
@@ -142,7 +148,7 @@ class NumpyFunctions(Shapes):
         if isinstance(value, Tensor) and not value.is_scalar:
             if dtype is None or dtype == value.dtype:
                 return self.copy(value) if copy else value
-            return self.cast(value, dtype)
+            return self.in_dtype(value, dtype)
         if isinstance(value, (Sequence, ListValue)):
             made = self.as_array(value)
         else:
@@ -350,7 +356,7 @@ class NumpyFunctions(Shapes):
         if self.plain(order) != "K":
             raise self.refuse("an array like another in another order than K")
         sizes = x.shape if self.is_none(shape) else self.dims(shape)
-        return sizes, x.order if len(sizes) == x.rank else c_order(len(sizes))
+        return sizes, self.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
 
     zeros_like, ones_like = _like_of(0), _like_of(1)
 

@@ -65,6 +65,7 @@ class NumpyMoves(NumpyRanges):
             return self.copy(x)
         # 0 <= offset < size; a size of zero has nothing to move.
         offset = offset % size.max(1)
+        x = self.copy(x) if x.repeats else x
         place, stored = x.order.index(axis), self.stored_shape(x)
         back, front = [self.size(0)] * x.rank, [self.size(0)] * x.rank
         front[place] = offset

@@ -277,6 +277,7 @@ class Shapes(NanReductions):
             None,
             (np.broadcast_to, [self.arguments_of(sizes)]),
             contiguous=False,
+            repeats=True,
             may_fail=not same_shape(x.shape, sizes),
         )
         view.writeable = False
@@ -298,7 +299,7 @@ class Shapes(NanReductions):
         return self._copied(self.as_array(a), self.plain(order))
 
     def _copied(self, x: Tensor, order: str) -> Tensor:
-        orders = {"C": c_order(x.rank), "K": x.order, "F": c_order(x.rank)[::-1]}
+        orders = {"C": c_order(x.rank), "K": None, "F": c_order(x.rank)[::-1]}
         if order not in orders:
             raise self.refuse(f"a copy in order {order}")
         return self.copy(x, orders[order])
@@ -355,7 +356,7 @@ class Shapes(NanReductions):
         place = self.plain(axis)
         if place is None:
             parts, place = [self.flat(part) for part in parts], 0
-        if any(part.order != c_order(part.rank) for part in parts):
+        if any(self.copied_order(part) != c_order(part.rank) for part in parts):
             raise self.refuse("concatenation of arrays not in C order")
         joined = self.joined(parts, self.axis(place, parts[0].rank))
         return joined if self.is_none(out) else self.store_result(joined, self.tensor(out))
@@ -364,7 +365,7 @@ class Shapes(NanReductions):
         parts = [self.as_array(part) for part in self.elements(arrays)]
         place = self.axis(self.plain(axis), parts[0].rank + 1)
         wide = [self.expand_dims(part, Literal(place)) for part in parts]
-        if any(part.order != c_order(part.rank) for part in wide):
+        if any(self.copied_order(part) != c_order(part.rank) for part in parts):
             raise self.refuse("a stack of arrays not in C order")
         joined = self.joined(wide, place)
         return joined if self.is_none(out) else self.store_result(joined, self.tensor(out))

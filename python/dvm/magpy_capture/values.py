@@ -156,6 +156,7 @@ class Tensor:
     remake: tuple[Any, ...] | None = None
     writeable: bool = True
     contiguous: bool = True  # its elements lie densely in `order`
+    repeats: bool = False  # some axis may have stride 0
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
     object: Any = None  # the array seen in the recorded call
     host: int = -1  # register of the view itself, once it left the path

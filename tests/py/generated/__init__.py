@@ -10,7 +10,6 @@ expressions.py, language.py, writes.py, containers.py, statements.py
 program.py     a whole program
 arguments.py   the calls of a program: shapes, layouts, aliases, special values
 compare.py     running the calls plain and compiled, and the first difference
-known.py       differences that are known and not yet mended
 recorded.py    the tracer's recordings, carried out as programs
 shrink.py      the smallest program that still shows a difference
 """

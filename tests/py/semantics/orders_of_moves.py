@@ -149,3 +149,30 @@ def tiled(w: World) -> None:
                     for t in w(f, x, k) or ():
                         base = t[0].base
                         w.note(t[0].flags.owndata, base is None)
+
+
+@case
+def copies_of_what_repeats(w: World) -> None:
+    """NumPy's copies in K order put axes of stride 0 innermost, its other results do not."""
+
+    @w.compiled
+    def of_views(x, like):
+        wide = np.broadcast_to(x, like.shape)
+        copies = wide.astype(np.float32), np.copy(wide), np.array(wide), np.zeros_like(wide)
+        joined = np.stack([wide, wide]), np.concatenate([wide, wide]), np.roll(wide, 1, axis=1)
+        return copies, joined, wide + 1, np.copy(wide.T), np.copy(wide[:, 1:])
+
+    for shape in ((4, 3), (1, 3), (4, 1), (1, 1), (3,), (4, 3), (1, 3)):
+        w(of_views, floats(*shape), floats(4, 3))
+
+    @w.compiled
+    def of_arguments(x):
+        copies = x.astype(np.float32), np.copy(x), np.full_like(x, 2), x[1:].astype(np.int32)
+        return copies, np.stack([x, x]), x + 1, np.roll(x, 1)
+
+    row, column = np.broadcast_to(floats(3), (8, 3)), np.broadcast_to(floats(8, 1), (8, 3))
+    for x in (floats(8, 3)[::-1], row, column, floats(8, 3)[::2], row.T, column.T):
+        w(of_arguments, x)
+    for x in (floats(4, 1, 3), floats(1, 2, 3), floats(1, 1, 3), floats(4, 2, 1), floats(1, 2, 1)):
+        w(of_arguments, np.broadcast_to(x, (4, 2, 3)))
+        w(of_arguments, np.broadcast_to(x, (4, 2, 3)).transpose(2, 0, 1))
