@@ -176,9 +176,13 @@ class Graphs(Program):
         return self.node("scalar", (), make, (dtype, register))
 
     def constant_value(self, dtype: str, literal: Any) -> int:
-        typed = np.asarray(literal).astype(dtype)
         if dtype not in DTYPES:
             raise self.refuse(f"a constant of dtype {dtype}")
+        try:
+            with np.errstate(all="raise", under="ignore"):  # as NumPy converts Python's numbers
+                typed = np.asarray(literal).astype(dtype)
+        except FloatingPointError as error:
+            raise self.refuse(f"a constant: {error}") from None
         return self.node(
             "constant",
             (),

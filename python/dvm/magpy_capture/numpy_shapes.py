@@ -235,7 +235,7 @@ class Shapes(NanReductions):
         rank = x.rank + len(given)
         places = {self.axis(place, rank) for place in given}
         key = [Literal(None) if i in places else _everything() for i in range(rank)]
-        return self.index(x, Sequence([*key, Literal(Ellipsis)]))
+        return self.index(x, Sequence(key))
 
     def squeeze(self, a: Abstract, axis: Abstract = NONE) -> Tensor:
         x = self.as_array(a)

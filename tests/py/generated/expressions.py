@@ -405,7 +405,9 @@ class Expressions:
              "np.isnan({}).any()", "{}[0] > 0", "{}.flat[0] == 1", "int({}.sum()) % 2 == 0",
              "np.count_nonzero({}) > 2", "{}.mean() > 0", "{}.argmax() == 0"]
         )  # fmt: skip
+        # The sum behind a mean of integers is one of floats.
+        total = "np.mean" if "mean" in text else "np.sum"
         return self.built(
             text.replace("{}", a.text),
-            lambda _: values.truth(self.summed(a.facts, self.evaluate(f"np.sum({a.text})"))),
+            lambda _: values.truth(self.summed(a.facts, self.evaluate(f"{total}({a.text})"))),
         )

@@ -144,7 +144,7 @@ class Writes(Language):
         target = self.array_variable()
         form = self.choices.pick(
             ["{}.fill(2)", "{}.sort()", "np.copyto({}, {value})", "np.clip({}, -1, 1, out={})",
-             "{}.resize({}.shape)", "np.negative({}, {})", "np.cumsum({}, axis=0, out={})",
+             "{}.resize({}.shape)", "np.absolute({}, {})", "np.cumsum({}, axis=0, out={})",
              "np.put({}, [0], 1)", "np.add.at({}, 0, 1)", "{}.flat[0] = 1", "{}.flat = 2"]
         )  # fmt: skip
         facts = replace(target.facts, bound=target.facts.bound + 2)

@@ -252,3 +252,14 @@ def zero_dimensional_result_arrays(w: World) -> None:
 
     for x in (floats(3), floats(3), floats(2, 2), floats(), floats(0)):
         w(f, x)
+
+
+@case
+def flipped_without_axes(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return np.flip(x), np.flip(x, ()), x[()], x[...]
+
+    for x in (np.array(2.0), np.array(3, np.uint32), np.float64(1), floats(3), floats(2, 3)):
+        w(f, x)
+        w(f, x)

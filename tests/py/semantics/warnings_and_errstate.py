@@ -321,3 +321,21 @@ def inf_minus_inf(w: World) -> None:
 
     for v in (1.0, 1.0, np.inf, -np.inf, np.nan, 2.0):
         w(f, np.array([v, 1.0, -v]))
+
+
+@case
+def constants_too_small_or_too_large_for_a_dtype(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return np.isclose(x, x), x * 1e-30, np.where(x > 0, x, 2.0), x + np.inf
+
+    @w.compiled
+    def g(x):
+        return x + 1e10
+
+    for mode in ("raise", "warn", "ignore"):
+        with np.errstate(all=mode):
+            for x in (np.array(-1, np.float16), np.ones(3, np.float16), floats(3)):
+                for _ in range(2):
+                    w(f, x)
+                    w(g, x)
