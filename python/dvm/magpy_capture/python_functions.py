@@ -318,11 +318,14 @@ class PythonFunctions(DeepCopies):
 
     def absolute(self, value: Abstract) -> Abstract:
         value = self.resolve(value)
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and not self.is_integer_scalar(value):
             return self.ufunc(np.absolute, [value])
         return self.host_operation("abs", [value], self.seen_result)
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
         raise NotImplementedError
 
     def python_binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
@@ -374,17 +377,18 @@ class PythonFunctions(DeepCopies):
         if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
             seen = getattr(a, "object", 0) + getattr(b, "object", 0)
             return self.python_binary("+", a, b, seen)
-        seen = None
+        if self.is_integer_scalar(a, b):
+            # Nothing depends on the numbers but in the sum, which was recorded.
+            return self.binary("+", a, b, self._example(a) + self._example(b))
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc(np.add, [a, b])
-        return (
-            self._size_arithmetic("+", a, b, seen)
-            if self._is_size(a) and self._is_size(b)
-            else self.refuse_sum()
-        )
-
-    def refuse_sum(self) -> Abstract:
+        if self._is_size(a) and self._is_size(b):
+            return self._size_arithmetic("+", a, b, None)
         raise self.refuse("sum of these values")
+
+    def _example(self, value: Abstract) -> Any:
+        """A number of the type that an integer has."""
+        return np.dtype(value.dtype).type() if isinstance(value, Tensor) else 0
 
     def least(self, *values: Abstract, **named: Abstract) -> Abstract:
         return self._extreme("min", min, values, named)

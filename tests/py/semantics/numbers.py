@@ -381,3 +381,20 @@ def complex_numbers_of_python(w: World) -> None:
 
     for k in (1, 1, 2.5, -0.0, 1j, NAN):
         w(f, floats(2), k)
+
+
+@case
+def integer_scalars_that_overflow_in_sums(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return sum(x), sum(n for n in x), sum([abs(n) for n in x], x[0]), sum(x, True)
+
+    @w.compiled
+    def g(x):
+        sum(n for n in x)
+
+    limits = np.iinfo(np.int64)
+    for x in ([1, 2, -3], [limits.max, 2, -1], [limits.min, -1, 4], [limits.max, 1, limits.min]):
+        for dtype in (np.int64, np.int8, bool, float):
+            w(f, np.array(x).astype(dtype))
+            w(g, np.array(x).astype(dtype))
