@@ -134,6 +134,8 @@ class Arrays(Graphs):
             value.leaving = None
         if self.is_stale(value) or self.is_early(value):
             self.decide(value)
+        if value.is_scalar and value.base is not None:  # NumPy took the view's one element
+            value.memory, value.base = Storage(self.value_of(value)), None
         storage = value.storage
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):

@@ -142,8 +142,6 @@ class Events(Calls):
             )
         value.is_scalar = isinstance(seen, np.generic)
         if value.is_scalar:
-            if value.base is not None:
-                raise self.refuse("a NumPy scalar where the graph has a view")
             value.object = seen
         elif value.object is None:
             value.object = seen
