@@ -118,8 +118,10 @@ Scalar derived(Term::Kind kind, DType dtype, Scalar power) {
     case Term::Kind::logarithm:
       return Scalar::of_int(std::countr_zero(static_cast<uint64_t>(power.as_int())));
     default:
-      DVM_CHECK(false, "no number is derived so");
+      break;
   }
+  DVM_CHECK(false, "no number is derived so");
+  return power;
 }
 
 std::optional<Scalar> fold(const Node& node, std::span<const DType> dtypes,

@@ -27,7 +27,9 @@ struct GeneratorOptions {
   bool calls = true, views = true, reductions = true, casts = true, whole = true;
   bool special_floats = true;   // NaN, infinities, -0.0, subnormals
   int64_t max_elements = 2000;  // of any value
-  bool every_row = false;       // elementwise rows after tanh too, which have no oracle but NumPy
+  // What a symbol may be: any of them, but mostly one behind the first two.
+  std::vector<int64_t> symbols = {0, 1, 1, 2, 3, 4, 5, 8, 11};
+  bool every_row = false;  // elementwise rows after tanh too, which have no oracle but NumPy
 };
 
 struct GraphCase {
@@ -174,10 +176,15 @@ class GraphGenerator {
   // but for one that a number defines: it may be negative.
   void make_symbols() {
     const int64_t n = 1 + random_.below(3);
+    int64_t room = options_.max_elements;
     Shape anchor;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t sizes[] = {0, 1, 1, 2, 3, 4, 5, 8, 11};
-      const int64_t size = random_.chance(85) ? sizes[2 + random_.below(7)] : random_.pick(sizes);
+      const std::vector<int64_t>& sizes = options_.symbols;
+      const size_t skipped = random_.chance(85) ? 2 : 0;
+      const auto choices = std::ssize(sizes) - static_cast<int64_t>(skipped);
+      const int64_t wanted = sizes[skipped + static_cast<size_t>(random_.below(choices))];
+      const int64_t size = std::min(wanted, room);
+      room /= std::max<int64_t>(size, 1);
       const std::string name = (random_.chance(80) ? "s" : "batch") + std::to_string(i);
       const bool ranged = random_.chance(20);
       anchor.push_back(ranged ? dims().symbol(name, size / 2, size * 2 + 1) : dims().symbol(name));

@@ -2,76 +2,14 @@
 // arguments that are not C order, and calls that fail.
 #include <gtest/gtest.h>
 
-#include "core/graph_generator.h"
-#include "core/passes.h"
-#include "driver/compile.h"
-#include "runtime/executor.h"
-#include "runtime/fake_host.h"
+#include "driver/execute_case.h"
 
 namespace dvm::driver {
 namespace {
 
 using core::Array;
-using test::BufferView;
 using test::FakeHost;
 using test::GraphCase;
-
-core::Scalar scalar_of(const Array& array) {
-  core::Scalar value;
-  core::dispatch(array.dtype, [&]<core::DType D>() {
-    const core::Storage<D> x = core::elements<core::Storage<D>>(array)[0];
-    if constexpr (core::is_floating(D)) {
-      value = core::Scalar::of_float(core::scalar::cast<double>(x));
-    } else {
-      value = core::Scalar::of_int(static_cast<int64_t>(x));
-    }
-  });
-  return value;
-}
-
-struct Executed {
-  runtime::Outcome outcome;
-  std::vector<Array> results;
-};
-
-// Runs the Plan once; fails the test where a reference is lost.
-Executed run(const runtime::Plan& plan, vm::Target& target, const GraphCase& test_case,
-             FakeHost& host, int layout) {
-  std::vector<BufferView> inputs;
-  std::vector<core::Scalar> scalars;
-  const std::vector<core::Value> arguments = test_case.graph.inputs();
-  for (size_t k = 0; k < arguments.size(); ++k) {
-    if (test_case.graph.node(arguments[k]).op == core::Op::scalar) {
-      scalars.push_back(scalar_of(test_case.inputs[k]));
-    } else {
-      inputs.push_back(test::to_buffer(host, test_case.inputs[k], layout));
-    }
-  }
-  if (host.fail_after_inputs >= 0) host.fail_at = host.allocations + host.fail_after_inputs;
-  host.function = [&](int callee, std::span<const BufferView> args, BufferView& result) {
-    if (host.allocations == host.fail_at) return false;
-    std::vector<Array> arrays;
-    for (const BufferView& arg : args) arrays.push_back(test::to_array(arg));
-    result = test::to_buffer(
-        host, test::generated_host(plan.callees[static_cast<size_t>(callee)], arrays), 0);
-    return true;
-  };
-  const int64_t before = host.live;
-  std::vector<BufferView> results(static_cast<size_t>(plan.result_count()));
-  runtime::ExecutionContext& context = runtime::ExecutionContext::acquire();
-  Executed done{runtime::execute(plan, target, host, inputs, scalars, results, context), {}};
-  runtime::ExecutionContext::release(context);
-  if (done.outcome == runtime::Outcome::done) {
-    for (const BufferView& result : results) {
-      done.results.push_back(test::to_array(result));
-      host.release(result.owner);
-    }
-  }
-  EXPECT_EQ(host.live, before) << "references were lost";
-  for (const BufferView& input : inputs) host.release(input.owner);
-  EXPECT_EQ(host.live, 0) << "references to arguments were lost";
-  return done;
-}
 
 std::string bytes_of(const Array& array) {
   std::string text;
@@ -88,13 +26,6 @@ bool has_reshape(const core::Graph& graph) {
     if (node.op == core::Op::reshape) return true;
   }
   return false;
-}
-
-// What the compiled program is to compute: the Graph after the passes that may change values.
-core::Graph meaning_of(const core::Graph& graph, const Options& options) {
-  const core::Graph live = core::pass_dead_code(graph);
-  const bool widens = options.numerics == Numerics::widened && options.target == "cpu";
-  return widens ? core::pass_widen_half(core::pass_dead_code(core::pass_simplify(live))) : live;
 }
 
 // The reference refuses every negative start; a Plan runs where such a start belongs to an empty

@@ -1,0 +1,80 @@
+// Runs the Plan of a generated Graph as a caller would: arguments in any layout, host calls, and
+// every reference accounted for.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "core/graph_generator.h"
+#include "core/passes.h"
+#include "driver/compile.h"
+#include "runtime/executor.h"
+#include "runtime/fake_host.h"
+
+namespace dvm::driver {
+
+inline core::Scalar scalar_of(const core::Array& array) {
+  core::Scalar value;
+  core::dispatch(array.dtype, [&]<core::DType D>() {
+    const core::Storage<D> x = core::elements<core::Storage<D>>(array)[0];
+    if constexpr (core::is_floating(D)) {
+      value = core::Scalar::of_float(core::scalar::cast<double>(x));
+    } else {
+      value = core::Scalar::of_int(static_cast<int64_t>(x));
+    }
+  });
+  return value;
+}
+
+struct Executed {
+  runtime::Outcome outcome;
+  std::vector<core::Array> results;
+};
+
+// Runs the Plan once; fails the test where a reference is lost.
+inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
+                    test::FakeHost& host, int layout) {
+  std::vector<runtime::BufferView> inputs;
+  std::vector<core::Scalar> scalars;
+  const std::vector<core::Value> arguments = test_case.graph.inputs();
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    if (test_case.graph.node(arguments[k]).op == core::Op::scalar) {
+      scalars.push_back(scalar_of(test_case.inputs[k]));
+    } else {
+      inputs.push_back(test::to_buffer(host, test_case.inputs[k], layout));
+    }
+  }
+  if (host.fail_after_inputs >= 0) host.fail_at = host.allocations + host.fail_after_inputs;
+  host.function = [&](int callee, std::span<const runtime::BufferView> args,
+                      runtime::BufferView& result) {
+    if (host.allocations == host.fail_at) return false;
+    std::vector<core::Array> arrays;
+    for (const runtime::BufferView& arg : args) arrays.push_back(test::to_array(arg));
+    result = test::to_buffer(
+        host, test::generated_host(plan.callees[static_cast<size_t>(callee)], arrays), 0);
+    return true;
+  };
+  const int64_t before = host.live;
+  std::vector<runtime::BufferView> results(static_cast<size_t>(plan.result_count()));
+  runtime::ExecutionContext& context = runtime::ExecutionContext::acquire();
+  Executed done{runtime::execute(plan, target, host, inputs, scalars, results, context), {}};
+  runtime::ExecutionContext::release(context);
+  if (done.outcome == runtime::Outcome::done) {
+    for (const runtime::BufferView& result : results) {
+      done.results.push_back(test::to_array(result));
+      host.release(result.owner);
+    }
+  }
+  EXPECT_EQ(host.live, before) << "references were lost";
+  for (const runtime::BufferView& input : inputs) host.release(input.owner);
+  EXPECT_EQ(host.live, 0) << "references to arguments were lost";
+  return done;
+}
+
+// What the compiled program is to compute: the Graph after the passes that may change values.
+inline core::Graph meaning_of(const core::Graph& graph, const Options& options) {
+  const core::Graph live = core::pass_dead_code(graph);
+  const bool widens = options.numerics == Numerics::widened && options.target == "cpu";
+  return widens ? core::pass_widen_half(core::pass_dead_code(core::pass_simplify(live))) : live;
+}
+
+}  // namespace dvm::driver

@@ -1,0 +1,133 @@
+// Random Plans on the cpu with four threads that share the tiles of every Region they can, called
+// by several threads at once: the reference's bits, and under ThreadSanitizer no data race.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "cpu/cpu_target.h"
+#include "driver/execute_case.h"
+#include "vm/cost.h"
+
+namespace dvm::driver {
+namespace {
+
+using core::Array;
+using test::FakeHost;
+using test::GraphCase;
+
+constexpr int kTeam = 4, kCallers = 3;
+constexpr int kLayouts[kCallers] = {0, 1, 3};  // test::to_buffer
+
+// Forking costs nothing, and each tile is a chunk.
+vm::CostTable eager_to_share() {
+  vm::CostTable table;
+  table.fork_spinning_ns = table.fork_asleep_ns = table.chunk_ns = 0;
+  table.chunks_per_thread = 1024;
+  return table;
+}
+
+// The cpu with so little local memory that a few hundred elements make several tiles. It counts the
+// Programs that have them.
+class SmallCpu final : public vm::Target {
+ public:
+  explicit SmallCpu(vm::Target& cpu) : cpu_(cpu), traits_(cpu.traits()) {
+    traits_.local_bytes = 2048;
+  }
+  const vm::TargetTraits& traits() const override { return traits_; }
+  core::FpFlags run(const vm::Program& program, std::span<std::byte* const> globals) override {
+    if (program.header().tile_count > 1) shared_.fetch_add(1, std::memory_order_relaxed);
+    return cpu_.run(program, globals);
+  }
+  int shared() const { return shared_; }
+
+ private:
+  vm::Target& cpu_;
+  vm::TargetTraits traits_;
+  std::atomic<int> shared_{0};
+};
+
+class ParallelPlans : public testing::Test {
+ protected:
+  ParallelPlans() {
+    vm::set_cost_table(eager_to_share());
+    cpu::set_thread_count(kTeam);
+  }
+  ~ParallelPlans() override {
+    cpu::set_thread_count(team_size);
+    vm::set_cost_table(costs);
+  }
+
+  static GraphCase generate(uint64_t seed) {
+    test::GeneratorOptions generator;
+    generator.nodes = 4 + static_cast<int>(seed % 12);
+    generator.max_elements = 20000;
+    generator.symbols = {0, 1, 1, 3, 7, 16, 40, 130, 600, 3000};
+    return test::generate_graph(seed, generator);
+  }
+  static Options options(uint64_t seed) {
+    return {.numerics = seed % 2 ? Numerics::strict : Numerics::widened, .record_text = false};
+  }
+  static std::vector<Array> reference(const GraphCase& test_case, uint64_t seed) {
+    return core::evaluate(meaning_of(test_case.graph, options(seed)), test_case.inputs,
+                          test::generated_host, test_case.symbols);
+  }
+  // Whether a call computes just that. References of the host are counted, so each has its own.
+  bool computes(const runtime::Plan& plan, const GraphCase& test_case,
+                const std::vector<Array>& expected, int layout) {
+    FakeHost host;
+    const Executed done = run(plan, small_cpu, test_case, host, layout);
+    const bool given_up = layout != 0 && done.outcome == runtime::Outcome::check_failed;
+    return given_up ||
+           (done.outcome == runtime::Outcome::done && test::same_values(done.results, expected));
+  }
+  static void at_once(const std::function<void(int)>& call) {
+    std::vector<std::thread> callers;
+    callers.reserve(kCallers);
+    for (int caller = 0; caller < kCallers; ++caller) callers.emplace_back(call, caller);
+    for (std::thread& caller : callers) caller.join();
+  }
+
+  const vm::CostTable costs = vm::cost_table();
+  const int team_size = cpu::thread_count();
+  SmallCpu small_cpu{target("cpu")};
+};
+
+// One Plan and three callers. Each begins with its own layout of the arguments, and ends with a
+// call whose Program it remembers.
+TEST_F(ParallelPlans, CallersOfOnePlan) {
+  for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    const GraphCase test_case = generate(seed);
+    const Compilation compilation = compile(test_case.graph, options(seed));
+    const std::vector<Array> expected = reference(test_case, seed);
+    std::atomic<int> wrong{0};
+    at_once([&](int caller) {
+      for (const int layout : {kLayouts[caller], 0, 0}) {
+        if (!computes(compilation.plan, test_case, expected, layout)) ++wrong;
+      }
+    });
+    ASSERT_EQ(wrong, 0) << "seed " << seed << "\n"
+                        << core::print(test_case.graph) << runtime::print(compilation.plan);
+  }
+  EXPECT_GT(small_cpu.shared(), 1000);
+}
+
+// Three callers that compile and call Plans of their own, while the team changes its size.
+TEST_F(ParallelPlans, PlansSideBySide) {
+  std::atomic<uint64_t> next{1000};
+  std::atomic<uint64_t> wrong{0};
+  at_once([&](int caller) {
+    for (uint64_t seed; (seed = next++) < 1300 && wrong == 0;) {
+      if (caller == 0) cpu::set_thread_count(2 + static_cast<int>(seed % kTeam));
+      const GraphCase test_case = generate(seed);
+      const Compilation compilation = compile(test_case.graph, options(seed));
+      if (!computes(compilation.plan, test_case, reference(test_case, seed), 0)) wrong = seed;
+    }
+  });
+  EXPECT_EQ(wrong, 0U) << "a seed";
+  EXPECT_GT(small_cpu.shared(), 120);
+}
+
+}  // namespace
+}  // namespace dvm::driver
