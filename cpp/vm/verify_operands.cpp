@@ -203,20 +203,35 @@ void TileVerifier::check_stream_bounds(const Instruction& insn, int operand) con
   }
 }
 
+TileVerifier::Range TileVerifier::over_all_tiles(const Instruction& insn, int operand) const {
+  const Stream& stream = program_.stream(insn.operands()[operand].index);
+  const int64_t last = program_.grid().empty() ? 0 : program_.grid().back() - 1;
+  const bool tail = insn.split != 0;
+  const Range end = over_grid(stream, footprint(insn, operand, tail), last, last);
+  if (last == 0) return end;
+  const Range body = over_grid(stream, footprint(insn, operand, false), 0, last - 1);
+  return {std::min(body.low, end.low), std::max(body.high, end.high)};
+}
+
+// Whether tiles may find bytes of the one operand in the other. Two streams of a global are of
+// different parts of it, in all tiles together, or else taken to share some.
+bool TileVerifier::may_share(const Instruction& insn, int a, int b) const {
+  const Operand &first = insn.operands()[a], &second = insn.operands()[b];
+  if (first.mode != second.mode || first.mode == Mode::scalar) return false;
+  if (first.mode == Mode::slot) return slot_range(insn, a).overlaps(slot_range(insn, b));
+  if (program_.stream(first.index).global != program_.stream(second.index).global) return false;
+  return over_all_tiles(insn, a).overlaps(over_all_tiles(insn, b));
+}
+
 // An elementwise instruction may work in place: element for element, its destination is a source.
 void TileVerifier::check_overlap(const Instruction& insn, int destination) const {
   const Operand& dst = insn.operands()[destination];
   for (int k = 0; k < insn.operand_count(); ++k) {
     const Operand& src = insn.operands()[k];
-    if (k == destination || src.mode != dst.mode) continue;
+    if (k == destination || !may_share(insn, destination, k)) continue;
     const bool same = src.index == dst.index && src.offset == dst.offset && !writes(insn, k) &&
                       operand_bytes(insn, destination) == operand_bytes(insn, k);
-    const bool overlap = src.mode == Mode::slot
-                             ? slot_range(insn, destination).overlaps(slot_range(insn, k))
-                             : src.index == dst.index;
-    if (overlap && !(same && is_elementwise(insn))) {
-      fail("destination overlaps operand " + number(k));
-    }
+    if (!(same && is_elementwise(insn))) fail("destination overlaps operand " + number(k));
   }
 }
 

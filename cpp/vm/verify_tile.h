@@ -42,6 +42,8 @@ class TileVerifier {
   void check_stream_alignment(const Instruction& insn, int operand) const;
   void check_stream_bounds(const Instruction& insn, int operand) const;
   void check_access(const Instruction& insn, int operand) const;
+  Range over_all_tiles(const Instruction& insn, int operand) const;
+  bool may_share(const Instruction& insn, int a, int b) const;
   void check_overlap(const Instruction& insn, int destination) const;
   void check_sources_written(const Instruction& insn) const;
   void record_destination(const Instruction& insn, int operand);

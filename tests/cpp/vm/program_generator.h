@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "vm/encoded_steps.h"
 #include "vm/program_builder.h"
 
 namespace dvm::vm {
@@ -271,27 +272,23 @@ class ProgramGenerator {
     return ref;
   }
 
+  using Held = std::vector<std::pair<uint8_t, DType>>;  // places that may be read
+
+  // Of any steps, or of those that the encoder makes chains of, whose elements have one width.
   void add_chain() {
+    static const std::vector<MicroOp> encoded[] = {encoded_steps(4), encoded_steps(8)};
+    const std::vector<MicroOp>* steps = chance(70) ? &encoded[below(2)] : nullptr;
     Line line;
     line.fixed.insn = Insn::chain;
     line.fixed.dtype = DType{};
     line.fixed.size = static_cast<uint32_t>(random_value().elements);
     choose_split(line);
-    std::vector<std::pair<uint8_t, DType>> held;  // places that may be read
+    Held held;
     for (int64_t count = one_to(8); count > 0; --count) {
-      MicroOp op;
-      do {
-        op.insn = static_cast<Insn>(below(kInsnCount));
-      } while (info(op.insn).pipe != Pipe::simd || op.insn == Insn::chain ||
-               info(info(op.insn).format).extents != ExtentKind::linear);
-      const InsnInfo& row = info(op.insn);
-      op.dtype = chance(60) ? DType::f32 : random_dtype();
-      if (!contains(row.dtypes, op.dtype)) op.dtype = random_dtype(row.dtypes);
-      if (row.format == Format::cast) op.aux = static_cast<uint8_t>(random_dtype());
-      if (row.format == Format::compare) op.aux = static_cast<uint8_t>(below(kCompareCount));
+      MicroOp op = steps != nullptr ? (*steps)[below(steps->size())] : random_step();
       const Instruction step{.insn = op.insn, .dtype = op.dtype, .aux = op.aux};
-      for (int k = 1; k < row.operands; ++k) {
-        op.src[k - 1] = chain_source(line, operand_dtype(step, k), held);
+      for (int k = 1; k < info(op.insn).operands; ++k) {
+        op.src[k - 1] = chain_source(line, op, operand_dtype(step, k), held, steps != nullptr);
       }
       op.dst = static_cast<uint8_t>(kFirstBank + below(kBanks));
       line.steps.push_back(op);
@@ -303,7 +300,22 @@ class ProgramGenerator {
     code_.push_back(std::move(line));
   }
 
-  static void set_held(std::vector<std::pair<uint8_t, DType>>& held, uint8_t place, DType dtype) {
+  // Casts and comparisons more often than others: they are many, by what they are of.
+  MicroOp random_step() {
+    MicroOp op;
+    do {
+      op.insn = static_cast<Insn>(below(kInsnCount));
+      if (chance(25)) op.insn = chance(60) ? Insn::cast : Insn::cmp;
+    } while (info(op.insn).pipe != Pipe::simd || op.insn == Insn::chain ||
+             info(info(op.insn).format).extents != ExtentKind::linear);
+    const InsnInfo& row = info(op.insn);
+    op.dtype = random_dtype(row.dtypes);
+    if (row.format == Format::cast) op.aux = static_cast<uint8_t>(random_dtype());
+    if (row.format == Format::compare) op.aux = static_cast<uint8_t>(below(kCompareCount));
+    return op;
+  }
+
+  static void set_held(Held& held, uint8_t place, DType dtype) {
     std::erase_if(held, [&](const auto& entry) { return entry.first == place; });
     held.emplace_back(place, dtype);
   }
@@ -314,10 +326,14 @@ class ProgramGenerator {
     return static_cast<uint8_t>(kFirstOperand + line.operands.size() - 1);
   }
 
-  uint8_t chain_source(Line& line, DType dtype, std::vector<std::pair<uint8_t, DType>>& held) {
+  // A place with that dtype for `op` to read. As the encoder does it, narrow elements come from
+  // memory, into a bank for anything but a cast.
+  uint8_t chain_source(Line& line, const MicroOp& op, DType dtype, Held& held, bool encoded) {
+    const bool narrow = encoded && core::byte_size(dtype) < 4;
     std::vector<uint8_t> known;
     for (const auto& [place, type] : held) {
-      if (type == dtype) known.push_back(place);
+      const bool bank = place < kFirstOperand;
+      if (type == dtype && (bank || !narrow)) known.push_back(place);
     }
     if (!known.empty() && chance(70)) return known[below(known.size())];
     Ref ref = make_scalar(dtype);
@@ -325,15 +341,22 @@ class ProgramGenerator {
     for (const Value& value : values_) {
       if (value.dtype == dtype && value.elements == line.fixed.size) slots.push_back(value.slot);
     }
-    if (target_->streams && chance(30)) {
+    if (target_->streams && (chance(30) || (narrow && slots.empty()))) {
       ref = make_stream(line, dtype, false, false);
-    } else if (!slots.empty() && chance(80)) {
+    } else if (!slots.empty() && (narrow || chance(80))) {
       ref = {};
       ref.slot = slots[below(slots.size())];
     }
     const uint8_t place = add_operand(line, ref, dtype, false);
     set_held(held, place, dtype);
-    return place;
+    if (!narrow || op.insn == Insn::cast) return place;
+    MicroOp load{.insn = Insn::copy, .dtype = dtype, .src = {place}};
+    do {
+      load.dst = static_cast<uint8_t>(kFirstBank + below(kBanks));
+    } while (std::ranges::find(op.src, load.dst) != std::end(op.src));
+    line.steps.push_back(load);
+    set_held(held, load.dst, dtype);
+    return load.dst;
   }
 
   // Copies what a bank holds to memory, sometimes in place, and sometimes reads it back.

@@ -75,6 +75,22 @@ constexpr auto kInvalid = core::ErrorCode::bytecode_invalid;
 constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample, kChain = kChainExample;
 using E = Editor;
 
+constexpr std::string_view kStreamsOfOneGlobal =
+    R"(dvm.program v1 target=cpu {
+  // target=0, block_dim=1, ffts_addr=0, tile_num=2, grid=[2], local_bytes=0x0, loop_flags=[]
+  g0: fp32 [0, 512) read
+  g1: fp32 [0, 516) written
+  vmain.aiv(body_tile=2, tail_tile_diff=0) {
+    0: Copy.fp32.64 g1, g0 // tile_stride(256; 256)
+         {simd}
+    1: Copy.fp32.64 g1+4, g0 // tile_stride(256; 256)
+         {simd}
+    2: Neg.fp32.64 g1+4, g1+4 // tile_stride(256; 256)
+         {simd}
+  }
+}
+)";
+
 // Instructions of kFlags: 0 load, 1 load, 2 add, 3 store. Of kCpu: 0 mul, 1 add, 2 sum, 3
 // broadcast, 4 sub, 5 cmp, 6 select, 7 cast, 8 view_load, 9 view_store.
 const std::vector<Rule> kRules = {
@@ -300,6 +316,8 @@ const std::vector<Rule> kRules = {
     // What instructions do to each other.
     {"PartialOverlap", kFlags, [](E& e) { e.operand(2, 0).offset = 0x220; }, kInvalid,
      "instruction 2 (add): destination overlaps operand 1"},
+    {"StreamsOfOneGlobal", kStreamsOfOneGlobal, [](E& e) { e.operand(2, 1) = e.operand(0, 0); },
+     kInvalid, "instruction 2 (neg): destination overlaps operand 1"},
     {"ReduceInPlace", kCpu, [](E& e) { e.operand(2, 0) = e.operand(2, 1); }, kInvalid,
      "instruction 2 (sum): destination overlaps operand 1"},
     {"CastInPlace", kCpu,
