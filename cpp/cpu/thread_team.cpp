@@ -46,13 +46,6 @@ bool spin(std::chrono::nanoseconds limit, Ready ready) {
   return false;
 }
 
-// With more threads than processors, one that spins keeps another from working.
-std::chrono::nanoseconds spin_limit(int threads) {
-  static const int hardware = hardware_threads();
-  return std::chrono::nanoseconds(
-      threads > hardware ? 0 : static_cast<int64_t>(vm::cost_table().spin_ns));
-}
-
 }  // namespace
 
 ThreadTeam::ThreadTeam(int threads) : threads_(std::clamp(threads, 1, kMaxThreads)) {}
@@ -65,11 +58,19 @@ void ThreadTeam::set_threads(int threads) {
 
 bool ThreadTeam::asleep() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
 
+// With more threads than processors, one that spins keeps another from working.
+std::chrono::nanoseconds ThreadTeam::spin_limit() const {
+  static const int hardware = hardware_threads();
+  const int64_t ns = threads() > hardware ? 0 : spin_ns_.load(std::memory_order_relaxed);
+  return std::chrono::nanoseconds(ns);
+}
+
 void ThreadTeam::run(int64_t count, int64_t chunk, Work work, void* context) {
   if (threads() == 1 || count <= chunk || busy_.exchange(true, std::memory_order_acquire)) {
     work(context, 0, count);
     return;
   }
+  spin_ns_.store(static_cast<int64_t>(vm::cost_table().spin_ns), std::memory_order_relaxed);
   if (static_cast<int>(workers_.size()) != threads() - 1) adjust_workers();
   publish(static_cast<uint32_t>(count), static_cast<uint32_t>(chunk), work, context);
   for (Chunk mine; take(mine);) finish(mine);
@@ -122,7 +123,7 @@ void ThreadTeam::finish(const Chunk& chunk) {
 
 void ThreadTeam::wait_until_done(uint32_t count) {
   const auto done = [&] { return done_.load(std::memory_order_acquire) == count; };
-  if (done() || spin(spin_limit(threads()), done)) return;
+  if (done() || spin(spin_limit(), done)) return;
   for (uint32_t seen; (seen = done_.load(std::memory_order_acquire)) != count;) {
     done_.wait(seen, std::memory_order_acquire);
   }
@@ -140,7 +141,7 @@ void ThreadTeam::worker_loop() {
 
 void ThreadTeam::wait_for_job(uint32_t seen) {
   const auto called = [&] { return signal_.load(std::memory_order_acquire) != seen; };
-  if (spin(spin_limit(threads()), called)) return;
+  if (spin(spin_limit(), called)) return;
   // Either publish() sees this sleeper, or the wait sees its signal.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   signal_.wait(seen, std::memory_order_seq_cst);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -38,6 +39,7 @@ class ThreadTeam {
     void* context;
     uint32_t begin, end, count;
   };
+  std::chrono::nanoseconds spin_limit() const;
   bool take(Chunk& chunk);
   void finish(const Chunk& chunk);
   void publish(uint32_t count, uint32_t chunk, Work work, void* context);
@@ -50,6 +52,8 @@ class ThreadTeam {
 
   std::atomic<int> threads_;
   std::atomic<bool> busy_{false};  // a job is running, or the workers change
+  // Of the cost table, as the last job found it: idle workers may not look there.
+  std::atomic<int64_t> spin_ns_{0};
   std::vector<std::thread> workers_;
 
   // The job. `next_` holds its generation above the index of its first item not yet taken; taking
