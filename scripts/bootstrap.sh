@@ -21,8 +21,6 @@ for group in "$@"; do
       need g++ program g++
       need cmake program cmake
       need ninja-build program ninja
-      need libspdlog-dev header spdlog/version.h
-      need libfmt-dev header fmt/core.h
       need libhwy-dev header hwy/base.h
       need python3.11 program "$python"
       need python3.11-venv python_has 'import ensurepip'

@@ -18,8 +18,10 @@ mapfile -t units < <(
 )
 
 tidy() {
-  # One database for everything, the extension and the benchmarks included; nothing is compiled.
+  # One database for everything, the extension and the benchmarks included, file by file; nothing is
+  # compiled.
   cmake --preset debug -B build/lint -DDVM_PYTHON=ON -DDVM_BENCHMARKS=ON --log-level=WARNING \
+    -DCMAKE_UNITY_BUILD=OFF \
     -DPython_EXECUTABLE="$(command -v python)" \
     -Dpybind11_DIR="$(python -m pybind11 --cmakedir)" >/dev/null || return
   printf '%s\0' "${units[@]}" |

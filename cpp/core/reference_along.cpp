@@ -67,15 +67,25 @@ class AlongEvaluator {
     Array out = make_array(node_.type.dtype, std::move(shape));
     dispatch(operands_[0]->dtype, [&]<DType D>() {
       if (node_.attrs.with.empty()) return fill<Storage<D>>(out);
-      with_binary<D>(*op_from_text(node_.attrs.with), [&](auto combine) {
-        node_.op == Op::fold_at ? fold_at<Storage<D>>(out, combine)
-                                : fold<Storage<D>>(out, combine);
-      });
+      const Combine<Storage<D>> combine = combine_of<D>();
+      node_.op == Op::fold_at ? fold_at(out, combine) : fold(out, combine);
     });
     return out;
   }
 
  private:
+  // Called, not inlined, so that everything around it is compiled once for all ops.
+  template <typename T>
+  using Combine = T (*)(T, T);
+  template <DType D>
+  Combine<Storage<D>> combine_of() const {
+    using T = Storage<D>;
+    Combine<T> combine = nullptr;
+    with_binary<D>(*op_from_text(node_.attrs.with),
+                   [&]<typename F>(F) { combine = [](T a, T b) { return F{}(a, b); }; });
+    return combine;
+  }
+
   template <typename T>
   void fill(Array& out) const {
     switch (node_.op) {
@@ -110,8 +120,8 @@ class AlongEvaluator {
 
   // Each from the one before, rounded every time, as NumPy's accumulate does. A fold starts with an
   // element from elsewhere, and keeps the last.
-  template <typename T, typename Combine>
-  void fold(Array& out, Combine combine) const {
+  template <typename T>
+  void fold(Array& out, Combine<T> combine) const {
     const bool keeps = node_.op == Op::scan;
     const Array& rest = *operands_[keeps ? 0 : 1];
     for_each(out, [&](Index at, size_t i) {
@@ -126,11 +136,12 @@ class AlongEvaluator {
     });
   }
 
-  // Pieces, each by itself.
-  template <typename T, typename Combine>
-  void fold_at(Array& out, Combine combine) const {
+  // Pieces, each by itself. Floats are added as a sum is.
+  template <typename T>
+  void fold_at(Array& out, Combine<T> combine) const {
     const Array &from = *operands_[0], &places = *operands_[1];
     const int64_t extent = from.shape[axis_], pieces = places.shape[0];
+    const bool sums = is_floating(out.dtype) && node_.attrs.with == info(Op::add).name;
     for (int64_t k = 0; k < pieces; ++k) {
       const int64_t index = read<int64_t>(places, {k});
       if (index < 0 || index >= extent)
@@ -142,10 +153,13 @@ class AlongEvaluator {
       const int64_t k = at[axis_], begin = read<int64_t>(places, {k});
       const int64_t end = k + 1 < pieces ? read<int64_t>(places, {k + 1}) : extent;
       const int64_t count = std::max<int64_t>(end - begin, 1);
-      elements<T>(out)[i] = scalar::fold<T>(count, combine, [&](int64_t j) {
+      const auto load = [&](int64_t j) {
         at[axis_] = begin + j;
         return read<T>(from, at);
-      });
+      };
+      T result = sums ? scalar::sum<T>(count, true, load) : load(0);
+      for (int64_t j = 1; j < count && !sums; ++j) result = combine(result, load(j));
+      elements<T>(out)[i] = result;
     });
   }
 

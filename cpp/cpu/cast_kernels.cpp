@@ -13,6 +13,7 @@
 #include "core/scalar_ops.h"
 #include "cpu/elements.h"
 #include "cpu/half_blocks-inl.h"
+#include "cpu/same_bits.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -132,6 +133,17 @@ FpFlags cast_run(const TileArgs& args, int64_t size) {
   }
 }
 
+// Signs that make no difference: of an integer that is asked whether it is 0, or cut; of one that
+// is made by cutting or widening another, or by way of i32.
+template <DType To, DType From>
+inline constexpr DType kFrom = To == DType::boolean ||
+                                       (core::info(To).kind == core::Kind::integer &&
+                                        byte_size(To) <= byte_size(From))
+                                   ? unsigned_of(From)
+                                   : From;
+template <DType To, DType From>
+inline constexpr DType kTo = core::is_floating(From) && byte_size(To) >= 4 ? To : unsigned_of(To);
+
 // A scalar source is cast once and repeated.
 template <DType To>
 void cast_kernel(const TileArgs& args) noexcept {
@@ -141,11 +153,11 @@ void cast_kernel(const TileArgs& args) noexcept {
       FpFlags flags = 0;
       {
         const core::KeepFpFlags keep;  // comparisons with NaN raise flags too
-        flags = cast_loop<To, From>(args, size);
+        flags = cast_loop<kTo<To, From>, From>(args, size);
       }
       core::raise(flags);
     } else {
-      core::raise(cast_run<To, From>(args, size));
+      core::raise(cast_run<kTo<To, From>, kFrom<To, From>>(args, size));
     }
   });
   auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);

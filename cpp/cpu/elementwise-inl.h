@@ -8,10 +8,13 @@
 #endif
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "core/elementwise.h"
 #include "cpu/elements.h"
+#include "cpu/same_bits.h"
 #include "cpu/tile_ops.h"
 #include "hwy/highway.h"
 #include "vm/tile_kernel.h"
@@ -39,20 +42,30 @@ template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
   for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
 }
 
-template <DType D, DType Result, typename Apply>
+inline TileArgs swapped(TileArgs args) {
+  std::swap(args.src[0], args.src[1]);
+  args.scalar_mask = static_cast<uint8_t>((args.scalar_mask & 1) << 1 | args.scalar_mask >> 1);
+  return args;
+}
+
+template <DType D, DType Result, bool kCommutes, typename Apply>
 void binary(const TileArgs& args, Apply apply) {
   switch (args.scalar_mask) {
     case 0:
       return binary_loop<D, Result, false, false>(args, apply);
     case 1:
-      return binary_loop<D, Result, true, false>(args, apply);
+      if constexpr (kCommutes) {
+        return binary_loop<D, Result, false, true>(swapped(args), apply);
+      } else {
+        return binary_loop<D, Result, true, false>(args, apply);
+      }
     case 2:
       return binary_loop<D, Result, false, true>(args, apply);
     default: {
       // One element, repeated.
       TileArgs one = args;
       one.size = 1;
-      binary_loop<D, Result, true, false>(one, apply);
+      binary_loop<D, Result, false, true>(one, apply);
       auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
       std::fill_n(dst + 1, args.size - 1, *dst);
     }
@@ -98,19 +111,28 @@ void unary_kernel(const TileArgs& args) noexcept {
 
 template <typename Op, DType D, DType Result>
 void binary_kernel(const TileArgs& args) noexcept {
+  constexpr bool kCommutes = !core::is_floating(D) && tile_ops::kCommutes<Op>;
   finish<Op::kQuiet && core::is_floating(D)>(
-      [&] { binary<D, Result>(args, [](auto a, auto b) { return Op::apply(a, b); }); });
+      [&] { binary<D, Result, kCommutes>(args, [](auto a, auto b) { return Op::apply(a, b); }); });
 }
 
 template <DType D>
 void compare_kernel(const TileArgs& args) noexcept {
+  constexpr DType kBits = unsigned_of(D);
   finish<core::is_floating(D)>([&] {
     switch (static_cast<vm::Compare>(args.aux)) {
-#define DVM_COMPARE(name, op, numpy) \
-  case vm::Compare::name:            \
-    return binary<D, DType::boolean>(args, [](auto a, auto b) -> uint8_t { return a op b; });
-#include "core/compare.def"
-#undef DVM_COMPARE
+      case vm::Compare::eq:
+        return binary<kBits, DType::boolean, true>(args, std::equal_to<>{});
+      case vm::Compare::ne:
+        return binary<kBits, DType::boolean, true>(args, std::not_equal_to<>{});
+      case vm::Compare::lt:
+        return binary<D, DType::boolean, false>(args, std::less<>{});
+      case vm::Compare::le:
+        return binary<D, DType::boolean, false>(args, std::less_equal<>{});
+      case vm::Compare::gt:
+        return binary<D, DType::boolean, false>(swapped(args), std::less<>{});
+      case vm::Compare::ge:
+        return binary<D, DType::boolean, false>(swapped(args), std::less_equal<>{});
     }
     __builtin_unreachable();
   });
@@ -119,11 +141,13 @@ void compare_kernel(const TileArgs& args) noexcept {
 template <typename Op, DType D, int kArity, core::OperandRule kOperands, core::ResultRule kResult>
 void fill_row(vm::TileKernel& entry) {
   if constexpr (tile_ops::Written<Op> && !tile_ops::Function<Op> && core::allows(kOperands, D)) {
-    constexpr DType kStored = kResult == core::ResultRule::boolean ? DType::boolean : D;
+    using Same = SameBits<Op, D>;
+    constexpr DType kOperand = Same::kDType;
+    constexpr DType kStored = kResult == core::ResultRule::boolean ? DType::boolean : kOperand;
     if constexpr (kArity == 1) {
-      entry = unary_kernel<Op, D, kStored>;
+      entry = unary_kernel<typename Same::Op, kOperand, kStored>;
     } else {
-      entry = binary_kernel<Op, D, kStored>;
+      entry = binary_kernel<typename Same::Op, kOperand, kStored>;
     }
   }
 }

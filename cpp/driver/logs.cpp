@@ -1,11 +1,7 @@
 #include "driver/logs.h"
 
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <atomic>
-#include <mutex>
+#include <cstdio>
 
 namespace dvm::driver {
 
@@ -18,28 +14,13 @@ LogSink& embedder() {
   return *sink;
 }
 
-// Hands messages to the embedder, or prints them where there is none.
-class Sink final : public spdlog::sinks::base_sink<std::mutex> {
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::string_view topic(message.logger_name.data(), message.logger_name.size());
-    const std::string_view text(message.payload.data(), message.payload.size());
-    if (embedder()) return embedder()(topic, text);
-    fmt::print(stderr, "[dvm.{}] {}\n", topic, text);
-  }
-  void flush_() override {}
-};
-
-spdlog::logger& logger(LogTopic topic) {
-  static const auto* loggers = [] {
-    auto* made = new std::vector<std::unique_ptr<spdlog::logger>>();
-    const auto sink = std::make_shared<Sink>();
-    for (const LogTopicInfo& row : log_topics()) {
-      made->push_back(std::make_unique<spdlog::logger>(std::string(row.name), sink));
-    }
-    return made;
-  }();
-  return *(*loggers)[static_cast<size_t>(topic)];
+// Hands a message to the embedder, or prints it where there is none.
+void emit(LogTopic topic, std::string_view message) {
+  const std::string_view name = log_topics()[static_cast<size_t>(topic)].name;
+  if (embedder()) return embedder()(name, message);
+  const auto length = [](std::string_view text) { return static_cast<int>(text.size()); };
+  std::fprintf(stderr, "[dvm.%.*s] %.*s\n", length(name), name.data(), length(message),
+               message.data());
 }
 
 }  // namespace
@@ -71,19 +52,20 @@ void set_log_sink(LogSink sink) { embedder() = std::move(sink); }
 
 void log_pass(const PassRecord& pass) {
   if (log_enabled(LogTopic::perf)) {
-    logger(LogTopic::perf)
-        .info("{}: {:.1f} us", pass.name, static_cast<double>(pass.nanoseconds) / 1e3);
+    // In tenths of a microsecond, rounded.
+    const int64_t tenths = (pass.nanoseconds + 50) / 100;
+    emit(LogTopic::perf, pass.name + ": " + std::to_string(tenths / 10) + "." +
+                             std::to_string(tenths % 10) + " us");
   }
   if (log_enabled(LogTopic::passes)) {
-    logger(LogTopic::passes).info("{}:\n{}", pass.name, pass.text);
+    emit(LogTopic::passes, pass.name + ":\n" + pass.text);
   }
 }
 
 void log_decision(const core::Decision& decision) {
   if (!log_enabled(LogTopic::fusion)) return;
-  logger(LogTopic::fusion)
-      .info("{}: {} ({}) {} {}", decision.what, decision.verdict, decision.rule, decision.reason,
-            core::to_string(decision.loc));
+  emit(LogTopic::fusion, decision.what + ": " + decision.verdict + " (" + decision.rule + ") " +
+                             decision.reason + " " + core::to_string(decision.loc));
 }
 
 }  // namespace dvm::driver

@@ -30,7 +30,8 @@ const std::vector<LogTopicInfo>& log_topics();
 bool log_enabled(LogTopic topic);
 // Turns on these topics and all others off; names of topics that are not the driver's are ignored.
 void enable_logs(const std::vector<std::string>& topics);
-// Must not throw. Set it before there are threads that compile.
+// Must not throw, and may be called by several threads at once. Set it before there are threads
+// that compile.
 using LogSink = std::function<void(std::string_view topic, std::string_view message)>;
 void set_log_sink(LogSink sink);
 
