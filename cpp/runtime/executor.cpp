@@ -215,9 +215,9 @@ class Execution {
       std::copy(value.shape.begin(), value.shape.end(), result.shape);
       int64_t bytes = 0;
       if (!make_dense(result, bytes)) return Outcome::check_failed;
-      const Workspace memory(state_.blocks, bytes);
+      const Workspaces memory(state_.blocks, {&bytes, 1});
       if (memory.missing()) return Outcome::check_failed;
-      result.data = memory.data();
+      result.data = memory.data()[0];
       bind_global(globals++, result, value.kernel.rank);
       const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
       const Outcome outcome =
@@ -244,28 +244,27 @@ class Execution {
   // Memory for what one Program of a Region leaves to another.
   class Workspaces {
    public:
-    Workspaces(BlockCache& blocks, const vm::Compiled& compiled)
-        : blocks_(blocks), compiled_(compiled) {
-      for (; count_ < compiled.workspace_count && !missing_; ++count_) {
-        const int64_t bytes = compiled.workspace_bytes[count_];
-        data_[count_] = bytes > 0 ? blocks.take(bytes) : nullptr;
-        missing_ = bytes > 0 && !data_[count_];
+    Workspaces(BlockCache& blocks, std::span<const int64_t> bytes)
+        : blocks_(blocks), bytes_(bytes) {
+      for (; count_ < bytes.size() && !missing_; ++count_) {
+        data_[count_] = bytes[count_] > 0 ? blocks.take(bytes[count_]) : nullptr;
+        missing_ = bytes[count_] > 0 && !data_[count_];
       }
     }
     ~Workspaces() {
-      for (int k = 0; k < count_; ++k) {
-        if (data_[k]) blocks_.give(data_[k], compiled_.workspace_bytes[k]);
+      for (size_t k = 0; k < count_; ++k) {
+        if (data_[k]) blocks_.give(data_[k], bytes_[k]);
       }
     }
     Workspaces(const Workspaces&) = delete;
     Workspaces& operator=(const Workspaces&) = delete;
-    std::span<std::byte* const> data() const { return {data_, static_cast<size_t>(count_)}; }
+    std::span<std::byte* const> data() const { return {data_, count_}; }
     bool missing() const { return missing_; }
 
    private:
     BlockCache& blocks_;
-    const vm::Compiled& compiled_;
-    int count_ = 0;
+    const std::span<const int64_t> bytes_;
+    size_t count_ = 0;
     bool missing_ = false;
     std::byte* data_[vm::kMaxWorkspaces];
   };
@@ -274,7 +273,8 @@ class Execution {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
     if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= encoded.raised;
     const vm::Compiled& compiled = encoded.compiled;
-    const Workspaces workspaces(state_.blocks, compiled);
+    const Workspaces workspaces(
+        state_.blocks, {compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count)});
     if (workspaces.missing()) return Outcome::check_failed;
     for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
     for (int stage = 0; stage < compiled.stage_count; ++stage) {
