@@ -5,6 +5,7 @@
 //
 //   bench_chain [name [k]]     cases whose name begins like that, of k steps
 #include <immintrin.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -227,24 +228,35 @@ std::vector<double> interleave(const std::vector<std::function<void()>>& variant
   return minima;
 }
 
-void run_case(const Case& test, int64_t n, vm::Target& target) {
-  static std::vector<std::vector<float>> tensors = [] {
-    std::vector<std::vector<float>> made(6, std::vector<float>(10000000));
-    for (size_t t = 0; t < made.size(); ++t) {
-      for (size_t i = 0; i < made[t].size(); ++i) {
-        made[t][i] = 0.3f + 0.02f * static_cast<float>(t) + 0.05f * static_cast<float>(i % (7 + t));
+// On huge pages, as the arrays of the pool are; not at the same place of a small page.
+struct Tensors {
+  static constexpr size_t kCount = 6, kSize = 10000000, kApart = 132416 / sizeof(float);
+  float* data[kCount];
+
+  Tensors() {
+    for (size_t t = 0; t < kCount; ++t) {
+      constexpr size_t kPage = size_t{2} << 20, kBytes = kSize * sizeof(float) + 2 * kPage;
+      void* memory =
+          mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      madvise(memory, kBytes, MADV_HUGEPAGE);
+      data[t] = static_cast<float*>(memory) + t * kApart;
+      for (size_t i = 0; i < kSize; ++i) {
+        data[t][i] = 0.3f + 0.02f * static_cast<float>(t) + 0.05f * static_cast<float>(i % (7 + t));
       }
     }
-    return made;
-  }();
+  }
+};
+
+void run_case(const Case& test, int64_t n, vm::Target& target) {
+  static const Tensors tensors;
   const float* in[5];
   std::vector<std::byte*> globals;
   const int count = kChains[test.chain].tensors;
   for (int t = 0; t < count; ++t) {
-    in[t] = tensors[static_cast<size_t>(t)].data();
-    globals.push_back(reinterpret_cast<std::byte*>(tensors[static_cast<size_t>(t)].data()));
+    in[t] = tensors.data[t];
+    globals.push_back(reinterpret_cast<std::byte*>(tensors.data[t]));
   }
-  float* out = tensors[5].data();
+  float* out = tensors.data[5];
   globals.push_back(reinterpret_cast<std::byte*>(out));
 
   vm::TargetTraits plain_traits = target.traits();

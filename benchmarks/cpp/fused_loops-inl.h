@@ -17,7 +17,7 @@ INLINE Vector horner(Vector x, float last, Floats... rest) {
   ((sum = LAYER(fmadd_ps)(sum, x, all(rest))), ...);
   return sum;
 }
-// Returns e**r - 1; t is a number whose low bits count the powers of two.
+// e**r - 1; t is a number whose low bits count the powers of two.
 INLINE Vector reduce(Vector c, Vector& t) {
   const Vector round = all(0x1.8p23f);
   t = LAYER(fmadd_ps)(c, all(0x1.715476p0f), round);
@@ -37,17 +37,21 @@ INLINE Vector exponential(Vector x) {
   const Condition finite = less(x, all(0x1.62e43p6f));
   return choose(finite, y, LAYER(add_ps)(x, all(INFINITY)));
 }
+// As core/math_hyperbolic.h writes it.
 INLINE Vector tangent(Vector x) {
-  const Vector a = absolute(x), c = LAYER(min_ps)(all(9.5f), a);
-  Vector t;
-  const Vector p = reduce(LAYER(add_ps)(c, c), t);
-  const Vector s = scale(all(1), t);
+  const Vector a = absolute(x), c = LAYER(min_ps)(all(9.5f), a), up = LAYER(add_ps)(c, c);
+  const Vector round = all(0x1.8p23f);
+  const Vector t = LAYER(add_ps)(LAYER(fmadd_ps)(up, all(0x1.715476p0f), all(-0.5f)), round);
+  const Vector n = LAYER(sub_ps)(t, round);
+  Vector r = LAYER(fmadd_ps)(n, all(-0x1.62e4p-1f), up);
+  r = LAYER(fmadd_ps)(n, all(-0x1.7f7d1cp-20f), r);
+  const Vector q =
+      horner(r, 0x1.e7b596p-10f, 0x1.04ea62p-7f, 0x1.566232p-5f, 0x1.554b62p-3f, 0x1.00001ep-1f);
+  const Vector p = LAYER(fmadd_ps)(q, LAYER(mul_ps)(r, r), r), s = scale(all(1), t);
   const Vector e = LAYER(fmadd_ps)(s, p, LAYER(sub_ps)(s, all(1)));
   const Vector y = LAYER(div_ps)(e, LAYER(add_ps)(e, all(2)));
-  const Vector z = LAYER(mul_ps)(a, a);
-  const Vector q = horner(z, 0x1.1abd1ap-6f, -0x1.b29c1cp-5f, 0x1.10ea8ep-3f, -0x1.5554dap-2f);
-  const Vector near_zero = LAYER(fmadd_ps)(LAYER(mul_ps)(a, z), q, a);
-  return with_sign(x, choose(less(a, all(0.5f)), near_zero, y));
+  const Vector half = LAYER(mul_ps)(all(0.5f), e), minus_half = LAYER(mul_ps)(all(-0.5f), e);
+  return with_sign(x, choose(less(e, all(1)), LAYER(fmadd_ps)(minus_half, y, half), y));
 }
 
 template <Step kStep>

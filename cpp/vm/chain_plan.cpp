@@ -209,19 +209,32 @@ class Planner {
     return best;
   }
 
-  // The two operands that are read most often.
+  bool is_tensor(int16_t v) const {
+    return stage_.values[v].dtype != DType::boolean && !is_scalar(stage_, v) && !known_[v].computed;
+  }
+
+  // The two operands that are read most often; or the one that is read more than once, and the
+  // one that the first step reads beside it, since memory wants to be read in turns.
   void load_first(int begin) {
     int16_t chosen[2] = {kFree, kFree};
     auto uses = [&](int16_t v) { return v == kFree ? 1 : int{known_[v].uses}; };
     for_steps(begin, end_, [&](const KernelStep& step) {
       for (int k = 0; k < step.arity; ++k) {
         const int16_t v = value(step, k);
-        const bool fits = stage_.values[v].dtype != DType::boolean && !is_scalar(stage_, v) &&
-                          !known_[v].computed && v != chosen[0] && v != chosen[1];
+        const bool fits = is_tensor(v) && v != chosen[0] && v != chosen[1];
         const int slot = uses(chosen[1]) < uses(chosen[0]);
         if (fits && uses(v) > uses(chosen[slot])) chosen[slot] = v;
       }
     });
+    const KernelStep& first = stage_.steps[begin];
+    if (first.arity == 2 && (chosen[0] == kFree) != (chosen[1] == kFree)) {
+      int16_t& other = chosen[chosen[1] == kFree];
+      const int16_t a = value(first, 0), b = value(first, 1);
+      const int16_t only = chosen[chosen[0] == kFree];
+      if (a != b && (a == only || b == only) && is_tensor(a) && is_tensor(b)) {
+        other = a == only ? b : a;
+      }
+    }
     for (int k = 0; k < 2; ++k) {
       if (chosen[k] != kFree) load(chosen[k], k + 1);
     }
