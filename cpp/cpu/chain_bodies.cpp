@@ -5,7 +5,10 @@
 #include <iterator>
 #include <limits>
 
+#include "core/math_erf.h"
 #include "core/math_log.h"
+#include "core/math_trig.h"
+#include "cpu/kernels.h"
 
 #if defined(__x86_64__) && defined(__ELF__)
 
@@ -14,9 +17,11 @@ namespace dvm::cpu {
 namespace {
 
 using core::math::Bits;
+using core::math::ErfTable;
 using core::math::ExpTable;
 using core::math::Format;
 using core::math::LogTable;
+using core::math::TrigTable;
 
 template <typename T, size_t kCount>
 constexpr T term(const T (&terms)[kCount], size_t i) {
@@ -25,9 +30,9 @@ constexpr T term(const T (&terms)[kCount], size_t i) {
 template <typename L>
 constexpr auto log_term(size_t i) {
   if constexpr (requires { L::kQuotient; }) {
-    return L::kQuotient[i];
+    return term(L::kQuotient, i);
   } else {
-    return 0;
+    return term(L::kSeries, i);
   }
 }
 // As the bits of a T that has them lowest.
@@ -36,6 +41,16 @@ constexpr T high_word(T x, int32_t add) {
   const Bits<T> high =
       (std::bit_cast<Bits<T>>(x) >> (8 * sizeof(T) - 32)) + static_cast<Bits<T>>(add);
   return std::bit_cast<T>(high);
+}
+
+// The highest 32 bits of x, and others below.
+template <typename T>
+constexpr T word_and_rest(T x, uint32_t rest) {
+  if constexpr (sizeof(T) == 4) {
+    return x;
+  } else {
+    return std::bit_cast<T>((std::bit_cast<Bits<T>>(x) >> 32 << 32) | rest);
+  }
 }
 
 }  // namespace
@@ -53,6 +68,8 @@ constexpr Constants<T, kTimes> make_constants() {
   using C = ExpTable<T>;
   using F = Format<T>;
   using L = LogTable<T>;
+  using G = TrigTable<T>;
+  using E = ErfTable<T>;
   Constants<T, kTimes> made{};
   for (int i = 0; i < kTimes; ++i) {
 #define DVM_CHAIN_CONSTANT(name, value) made.name[i] = static_cast<T>(value);
@@ -62,11 +79,38 @@ constexpr Constants<T, kTimes> make_constants() {
   return made;
 }
 
+// Has the plain kernel of a row DVM_CHAIN_IN_PLACE compute what a bank holds.
+template <typename T>
+void run_kernel(std::byte* bank, uint32_t row, int64_t elements) {
+  static constexpr vm::Insn kRows[] = {
+#define DVM_CHAIN_IN_PLACE(name, where) vm::Insn::name,
+#include "cpu/chain_bodies.def"
+  };
+  const vm::Instruction insn{.insn = kRows[row],
+                             .dtype = sizeof(T) == 4 ? core::DType::f32 : core::DType::f64};
+  vm::TileArgs args{};
+  args.m = args.n = 1;
+  args.size = elements;
+  args.dst = bank;
+  args.src[0] = bank;
+  kernel_table(simd_level())(insn)(args);
+}
+
 // NOLINTBEGIN(readability-identifier-naming): names of the assembly text
+extern "C" {
+[[gnu::visibility("hidden")]] void dvm_chain_kernel_32(std::byte* bank, uint32_t row,
+                                                       int64_t elements) noexcept {
+  run_kernel<float>(bank, row, elements);
+}
+[[gnu::visibility("hidden")]] void dvm_chain_kernel_64(std::byte* bank, uint32_t row,
+                                                       int64_t elements) noexcept {
+  run_kernel<double>(bank, row, elements);
+}
+}
 #define DVM_CHAIN_TEXT(level, width, T, times, raises)                                          \
   extern "C" {                                                                                  \
   [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies_##level##_##width[];      \
-  [[gnu::visibility("hidden")]] bool dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
+  [[gnu::visibility("hidden")]] void dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
                                                                      int64_t) noexcept;         \
   [[gnu::visibility("hidden")]] extern const Constants<T, times>                                \
       dvm_chain_constants_##level##_##width;                                                    \

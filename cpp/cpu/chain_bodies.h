@@ -20,9 +20,8 @@ struct ChainBodies {
   // Two distances from the table per entry, of its bodies; both 0 where the level has none.
   const int32_t* table;
   // Runs a program over so many bytes per operand of full width; `overlap` says whether elements
-  // may be computed twice. False where a function met an argument that it has no body for: only
-  // what the program writes may have changed, and status flags.
-  bool (*run)(const ChainStep* program, int64_t bytes, int64_t overlap) noexcept;
+  // may be computed twice.
+  void (*run)(const ChainStep* program, int64_t bytes, int64_t overlap) noexcept;
   // Whether quiet operations may raise flags.
   bool raise_too_much;
 };

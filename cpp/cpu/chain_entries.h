@@ -15,9 +15,19 @@ enum class Binary : int {
 enum class Unary : int {
 #define DVM_CHAIN_UNARY(name, where) name,
 #define DVM_CHAIN_FUNCTION(name, where) name,
+#define DVM_CHAIN_IN_PLACE(name, where) name,
 #include "cpu/chain_bodies.def"
   count
 };
+// The rows from here on have bodies for one bank that is both source and destination.
+inline constexpr Unary kFirstInPlace = [] {
+  for (const Unary row : {
+#define DVM_CHAIN_IN_PLACE(name, where) Unary::name,
+#include "cpu/chain_bodies.def"
+       }) {
+    return row;
+  }
+}();
 // By the dtype in memory.
 enum class Stored : int {
 #define DVM_CHAIN_STORED(name, where) name,

@@ -13,6 +13,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/scalar_math.h"
 #include "cpu/chain_bodies.h"
 #include "cpu/chain_entries.h"
 #include "vm/chain.h"
@@ -32,7 +33,7 @@ struct Rule {
   enum class Kind : uint8_t { none, unary, binary, special };
   Kind kind = Kind::none;
   uint8_t row = 0;
-  bool quiet = false, gives_up = false;
+  bool quiet = false;
 };
 using Rules = std::array<Rule, vm::kInsnCount>;
 struct NamedRule {
@@ -42,8 +43,8 @@ struct NamedRule {
 constexpr NamedRule rule(Insn insn, Binary row, bool quiet = false) {
   return {insn, {Rule::Kind::binary, static_cast<uint8_t>(row), quiet}};
 }
-constexpr NamedRule rule(Insn insn, Unary row, bool quiet = false, bool gives_up = false) {
-  return {insn, {Rule::Kind::unary, static_cast<uint8_t>(row), quiet, gives_up}};
+constexpr NamedRule rule(Insn insn, Unary row, bool quiet = false) {
+  return {insn, {Rule::Kind::unary, static_cast<uint8_t>(row), quiet}};
 }
 constexpr NamedRule special(Insn insn) { return {insn, {Rule::Kind::special}}; }
 constexpr Rules rules(std::initializer_list<NamedRule> named) {
@@ -52,40 +53,49 @@ constexpr Rules rules(std::initializer_list<NamedRule> named) {
   return all;
 }
 
-inline constexpr bool kQuiet = true, kGivesUp = true;
-inline constexpr Rules kFloatRules = rules({rule(Insn::add, Binary::add),
-                                            rule(Insn::sub, Binary::sub),
-                                            rule(Insn::mul, Binary::mul),
-                                            rule(Insn::div, Binary::div),
-                                            rule(Insn::square, Binary::mul),
-                                            rule(Insn::isnan, Binary::unordered, kQuiet),
-                                            rule(Insn::neg, Unary::neg),
-                                            rule(Insn::abs, Unary::abs),
-                                            rule(Insn::fabs, Unary::abs),
-                                            rule(Insn::positive, Unary::copy),
-                                            rule(Insn::sqrt, Unary::sqrt),
-                                            rule(Insn::floor, Unary::floor, kQuiet),
-                                            rule(Insn::ceil, Unary::ceil, kQuiet),
-                                            rule(Insn::trunc, Unary::trunc, kQuiet),
-                                            rule(Insn::rint, Unary::rint, kQuiet),
-                                            rule(Insn::exp, Unary::exp, kQuiet),
-                                            rule(Insn::tanh, Unary::tanh, kQuiet),
-                                            rule(Insn::expm1, Unary::expm1, kQuiet, kGivesUp),
-                                            rule(Insn::log, Unary::log, kQuiet, kGivesUp),
-                                            rule(Insn::log1p, Unary::log1p, kQuiet, kGivesUp),
-                                            special(Insn::cmp),
-                                            special(Insn::select),
-                                            special(Insn::maximum),
-                                            special(Insn::minimum),
-                                            special(Insn::reciprocal),
-                                            special(Insn::isfinite),
-                                            special(Insn::isinf),
-                                            special(Insn::signbit)});
+inline constexpr bool kQuiet = true;
+inline constexpr Rules kFloatRules = rules({
+    rule(Insn::add, Binary::add),
+    rule(Insn::sub, Binary::sub),
+    rule(Insn::mul, Binary::mul),
+    rule(Insn::div, Binary::div),
+    rule(Insn::square, Binary::mul),
+    rule(Insn::isnan, Binary::unordered, kQuiet),
+    rule(Insn::neg, Unary::neg),
+    rule(Insn::abs, Unary::abs),
+    rule(Insn::fabs, Unary::abs),
+    rule(Insn::positive, Unary::copy),
+    rule(Insn::sqrt, Unary::sqrt),
+    rule(Insn::floor, Unary::floor, kQuiet),
+    rule(Insn::ceil, Unary::ceil, kQuiet),
+    rule(Insn::trunc, Unary::trunc, kQuiet),
+    rule(Insn::rint, Unary::rint, kQuiet),
+    rule(Insn::exp, Unary::exp, kQuiet),
+    rule(Insn::tanh, Unary::tanh, kQuiet),
+    rule(Insn::sign, Unary::sign, kQuiet),
+    rule(Insn::fmax, Binary::fmax, kQuiet),
+    rule(Insn::fmin, Binary::fmin, kQuiet),
+    rule(Insn::copysign, Binary::copysign),
+    special(Insn::cmp),
+    special(Insn::select),
+    special(Insn::maximum),
+    special(Insn::minimum),
+    special(Insn::reciprocal),
+    special(Insn::isfinite),
+    special(Insn::isinf),
+    special(Insn::signbit),
+    special(Insn::deg2rad),
+    special(Insn::rad2deg),
+#define DVM_CHAIN_IN_PLACE(name, where) rule(Insn::name, Unary::name, kQuiet),
+#include "cpu/chain_bodies.def"
+});
 inline constexpr Rules kIntegerRules =
     rules({rule(Insn::add, Binary::add_integer), rule(Insn::sub, Binary::sub_integer),
            rule(Insn::mul, Binary::mul_integer), rule(Insn::square, Binary::mul_integer),
            rule(Insn::maximum, Binary::maximum_integer),
-           rule(Insn::minimum, Binary::minimum_integer), rule(Insn::bitwise_and, Binary::and_bits),
+           rule(Insn::minimum, Binary::minimum_integer), rule(Insn::fmax, Binary::maximum_integer),
+           rule(Insn::fmin, Binary::minimum_integer), rule(Insn::left_shift, Binary::left_shift),
+           rule(Insn::right_shift, Binary::right_shift), rule(Insn::bitwise_and, Binary::and_bits),
            rule(Insn::bitwise_or, Binary::or_bits), rule(Insn::bitwise_xor, Binary::xor_bits),
            rule(Insn::abs, Unary::abs_integer), rule(Insn::positive, Unary::copy),
            special(Insn::neg), special(Insn::invert), special(Insn::cmp), special(Insn::select)});
@@ -116,14 +126,13 @@ class Translator {
     known_bytes_ = bytes;
     std::memcpy(known_, &insn, bytes);
     count_ = looked_at_count_ = 0;
-    quiet_ = gives_up_ = false;
+    quiet_ = false;
     complete_ = translate_all();
     return complete_;
   }
   const ChainStep* program() const { return steps_; }
-  // Whether the program may turn out to be none for these elements: a function gives up, or what
-  // raises nothing does so with the bodies of this level.
-  bool may_fail() const { return gives_up_ || (quiet_ && bodies_->raise_too_much); }
+  // Whether what raises nothing may do so with the bodies of this level.
+  bool may_fail() const { return quiet_ && bodies_->raise_too_much; }
 
  private:
   // A bank, or what a step holds: an address or the bits of a scalar, and the place it is from.
@@ -243,6 +252,11 @@ class Translator {
   bool unary(Unary row, const MicroOp& op, Source a) {
     return put(kUnaryRows + (static_cast<int>(row) * kBanks + bank(op.dst)) * kSources + a.kind, a);
   }
+  bool function(Unary row, const MicroOp& op, Source a) {
+    const Source to = in_bank(op.dst);
+    if (row < kFirstInPlace) return unary(row, op, a);
+    return (a.kind == to.kind || unary(Unary::copy, op, a)) && unary(row, op, to);
+  }
   bool quiet_binary(Binary row, const MicroOp& op, Source a, Source b) {
     quiet_ = true;
     return binary(row, op, a, b);
@@ -359,11 +373,10 @@ class Translator {
     const Rules& rules = bools ? kBoolRules : op.dtype == kFloat ? kFloatRules : kIntegerRules;
     const Rule rule = rules[static_cast<size_t>(op.insn)];
     quiet_ |= rule.quiet;
-    gives_up_ |= rule.gives_up;
     const Source a = source(op.src[0]);
     const Source b = op.src[1] == 0 ? a : source(op.src[1]);
     if (bools && (a.kind >= kBanks || b.kind >= kBanks)) return false;
-    if (rule.kind == Rule::Kind::unary) return unary(static_cast<Unary>(rule.row), op, a);
+    if (rule.kind == Rule::Kind::unary) return function(static_cast<Unary>(rule.row), op, a);
     if (rule.kind == Rule::Kind::binary) return binary(static_cast<Binary>(rule.row), op, a, b);
     return rule.kind == Rule::Kind::special && special(op, a, b);
   }
@@ -381,6 +394,10 @@ class Translator {
         return extreme(Binary::maximum, Binary::maximum_number, op, a, b);
       case Insn::minimum:
         return extreme(Binary::minimum, Binary::minimum_number, op, a, b);
+      case Insn::deg2rad:
+        return binary(Binary::mul, op, a, scalar(core::math::deg2rad(T{1})));
+      case Insn::rad2deg:
+        return binary(Binary::mul, op, a, scalar(core::math::rad2deg(T{1})));
       case Insn::reciprocal:
         return binary(Binary::div, op, scalar(1), a);
       case Insn::isfinite:
@@ -407,7 +424,7 @@ class Translator {
   const ChainBodies* bodies_ = nullptr;
   const ChainArgs* args_ = nullptr;
   const vm::Operand* operands_ = nullptr;
-  bool quiet_ = false, gives_up_ = false, complete_ = false;
+  bool quiet_ = false, complete_ = false;
   int count_ = 0, looked_at_count_ = 0;
   size_t known_bytes_ = 0;
   ChainStep steps_[kMaxSteps];

@@ -20,12 +20,14 @@ constexpr InsnSet kOfFloats = set_of(
      Insn::neg,   Insn::abs,      Insn::fabs,  Insn::positive,   Insn::sqrt,    Insn::square,
      Insn::floor, Insn::ceil,     Insn::trunc, Insn::rint,       Insn::copy,    Insn::cmp,
      Insn::isnan, Insn::isfinite, Insn::isinf, Insn::reciprocal, Insn::select,  Insn::exp,
-     Insn::tanh,  Insn::signbit,  Insn::expm1});
-constexpr InsnSet kOfF32 = set_of({Insn::log, Insn::log1p});
+     Insn::tanh,  Insn::signbit,  Insn::expm1, Insn::exp2,       Insn::log,     Insn::log1p,
+     Insn::log2,  Insn::log10,    Insn::sin,   Insn::cos,        Insn::erf,     Insn::fmax,
+     Insn::fmin,  Insn::copysign, Insn::sign,  Insn::deg2rad,    Insn::rad2deg});
 constexpr InsnSet kOfIntegers =
-    set_of({Insn::add, Insn::sub, Insn::mul, Insn::maximum, Insn::minimum, Insn::neg, Insn::abs,
-            Insn::positive, Insn::square, Insn::copy, Insn::cmp, Insn::select, Insn::bitwise_and,
-            Insn::bitwise_or, Insn::bitwise_xor, Insn::invert});
+    set_of({Insn::add,    Insn::sub,    Insn::mul,         Insn::maximum,    Insn::minimum,
+            Insn::neg,    Insn::abs,    Insn::positive,    Insn::square,     Insn::copy,
+            Insn::cmp,    Insn::select, Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor,
+            Insn::invert, Insn::fmax,   Insn::fmin,        Insn::left_shift, Insn::right_shift});
 constexpr InsnSet kOfBools =
     set_of({Insn::add, Insn::mul, Insn::maximum, Insn::minimum, Insn::logical_and, Insn::logical_or,
             Insn::logical_xor, Insn::logical_not, Insn::bitwise_and, Insn::bitwise_or,
@@ -74,8 +76,6 @@ int chain_width(const Stage& stage, const KernelStep& step) {
     case DType::i64:
       return within(kOfIntegers) ? core::byte_size(step.dtype) : kNever;
     case DType::f32:
-      if (within(kOfF32)) return core::byte_size(DType::f32);
-      [[fallthrough]];
     case DType::f64:
       return within(kOfFloats) ? core::byte_size(step.dtype) : kNever;
     default:

@@ -142,7 +142,8 @@ std::vector<Op> integer_ops() {
   std::vector<Op> ops;
   for (const Insn insn : {Insn::add, Insn::sub, Insn::mul, Insn::maximum, Insn::minimum, Insn::neg,
                           Insn::abs, Insn::positive, Insn::square, Insn::copy, Insn::select,
-                          Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor, Insn::invert}) {
+                          Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor, Insn::invert,
+                          Insn::fmax, Insn::fmin, Insn::left_shift, Insn::right_shift}) {
     ops.push_back({insn});
   }
   add_comparisons(ops, false);
@@ -175,6 +176,18 @@ std::vector<Op> tested_ops() {
                          {Insn::expm1, 0, true, true},
                          {Insn::log, 0, true, true},
                          {Insn::log1p, 0, true, true},
+                         {Insn::log2, 0, true, true},
+                         {Insn::log10, 0, true, true},
+                         {Insn::exp2, 0, true, true},
+                         {Insn::sin, 0, true, true},
+                         {Insn::cos, 0, true, true},
+                         {Insn::erf, 0, true, true},
+                         {Insn::fmax, 0, true, true},
+                         {Insn::fmin, 0, true, true},
+                         {Insn::sign, 0, true, true},
+                         {Insn::copysign},
+                         {Insn::deg2rad, 0, true},
+                         {Insn::rad2deg, 0, true},
                          {Insn::isnan, 0, false, true},
                          {Insn::isfinite, 0, false, true},
                          {Insn::isinf, 0, false, true},
@@ -229,8 +242,28 @@ void expect_same(const Chain::Result& got, const Chain::Result& want, bool any_n
   }
 }
 
-// Functions with bodies for some arguments only; of some there are none in f64.
-bool gives_up(Insn insn) { return insn == Insn::log || insn == Insn::log1p || insn == Insn::expm1; }
+// What a level may lack, beside what it raises too much for.
+bool has_body(Insn insn, DType dtype) {
+  return insn != Insn::right_shift || dtype != DType::i64 ||
+         cpu::simd_level() == cpu::simd_levels().front();
+}
+// Functions whose blocks of other than ordinary arguments are left to the plain kernel, flags and
+// all.
+bool raises_by_itself(Insn insn) {
+  switch (insn) {
+    case Insn::expm1:
+    case Insn::exp2:
+    case Insn::log:
+    case Insn::log1p:
+    case Insn::log2:
+    case Insn::log10:
+    case Insn::sin:
+    case Insn::cos:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Loads three banks, does the operation, and stores all banks: two of them must be as they were.
 template <typename T>
@@ -281,7 +314,8 @@ void check(const Op& op, int dst, const int (&sources)[3], const Values<T>& valu
   // Functions that underflow on the way, and NaNs in the rest.
   const bool raises = cpu::chain_bodies(cpu::simd_level(), sizeof(T))->raise_too_much;
   const bool may_decline =
-      gives_up(op.insn) || (raises && op.quiet && (op.any_nan || !values.finite));
+      !has_body(op.insn, kDType<T>) ||
+      (raises && (raises_by_itself(op.insn) || (op.quiet && (op.any_nan || !values.finite))));
   expect_same<T>(chain.in_registers(), chain.plain(), op.any_nan, may_decline, what);
 }
 
@@ -400,38 +434,51 @@ TEST_P(Chains, Logic) {
   }
 }
 
-// Arguments that functions which may give up have a body for.
-TEST_P(Chains, PlainArguments) {
-  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+// Arguments that functions have a body for, all of them.
+template <typename T>
+void check_plain_arguments() {
+  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr bool kWide = sizeof(T) == 8;
+  constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+  constexpr T kFar = kWide ? 0x1p20 - 1 : 65535;
   struct Case {
     Insn insn;
-    float low, high;
+    T low, high;
   };
   std::mt19937_64 random(1);
   for (const auto& [insn, low, high] :
-       {Case{Insn::log, 0x1p-126f, 0x1.fffffep127f},
-        Case{Insn::log1p, -0x1.fffffep-1f, 0x1.fffffep29f}, Case{Insn::expm1, -85, 85}}) {
-    for (const int64_t size : {1, 7, 8, 31, 100, 128, 1000, 4000}) {
-      std::vector<float> x;
+       {Case{Insn::log, kLeast, kMost}, Case{Insn::log2, kLeast, kMost},
+        Case{Insn::log10, kLeast, kMost}, Case{Insn::log1p, T(-0x1.fffffep-1), T(0x1.fffffep29)},
+        Case{Insn::expm1, -85, 85}, Case{Insn::exp2, -124, 124}, Case{Insn::sin, -kFar, kFar},
+        Case{Insn::cos, -kFar, kFar}, Case{Insn::erf, -10, 10}}) {
+    for (const int64_t size : {1, 3, 7, 8, 31, 100, 128, 1000, 4000}) {
+      std::vector<T> x;
       while (x.size() < static_cast<size_t>(size)) {
-        const auto value = std::bit_cast<float>(static_cast<uint32_t>(random()));
+        const auto value = std::bit_cast<T>(static_cast<Word>(random()));
         // Tiny ones raise on the way where the level is not quiet.
-        if (value >= low && value <= high && (value > 0x1p-30f || value < -0x1p-30f || low > 0)) {
-          x.push_back(value);
+        const T magnitude = std::fabs(value);
+        if (value >= low && value <= high && (magnitude > T(0x1p-30) || low > 0)) {
+          x.push_back(x.size() % 3 == 0 || low > 0 ? value : std::remainder(value, T(1.99)));
+          if (std::fabs(x.back()) < T(0x1p-30) && low <= 0) x.back() = T(0.5);
         }
       }
       for (uint8_t bank = 0; bank < kBanks; ++bank) {
-        Chain chain(size, 4);
+        Chain chain(size, sizeof(T));
         const auto dst = static_cast<uint8_t>(kFirstBank + bank);
-        const uint8_t in = chain.input(DType::f32, reinterpret_cast<const std::byte*>(x.data()));
-        chain.step(Insn::copy, DType::f32, 0, kFirstBank + 1, {in});
-        chain.step(insn, DType::f32, 0, dst, {kFirstBank + 1});
-        chain.step(Insn::copy, DType::f32, 0, chain.output(DType::f32), {dst});
-        expect_same<float>(chain.in_registers(), chain.plain(), false, false,
-                           std::string(vm::info(insn).name) + ", size " + std::to_string(size));
+        const uint8_t in = chain.input(kDType<T>, reinterpret_cast<const std::byte*>(x.data()));
+        chain.step(Insn::copy, kDType<T>, 0, kFirstBank + 1, {in});
+        chain.step(insn, kDType<T>, 0, dst, {kFirstBank + 1});
+        chain.step(Insn::copy, kDType<T>, 0, chain.output(kDType<T>), {dst});
+        expect_same<T>(chain.in_registers(), chain.plain(), false, false,
+                       std::string(vm::info(insn).name) + ", size " + std::to_string(size));
       }
     }
   }
+}
+TEST_P(Chains, PlainArguments) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
+  check_plain_arguments<float>();
+  check_plain_arguments<double>();
 }
 
 // From memory or from a bank, into each bank, and stored as what it has become.
