@@ -1,6 +1,6 @@
 // Prints the largest error, in units of the last place, of the cpu's functions by dtype and SIMD
-// level: for f32 over all floats (or every STEP-th, `ulp_table STEP [NAME]`), for f64 and for
-// functions of two arguments over a sample of the range in which they are neither constant nor
+// level: for f32 over all floats (or every STEP-th, `ulp_table STEP [NAME [LEVEL]]`), for f64 and
+// for functions of two arguments over a sample of the range in which they are neither constant nor
 // linear. The exact values are the library's in the next wider format.
 #include <algorithm>
 #include <cmath>
@@ -50,6 +50,21 @@ constexpr PairFunction kPairFunctions[] = {{"power", Insn::power, std::pow},
 
 constexpr int64_t kBlock = 1024;
 
+struct Wanted {
+  uint64_t step = 1;
+  std::string name, level;  // empty: all
+  bool has(const char* of) const { return name.empty() || name == of; }
+  bool has(cpu::SimdLevel of) const { return level.empty() || level == cpu::to_string(of); }
+} wanted;
+
+std::vector<cpu::SimdLevel> levels() {
+  std::vector<cpu::SimdLevel> found;
+  for (const cpu::SimdLevel level : cpu::simd_levels()) {
+    if (wanted.has(level)) found.push_back(level);
+  }
+  return found;
+}
+
 template <typename T>
 void apply(vm::TileKernel kernel, const T* x, const T* second, T* y) {
   vm::TileArgs args{};
@@ -79,7 +94,7 @@ template <typename T>
 class Errors {
  public:
   Errors(Insn insn, DType dtype) {
-    for (const cpu::SimdLevel level : cpu::simd_levels()) {
+    for (const cpu::SimdLevel level : levels()) {
       kernels_.push_back(
           cpu::kernel_table(level).at[static_cast<int>(insn)][static_cast<int>(dtype)]);
     }
@@ -108,7 +123,8 @@ class Errors {
   std::vector<double> worst_;
 };
 
-void of_floats(const Function& function, uint64_t step) {
+void of_floats(const Function& function) {
+  const uint64_t step = wanted.step;
   Errors<float> errors(function.insn, DType::f32);
   float x[kBlock];
   double exact[kBlock];
@@ -161,20 +177,19 @@ void of_pairs(const PairFunction& function, DType dtype) {
   errors.print(function.name, sizeof(T) == 4 ? "f32" : "f64");
 }
 
-void print_table(uint64_t step, const std::string& name) {
+void print_table() {
   std::printf("| function | dtype |");
-  for (const cpu::SimdLevel level : cpu::simd_levels()) {
+  for (const cpu::SimdLevel level : levels()) {
     std::printf(" %s |", std::string(cpu::to_string(level)).c_str());
   }
   std::printf("\n");
-  const auto wanted = [&](const char* of) { return name.empty() || name == of; };
   for (const Function& function : kFunctions) {
-    if (!wanted(function.name)) continue;
-    of_floats(function, step);
+    if (!wanted.has(function.name)) continue;
+    of_floats(function);
     of_doubles(function);
   }
   for (const PairFunction& function : kPairFunctions) {
-    if (!wanted(function.name)) continue;
+    if (!wanted.has(function.name)) continue;
     of_pairs<float>(function, DType::f32);
     of_pairs<double>(function, DType::f64);
   }
@@ -184,6 +199,9 @@ void print_table(uint64_t step, const std::string& name) {
 }  // namespace dvm
 
 int main(int count, char** arguments) {
-  const uint64_t step = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1;
-  dvm::print_table(std::max<uint64_t>(step, 1), count > 2 ? arguments[2] : "");
+  using dvm::wanted;
+  if (count > 1) wanted.step = std::max<uint64_t>(std::strtoull(arguments[1], nullptr, 10), 1);
+  if (count > 2) wanted.name = arguments[2];
+  if (count > 3) wanted.level = arguments[3];
+  dvm::print_table();
 }

@@ -22,6 +22,9 @@ struct HyperbolicTable<float> {
                                        0x1.c64a46p-6f, -0x1.98c40cp-7f};
   // (arccosh(1 + d) / sqrt(2 d) - 1) / d, up to d = 1/8: 2**-27.9
   static constexpr float kArccosh[] = {-0x1.5554aep-4f, 0x1.32b302p-6f, -0x1.518baap-8f};
+  // (tanh s - s) / s**3 over s**2, up to s = 0.3466: 2**-31.1
+  static constexpr float kTanh[] = {-0x1.55554ep-2f, 0x1.110c38p-3f, -0x1.b82d14p-5f,
+                                    0x1.3ef864p-6f};
 };
 template <>
 struct HyperbolicTable<double> {
@@ -56,9 +59,17 @@ DVM_ALWAYS_INLINE T expm1_of_positive(T x) {
   return A::mul_add(s, exp_minus_one_near_zero<A>(r, C::kQuotientUp), s - 1);
 }
 
+// s + s**3 * P(s**2)
+template <typename A, Float T, int kCount>
+DVM_ALWAYS_INLINE T odd_series(T s, const T (&terms)[kCount]) {
+  const T z = s * s;
+  return A::mul_add(s * z, polynomial<A>(z, terms), s);
+}
+
 // e / (e + 2), or, where rounding e + 2 would be felt, e / 2 less its product with that.
 //   a = |x|;  c = a > kTanhOne ? kTanhOne : a;  e = expm1_of_positive(c + c);  y = e / (e + 2)
 //   h = e / 2;  result = e < 1 ? -h *+ (y, h) : y, with x's sign
+// Floats whose products are rounded twice have a series there, in which that is felt less.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T tanh(T x) {
   constexpr T kOne = ExpTable<T>::kTanhOne;
@@ -66,7 +77,11 @@ DVM_ALWAYS_INLINE T tanh(T x) {
   const T c = a > kOne ? kOne : a;
   const T e = expm1_of_positive<A>(c + c);
   const T y = e / (e + 2), h = T{0.5} * e;
-  return with_sign_of(e < 1 ? A::mul_add(-h, y, h) : y, x);
+  T small = A::mul_add(-h, y, h);
+  if constexpr (std::same_as<T, float> && !A::kExact) {
+    small = odd_series<A>(c, HyperbolicTable<float>::kTanh);
+  }
+  return with_sign_of(e < 1 ? small : y, x);
 }
 
 struct FarFlags {
@@ -134,13 +149,6 @@ struct ArctanhFlags {
     return std::atanh(x);
   }
 };
-
-// s + s**3 * P(s**2)
-template <typename A, Float T, int kCount>
-DVM_ALWAYS_INLINE T odd_series(T s, const T (&terms)[kCount]) {
-  const T z = s * s;
-  return A::mul_add(s * z, polynomial<A>(z, terms), s);
-}
 
 // The logarithm of high + low >= 1, of which `low` is less than an ulp of high.
 template <typename A, Float T>

@@ -41,10 +41,11 @@ struct TrigTable<double> {
       -0x1.9b964b283b118p-15, 0x1.6edf41cf390e3p-16};
 };
 
-// n * step + r + low, of which `low` is what the last rounding took from r.
+// n * step + r + low + lost, of which `low` is what the last rounding took from r and `lost` what
+// the one before did, to its own last digits only where r is not tiny.
 template <Float T>
 struct Angle {
-  T r, low;
+  T r, low, lost;
   Bits<T> n;  // its low bits count
 };
 
@@ -67,7 +68,8 @@ DVM_ALWAYS_INLINE Angle<T> reduce_angle(T magnitude, Wide<A, T> part, Wide<A, T>
   const T r = static_cast<T>(third);
   W low = A::mul_add(n, -C::kPi[2] * part, second - third);
   if constexpr (!std::same_as<W, T>) low += third - r;
-  return {r, static_cast<T>(low), static_cast<Bits<T>>(to_bits(t))};
+  const W lost = A::mul_add(n, -C::kPi[1] * part, first - second);
+  return {r, static_cast<T>(low), static_cast<T>(lost), static_cast<Bits<T>>(to_bits(t))};
 }
 
 struct TrigFlags {
@@ -113,12 +115,14 @@ DVM_ALWAYS_INLINE T cos(T x) {
   return sin_of<A>(reduce_angle<A, T>(absolute(x), 1, 0.5f), Bits<T>{0});
 }
 
-// tan r in two parts, so that the reciprocal of both is as good.
+// tan r in two parts, so that the reciprocal of both is as good. What was lost of r counts the more
+// the steeper tan is, twice at pi / 4; times r**2 takes enough of that away.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T tan(T x) {
   const Angle<T> angle = reduce_angle<A, T>(absolute(x), 0.5f, 0);
   const T r = angle.r, z = r * r;
-  const T more = A::mul_add(r * z, polynomial<A>(z, TrigTable<T>::kTan), angle.low);
+  const T rest = A::mul_add(r, polynomial<A>(z, TrigTable<T>::kTan), angle.lost);
+  const T more = A::mul_add(z, rest, angle.low);
   const T high = r + more, low = (r - high) + more;
   const T inverse = -1 / high;
   const T error = A::mul_add(inverse, low, A::mul_add(inverse, high, T{1}));

@@ -1,5 +1,6 @@
 // Casts between every pair of dtypes, with the meaning of scalar::cast. A float beyond the integer
-// it goes through raises `invalid`, which the conversion itself never sees.
+// it goes through raises `invalid`, which the conversion itself never sees: a block of floats is
+// truncated as if there were none such, and done again where there is.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/cast_kernels.cpp"
 #include "cpu/for_each_level.h"
@@ -28,6 +29,8 @@ DVM_ALWAYS_INLINE typename Element<To>::Storage convert(typename Element<From>::
   using F = decltype(x);
   if constexpr (To == DType::boolean) {
     return x != F{0};
+  } else if constexpr (From == DType::boolean) {
+    return static_cast<T>(static_cast<int32_t>(x));  // of bools GCC 12 makes floats one by one
   } else if constexpr (std::is_floating_point_v<F> && std::is_integral_v<T>) {
     using Range = core::scalar::Truncation<T, F>;
     if constexpr (Range::kWideUnsigned) {
@@ -93,7 +96,7 @@ DVM_ALWAYS_INLINE float before_half(F x) {
     if constexpr (std::is_signed_v<F>) bounded = bounded < -kBeyond ? -kBeyond : bounded;
     return static_cast<float>(static_cast<int32_t>(bounded));
   } else {
-    return x;
+    return static_cast<float>(static_cast<int32_t>(x));
   }
 }
 
@@ -144,6 +147,70 @@ inline constexpr DType kFrom = To == DType::boolean ||
 template <DType To, DType From>
 inline constexpr DType kTo = core::is_floating(From) && byte_size(To) >= 4 ? To : unsigned_of(To);
 
+constexpr int64_t kTruncated = 512;
+
+// Whether some element is none that the signed integer holds: of such a one the result is
+// undefined, and replaced. Asked of the bits, for of comparisons and choices the compiler makes one
+// chain.
+template <typename Signed, typename F>
+[[gnu::noinline]] bool truncate_ordinary(const F* src, int64_t count, Signed* dst) {
+  constexpr F kEnd = -static_cast<F>(std::numeric_limits<Signed>::min());
+  core::math::Bits<F> answer = 0;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    answer |= core::math::to_bits(kEnd) - 1 - core::math::to_bits(core::math::absolute(src[i]));
+    dst[i] = static_cast<Signed>(src[i]);
+  }
+  return core::math::says_yes<F>(answer);
+}
+
+template <typename T, typename F>
+bool truncate_ordinary_to(const F* src, int64_t count, T* dst) {
+  using Signed = typename core::scalar::Truncation<T, F>::Signed;
+  if constexpr (sizeof(T) == sizeof(Signed)) {
+    return truncate_ordinary(src, count, reinterpret_cast<Signed*>(dst));
+  } else {
+    Signed wide[kTruncated];
+    const bool beyond = truncate_ordinary(src, count, wide);
+    DVM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<T>(wide[i]);
+    return beyond;
+  }
+}
+
+// A block at a time, kept aside where it replaces its source.
+template <DType To, DType From>
+FpFlags truncate(const TileArgs& args, int64_t size) {
+  using T = typename Element<To>::Storage;
+  using F = typename Element<From>::Storage;
+  T aside[kTruncated];
+  [[maybe_unused]] float widened[kTruncated];
+  FpFlags raised = 0;
+  for (int64_t begin = 0; begin < size; begin += kTruncated) {
+    const int64_t count = std::min(kTruncated, size - begin);
+    TileArgs block = args;
+    block.src[0] += begin * int64_t{sizeof(F)};
+    block.dst += begin * int64_t{sizeof(T)};
+    const auto* src = reinterpret_cast<const F*>(block.src[0]);
+    auto* const dst = reinterpret_cast<T*>(block.dst);
+    const bool replaces = block.src[0] == block.dst;
+    T* const results = replaces ? aside : dst;
+    bool beyond = false;
+    if constexpr (From == DType::f16) {
+      widen(src, count, widened);
+      beyond = truncate_ordinary_to(widened, count, results);
+    } else {
+      beyond = truncate_ordinary_to(src, count, results);
+    }
+    if (beyond) {
+      raised |= cast_loop<To, From>(block, count);
+    } else if (replaces) {
+      std::copy_n(aside, count, dst);
+    }
+  }
+  return raised;
+}
+
 // A scalar source is cast once and repeated.
 template <DType To>
 void cast_kernel(const TileArgs& args) noexcept {
@@ -153,7 +220,7 @@ void cast_kernel(const TileArgs& args) noexcept {
       FpFlags flags = 0;
       {
         const core::KeepFpFlags keep;  // comparisons with NaN raise flags too
-        flags = cast_loop<kTo<To, From>, From>(args, size);
+        flags = truncate<kTo<To, From>, From>(args, size);
       }
       core::raise(flags);
     } else {

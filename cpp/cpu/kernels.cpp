@@ -17,7 +17,8 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_plain(*table);
   fill_cast(level, *table);
   fill_move(level, *table);
-  fill_reduce(level, *table);
+  fill_sums(level, *table);
+  fill_extremes(level, *table);
   return table;
 }
 

@@ -19,7 +19,8 @@ void fill_math_f64(SimdLevel level, vm::KernelTable& table);
 void fill_cast(SimdLevel level, vm::KernelTable& table);
 void fill_move(SimdLevel level,
                vm::KernelTable& table);  // load, store, views, copy, broadcast, select
-void fill_reduce(SimdLevel level, vm::KernelTable& table);
+void fill_sums(SimdLevel level, vm::KernelTable& table);
+void fill_extremes(SimdLevel level, vm::KernelTable& table);
 void fill_plain(vm::KernelTable& table);  // the other rows of elementwise.def
 
 }  // namespace dvm::cpu

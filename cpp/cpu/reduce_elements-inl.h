@@ -6,6 +6,9 @@
 #define DVM_CPU_REDUCE_ELEMENTS
 #endif
 
+#include <limits>
+#include <type_traits>
+
 #include "cpu/elements.h"
 #include "cpu/half_blocks-inl.h"
 #include "hwy/highway.h"
@@ -13,11 +16,35 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
-// All take scalars and SIMD vectors alike. A quiet one raises no status flags.
+#if HWY_TARGET == HWY_AVX3
+// Two instructions where the compiler makes four of the comparisons and the choice: where x is no
+// NaN, the instruction gives the second of two zeros, and y if that is a NaN.
+using Floats = float __attribute__((vector_size(64)));
+using Doubles = double __attribute__((vector_size(64)));
+template <typename T>
+inline constexpr bool kIsWholeFloats = std::is_same_v<T, Floats> || std::is_same_v<T, Doubles>;
+DVM_ALWAYS_INLINE Floats larger(Floats x, Floats y) {
+  return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+}
+DVM_ALWAYS_INLINE Doubles larger(Doubles x, Doubles y) {
+  return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
+}
+DVM_ALWAYS_INLINE Floats smaller(Floats x, Floats y) {
+  return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+}
+DVM_ALWAYS_INLINE Doubles smaller(Doubles x, Doubles y) {
+  return _mm512_mask_min_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
+}
+#endif
+
+// All take scalars and SIMD vectors alike. A quiet one raises no status flags. Combined with its
+// identity, any element stays what it is, to the last bit.
 struct Sum {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
   static constexpr bool kFromZero = true;  // never -0, as in NumPy
+  template <typename T>
+  static constexpr T kIdentity = static_cast<T>(-0.0);
   template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
     return x + y;
@@ -28,6 +55,8 @@ struct Prod {
   static constexpr bool kQuiet = false;
   static constexpr bool kFromZero = false;
   template <typename T>
+  static constexpr T kIdentity{1};
+  template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
     return x * y;
   }
@@ -37,7 +66,13 @@ struct Max {
   static constexpr bool kQuiet = true;
   static constexpr bool kFromZero = false;
   template <typename T>
+  static constexpr T kIdentity = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                                             : std::numeric_limits<T>::lowest();
+  template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (kIsWholeFloats<T>) return larger(x, y);
+#endif
     return ((x > y) | (x != x)) ? x : y;
   }
 };
@@ -46,7 +81,13 @@ struct Min {
   static constexpr bool kQuiet = true;
   static constexpr bool kFromZero = false;
   template <typename T>
+  static constexpr T kIdentity = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                                             : std::numeric_limits<T>::max();
+  template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (kIsWholeFloats<T>) return smaller(x, y);
+#endif
     return ((x < y) | (x != x)) ? x : y;
   }
 };
@@ -68,16 +109,6 @@ struct Plain {
   DVM_ALWAYS_INLINE static A load(A x) { return x; }
   DVM_ALWAYS_INLINE static const A* run(const A* p, int64_t, A*) { return p; }
   static A store(A x) { return x; }
-};
-struct Bool {
-  using Storage = uint8_t;
-  using Accumulator = uint8_t;
-  DVM_ALWAYS_INLINE static uint8_t load(uint8_t x) { return x != 0; }
-  static const uint8_t* run(const uint8_t* p, int64_t count, uint8_t* room) {
-    for (int64_t i = 0; i < count; ++i) room[i] = load(p[i]);
-    return room;
-  }
-  static uint8_t store(uint8_t x) { return x; }
 };
 struct Halves {
   using Storage = uint16_t;

@@ -2,17 +2,22 @@
 // leaves room for it: the 64 lanes of adjacent elements, the columns of N > 1, and several rows at
 // a time. Halves accumulate as float and round once; to keep that true of a sum which is split over
 // tiles, its partials are f32 and the encoder casts before the first and after the last of them.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/reduce_kernels.cpp"
-#include "cpu/for_each_level.h"
-// What compiles per level comes after it.
+// Included inside no namespace by files that for_each_level.h compiles, once per level.
+#if defined(DVM_CPU_REDUCE) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_REDUCE
+#undef DVM_CPU_REDUCE
+#else
+#define DVM_CPU_REDUCE
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "cpu/chunk_tree.h"
-#include "cpu/reduce_elements-inl.h"
+#include "cpu/reduce_blocks-inl.h"
+#include "vm/tile_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -26,60 +31,55 @@ template <typename Op, typename Of>
 struct Reduce {
   using A = typename Of::Accumulator;
   using Storage = typename Of::Storage;
-  typedef A Vector __attribute__((vector_size(kVectorBytes)));
-  typedef A Packed __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
-  static constexpr int kPerVector = kVectorBytes / static_cast<int>(sizeof(A));
-  static constexpr int kWidth = 4 * kPerVector;
+  using Vectors = Block<Op, A>;
+  using Vector = typename Vectors::Vector;
+  using Packed = typename Vectors::Packed;
+  static constexpr int kPerVector = Vectors::kPerVector;
+  static constexpr int kWidth = Vectors::kWidth;
+  // Integers come to the same in any order, so that their lanes are as many as fit and a row is one
+  // chunk.
+  static constexpr bool kAnyOrder = std::is_integral_v<A>;
+  static constexpr int64_t kLanes = kAnyOrder ? kWidth : kSumLanes;
   static constexpr bool kConverts = !std::is_same_v<Of, Plain<A>>;
 
   static A combine(A x, A y) { return Op::template combine<A>(x, y); }
   static Storage store(A x) { return Of::store(Op::kFromZero ? combine(x, A{0}) : x); }
 
-  // Adds `count` runs of one vector or of four, `step` apart, in order. The four go through the
-  // additions together, and are named because an array of them would live in memory.
+  // Combines `count` runs of one vector or of four, `step` apart, in order.
   template <int kVectors>
   [[gnu::noinline]] static void add_runs(const A* p, int64_t count, int64_t step, A* out) {
-    const auto at = [](const A* q, int k) -> Vector {
-      return reinterpret_cast<const Packed*>(q)[k];
-    };
     if constexpr (kVectors == 1) {
-      Vector total = at(p, 0);
-      for (int64_t i = 1; i < count; ++i) total = Op::combine(total, at(p += step, 0));
+      const auto load = [](const A* q) -> Vector { return *reinterpret_cast<const Packed*>(q); };
+      Vector total = load(p);
+      for (int64_t i = 1; i < count; ++i) total = Op::combine(total, load(p += step));
       std::memcpy(out, &total, sizeof(total));
-      return;
     } else {
-      Vector a = at(p, 0), b = at(p, 1), c = at(p, 2), d = at(p, 3);
-      for (int64_t i = 1; i < count; ++i) {
-        p += step;
-        a = Op::combine(a, at(p, 0));
-        b = Op::combine(b, at(p, 1));
-        c = Op::combine(c, at(p, 2));
-        d = Op::combine(d, at(p, 3));
-      }
-      const Vector all[] = {a, b, c, d};
-      std::memcpy(out, all, sizeof(all));
+      const Vectors total = Vectors::of_whole_runs(p, count, step);
+      std::memcpy(out, &total, sizeof(total));
     }
   }
 
-  // One chunk of at least kSumLanes adjacent elements. Lanes do not depend on each other, so that a
-  // block of them runs through the whole chunk in registers before the next one starts.
+  // One chunk of adjacent elements, at least kSumLanes of floats. Lanes do not depend on each
+  // other, so that a block of them runs through the whole chunk in registers before the next one
+  // starts.
   [[gnu::noinline]] static A lane_chunk(const Storage* src, int64_t count) {
     A room[kConverts ? kSumChunk : 1] = {};
-    alignas(64) A lanes[std::max<int64_t>(kSumLanes, kWidth)];
     const A* p = Of::run(src, count, room);
-    const int64_t whole = count / kSumLanes * kSumLanes;
-    if constexpr (kWidth <= kSumLanes) {
-      for (int64_t lane = 0; lane < kSumLanes; lane += kWidth) {
-        add_runs<4>(p + lane, whole / kSumLanes, kSumLanes, lanes + lane);
-      }
+    const int64_t runs = count / kLanes, rest = count % kLanes;
+    const auto block = [&](int64_t lane) {
+      return Vectors::of_runs(p + lane, runs, kLanes, std::min<int64_t>(rest - lane, kWidth));
+    };
+    constexpr int kBlocks = kLanes / kWidth;
+    if constexpr (kBlocks == 1) {
+      return block(0).total();
     } else {
-      // Fewer lanes than a block has: bytes, and shorts on wide vectors.
-      std::copy_n(p, kSumLanes, lanes);
-      for (int64_t i = kSumLanes; i < whole; i += kSumLanes) combine_into(lanes, p + i, kSumLanes);
+      Vectors blocks[kBlocks];
+      for (int k = 0; k < kBlocks; ++k) blocks[k] = block(k * kWidth);
+      for (int half = kBlocks / 2; half > 0; half /= 2) {
+        for (int k = 0; k < half; ++k) blocks[k] = Vectors::combine(blocks[k], blocks[k + half]);
+      }
+      return blocks[0].total();
     }
-    combine_into(lanes, p + whole, count - whole);
-    for (int64_t half = kSumLanes / 2; half > 0; half /= 2) combine_into(lanes, lanes + half, half);
-    return lanes[0];
   }
   DVM_ALWAYS_INLINE static void combine_into(A* totals, const A* more, int64_t count) {
     DVM_INDEPENDENT
@@ -92,7 +92,7 @@ struct Reduce {
   }
 
   static A row_chunk(const Storage* p, int64_t count) {
-    if (count >= kSumLanes) return lane_chunk(p, count);
+    if (kAnyOrder || count >= kSumLanes) return lane_chunk(p, count);
     A total = Of::load(p[0]);
     for (int64_t i = 1; i < count; ++i) total = combine(total, Of::load(p[i]));
     return total;
@@ -104,7 +104,7 @@ struct Reduce {
       std::fill_n(totals.template as<A>(), kBytes / sizeof(A), total);
     };
     for (; m > 0; --m, src += size) {
-      if (size <= kSumChunk) {
+      if (kAnyOrder || size <= kSumChunk) {
         *dst++ = store(row_chunk(src, size));
       } else {
         const ChunkTree<kBytes> tree{chunk, combine_totals<kBytes>, src};
@@ -183,9 +183,22 @@ struct Reduce {
     }
   }
 
+  // A single output: the last of the partials of a long row, say. Of floats too, an extreme that is
+  // neither zero nor NaN is the same in any order.
+  static A single(const Storage* src, int64_t size) {
+    if constexpr (kAnyOrder) return lane_chunk(src, size);
+    if (Op::kQuiet && size >= kSumLanes && size <= kSumChunk) {
+      const A total = lane_chunk(src, size);
+      if (total == total && total != A{0}) return total;
+    }
+    return core::reduce_canonical<A>(
+        size, false, [&](int64_t i) { return Of::load(src[i]); }, combine);
+  }
+
   // Sequential order: outputs are independent, so that a block of them shares every step. Adjacent
   // columns load whole vectors, the last of which may overlap the one before.
   static void sequential(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
+    if (m * n == 1) return void(*dst = store(single(src, size)));
     if (n < kPerVector) return gather(src, dst, m, size, n);
     for (; m > 0; --m, src += size * n, dst += n) {
       int64_t column = 0;
@@ -212,7 +225,9 @@ struct Reduce {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
-    if (!lanes || args.size < kSumLanes) {
+    if (kAnyOrder && args.n == 1) {
+      rows(src, dst, args.m, args.size);
+    } else if (!lanes || args.size < kSumLanes) {
       sequential(src, dst, args.m, args.size, args.n);
     } else if (args.n == 1) {
       rows(src, dst, args.m, args.size);
@@ -222,7 +237,7 @@ struct Reduce {
   }
 
   static void kernel(const TileArgs& args) noexcept {
-    if constexpr (Op::kQuiet) {
+    if constexpr (Op::kQuiet && std::is_floating_point_v<A>) {
       const core::KeepFpFlags keep;
       reduce(args);
     } else {
@@ -257,11 +272,19 @@ struct Reduce {
   }
 };
 
+// Any byte but 0 counts as true, which the extreme of bytes tells as well.
+template <typename Op>
+void reduce_bools(const TileArgs& args) noexcept {
+  Reduce<Op, Plain<uint8_t>>::kernel(args);
+  auto* dst = reinterpret_cast<uint8_t*>(args.dst);
+  for (int64_t i = 0; i < args.m * args.n; ++i) dst[i] = dst[i] != 0;
+}
+
 template <typename Op, DType D>
 constexpr vm::TileKernel reduce_kernel() {
   if constexpr (D == DType::boolean) {
     // Sums of bool are not in the ISA.
-    if constexpr (!Op::kWraps) return Reduce<Op, Bool>::kernel;
+    if constexpr (!Op::kWraps) return reduce_bools<Op>;
     return nullptr;
   } else if constexpr (D == DType::f16) {
     return Reduce<Op, Halves>::kernel;
@@ -275,22 +298,15 @@ constexpr vm::TileKernel reduce_kernel() {
   }
 }
 
-void fill_reduce(vm::KernelTable& table) {
+template <typename Op>
+void fill_reduction(vm::KernelTable& table, Insn insn) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
-    core::dispatch(static_cast<DType>(d), [&]<DType D>() {
-      table.entry(Insn::sum, D) = reduce_kernel<Sum, D>();
-      table.entry(Insn::prod, D) = reduce_kernel<Prod, D>();
-      table.entry(Insn::max, D) = reduce_kernel<Max, D>();
-      table.entry(Insn::min, D) = reduce_kernel<Min, D>();
-    });
+    core::dispatch(static_cast<DType>(d),
+                   [&]<DType D>() { table.entry(insn, D) = reduce_kernel<Op, D>(); });
   }
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace dvm::cpu {
-DVM_FILL_BY_LEVEL(fill_reduce)
-}
 #endif

@@ -1,0 +1,23 @@
+// Extremes, and of bools whether any or all are true.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/extreme_kernels.cpp"
+#include "cpu/for_each_level.h"
+// What compiles per level comes after it.
+#include "cpu/reduce-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+void fill_extremes(vm::KernelTable& table) {
+  fill_reduction<Max>(table, Insn::max);
+  fill_reduction<Min>(table, Insn::min);
+}
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_FILL_BY_LEVEL(fill_extremes)
+}
+#endif
