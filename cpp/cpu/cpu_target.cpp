@@ -99,6 +99,8 @@ class CpuTarget final : public vm::Target {
   CpuTarget() { simd_level(); }  // an unknown DVM_SIMD fails here
   const vm::TargetTraits& traits() const override { return cpu_traits(); }
 
+  const vm::KernelTable* kernels() const override { return &kernel_table(simd_level()); }
+
   core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
     Job job{program, kernel_table(simd_level()), globals};
     const int64_t tiles = program.header().tile_count;

@@ -287,14 +287,14 @@ class Execution {
   Outcome whole(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++);
     return along(p, [&](auto operands, const BufferView& result, int axis) {
-      return run_whole(op, operands, result, axis);
+      return run_whole(op, operands, result, axis, target_.kernels());
     });
   }
 
   Outcome fold(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++), with = static_cast<core::Op>(*p++);
     return along(p, [&](auto operands, const BufferView& result, int axis) {
-      return run_fold(op, with, operands, result, axis);
+      return run_fold(op, with, operands, result, axis, target_.kernels());
     });
   }
 

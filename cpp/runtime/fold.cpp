@@ -9,6 +9,7 @@
 #include "core/binary_rows.h"
 #include "core/fp_flags.h"
 #include "core/reductions.h"
+#include "runtime/by_kernels.h"
 #include "runtime/walk.h"
 
 namespace dvm::runtime {
@@ -29,6 +30,13 @@ void along(const Lines& lines, const std::byte* x, std::byte* y, Combine combine
     const T* line = &element<T>(x, 0);
     for (int64_t i = 0; i < count; ++i) total = combine(total, line[i]);
     element<T>(y, 0) = total;
+    return;
+  }
+  if (lines.to == sizeof(T) && lines.from == sizeof(T)) {
+    const T* line = &element<T>(x, 0);
+    T* out = &element<T>(y, 0);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) out[i + 1] = total = combine(total, line[i]);
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -162,8 +170,20 @@ bool run_pieces(Op with, const BufferView& a, const BufferView& places, const Bu
   });
 }
 
+// Whether the kernels have folded the lines.
+bool folded(const vm::KernelTable& kernels, Op with, DType dtype, const Lines& lines,
+            const std::byte* x, std::byte* y) {
+  const int64_t bytes = core::byte_size(dtype);
+  if (lines.side == 1) {
+    return lines.from == bytes && fold_line(kernels, with, dtype, x, lines.count, y);
+  }
+  constexpr int64_t kLeastSide = 16;
+  return lines.from_side == bytes && lines.to_side == bytes && lines.side >= kLeastSide &&
+         fold_rows(kernels, with, dtype, x, lines.count, lines.side, lines.from, y);
+}
+
 bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
-                  const BufferView& result, int axis) {
+                  const BufferView& result, int axis, const vm::KernelTable* kernels) {
   if (!sizes_fit(op, operands, result, axis)) return false;
   const BufferView& first = *operands[0];
   if (op == Op::scan && first.shape[axis] == 0) return true;
@@ -180,8 +200,12 @@ bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
     start(starts, first.data + at[0], result.data + at[1], result.dtype);
     return true;
   });
+  const vm::KernelTable* const folding = op == Op::fold ? kernels : nullptr;
   return lines.others.run([&](const int64_t* at) {
-    loop(lines, rest.data + at[0], result.data + at[1], tests ? tests->data + at[2] : nullptr);
+    const std::byte* x = rest.data + at[0];
+    std::byte* y = result.data + at[1];
+    if (folding && folded(*folding, with, result.dtype, lines, x, y)) return true;
+    loop(lines, x, y, tests ? tests->data + at[2] : nullptr);
     return true;
   });
 }
@@ -189,10 +213,10 @@ bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
 }  // namespace
 
 bool run_fold(Op op, Op with, std::span<const BufferView* const> operands, const BufferView& result,
-              int axis) {
+              int axis, const vm::KernelTable* kernels) {
   const auto run = [&] {
     if (op == Op::fold_at) return run_pieces(with, *operands[0], *operands[1], result, axis);
-    return run_in_order(op, with, operands, result, axis);
+    return run_in_order(op, with, operands, result, axis, kernels);
   };
   if (!is_quiet(with)) return run();
   const core::KeepFpFlags keep;

@@ -5,13 +5,14 @@
 #include <span>
 
 #include "runtime/host.h"
+#include "vm/tile_kernel.h"
 
 namespace dvm::runtime {
 
 // op: scan, fold, fold_where or fold_at, with operands and result as core/ops.def says. Ranks and
 // dtypes are those of a verified Plan. False where sizes disagree or an index is out of range; the
-// result is undefined then.
+// result is undefined then. Dense lines are left to the kernels where there are some.
 bool run_fold(core::Op op, core::Op with, std::span<const BufferView* const> operands,
-              const BufferView& result, int axis);
+              const BufferView& result, int axis, const vm::KernelTable* kernels);
 
 }  // namespace dvm::runtime

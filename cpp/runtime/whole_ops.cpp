@@ -6,6 +6,7 @@
 
 #include "core/fp_flags.h"
 #include "core/scalar_ops.h"
+#include "runtime/by_kernels.h"
 #include "runtime/walk.h"
 
 namespace dvm::runtime {
@@ -36,12 +37,18 @@ bool iota(const BufferView& out) {
 
 // The first element that no other beats; the first NaN beats all.
 template <typename T, typename Beats>
-bool arg(const BufferView& a, const BufferView& out, int axis, Beats beats) {
+bool arg(Op op, const BufferView& a, const BufferView& out, int axis, Beats beats,
+         const vm::KernelTable* kernels) {
+  constexpr int64_t kLeast = 64;  // of what a kernel pays for
   if (a.shape[axis] == 0 || out.shape[axis] != 1 || !agree_but(axis, a, out)) return false;
   const Lines lines(a, out, axis);
   return lines.others.run([&](const int64_t* at) {
     const std::byte* x = a.data + at[0];
     std::byte* y = out.data + at[1];
+    if (lines.side == 1 && lines.from == sizeof(T) && lines.count >= kLeast && kernels) {
+      element<int64_t>(y, 0) = find_extreme(*kernels, op, a.dtype, x, lines.count);
+      return true;
+    }
     if (lines.side == 1) {
       int64_t best = 0;
       T value = element<T>(x, 0);
@@ -59,14 +66,18 @@ bool arg(const BufferView& a, const BufferView& out, int axis, Beats beats) {
       const int64_t width = std::min(kBlock, lines.side - first);
       int64_t best[kBlock] = {};
       T values[kBlock];
-      for (int64_t i = 0; i < lines.count; ++i) {
+      for (int64_t j = 0; j < width; ++j) {
+        values[j] = element<T>(x, (first + j) * lines.from_side);
+      }
+      for (int64_t i = 1; i < lines.count; ++i) {
         const std::byte* row = x + i * lines.from + first * lines.from_side;
         for (int64_t j = 0; j < width; ++j) {
           const T other = element<T>(row, j * lines.from_side);
-          const bool wins = i == 0 || beats(other, values[j]) || !scalar::eq{}(other, other);
-          if (!wins || (i != 0 && !scalar::eq{}(values[j], values[j]))) continue;
-          values[j] = other;
-          best[j] = i;
+          const T value = values[j];
+          const bool wins = beats(other, value) | !scalar::eq{}(other, other);
+          const bool takes = wins & scalar::eq{}(value, value);
+          values[j] = takes ? other : value;
+          best[j] = takes ? i : best[j];
         }
       }
       for (int64_t j = 0; j < width; ++j) {
@@ -162,13 +173,14 @@ bool by_size(DType dtype, F f) {
 }
 
 template <typename T>
-bool compute(Op op, const BufferView& a, const BufferView& out, int axis) {
+bool compute(Op op, const BufferView& a, const BufferView& out, int axis,
+             const vm::KernelTable* kernels) {
   const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
   switch (op) {
     case Op::argmax:
-      return arg<T>(a, out, axis, scalar::gt{});
+      return arg<T>(op, a, out, axis, scalar::gt{}, kernels);
     case Op::argmin:
-      return arg<T>(a, out, axis, scalar::lt{});
+      return arg<T>(op, a, out, axis, scalar::lt{}, kernels);
     default:
       return false;
   }
@@ -177,7 +189,7 @@ bool compute(Op op, const BufferView& a, const BufferView& out, int axis) {
 }  // namespace
 
 bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferView& result,
-               int axis) {
+               int axis, const vm::KernelTable* kernels) {
   if (op == Op::iota) {
     return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
   }
@@ -189,8 +201,8 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
     return by_size(a.dtype,
                    [&]<typename T>() { return take_along<T>(a, *operands[1], result, axis); });
   }
-  return core::dispatch(a.dtype,
-                        [&]<DType D>() { return compute<Storage<D>>(op, a, result, axis); });
+  return core::dispatch(
+      a.dtype, [&]<DType D>() { return compute<Storage<D>>(op, a, result, axis, kernels); });
 }
 
 }  // namespace dvm::runtime

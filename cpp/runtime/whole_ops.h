@@ -4,12 +4,14 @@
 #include <span>
 
 #include "runtime/host.h"
+#include "vm/tile_kernel.h"
 
 namespace dvm::runtime {
 
 // Ranks and dtypes are those of a verified Plan. False where sizes disagree, an index is out of
-// range, or there is nothing to take the maximum of; the result is undefined then.
+// range, or there is nothing to take the maximum of; the result is undefined then. Dense lines are
+// left to the kernels where there are some.
 bool run_whole(core::Op op, std::span<const BufferView* const> operands, const BufferView& result,
-               int axis);
+               int axis, const vm::KernelTable* kernels);
 
 }  // namespace dvm::runtime

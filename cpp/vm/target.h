@@ -9,6 +9,7 @@
 
 #include "core/fp_flags.h"
 #include "vm/program.h"
+#include "vm/tile_kernel.h"
 
 namespace dvm::vm {
 
@@ -37,6 +38,8 @@ class Target {
   // Program must have passed verify() or come straight from the encoder. Thread-safe. Returns the
   // status flags that its operations raised, as NumPy's would; the simulated targets report none.
   virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
+  // Its kernels by themselves, for the calling thread; null where only run() may use them.
+  virtual const KernelTable* kernels() const { return nullptr; }
 };
 
 }  // namespace dvm::vm
