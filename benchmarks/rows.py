@@ -66,9 +66,10 @@ def ufuncs(dtype: str, size: int, step: int) -> Iterator[Row]:
             yield Row(name, lambda x, y, f=ufunc: f(x, y), [array, array[::-1].copy()])
 
 
-REDUCTIONS = "sum prod max min any all mean argmax argmin cumsum cumprod".split()
-FOLDS = "subtract bitwise_or bitwise_and bitwise_xor logical_and logical_or logical_xor".split()
-FOLDS += "fmax fmin gcd hypot".split()
+REDUCTIONS = "sum prod max min any all mean argmax argmin cumsum cumprod"
+FOLDS = """
+subtract bitwise_or bitwise_and bitwise_xor logical_and logical_or logical_xor fmax fmin gcd hypot
+"""
 
 
 def reductions(dtype: str, size: int, step: int) -> Iterator[Row]:
@@ -76,22 +77,27 @@ def reductions(dtype: str, size: int, step: int) -> Iterator[Row]:
     flat = random_array(dtype, size * abs(step))[::step]
     # Products that neither overflow nor vanish.
     ones = np.ones(size * abs(step), dtype)[::step]
-    for name in REDUCTIONS + FOLDS:
+    for name in (REDUCTIONS + FOLDS).split():
         x = ones if "prod" in name else flat
         f = getattr(np, name)
-        if name in FOLDS:
+        if name in FOLDS.split():
             f = f.reduce
+            name += ".reduce"
         yield Row(name, lambda x, f=f: f(x, axis=0), [x])
         square = x[: size // 100 * 100].reshape(-1, 100)
         yield Row(f"{name} rows", lambda x, f=f: f(x, axis=1), [square])
         yield Row(f"{name} columns", lambda x, f=f: f(x, axis=0), [square])
 
 
+def cast_to(dtype: Any) -> Call:
+    return lambda x: x.astype(dtype)
+
+
 def casts(dtype: str, size: int, step: int) -> Iterator[Row]:
     """Yield casts to every other dtype."""
     array = random_array(dtype, size * abs(step))[::step]
-    for to in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split():
-        yield Row(f"to {to}", lambda x, to=np.dtype(to): x.astype(to), [array])
+    for to in ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]:
+        yield Row(f"to {to}", cast_to(np.dtype(to)), [array])
 
 
 def literals(dtype: str, size: int, step: int) -> Iterator[Row]:

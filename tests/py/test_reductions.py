@@ -215,3 +215,29 @@ def test_less_regular_forms(text: str, dtype: str) -> None:
         if dtype == "float16" and "maximum.accumulate" in text:
             opaque = opaque | {"accumulate"}  # of two zeros NumPy keeps the first, for halves alone
         assert wrong(text, dtype, rank, opaque, holes=0.2) == []
+
+
+LINES = (1, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1025, 33_000)
+FOLDED = "fmax fmin subtract bitwise_xor bitwise_or logical_and logical_xor hypot"
+ALONG = [f"np.{name}(a, {{axis}})" for name in POSITIONS]
+ALONG += [f"np.{name}.reduce(a, {{axis}})" for name in FOLDED.split()]
+
+
+@pytest.mark.parametrize("text", ALONG)
+def test_long_lines_are_numpys_too(text: str) -> None:
+    """Ties, and NaN, in and behind the blocks in which long lines are worked on."""
+    rng = np.random.default_rng(3)
+    for dtype in DTYPES:
+        along = [eval(f"lambda a: {text.format(axis=axis)}", {"np": np}) for axis in (0, 1)]
+        for size in LINES if dtype in ("bool", "float32", "int32") else LINES[:-1:3]:
+            line = made(rng, (size,), dtype)
+            lines = [line, np.zeros_like(line), line.copy()]
+            if dtype in FLOATS:
+                lines[2][rng.integers(size)] = np.nan
+            elif dtype != "bool":
+                lines[2][rng.integers(size)] = np.iinfo(dtype).min
+            for a in (np.array(lines), np.array(lines * 10)):
+                for form, b in ((along[1], a), (along[0], a.T.copy()), (along[0], a)):
+                    plain, actual = observe(form, (b,), {}), observe(dvm.compile(form), (b,), {})
+                    found = differences(plain, actual, tolerance=0.0, scale=4.0)
+                    assert not found, (dtype, size, b.shape, found)

@@ -118,6 +118,17 @@ DVM_CHECK(erf, erf, NoFlags, 1.1, 1.2)
 #undef DVM_CHECK
 #undef DVM_CHECK_WITH
 
+// Where the errors of what is done in steps met most unhappily, which a sample hardly finds.
+TEST(MathUlp, SteepTanAndTanhOfTwiceRoundedProducts) {
+  for (const float x : {0x1.61e218p14f, 0x1.2e791cp1f, 0x1.272982p12f, 0x1.626922p10f}) {
+    EXPECT_LE(ulps(math::tan<math::Fused>(x), std::tan(static_cast<long double>(x))), 1.8) << x;
+  }
+  for (const float x : {0x1.020436p-2f, 0x1.da2adcp-3f, 0x1.0374a2p-2f}) {
+    const long double exact = std::tanh(static_cast<long double>(x));
+    EXPECT_LE(ulps(math::tanh<math::Separate>(x), exact), 1.5) << x;
+  }
+}
+
 // What computes as Domain::plain has the bits of Domain::all.
 #define DVM_SAME(name, Signs)                                                          \
   {                                                                                    \
