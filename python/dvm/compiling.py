@@ -7,8 +7,10 @@ is only imported then.
 
 from __future__ import annotations
 
+import _thread
 import functools
 import inspect
+import os
 import types
 import warnings
 from collections.abc import Callable
@@ -21,6 +23,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 NUMERICS = ("default", "strict")
+
+# Held while a thread imports what only a first compilation needs. A fork waits for it: in the child
+# nobody would go on with the import, and its own would wait for that for ever.
+_importing = _thread.RLock()
+os.register_at_fork(
+    before=_importing.acquire,
+    after_in_parent=_importing.release,
+    after_in_child=_importing.release,
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,8 @@ def compile(
     if isinstance(fn, _dvm.Compiled):
         fn = fn.given
     given, fn = fn, _function_for(fn)
-    from dvm import magpy_capture  # noqa: F401  names the functions that the recorder must not enter
+    with _importing:  # the lowering names the functions that the recorder must not enter
+        from dvm import inspection, magpy_capture  # noqa: F401
 
     compiled = _dvm.compile(fn)
     # functools.update_wrapper but for __wrapped__, which the native type itself answers.

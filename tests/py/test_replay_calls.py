@@ -220,6 +220,27 @@ def test_a_forked_process_replays() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_the_import_of_the_lowering(run_python: Any) -> None:
+    # In the child nobody goes on with what another thread was importing.
+    status = run_python(
+        "import os, signal, sys, threading, time, numpy, dvm\n"
+        "def first():\n"
+        "    dvm.compile(lambda x: x + 1)(numpy.ones(3))\n"
+        "thread = threading.Thread(target=first)\n"
+        "thread.start()\n"
+        "while 'dvm.magpy_capture' not in sys.modules: time.sleep(0)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    signal.alarm(20)\n"
+        "    first()\n"
+        "    os._exit(0)\n"
+        "thread.join()\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    assert status == "0\n"
+
+
 def test_the_limit_of_paths_is_loud_once() -> None:
     f = dvm.compile(lambda x: x)
     with lowered(lambda a: [("argument", 0, 0), ("guard_value", 0, a[0]), ("return", 0)]):
