@@ -15,6 +15,9 @@ Graph pass_dead_code(const Graph& graph);
 // replaced stays behind unused.
 Graph pass_simplify(const Graph& graph);
 
+// Arithmetic with scalars before the reshape that drops the axes a reduction kept.
+Graph pass_sink_reshapes(const Graph& graph);
+
 // Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
 Graph pass_cse(const Graph& graph);
 

@@ -26,7 +26,8 @@ bool may_repeat(const ChainArgs& args) {
   const vm::Instruction& insn = *args.insn;
   const auto range = [&](int k) {
     const auto begin = reinterpret_cast<uint64_t>(args.operands[k]);
-    const auto bytes = args.size * core::byte_size(vm::operand_dtype(insn, k));
+    const int64_t elements = vm::is_one(insn, k) ? 1 : args.size;
+    const int64_t bytes = elements * core::byte_size(vm::operand_dtype(insn, k));
     return std::pair(begin, begin + static_cast<uint64_t>(bytes));
   };
   for (int w = 0; w < insn.aux; ++w) {
@@ -92,7 +93,8 @@ class OverItself {
     ChainArgs piece = args_;
     piece.size = std::min(kPiece, args_.size - begin);
     for (int k = 0; k < args_.insn->aux; ++k) {
-      if (args_.insn->operands()[k].mode == vm::Mode::scalar) continue;
+      if (args_.insn->operands()[k].mode == vm::Mode::scalar || vm::is_one(*args_.insn, k))
+        continue;
       piece.operands[k] += begin * core::byte_size(vm::operand_dtype(*args_.insn, k));
     }
     return piece;

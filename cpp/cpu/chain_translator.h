@@ -195,8 +195,17 @@ class Translator {
     return bits;
   }
   Source memory(uint8_t place) const { return {address(place), kMemory, place}; }
+  // Elements one after the other; one that stands for all is a scalar.
   bool is_memory(uint8_t place) const {
-    return !is_bank(place) && operands_[place - vm::kFirstOperand].mode != vm::Mode::scalar;
+    if (is_bank(place)) return false;
+    const vm::Operand& operand = operands_[place - vm::kFirstOperand];
+    return operand.mode != vm::Mode::scalar && (operand.access & vm::Access::kOne) == 0;
+  }
+  // Of a scalar: whether it has the width of the chain.
+  bool is_known_scalar(uint8_t place) const {
+    const uint8_t access = operands_[place - vm::kFirstOperand].access;
+    return (access & vm::Access::kOne) == 0 ||
+           is_wide(static_cast<DType>(vm::Access::dtype(access)));
   }
   Source source(uint8_t place) const {
     if (is_bank(place)) return in_bank(place);
@@ -294,6 +303,7 @@ class Translator {
 
   bool copy(const MicroOp& op) {
     if (is_bank(op.dst)) {
+      if (!is_bank(op.src[0]) && !is_known_scalar(op.src[0])) return false;
       if (is_wide(op.dtype) || is_bank(op.src[0])) {
         return unary(Unary::copy, op, source(op.src[0]));
       }
@@ -309,6 +319,7 @@ class Translator {
   bool cast(const MicroOp& op) {
     const DType to = op.dtype, from = static_cast<DType>(op.aux);
     Source a{};
+    if (!is_bank(op.src[0]) && !is_known_scalar(op.src[0])) return false;
     if (is_bank(op.src[0]) || is_wide(from)) {
       a = source(op.src[0]);
     } else {
@@ -376,6 +387,9 @@ class Translator {
     const Source a = source(op.src[0]);
     const Source b = op.src[1] == 0 ? a : source(op.src[1]);
     if (bools && (a.kind >= kBanks || b.kind >= kBanks)) return false;
+    for (const uint8_t place : op.src) {
+      if (place >= vm::kFirstOperand && !is_known_scalar(place)) return false;
+    }
     if (rule.kind == Rule::Kind::unary) return function(static_cast<Unary>(rule.row), op, a);
     if (rule.kind == Rule::Kind::binary) return binary(static_cast<Binary>(rule.row), op, a, b);
     return rule.kind == Rule::Kind::special && special(op, a, b);

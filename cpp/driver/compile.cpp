@@ -20,6 +20,7 @@ namespace {
 // for nothing that moves operations may come between them and the fuser.
 constexpr GraphPass kGraphPasses[] = {
     {"simplify", core::pass_simplify, false},
+    {"sink_reshapes", core::pass_sink_reshapes, false},
     {"dead_code", core::pass_dead_code, false},
     {"widen_half", core::pass_widen_half, true},
     {"cse", core::pass_cse, false},

@@ -108,10 +108,12 @@ void InstructionParser::parse_operand(Parsed& insn) {
   DType dtype{};
   if (insn.fixed.is_chain()) {
     const bool written = in_.take_word("out");
-    if (!written) in_.expect_word("in");
+    const bool one = !written && in_.take_word("one");
+    if (!written && !one) in_.expect_word("in");
     in_.expect(".");
     dtype = parse_listing_dtype(in_);
     op.access = Access::of(dtype, written);
+    if (one) op.access |= Access::kOne;
   } else {
     dtype = operand_dtype(insn.fixed, static_cast<int>(insn.operands.size()));
   }

@@ -32,7 +32,7 @@ void run_chain(const ChainArgs& chain, Run run) {
     args.m = args.n = 1;
     args.size = std::min(kChainBlock, chain.size - begin);
     const auto at_operand = [&](int k) {
-      const bool scalar = insn.operands()[k].mode == Mode::scalar;
+      const bool scalar = insn.operands()[k].mode == Mode::scalar || is_one(insn, k);
       const int64_t bytes = core::byte_size(operand_dtype(insn, k));
       return chain.operands[k] + (scalar ? 0 : begin * bytes);
     };
@@ -46,7 +46,7 @@ void run_chain(const ChainArgs& chain, Run run) {
         }
         const int operand = op.src[k] - kFirstOperand;
         args.src[k] = at_operand(operand);
-        if (insn.operands()[operand].mode == Mode::scalar) {
+        if (insn.operands()[operand].mode == Mode::scalar || is_one(insn, operand)) {
           args.scalar_mask = static_cast<uint8_t>(args.scalar_mask | 1u << k);
         }
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <initializer_list>
 
 namespace dvm::vm {
@@ -128,6 +129,11 @@ class Planner {
   static constexpr uint8_t kNone = 0xff;
 
   int16_t value(const KernelStep& step, int k) const { return context_.root[step.src[k]]; }
+  // In memory, and one for all elements of the chain.
+  bool is_one(int16_t v) const {
+    return !is_scalar(stage_, v) && (stage_.values[v].span & context_.wide) == 0 && span_ != 0;
+  }
+  bool is_single(int16_t v) const { return is_scalar(stage_, v) || is_one(v); }
 
   template <typename F>
   void for_steps(int begin, int end, F f) const {
@@ -138,17 +144,19 @@ class Planner {
   }
 
   // The end of the run of steps over the same elements; `begin` where it has less than two.
-  int find_end(int begin) const {
-    const DimMask span = stage_.values[stage_.steps[begin].dst].span & context_.wide;
+  int find_end(int begin) {
+    span_ = stage_.values[stage_.steps[begin].dst].span & context_.wide;
     int end = begin, steps = 0, width = kAnyWidth;
+    bool ones = false;
     for (; end < stage_.step_count; ++end) {
       const KernelStep& step = stage_.steps[end];
       if (context_.root[step.dst] != step.dst) continue;
-      const bool same = (stage_.values[step.dst].span & context_.wide) == span;
+      const bool same = (stage_.values[step.dst].span & context_.wide) == span_;
       if (!same || !joins(stage_, step, width)) break;
+      for (int k = 0; k < step.arity; ++k) ones = ones || is_one(value(step, k));
       ++steps;
     }
-    return steps < 2 ? begin : end;
+    return steps < 2 && !ones ? begin : end;
   }
 
   // A step adds at most four operands and eight micro-ops.
@@ -165,7 +173,7 @@ class Planner {
     uint8_t& operand = known_[v].operand;
     if (operand == kNone) {
       operand = static_cast<uint8_t>(plan_.operand_count++);
-      plan_.operands[operand] = {v, written};
+      plan_.operands[operand] = {v, written, is_one(v)};
     }
     return static_cast<uint8_t>(kFirstOperand + operand);
   }
@@ -210,7 +218,7 @@ class Planner {
   }
 
   bool is_tensor(int16_t v) const {
-    return stage_.values[v].dtype != DType::boolean && !is_scalar(stage_, v) && !known_[v].computed;
+    return stage_.values[v].dtype != DType::boolean && !is_single(v) && !known_[v].computed;
   }
 
   // The two operands that are read most often; or the one that is read more than once, and the
@@ -243,7 +251,7 @@ class Planner {
   // Loads a value that a step reads into a bank where it has to be or that pays.
   void bring(int16_t v, bool wants_bank, unsigned& pinned) {
     int bank = bank_of(v);
-    const bool pays = known_[v].uses > 1 && free_banks() > 1 && !is_scalar(stage_, v);
+    const bool pays = known_[v].uses > 1 && free_banks() > 1 && !is_single(v);
     if (bank < 0 && (wants_bank || pays)) {
       bank = take_bank(pinned);
       load(v, bank);
@@ -258,9 +266,10 @@ class Planner {
     for (int k = 0; k < step.arity; ++k) {
       const int16_t v = value(step, k);
       const bool is_bool = stage_.values[v].dtype == DType::boolean;
-      if (!is_bool) scalars = scalars && is_scalar(stage_, v);
+      if (!is_bool) scalars = scalars && is_single(v);
       const bool last = k + 1 == step.arity;
-      bring(v, is_bool || (last && scalars), pinned);
+      // Functions of one element for all are too rare for bodies.
+      bring(v, is_bool || (last && scalars) || (step.arity == 1 && is_one(v)), pinned);
     }
     int banks[3];
     for (int k = 0; k < step.arity; ++k) banks[k] = bank_of(value(step, k));
@@ -298,6 +307,7 @@ class Planner {
   const Stage& stage_;
   ChainPlan& plan_;
   int end_ = 0;
+  DimMask span_ = 0;  // of the chain, of dims that tiles span
   int16_t held_[kBanks] = {kFree, kFree, kFree};
   Known known_[kMaxStageValues];
 };
@@ -308,14 +318,32 @@ void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
   Planner(context, plan).run(begin);
 }
 
-int chain_end(const Stage& stage, int begin) {
+bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide) {
+  if (step.insn != Insn::broadcast || !is_wide(step.dtype)) return false;
+  const StageValue &from = stage.values[step.src[0]], &to = stage.values[step.dst];
+  if ((from.span & wide) != 0 || (to.span & wide) == 0) return false;
+  return std::none_of(stage.outputs, stage.outputs + stage.output_count,
+                      [&](const StageOutput& output) { return output.value == step.dst; });
+}
+
+bool may_broadcast_one(const Stage& stage, const KernelStep& step) {
+  if (step.insn != Insn::broadcast) return false;
+  const int outer = std::bit_width(stage.values[step.src[0]].span);
+  return broadcasts_one(stage, step, static_cast<DimMask>(~(dim_bit(outer) - 1)));
+}
+
+int chain_end(const Stage& stage, const int16_t* root, int begin) {
   const DimMask span = stage.values[stage.steps[begin].dst].span;
-  int end = begin, width = kAnyWidth;
-  while (end < stage.step_count && stage.values[stage.steps[end].dst].span == span &&
-         joins(stage, stage.steps[end], width)) {
-    ++end;
+  int end = begin, steps = 0, width = kAnyWidth;
+  bool ones = false;
+  for (; end < stage.step_count; ++end) {
+    const KernelStep& step = stage.steps[end];
+    if (root[step.dst] != step.dst) continue;
+    if (stage.values[step.dst].span != span || !joins(stage, step, width)) break;
+    for (int k = 0; k < step.arity; ++k) ones = ones || root[step.src[k]] != step.src[k];
+    ++steps;
   }
-  return end - begin < 2 ? begin : end;
+  return steps < 2 && !ones ? begin : end;
 }
 
 }  // namespace dvm::vm

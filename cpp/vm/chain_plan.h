@@ -35,16 +35,23 @@ struct ChainPlan {
   // read, after it has been.
   struct Operand {
     int16_t value;
-    bool written;
+    bool written, one;  // `one`: a single element, for all of the chain
   } operands[kMaxChainOperands];
   MicroOp steps[kMaxSteps];
 };
 
-// Plans the longest chain that begins with step `begin`, if there is one of at least two steps.
+// Plans the longest chain that begins with step `begin`, if there is one of at least two steps, or
+// of one that reads a single element for all.
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
 
+// Whether the step broadcasts, in tiles that span `wide`, one element that chains can read as such:
+// it is no work then.
+bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide);
+// Whether there are such tiles.
+bool may_broadcast_one(const Stage& stage, const KernelStep& step);
+
 // The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where
-// it makes none.
-int chain_end(const Stage& stage, int begin);
+// it makes none. Steps whose value has another `root` are none.
+int chain_end(const Stage& stage, const int16_t* root, int begin);
 
 }  // namespace dvm::vm

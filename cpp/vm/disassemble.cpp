@@ -85,7 +85,8 @@ class Printer {
     for (int k = 0; k < insn.operand_count(); ++k) {
       out_ += k == 0 ? " " : ", ";
       if (insn.is_chain()) {
-        out_ += (writes(insn, k) ? "out." : "in.") + listing_dtype(operand_dtype(insn, k)) + " ";
+        out_ += writes(insn, k) ? "out." : is_one(insn, k) ? "one." : "in.";
+        out_ += listing_dtype(operand_dtype(insn, k)) + " ";
       }
       print_operand(insn, k);
     }

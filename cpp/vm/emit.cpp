@@ -79,7 +79,8 @@ class Emitter {
   }
 
   // Broadcasts along dims of which a tile holds one element are no work: their result is their
-  // source. Then, who reads each value last, and which outputs it has.
+  // source. So are those of one element, which chains read as such, and other steps expand. Then,
+  // who reads each value last, and which outputs it has.
   void resolve_values() {
     for (int v = 0; v < stage_.value_count; ++v) {
       root_[v] = static_cast<int16_t>(v);
@@ -93,7 +94,8 @@ class Emitter {
       if (step.insn != Insn::broadcast) continue;
       const int16_t source = root_[step.src[0]];
       const DimMask missing = stage_.values[step.dst].span & ~stage_.values[source].span;
-      if ((missing & wide_) == 0) root_[step.dst] = source;
+      const bool one = target_.chains && broadcasts_one(stage_, step, wide_);
+      if ((missing & wide_) == 0 || one) root_[step.dst] = source;
     }
     last_use_.compute(stage_, root_);
     for (int k = stage_.output_count - 1; k >= 0; --k) {
@@ -230,22 +232,45 @@ class Emitter {
     const int written = place_result(step.dst);
     if (overflow_) return;
     const Operand dst = drafts_.home[step.dst].operand();
-    auto source = [&](int k) { return drafts_.home[root_[step.src[k]]].operand(); };
     if (step.insn == Insn::broadcast) {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
-      const DimMask span = stage_.values[root_[step.src[0]]].span;
-      triple(step.insn, step.dtype, step.aux, {dst, source(0)}, span, stage_.reduce_begin,
+      const DimMask span = stage_.values[step.src[0]].span;
+      const Operand whole = expand(step.src[0], span);
+      triple(step.insn, step.dtype, step.aux, {dst, whole}, span, stage_.reduce_begin,
              stage_.reduce_end);
+      release_expanded(step.src[0], whole);
     } else {
+      const DimMask span = stage_.values[step.dst].span;
       Operand operands[4] = {dst};
-      for (int k = 0; k < step.arity; ++k) operands[k + 1] = source(k);
-      linear(step.insn, step.dtype, step.aux, {operands, size_t{step.arity} + 1},
-             stage_.values[step.dst].span);
+      for (int k = 0; k < step.arity; ++k) operands[k + 1] = expand(step.src[k], span);
+      linear(step.insn, step.dtype, step.aux, {operands, size_t{step.arity} + 1}, span);
+      for (int k = 0; k < step.arity; ++k) release_expanded(step.src[k], operands[k + 1]);
     }
     store_outputs(step.dst, written);
     for (int k = 0; k < step.arity; ++k) release(root_[step.src[k]], index);
     release(step.dst, index);
+  }
+
+  // Where the elements of `span` are, of a value that may be one element for all of them.
+  Operand expand(int16_t value, DimMask span) {
+    const int16_t source = root_[value];
+    const Operand from = drafts_.home[source].operand();
+    const bool one = stage_.values[source].kind != StageValue::Kind::scalar &&
+                     (stage_.values[source].span & wide_) == 0 && (span & wide_) != 0;
+    if (!one) return from;
+    const DType dtype = stage_.values[source].dtype;
+    const int64_t offset = slots_.take(extent(span).full * core::byte_size(dtype));
+    overflow_ |= offset == SlotAllocator::kNone;
+    if (overflow_) return from;
+    const Operand to = slot_operand(static_cast<uint32_t>(offset));
+    triple(Insn::broadcast, dtype, 0, {to, from}, span, 0, tiling_.rank);
+    return to;
+  }
+  void release_expanded(int16_t value, const Operand& operand) {
+    if (!overflow_ && operand != drafts_.home[root_[value]].operand()) {
+      slots_.release(operand.offset);
+    }
   }
 
   // The steps from `begin` on that drafts_.chain holds.
@@ -257,10 +282,11 @@ class Emitter {
       if (!plan.operands[k].written) load(plan.operands[k].value);
     }
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
-      const auto [value, is_written] = plan.operands[k];
+      const auto [value, is_written, is_one] = plan.operands[k];
       if (is_written) written[k] = place_result(value);
       operands[k] = drafts_.home[value].operand();
       operands[k].access = Access::of(stage_.values[value].dtype, is_written);
+      if (is_one) operands[k].access |= Access::kOne;
     }
     if (overflow_) return;
     Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),

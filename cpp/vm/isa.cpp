@@ -107,10 +107,12 @@ bool writes(const Instruction& insn, int operand) {
   return (insn.operands()[operand].access & Access::kWritten) != 0;
 }
 
+bool is_one(const Instruction& insn, int operand) {
+  return insn.is_chain() && (insn.operands()[operand].access & Access::kOne) != 0;
+}
+
 DType operand_dtype(const Instruction& insn, int operand) {
-  if (insn.is_chain()) {
-    return static_cast<DType>(insn.operands()[operand].access & ~Access::kWritten);
-  }
+  if (insn.is_chain()) return static_cast<DType>(Access::dtype(insn.operands()[operand].access));
   const InsnInfo& row = info(insn.insn);
   if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
   if (row.format == Format::cast) return static_cast<DType>(insn.aux);
@@ -119,6 +121,7 @@ DType operand_dtype(const Instruction& insn, int operand) {
 }
 
 int64_t operand_elements(const Instruction& insn, int operand, bool tail) {
+  if (is_one(insn, operand)) return 1;
   const Extents e = extents(insn, tail);
   const Format format = info(insn.insn).format;
   const bool is_short =

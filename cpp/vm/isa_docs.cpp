@@ -60,9 +60,12 @@ void chains(std::ostringstream& out) {
          "micro-ops over the banks `a`, `x`, `y` and the operands `o0`, `o1`, ... of the chain. "
          "Every\n"
          "linear simd instruction may be a micro-op. A bank holds what was written to it last; an\n"
-         "operand marked `out` is written by a copy, and may be read from then on. A target may "
-         "run\n"
-         "a chain in blocks of any number of elements.\n";
+         "operand marked `out` is written by a copy, and may be read from then on; one marked "
+         "`one` "
+         "is\n"
+         "a single element that stands for all. A target may run a chain in blocks of any number "
+         "of\n"
+         "elements.\n";
 }
 
 void formats(std::ostringstream& out) {

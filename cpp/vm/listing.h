@@ -16,7 +16,7 @@
 //   operand     := '0x' hex                            slot
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride
 //                | number | ['-'] ('inf' | 'nan(' bits without the sign ')')      scalar
-//                | ('in' | 'out') '.' dtype operand    of a chain
+//                | ('in' | 'out' | 'one') '.' dtype operand    of a chain
 //   attribute   := 'view(' extent ':' stride, ... ')'  elements and bytes, outermost first
 //                | 'tile_stride(' bytes per grid dimension, ... {';' the same of the next stream}
 //                ')' | 'iter_tail(' extent in a tail tile ')'    in units of the mnemonic's dtype
@@ -75,8 +75,10 @@ class InheritedTails {
     return it == tails_.end() ? 0 : it->second;
   }
   void record(const Instruction& insn) {
-    const auto tail = insn.split == 0 ? 0 : operand_elements(insn, 0, true);
-    tails_[operand_elements(insn, 0, false)] = static_cast<uint32_t>(tail);
+    const auto elements = [&](bool tail) {
+      return insn.is_chain() ? extents(insn, tail).size : operand_elements(insn, 0, tail);
+    };
+    tails_[elements(false)] = insn.split == 0 ? 0 : static_cast<uint32_t>(elements(true));
   }
 
  private:

@@ -93,9 +93,11 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
-// How a chain uses an operand: the dtype of its elements, and whether micro-ops write it.
+// How a chain uses an operand: the dtype of its elements, whether micro-ops write it, and whether
+// it is one element that stands for all.
 struct Access {
-  static constexpr uint8_t kWritten = 0x80;
+  static constexpr uint8_t kWritten = 0x80, kOne = 0x40;
+  static constexpr int dtype(uint8_t access) { return access & ~(kWritten | kOne); }
   static constexpr uint8_t of(DType dtype, bool written) {
     return static_cast<uint8_t>(static_cast<int>(dtype) | (written ? kWritten : 0));
   }
@@ -172,6 +174,7 @@ static_assert(sizeof(Instruction) == 24);
 // What an instruction touches, in a body or in a tail tile; operand 0 is the destination, but a
 // chain's operands say for themselves whether they are one.
 bool writes(const Instruction& insn, int operand);
+bool is_one(const Instruction& insn, int operand);  // in memory, and stands for all of a chain's
 Extents extents(const Instruction& insn, bool tail);
 DType operand_dtype(const Instruction& insn, int operand);
 int64_t operand_elements(const Instruction& insn, int operand, bool tail);

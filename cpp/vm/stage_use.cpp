@@ -20,13 +20,16 @@ class Counter {
   }
 
   StageUse run() {
-    int16_t itself[kMaxStageValues];
     for (int v = 0; v < stage_.value_count; ++v) {
-      itself[v] = static_cast<int16_t>(v);
+      root_[v] = static_cast<int16_t>(v);
       outside_[v] = stage_.values[v].kind != StageValue::Kind::computed;
       reader_[v] = -1;
     }
-    last_use_.compute(stage_, itself);
+    for (int i = 0; i < stage_.step_count && target_.chains; ++i) {
+      const KernelStep& step = stage_.steps[i];
+      if (may_broadcast_one(stage_, step)) root_[step.dst] = root_[step.src[0]];
+    }
+    last_use_.compute(stage_, root_);
     if (target_.streams) {
       for (int a = 0; a < stage_.access_count; ++a) {
         use_.streamed += weight(stage_.accesses[a].dtype, stage_.accesses[a].span);
@@ -37,8 +40,12 @@ class Counter {
       }
     }
     for (int i = 0; i < stage_.step_count;) {
+      if (root_[stage_.steps[i].dst] != stage_.steps[i].dst) {
+        ++i;
+        continue;
+      }
       const int end = run_end(i);
-      end - i > 1 ? count_chain(i, end) : count_step(i);
+      end > i + 1 ? count_chain(i, end) : count_step(i);
       i = end;
     }
     for (int k = 0; k < stage_.output_count; ++k) {
@@ -58,18 +65,18 @@ class Counter {
 
   // The end of the steps that become one instruction with step `begin`.
   int run_end(int begin) const {
-    return std::max(begin + 1, target_.chains ? chain_end(stage_, begin) : begin);
+    return std::max(begin + 1, target_.chains ? chain_end(stage_, root_, begin) : begin);
   }
 
   void count_step(int i) {
     const KernelStep& step = stage_.steps[i];
     const bool is_broadcast = step.insn == Insn::broadcast;
     born_[step.dst] = static_cast<int16_t>(i);
-    for (int k = 0; k < step.arity; ++k) load(step.src[k]);
+    for (int k = 0; k < step.arity; ++k) load(root_[step.src[k]]);
     if (!outside_[step.dst]) add(step.dst, 1);
-    for (int k = 0; k < step.arity; ++k) read(step.src[k], i);
+    for (int k = 0; k < step.arity; ++k) read(root_[step.src[k]], i);
     if (!is_broadcast && !outside_[step.dst]) use_.moved += weight(step.dst);
-    for (int k = 0; k < step.arity; ++k) release(step.src[k], i);
+    for (int k = 0; k < step.arity; ++k) release(root_[step.src[k]], i);
     release(step.dst, i);
     use_.instructions += !is_broadcast;
   }
@@ -78,8 +85,9 @@ class Counter {
   void count_chain(int begin, int end) {
     for (int i = begin; i < end; ++i) {
       const KernelStep& step = stage_.steps[i];
+      if (root_[step.dst] != step.dst) continue;
       for (int k = 0; k < step.arity; ++k) {
-        if (!is_inside(step.src[k], begin)) load(step.src[k]);
+        if (!is_inside(root_[step.src[k]], begin)) load(root_[step.src[k]]);
       }
       born_[step.dst] = static_cast<int16_t>(i);
       if (last_use_[step.dst] < end && !is_output(step.dst)) outside_[step.dst] = true;
@@ -89,10 +97,11 @@ class Counter {
     }
     for (int i = begin; i < end; ++i) {
       const KernelStep& step = stage_.steps[i];
+      if (root_[step.dst] != step.dst) continue;
       for (int k = 0; k < step.arity; ++k) {
-        if (is_inside(step.src[k], begin)) continue;
-        read(step.src[k], begin);
-        release(step.src[k], end - 1);
+        if (is_inside(root_[step.src[k]], begin)) continue;
+        read(root_[step.src[k]], begin);
+        release(root_[step.src[k]], end - 1);
       }
     }
     use_.instructions += 1;
@@ -139,6 +148,7 @@ class Counter {
 
   const Stage& stage_;
   const TargetTraits& target_;
+  int16_t root_[kMaxStageValues];  // of what chains may read as one element: that
   LastUse last_use_;
   StageUse use_;
   int64_t live_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "vm/chain_plan.h"
+
 namespace dvm::vm {
 
 namespace {
@@ -57,14 +59,20 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const auto tiles = static_cast<double>(tiling.tile_count);
   const auto per_tile = static_cast<double>(tiling.tile_elements);
   double setup = setup_ns_, walks = 0, moved = per_element(use_.moved), strided = 0;
-  double local = per_tile * per_element(use_.live);
+  double local = per_tile * per_element(use_.live), broadcasts = 0;
   for (int i = 0; i < stage_.step_count; ++i) {
     const KernelStep& step = stage_.steps[i];
     if (step.insn != Insn::broadcast) continue;
     const StageValue &to = stage_.values[step.dst], &from = stage_.values[step.src[0]];
     if ((to.span & ~from.span & wide) == 0) continue;
+    if (target_.chains && broadcasts_one(stage_, step, wide)) continue;
     setup += table_.instruction_ns;
     moved += 2 * core::byte_size(to.dtype);  // written, and read again
+    broadcasts +=
+        2 * table_.element_ns[static_cast<size_t>(CostClass::move)][cost_column(to.dtype)];
+    if (target_.chains && may_broadcast_one(stage_, step)) {
+      local += per_tile * core::byte_size(to.dtype);
+    }
   }
   for (int a = 0; a < stage_.access_count; ++a) {
     const StageAccess& access = stage_.accesses[a];
@@ -89,7 +97,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const double held = per_tile * per_element(use_.streamed) + local;
   const double beyond = std::clamp(held / table_.near_bytes - 1, 0.0, 1.0);
   const double spill = moved * table_.spill_ns * beyond;
-  double element_ns = strided + spill;
+  double element_ns = strided + spill + broadcasts;
   if (from_memory_) {
     setup *= kHiddenSetup;
     element_ns += table_.stall_ns * per_element(use_.streamed) * per_tile / (per_tile + kHalfStall);
@@ -100,7 +108,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     const double partials = tiles * per_tile / static_cast<double>(use_.unit);
     cost += table_.run_ns * partials + 64 * table_.instruction_ns;
   }
-  return {cost, spill == 0 && !from_memory_};
+  return {cost, spill == 0 && broadcasts == 0 && !from_memory_};
 }
 
 }  // namespace dvm::vm

@@ -67,9 +67,11 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
 
 // What operand_dtype() and writes() rely on.
 void TileVerifier::check_access(const Instruction& insn, int operand) const {
-  const int access = insn.operands()[operand].access;
-  const int dtype = access & ~Access::kWritten;
-  if (insn.is_chain() ? dtype >= core::kDTypeCount : access != 0) {
+  const uint8_t access = insn.operands()[operand].access;
+  const int dtype = Access::dtype(access);
+  const bool one_of_many = is_one(insn, operand) &&
+                           (writes(insn, operand) || insn.operands()[operand].mode == Mode::scalar);
+  if (insn.is_chain() ? dtype >= core::kDTypeCount || one_of_many : access != 0) {
     fail("operand " + number(operand) + " has access " + number(access) + ", which means nothing");
   }
 }

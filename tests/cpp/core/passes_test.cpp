@@ -24,6 +24,7 @@ struct Exact {
 };
 constexpr Exact kExact[] = {{"dead_code", pass_dead_code},
                             {"simplify", pass_simplify, false},
+                            {"sink_reshapes", pass_sink_reshapes},
                             {"cse", pass_cse},
                             {"widen_sums", pass_widen_sums}};
 

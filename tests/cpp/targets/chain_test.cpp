@@ -50,6 +50,14 @@ class Chain {
     std::memcpy(tensors_.back().data() + offset_, &value, sizeof(value));
     return place;
   }
+  // One element in memory that stands for all.
+  template <typename T>
+  uint8_t one(T value) {
+    const auto access = static_cast<uint8_t>(Access::of(kDType<T>, false) | Access::kOne);
+    const uint8_t place = add({.access = access}, sizeof(value));
+    std::memcpy(tensors_.back().data() + offset_, &value, sizeof(value));
+    return place;
+  }
   void step(Insn insn, DType dtype, uint8_t aux, uint8_t dst, std::initializer_list<uint8_t> src) {
     MicroOp op{.insn = insn, .dtype = dtype, .aux = aux, .dst = dst};
     std::copy(src.begin(), src.end(), op.src);
@@ -287,7 +295,8 @@ void check(const Op& op, int dst, const int (&sources)[3], const Values<T>& valu
   }
   const auto place = [&](int k) {
     if (sources[k] < kBanks) return static_cast<uint8_t>(kFirstBank + sources[k]);
-    return sources[k] == kBanks ? memory[k] : chain.scalar(scalar);
+    if (sources[k] == kBanks) return memory[k];
+    return dst == 1 ? chain.one(scalar) : chain.scalar(scalar);
   };
   const auto to = static_cast<uint8_t>(kFirstBank + dst);
   if (chooses) {

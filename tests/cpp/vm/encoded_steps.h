@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "vm/chain_plan.h"
@@ -25,7 +26,9 @@ inline bool make_chain(const MicroOp& first, const MicroOp& second) {
       (k == 0 ? step.dst : step.src[k - 1]) = value;
     }
   }
-  return chain_end(*stage, 0) == 2;
+  std::vector<int16_t> root(static_cast<size_t>(stage->value_count));
+  std::iota(root.begin(), root.end(), int16_t{0});
+  return chain_end(*stage, root.data(), 0) == 2;
 }
 
 // Every step of the chains whose elements have `width` bytes: its instruction, dtype and aux.
