@@ -47,8 +47,9 @@ void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
 // Whether the step broadcasts, in tiles that span `wide`, one element that chains can read as such:
 // it is no work then.
 bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide);
-// Whether there are such tiles.
-bool may_broadcast_one(const Stage& stage, const KernelStep& step);
+// Whether there are tiles for which a broadcast is no work, such ones or, where rows are computed,
+// single rows.
+bool may_vanish(const Stage& stage, const KernelStep& step);
 
 // The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where
 // it makes none. Steps whose value has another `root` are none.

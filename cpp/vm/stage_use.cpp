@@ -27,7 +27,7 @@ class Counter {
     }
     for (int i = 0; i < stage_.step_count && target_.chains; ++i) {
       const KernelStep& step = stage_.steps[i];
-      if (may_broadcast_one(stage_, step)) root_[step.dst] = root_[step.src[0]];
+      if (may_vanish(stage_, step)) root_[step.dst] = root_[step.src[0]];
     }
     last_use_.compute(stage_, root_);
     if (target_.streams) {
@@ -148,7 +148,7 @@ class Counter {
 
   const Stage& stage_;
   const TargetTraits& target_;
-  int16_t root_[kMaxStageValues];  // of what chains may read as one element: that
+  int16_t root_[kMaxStageValues];  // of a broadcast that may be no work: what it repeats
   LastUse last_use_;
   StageUse use_;
   int64_t live_ = 0;

@@ -45,6 +45,10 @@ TileCosts::TileCosts(const Stage& stage, const StageUse& use, const TargetTraits
     : stage_(stage), use_(use), target_(target) {
   setup_ns_ = table_.tile_ns + table_.instruction_ns * (use.instructions - use.chains) +
               table_.chain_ns * use.chains + table_.micro_op_ns * use.micro_ops;
+  // Rows begin and end with their reductions: as long as a chain, which sums of a tile are not.
+  for (int i = 0; i < stage.step_count && stage.whole_rows == Stage::Rows::must; ++i) {
+    if (stage.steps[i].axes != 0) setup_ns_ += table_.chain_ns;
+  }
   for (int d = 0; d < stage.rank; ++d) elements_ *= static_cast<double>(stage.sizes[d]);
   const double operands = elements_ * per_element(use.streamed);
   from_memory_ = use.moved > 0 && operands > table_.far_bytes;
@@ -70,7 +74,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     moved += 2 * core::byte_size(to.dtype);  // written, and read again
     broadcasts +=
         2 * table_.element_ns[static_cast<size_t>(CostClass::move)][cost_column(to.dtype)];
-    if (target_.chains && may_broadcast_one(stage_, step)) {
+    if (target_.chains && may_vanish(stage_, step)) {
       local += per_tile * core::byte_size(to.dtype);
     }
   }

@@ -348,6 +348,10 @@ class ProgramGenerator {
       ref.slot = slots[below(slots.size())];
     }
     const uint8_t place = add_operand(line, ref, dtype, false);
+    // Any element that lies there may stand for all.
+    if (line.operands.back().mode == Mode::slot && chance(20)) {
+      line.operands.back().access |= Access::kOne;
+    }
     set_held(held, place, dtype);
     if (!narrow || op.insn == Insn::cast) return place;
     MicroOp load{.insn = Insn::copy, .dtype = dtype, .src = {place}};
@@ -364,7 +368,10 @@ class ProgramGenerator {
     Ref ref;
     const int64_t bytes = int64_t{line.fixed.size} * core::byte_size(dtype);
     const auto in_place = std::ranges::find_if(line.operands, [&](const Ref& operand) {
-      return operand.mode == Mode::slot && operand.access == Access::of(dtype, false);
+      const bool also_one = std::ranges::any_of(line.operands, [&](const Ref& other) {
+        return other.slot == operand.slot && (other.access & Access::kOne) != 0;
+      });
+      return operand.mode == Mode::slot && operand.access == Access::of(dtype, false) && !also_one;
     });
     if (target_->streams && chance(40)) {
       ref = make_stream(line, dtype, false, true);
