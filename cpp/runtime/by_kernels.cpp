@@ -67,7 +67,11 @@ void reduce(vm::TileKernel kernel, const std::byte* x, std::byte* y, int64_t row
 template <typename T>
 int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
   int64_t i = 0;
-  if (count > 128 && scalar::eq{}(value, value)) {
+  if (!scalar::eq{}(value, value)) {
+    while (scalar::eq{}(block[i], block[i])) ++i;
+    return i;
+  }
+  if (count > 32) {
     uint8_t equal[kBlock];
     TileArgs args{};
     args.dst = reinterpret_cast<std::byte*>(equal);
@@ -80,7 +84,7 @@ int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
     compare(args);
     return static_cast<const uint8_t*>(std::memchr(equal, 1, sizeof(equal))) - equal;
   }
-  while (!scalar::eq{}(block[i], value) && scalar::eq{}(block[i], block[i])) ++i;
+  while (!scalar::eq{}(block[i], value)) ++i;
   return i;
 }
 
