@@ -168,13 +168,18 @@ class MathFlags {
   Bits<T> overflow_ = 0, underflow_ = 0, divide_ = 0, invalid_ = 0;
 };
 
+template <typename T>
+DVM_ALWAYS_INLINE T through_memory(T x) {
+  volatile T y = x;
+  return y;
+}
+
 // One element, raising what f raises and nothing else: the function as the reference and the
 // simulated targets run it. Through memory, which the flags are ordered against.
 template <typename F, typename... T>
 [[gnu::noinline]] auto quietly(F f, T... argument) {
   const KeepFpFlags keep;
-  volatile auto y = [&](volatile T... x) { return f(static_cast<T>(x)...); }(argument...);
-  return static_cast<decltype(f(argument...))>(y);
+  return through_memory(f(through_memory(argument)...));
 }
 template <typename Signs, typename F, Float T, typename... More>
 T evaluate(F f, T first, More... more) {

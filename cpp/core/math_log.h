@@ -94,7 +94,7 @@ DVM_ALWAYS_INLINE T beyond(T x, T y) {
   if constexpr (kDomain == Domain::plain) return y;
   using L = std::numeric_limits<T>;
   const T outside = x == 0 ? -L::infinity() : x < 0 ? L::quiet_NaN() : x;
-  return (x > 0) & (x < L::infinity()) ? y : outside;
+  return ((x > 0) & (x < L::infinity())) ? y : outside;
 }
 
 struct LogFlags {

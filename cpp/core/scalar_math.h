@@ -116,7 +116,7 @@ template <Integer T>
 DVM_ALWAYS_INLINE T bitwise_count(T x) {
   using U = std::make_unsigned_t<T>;
   constexpr int kWidth = 8 * sizeof(U);
-  constexpr auto pattern = [](unsigned divisor) {
+  const auto pattern = [](unsigned divisor) {
     return static_cast<U>(static_cast<U>(-1) / divisor);
   };
   const U ones = static_cast<U>(negative(x) ? -word(x) : word(x));

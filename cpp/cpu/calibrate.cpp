@@ -61,7 +61,7 @@ class Calibrator {
  private:
   // The least of some runs: what else the machine does only ever adds.
   double time(const vm::Program& program, int repeats = 7) {
-    constexpr int64_t kApart = kBytes + 21 * 64;
+    constexpr int64_t kApart = kBytes + int64_t{21} * 64;
     std::byte* globals[] = {first_, first_ + kApart, first_ + 2 * kApart, nullptr, nullptr};
     constexpr double kBlockNs = 1e5;
     const auto block = [&](int64_t runs) {
@@ -92,7 +92,7 @@ class Calibrator {
       std::vector<Operand> operands{operand(2), operand(0), operand(1), operand(1)};
       if (vm::info(insn).format == vm::Format::view_load) {
         operands = {vm::slot_operand(0), operand(0)};
-        const vm::ViewDim way{size, 2 * core::byte_size(dtype)};
+        const vm::ViewDim way{size, int64_t{2} * core::byte_size(dtype)};
         builder.append(fixed, operands, {}, std::span(&way, 1));
         continue;
       }
@@ -296,7 +296,7 @@ std::string machine_name() {
   bool known = true;
   for (uint32_t k = 0; k < 3; ++k) {
     known = known && __get_cpuid(0x80000002 + k, &r[0], &r[1], &r[2], &r[3]);
-    std::memcpy(brand + 16 * k, r, sizeof(r));
+    std::memcpy(brand + size_t{16} * k, r, sizeof(r));
   }
   if (known) name += " " + std::string(brand);
 #endif
