@@ -103,7 +103,8 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const double spill = moved * table_.spill_ns * beyond;
   double element_ns = strided + spill + broadcasts;
   if (from_memory_) {
-    setup *= kHiddenSetup;
+    // Rows are read more than once, mostly from the cache.
+    if (stage_.whole_rows != Stage::Rows::must) setup *= kHiddenSetup;
     element_ns += table_.stall_ns * per_element(use_.streamed) * per_tile / (per_tile + kHalfStall);
   }
   double cost = tiles * (setup + walks) + elements_ * element_ns;
