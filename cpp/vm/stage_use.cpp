@@ -158,6 +158,18 @@ class Counter {
   int16_t reader_[kMaxStageValues];  // the last instruction so far, or -1
 };
 
+// Whether a chain computes the value, where tiles span all dims.
+bool is_of_chain(const Stage& stage, int16_t value) {
+  for (int i = 0; i < stage.step_count;) {
+    const int end = chain_end(stage, i);
+    for (int k = i; k < end; ++k) {
+      if (stage.steps[k].dst == value) return true;
+    }
+    i = std::max(i + 1, end);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_far(const Stage& stage, const StageOutput& output, const TargetTraits& target) {
@@ -168,7 +180,9 @@ bool is_far(const Stage& stage, const StageOutput& output, const TargetTraits& t
   for (int d = 0; d < stage.rank; ++d) {
     if ((access.span & dim_bit(d)) != 0) bytes *= static_cast<double>(stage.sizes[d]);
   }
-  return bytes >= cost_table().store_far_bytes;
+  // A chain has its results in registers: by way of a slot they would take longer.
+  return bytes >= cost_table().store_far_bytes &&
+         !(target.chains && is_of_chain(stage, output.value));
 }
 
 StageUse use_of(const Stage& stage, const TargetTraits& target) {
