@@ -12,6 +12,15 @@ namespace dvm::vm {
 
 namespace {
 
+// Each value, but of a broadcast that may be no work what it repeats.
+void find_roots(const Stage& stage, bool chains, int16_t* root) {
+  for (int v = 0; v < stage.value_count; ++v) root[v] = static_cast<int16_t>(v);
+  for (int i = 0; i < stage.step_count && chains; ++i) {
+    const KernelStep& step = stage.steps[i];
+    if (may_vanish(stage, step)) root[step.dst] = root[step.src[0]];
+  }
+}
+
 class Counter {
  public:
   Counter(const Stage& stage, const TargetTraits& target) : stage_(stage), target_(target) {
@@ -21,14 +30,10 @@ class Counter {
 
   StageUse run() {
     for (int v = 0; v < stage_.value_count; ++v) {
-      root_[v] = static_cast<int16_t>(v);
       outside_[v] = stage_.values[v].kind != StageValue::Kind::computed;
       reader_[v] = -1;
     }
-    for (int i = 0; i < stage_.step_count && target_.chains; ++i) {
-      const KernelStep& step = stage_.steps[i];
-      if (may_vanish(stage_, step)) root_[step.dst] = root_[step.src[0]];
-    }
+    find_roots(stage_, target_.chains, root_);
     last_use_.compute(stage_, root_);
     if (target_.streams) {
       for (int a = 0; a < stage_.access_count; ++a) {
@@ -148,7 +153,7 @@ class Counter {
 
   const Stage& stage_;
   const TargetTraits& target_;
-  int16_t root_[kMaxStageValues];  // of a broadcast that may be no work: what it repeats
+  int16_t root_[kMaxStageValues];
   LastUse last_use_;
   StageUse use_;
   int64_t live_ = 0;
@@ -158,10 +163,12 @@ class Counter {
   int16_t reader_[kMaxStageValues];  // the last instruction so far, or -1
 };
 
-// Whether a chain computes the value, where tiles span all dims.
+// Whether a chain computes the value, where tiles span all dims; for targets that make chains.
 bool is_of_chain(const Stage& stage, int16_t value) {
+  int16_t root[kMaxStageValues];
+  find_roots(stage, true, root);
   for (int i = 0; i < stage.step_count;) {
-    const int end = chain_end(stage, i);
+    const int end = chain_end(stage, root, i);
     for (int k = i; k < end; ++k) {
       if (stage.steps[k].dst == value) return true;
     }
