@@ -23,7 +23,7 @@ struct ExecutionContext::State {
   std::vector<Ownership> ownership;        // of each register of b
   std::vector<BufferView> call_arguments;  // of one host call
   int64_t strides[vm::kMaxGlobals][core::kMaxRank] = {};
-  core::Scalar scalars[vm::kMaxValues];          // of one Region
+  core::Scalar scalars[vm::kMaxValues];  // of one Region
   std::byte* globals[vm::kMaxGlobals + vm::kMaxWorkspaces] = {};
   vm::Memo memo;
   BlockCache blocks;

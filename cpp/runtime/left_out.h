@@ -11,7 +11,7 @@ namespace dvm::runtime {
 // One such value as a Region of its own, for the sizes of one call.
 struct LeftOut {
   vm::Kernel kernel;
-  std::vector<int64_t> dims;   // values of kernel.dims
+  std::vector<int64_t> dims;  // values of kernel.dims
   core::DType dtype = core::DType::f32;
   std::vector<int64_t> shape;  // of its one output
 };
