@@ -93,8 +93,7 @@ class OverItself {
     ChainArgs piece = args_;
     piece.size = std::min(kPiece, args_.size - begin);
     for (int k = 0; k < args_.insn->aux; ++k) {
-      if (args_.insn->operands()[k].mode == vm::Mode::scalar || vm::is_one(*args_.insn, k))
-        continue;
+      if (vm::is_repeated(*args_.insn, k)) continue;
       piece.operands[k] += begin * core::byte_size(vm::operand_dtype(*args_.insn, k));
     }
     return piece;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "core/fp_flags.h"
 #include "core/scalar_ops.h"
+#include "vm/kernel.h"
 
 namespace dvm::runtime {
 
@@ -20,34 +20,20 @@ namespace scalar = core::scalar;
 
 constexpr int64_t kBlock = 512;
 
-std::optional<Insn> binary_row(Op op) {
-  switch (op) {
-#define DVM_ROW_1(name)
-#define DVM_ROW_2(name) \
-  case Op::name:        \
-    return Insn::name;
-#define DVM_ELEMENTWISE(name, arity, ...) DVM_ROW_##arity(name)
-#include "core/elementwise.def"
-#undef DVM_ELEMENTWISE
-#undef DVM_ROW_1
-#undef DVM_ROW_2
-    default:
-      return std::nullopt;
-  }
-}
-
 vm::TileKernel kernel_of(const vm::KernelTable& kernels, Insn insn, DType dtype) {
   return kernels.at[static_cast<int>(insn)][static_cast<int>(dtype)];
 }
 
 // y[i] = y[i] with x[i]
-void combine(vm::TileKernel kernel, std::byte* y, const std::byte* x, int64_t size) {
+void combine(vm::TileKernel kernel, std::byte* y, const std::byte* x, int64_t size,
+             uint8_t aux = 0) {
   TileArgs args{};
   args.dst = y;
   args.src[0] = y;
   args.src[1] = x;
   args.m = args.n = 1;
   args.size = size;
+  args.aux = aux;
   kernel(args);
 }
 
@@ -178,10 +164,10 @@ int64_t find_extreme(const vm::KernelTable& kernels, Op op, DType dtype, const s
 
 bool fold_rows(const vm::KernelTable& kernels, Op with, DType dtype, const std::byte* rows,
                int64_t count, int64_t side, int64_t step, std::byte* y) {
-  const std::optional<Insn> insn = binary_row(with);
-  const vm::TileKernel kernel = insn ? kernel_of(kernels, *insn, dtype) : nullptr;
+  const auto [insn, aux] = vm::insn_of(with).value();
+  const vm::TileKernel kernel = kernel_of(kernels, insn, dtype);
   if (!kernel) return false;
-  for (int64_t i = 0; i < count; ++i, rows += step) combine(kernel, y, rows, side);
+  for (int64_t i = 0; i < count; ++i, rows += step) combine(kernel, y, rows, side, aux);
   return true;
 }
 
@@ -190,7 +176,7 @@ bool fold_line(const vm::KernelTable& kernels, Op with, DType dtype, const std::
   constexpr int64_t kLeast = 128;
   if (count < kLeast || !is_free_of_order(with, dtype)) return false;
   // What is subtracted one after the other is subtracted together.
-  const vm::TileKernel last = kernel_of(kernels, *binary_row(with), dtype);
+  const vm::TileKernel last = kernel_of(kernels, vm::insn_of(with).value().insn, dtype);
   const vm::TileKernel kernel = with == Op::sub ? kernel_of(kernels, Insn::add, dtype) : last;
   const int64_t bytes = core::byte_size(dtype);
   alignas(64) std::byte totals[kBlock * 8];

@@ -8,6 +8,7 @@
 
 #include "core/binary_rows.h"
 #include "core/fp_flags.h"
+#include "core/quiet.h"
 #include "core/reductions.h"
 #include "runtime/by_kernels.h"
 #include "runtime/walk.h"
@@ -119,12 +120,6 @@ void start(const Lines& lines, const std::byte* x, std::byte* y, DType dtype) {
   }
 }
 
-// NumPy's loops of these compare without a trace of it in the flags.
-bool is_quiet(Op op) {
-  return op == Op::maximum || op == Op::minimum || op == Op::fmax || op == Op::fmin ||
-         op == Op::heaviside;
-}
-
 bool sizes_fit(Op op, std::span<const BufferView* const> operands, const BufferView& result,
                int axis) {
   const BufferView& first = *operands[0];
@@ -218,7 +213,7 @@ bool run_fold(Op op, Op with, std::span<const BufferView* const> operands, const
     if (op == Op::fold_at) return run_pieces(with, *operands[0], *operands[1], result, axis);
     return run_in_order(op, with, operands, result, axis, kernels);
   };
-  if (!is_quiet(with)) return run();
+  if (core::may_raise(with, result.dtype)) return run();
   const core::KeepFpFlags keep;
   return run();
 }

@@ -9,6 +9,7 @@
 // feed steps, a Stage that is tiled by whole rows computes all of the Region (bind_rows).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "vm/kernel.h"
@@ -85,6 +86,11 @@ using OutputMask = uint32_t;
 static_assert(kMaxGlobals <= 32);
 inline OutputMask all_outputs(const Kernel& kernel) {
   return static_cast<OutputMask>((uint64_t{1} << kernel.outputs.size()) - 1);
+}
+
+inline bool is_output(const Stage& stage, int16_t value) {
+  return std::any_of(stage.outputs, stage.outputs + stage.output_count,
+                     [&](const StageOutput& output) { return output.value == value; });
 }
 
 // The workspaces of a call are operands behind those of the Region: two that Stages of one

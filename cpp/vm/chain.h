@@ -19,6 +19,11 @@ struct ChainArgs {
 
 inline constexpr int64_t kChainBlock = 256;
 
+// Whether one element of the operand, of the pool or of memory, serves all elements of a chain.
+inline bool is_repeated(const Instruction& chain, int operand) {
+  return chain.operands()[operand].mode == Mode::scalar || is_one(chain, operand);
+}
+
 // Calls run(instruction, args) for each micro-op and block, as if it were an instruction of its
 // own.
 template <typename Run>
@@ -32,9 +37,8 @@ void run_chain(const ChainArgs& chain, Run run) {
     args.m = args.n = 1;
     args.size = std::min(kChainBlock, chain.size - begin);
     const auto at_operand = [&](int k) {
-      const bool scalar = insn.operands()[k].mode == Mode::scalar || is_one(insn, k);
       const int64_t bytes = core::byte_size(operand_dtype(insn, k));
-      return chain.operands[k] + (scalar ? 0 : begin * bytes);
+      return chain.operands[k] + (is_repeated(insn, k) ? 0 : begin * bytes);
     };
     for (const MicroOp& op : insn.micro_ops()) {
       args.aux = op.aux;
@@ -46,7 +50,7 @@ void run_chain(const ChainArgs& chain, Run run) {
         }
         const int operand = op.src[k] - kFirstOperand;
         args.src[k] = at_operand(operand);
-        if (insn.operands()[operand].mode == Mode::scalar || is_one(insn, operand)) {
+        if (is_repeated(insn, operand)) {
           args.scalar_mask = static_cast<uint8_t>(args.scalar_mask | 1u << k);
         }
       }

@@ -92,11 +92,6 @@ bool joins(const Stage& stage, const KernelStep& step, int& width) {
   return true;
 }
 
-bool is_output_of(const Stage& stage, int16_t value) {
-  return std::any_of(stage.outputs, stage.outputs + stage.output_count,
-                     [&](const StageOutput& output) { return output.value == value; });
-}
-
 class Planner {
  public:
   Planner(const ChainContext& context, ChainPlan& plan)
@@ -327,14 +322,14 @@ bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide) {
   if (step.insn != Insn::broadcast || !is_wide(step.dtype)) return false;
   const StageValue &from = stage.values[step.src[0]], &to = stage.values[step.dst];
   if ((from.span & wide) != 0 || (to.span & wide) == 0) return false;
-  return !is_output_of(stage, step.dst);
+  return !is_output(stage, step.dst);
 }
 
 bool may_vanish(const Stage& stage, const KernelStep& step) {
   if (step.insn != Insn::broadcast) return false;
   const DimMask from = stage.values[step.src[0]].span, to = stage.values[step.dst].span;
   const bool by_rows = stage.whole_rows == Stage::Rows::must;
-  if (by_rows && (to & ~from & stage.reduced()) == 0) return !is_output_of(stage, step.dst);
+  if (by_rows && (to & ~from & stage.reduced()) == 0) return !is_output(stage, step.dst);
   const int outer = std::bit_width(from);
   return broadcasts_one(stage, step, static_cast<DimMask>(~(dim_bit(outer) - 1)));
 }

@@ -19,10 +19,7 @@ using core::Node;
 using core::Op;
 using core::OpClass;
 
-struct OpInsn {
-  Insn insn;
-  uint8_t aux = 0;
-};
+}  // namespace
 
 // Ops and instructions of one name belong together; elementwise.def and compare.def feed both.
 std::optional<OpInsn> insn_of(Op op) {
@@ -52,6 +49,8 @@ std::optional<OpInsn> insn_of(Op op) {
       return std::nullopt;
   }
 }
+
+namespace {
 
 class Preparer {
  public:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,14 @@ struct KernelScalar {
   int16_t index = 0;  // argument: position in Binding::scalars; dim: index into Kernel::dims
   Scalar value = {};  // literal
 };
+
+// The instruction that computes an op on a tile, and its Instruction::aux if the op decides that;
+// none for views, sources and whole ops.
+struct OpInsn {
+  Insn insn;
+  uint8_t aux = 0;
+};
+std::optional<OpInsn> insn_of(core::Op op);
 
 // The cast of the Graph, on one element.
 Scalar cast_scalar(Scalar value, DType from, DType to);

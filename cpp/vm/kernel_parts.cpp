@@ -47,9 +47,6 @@ class Cutter {
   bool is_reduction(int16_t v) const {
     return is_computed(v) && kernel_.steps[at(value(v).index)].axes != 0;
   }
-  bool is_output(int16_t v) const {
-    return std::find(kernel_.outputs.begin(), kernel_.outputs.end(), v) != kernel_.outputs.end();
-  }
 
   // Steps come as early as they can or, reductions aside, as late, at the level of their first
   // reader. Broadcasts and copies of scalars are always late.

@@ -1,7 +1,6 @@
 #include "vm/stage_use.h"
 
 #include <algorithm>
-#include <span>
 
 #include "core/sum_order.h"
 #include "vm/chain_plan.h"
@@ -95,7 +94,7 @@ class Counter {
         if (!is_inside(root_[step.src[k]], begin)) load(root_[step.src[k]]);
       }
       born_[step.dst] = static_cast<int16_t>(i);
-      if (last_use_[step.dst] < end && !is_output(step.dst)) outside_[step.dst] = true;
+      if (last_use_[step.dst] < end && !is_output(stage_, step.dst)) outside_[step.dst] = true;
       if (outside_[step.dst]) continue;
       add(step.dst, 1);
       use_.moved += weight(step.dst);
@@ -112,10 +111,6 @@ class Counter {
     use_.instructions += 1;
     use_.chains += 1;
     use_.micro_ops += end - begin;
-  }
-  bool is_output(int16_t v) const {
-    const std::span outputs(stage_.outputs, static_cast<size_t>(stage_.output_count));
-    return std::ranges::any_of(outputs, [&](const StageOutput& o) { return o.value == v; });
   }
   // Whether step `begin` or one behind it computed the value.
   bool is_inside(int16_t v, int begin) const {

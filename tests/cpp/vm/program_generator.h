@@ -277,7 +277,7 @@ class ProgramGenerator {
   // Of any steps, or of those that the encoder makes chains of, whose elements have one width.
   void add_chain() {
     static const std::vector<MicroOp> encoded[] = {encoded_steps(4), encoded_steps(8)};
-    const std::vector<MicroOp>* steps = chance(70) ? &encoded[below(2)] : nullptr;
+    const std::vector<MicroOp>* steps = chance(65) ? &encoded[below(2)] : nullptr;
     Line line;
     line.fixed.insn = Insn::chain;
     line.fixed.dtype = DType{};
