@@ -38,6 +38,7 @@ Segment::Output parse_output(const py::tuple& spec) {
     std::copy(order.begin(), order.end(), output.order.begin());
     output.permuted = !std::is_sorted(order.begin(), order.end());
   }
+  if (spec.size() > 4) output.target = spec[4].cast<int32_t>();
   return output;
 }
 

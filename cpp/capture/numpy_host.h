@@ -14,10 +14,17 @@ struct ValueSlot {
   alignas(16) std::byte bytes[16];
 };
 
+// An array of the caller's that stands in for one the Plan asks for.
+struct PlacedResult {
+  int32_t allocation;  // which of the Plan's host arrays
+  PyArrayObject* array;
+};
+
 class NumpyHost final : public runtime::HostCalls {
  public:
   // The first `used` slots are taken, by inputs.
-  NumpyHost(std::span<ValueSlot> slots, size_t used) : slots_(slots), used_(used) {}
+  NumpyHost(std::span<ValueSlot> slots, size_t used, std::span<const PlacedResult> placed)
+      : slots_(slots), placed_(placed), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
@@ -44,7 +51,9 @@ class NumpyHost final : public runtime::HostCalls {
 
  private:
   std::span<ValueSlot> slots_;
+  std::span<const PlacedResult> placed_;
   size_t used_;
+  int32_t allocations_ = 0;
 };
 
 }  // namespace dvm::capture

@@ -76,9 +76,13 @@ struct Segment {
     int32_t result = 0;     // which of the Plan's results
     bool permuted = false;  // the array's logical axis i is the result's axis order[i]
     std::array<int8_t, core::kMaxRank> order = {};
+    // The caller's array it is copied into behind the commit, if it may be written there at once
+    // (targets.h), and which of the Plan's host arrays it is; -1: none.
+    int32_t target = -1, allocation = -1;
   };
   core::Graph graph;
   std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
+  std::vector<bool> reads;  // of `tensors`, whether elements are read; else only sizes are
   std::vector<Output> outputs;
   int32_t flags = 0;  // FP status flags (core/fp_flags.h) that drop the replay
   driver::Compilation compilation;
@@ -140,6 +144,9 @@ void for_each_register(PathRef& path, const Step& step, Visit&& visit) {
         auto& segment = *path.segments[static_cast<size_t>(*word++)];
         for (auto& reg : segment.tensors) visit(reg, false);
         for (auto& reg : segment.scalars) visit(reg, false);
+        for (auto& output : segment.outputs) {
+          if (output.target >= 0) visit(output.target, false);
+        }
         for (auto& output : segment.outputs) visit(output.reg, true);
         break;
       }

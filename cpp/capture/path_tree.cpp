@@ -4,6 +4,7 @@
 
 #include "capture/forget_early.h"
 #include "capture/same_steps.h"
+#include "capture/targets.h"
 
 namespace dvm::capture {
 
@@ -18,6 +19,7 @@ void compile_segment(Segment& segment, const driver::Options& options) {
     output.result = static_cast<int32_t>(found - outputs.begin());
   }
   segment.compilation = driver::compile(segment.graph, options);
+  find_targets(segment);
 }
 
 Segment& segment_of(const Path& path, const Step& step) {

@@ -63,6 +63,7 @@ void print_operand(const Path& path, char letter, const int32_t*& p, std::string
       for (const Segment::Output& output : segment.outputs) {
         text += (&output == segment.outputs.data() ? "r" : ", r") + std::to_string(output.reg) +
                 " " + to_string(output.kind);
+        if (output.allocation >= 0) text += " in r" + std::to_string(output.target);
       }
       break;
     }

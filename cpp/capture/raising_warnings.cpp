@@ -46,10 +46,11 @@ PyObject* raising_filter(PyObject* message, PyObject* category, PyObject* module
   return Py_BuildValue("(sNOOO)", "error", pattern_of(message), category, module, line);
 }
 
-bool is_quiet(PyObject* action) {
-  return PyUnicode_Check(action) && (PyUnicode_CompareWithASCIIString(action, "ignore") == 0 ||
-                                     PyUnicode_CompareWithASCIIString(action, "error") == 0);
+bool is_text(PyObject* object, const char* text) {
+  return object != nullptr && PyUnicode_Check(object) &&
+         PyUnicode_CompareWithASCIIString(object, text) == 0;
 }
+bool is_quiet(PyObject* action) { return is_text(action, "ignore") || is_text(action, "error"); }
 
 bool append(const Ref& list, PyObject* item) {
   const Ref held = Ref::steal(item);
@@ -92,6 +93,20 @@ bool import_warnings() {
   g_module = PyImport_ImportModule("warnings");
   g_pattern_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&g_spec));
   return g_module != nullptr && g_pattern_type != nullptr;
+}
+
+bool warnings_may_raise() {
+  PyObject* const names = PyModule_GetDict(g_module);
+  PyObject* const filters = PyDict_GetItemString(names, "filters");
+  if (filters == nullptr || !PyList_CheckExact(filters)) return true;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); ++i) {
+    PyObject* filter = PyList_GET_ITEM(filters, i);
+    if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) == 0) return true;
+    if (is_text(PyTuple_GET_ITEM(filter, 0), "error")) return true;
+  }
+  return is_text(PyDict_GetItemString(names, "defaultaction"), "error") ||
+         PyDict_GetItemString(names, "showwarning") !=
+             PyDict_GetItemString(names, "_showwarning_orig");
 }
 
 bool RaisingWarnings::enter() {

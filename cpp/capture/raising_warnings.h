@@ -8,6 +8,10 @@ namespace dvm::capture {
 
 bool import_warnings();  // false: a Python error is set
 
+// Whether a warning may be an exception: by a filter, by the default, or by a function of the
+// user's that shows it.
+bool warnings_may_raise();
+
 // While entered, what the filters of `warnings` would show on this thread is raised; what they
 // ignore stays ignored, and other threads warn as ever.
 class RaisingWarnings {

@@ -6,6 +6,7 @@
 #include "capture/frame.h"
 #include "capture/numpy_host.h"
 #include "capture/scratch.h"
+#include "capture/targets.h"
 
 namespace dvm::capture {
 
@@ -183,7 +184,9 @@ bool run_(Frame& f, const int32_t* p) {
     if (!read_scalar(f[segment.scalars[i]], plan.scalars[i], scalars[i])) return false;
   }
   // Input slots come first, so that the host knows those as values on the stack, too.
-  NumpyHost host(slots.first(input_count + result_count), input_count);
+  Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
+  const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
+  NumpyHost host(slots.first(input_count + result_count), input_count, placed.first(placed_count));
   Context context(f.call.times);
   const runtime::Outcome outcome =
       runtime::execute(plan, *f.path->target, host, inputs.first(input_count),
@@ -197,6 +200,10 @@ bool run_(Frame& f, const int32_t* p) {
   for (const Segment::Output& output : segment.outputs) {
     if (!made) break;
     const BufferView& result = results[static_cast<size_t>(output.result)];
+    if (output.target >= 0 && result.owner == f[output.target]) {
+      made = f.define(output.reg, Py_NewRef(f[output.target]));
+      continue;
+    }
     const auto owns = [&](const BufferView& input) { return input.owner == result.owner; };
     const auto given = inputs.first(input_count);
     const bool is_argument =

@@ -6,6 +6,7 @@
 namespace dvm::capture::steps {
 
 bool copyto_(Frame& f, const int32_t* p) {
+  if (f[p[0]] == f[p[1]]) return true;  // the segment wrote it there
   if (!PyArray_Check(f[p[0]])) {
     PyErr_SetString(PyExc_TypeError, "copyto needs an array");
     return false;

@@ -224,6 +224,8 @@ class Arrays(Graphs):
         if t.write is None:
             raise self.refuse("a write through this kind of view")
         self.assign(t.base, t.write(self.value_of(t.base), value))
+        if t.base.base is None and t.storage.external:
+            t.storage.parts.append((t, value))
 
     def fresh(
         self,

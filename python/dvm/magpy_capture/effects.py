@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dvm.magpy_capture.arrays import Arrays
+from dvm.magpy_capture.graphs import numbers_of
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
@@ -38,6 +39,17 @@ from dvm.magpy_capture.values import (
 
 #: Steps that can miss: never after `commit`.
 FETCHES = ("variable", "cell", "attribute", "item", "key", "cached", "run", "iterate", "raises")
+
+#: How many parts of an array of the caller's are written one by one, and from which size on (bytes,
+#: in the recorded call): a small array is copied there and back before a view of it is made.
+MOST_PARTS = 4
+LEAST_PARTED = 1 << 15
+
+#: Steps that compute nothing, besides guards.
+LOOKS = frozenset({"argument", "constant", "variable", "cell", "attribute", "item", "key", "shape"})
+#: of np.geterr(): what raises nothing, unless a warning does
+QUIET_MODES = frozenset({"ignore", "warn", "print"})
+ARRAY = ("array", None)  # kind and order of an output that is a new array in C order
 
 
 class Finisher:
@@ -264,6 +276,8 @@ def finish(low: Any, result: Abstract) -> None:
     _keep_apart(low, changed)
     low.compute_fallible()
     _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
+    if copies:
+        low.put_segment_last()
     low.steps.append(("commit",))
     for function, arguments in low.cache_hits:
         low.steps.append(("effect", low.register(), low.constant(function), arguments, ()))
@@ -299,9 +313,33 @@ def finish(low: Any, result: Abstract) -> None:
         registers = [end.build(argument) for argument in arguments]
         low.steps.append(("effect", low.register(), low.constant(function), registers, names))
     low.steps.append(("return", end.build(result)))
+    _name_targets(low, copies)
     behind = low.steps[low.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
         raise low.refuse("an object that would be looked at after the effects")
+
+
+def _name_targets(low: Any, copies: list[tuple[int, int]]) -> None:
+    """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
+
+    If it gives the replay up then, the original must write the same arrays, not having read what
+    they hold now: nothing but the segment computes, and no error state raises. That it reads none
+    of them either, and that no check comes too late, is asked of the Plan and of the call
+    (cpp/capture/targets.h).
+    """
+    commit = low.steps.index(("commit",))
+    name, segment, *_ = low.steps[commit - 1]
+    if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
+        return
+    targets = {target for target, _ in copies}
+    for kind, *operands in low.steps[: commit - 1]:
+        is_view = kind == "operator" and operands[0] in targets  # of the array that is written
+        if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
+            return
+    made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
+    named = Counter(numbers_of(low.steps[commit:]))
+    if all(source in made and named[source] == 1 for _, source in copies):
+        segment.targets = {source: target for target, source in copies}
 
 
 def _changed_objects(low: Any) -> list[Abstract]:
@@ -335,6 +373,27 @@ def _keep_apart(low: Any, changed: list[Abstract]) -> None:
                     low.guard("guard_same", value.register, other.register, False)
 
 
+def _parts(low: Any, tensor: Tensor) -> list[tuple[Tensor, int]]:
+    """The views that were written, with their content, if there is nothing else to be written.
+
+    All of the array would be copied there and back. Many small parts cost more than that.
+    """
+    parts = tensor.storage.parts
+    if len(parts) != tensor.storage.version or len(parts) > MOST_PARTS:
+        return []
+    if tensor.storage.object.nbytes < LEAST_PARTED:
+        return []
+    if any((view.remake or "?")[0] != "getitem" for view, _ in parts):
+        return []
+    value = tensor.storage.value
+    for _ in parts:
+        op, inputs = low._ops[value]
+        if op != "update":
+            return []
+        value = inputs[0]
+    return parts if value == tensor.storage.initial else []
+
+
 def _array_effects(low: Arrays) -> list[tuple[int, int]]:
     """(register of the caller's array, register of its new content), in order."""
     effects = [(private.home, private.register) for private in low._private_arrays]  # type: ignore[attr-defined]
@@ -342,9 +401,15 @@ def _array_effects(low: Arrays) -> list[tuple[int, int]]:
         storage = tensor.storage
         if not storage.written or storage.value == storage.initial:
             continue
-        value = storage.value
-        if low.is_home(low.root(value)):
-            value = low.copy_value(value)  # another array of the caller: as it was at entry
-        order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
-        effects.append((storage.register, low.leave(value, "array", order)))
+        parts = _parts(low, tensor)
+        places = [low._remade(view, storage.register) for view, _ in parts]
+        if parts:
+            low.forgo(storage.value)
+        else:
+            parts, places = [(tensor, storage.value)], [storage.register]
+        for (part, value), place in zip(parts, places, strict=True):
+            if low.is_home(low.root(value)):
+                value = low.copy_value(value)  # another array of the caller: as it was at entry
+            order = None if part.order == tuple(range(part.rank)) else part.order
+            effects.append((place, low.leave(value, "array", order)))
     return effects

@@ -53,6 +53,8 @@ class Segment:
     outputs: list[tuple[int, int, str, Any]] = field(default_factory=list)  # value, register, ...
     inputs: list[int] = field(default_factory=list)
     flags: int = 0
+    # register of an output -> of the caller's array that it may be written into at once
+    targets: dict[int, int] = field(default_factory=dict)
 
 
 class Graphs(Program):
@@ -416,6 +418,21 @@ class Graphs(Program):
                 self.leave(value)
         self._fallible.clear()
 
+    def forgo(self, update: int) -> None:
+        """Do not compute a changed array of which only the parts leave: the host checks them."""
+        while self._ops[update][0] == "update":
+            self._covered.add(update)
+            update = self._ops[update][1][0]
+
+    def put_segment_last(self) -> None:
+        """Let the latest segment follow the steps behind it, if they do not read its results."""
+        place = self._last_segment()
+        if place is None:
+            return
+        made = {register for _, register, *_ in self.steps[place][1].outputs}
+        if not made & {word for step in self.steps[place + 1 :] for word in numbers_of(step[2:])}:
+            self.steps.move_to_end(place)
+
     def _require_fit(self, value: int) -> None:
         """The path is for calls in which the shape of a reshape or a broadcast is possible."""
         op, (source,) = self._ops[value]
@@ -464,7 +481,10 @@ class Graphs(Program):
                 [self._homes[value] for value in inputs],
                 [self._scalars[value] for value in scalars]
                 + [self.int_homes[symbol] for symbol in ints],
-                [(graph.outputs[outputs.index(value)], *rest) for value, *rest in by_output],
+                [
+                    (graph.outputs[outputs.index(value)], *rest, segment.targets.get(rest[0], -1))
+                    for value, *rest in by_output
+                ],
                 segment.flags,
             )
             self.steps.replace(index, run)
@@ -477,6 +497,15 @@ class Graphs(Program):
             if value is not None and value not in present and value not in binders:
                 binders.append(value)
         return binders
+
+
+def numbers_of(operands: Iterable[Any]) -> Iterable[int]:
+    """All integers among the operands of steps, registers with others."""
+    for operand in operands:
+        if isinstance(operand, int):
+            yield operand
+        elif isinstance(operand, (list, tuple)):
+            yield from numbers_of(operand)
 
 
 def numpy_name(dtype: np.dtype[Any]) -> str:

@@ -249,6 +249,8 @@ class UfuncMethods(OrderedFolds):
         mask: Tensor | None,
     ) -> Tensor:
         """The extreme of what is not NaN; NaN where all is."""
+        if first is None and mask is None:
+            return self.reduce(f"nan{REDUCTIONS[function]}", x, axes, keepdims)
         missing = self.elementwise("isnan", [x], "bool", x.order)
         nothing = self.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
         numbers = self.elementwise("select", [missing, nothing, x], x.dtype, x.order)

@@ -100,6 +100,8 @@ class Storage:
     root: Any = None  # the host array in whose memory it lies
     viewed: bool = False  # whether the program made a view of it
     locked: bool = False  # whether the program made it read-only
+    # Of an array that the caller passed in: its views that were written, each with its new content.
+    parts: list[tuple[Tensor, int]] = field(default_factory=list)
 
     @property
     def external(self) -> bool:
