@@ -72,11 +72,7 @@ std::string_view dtype_rule(Op op) {
   if (op == Op::dim || op == Op::iota) return "all but bool";
   if (op == Op::argmax || op == Op::argmin) return "any -> i64";
   if (op == Op::gather || op == Op::take_along) return "any, i64";
-  if (op_class(op) == OpClass::reduce) {
-    const ReduceDtypes rule = reduce_info(op).dtypes;
-    return rule == ReduceDtypes::boolean ? "bool"
-                                         : (rule == ReduceDtypes::any ? "any" : "all but bool");
-  }
+  if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
   return "any";
 }
 

@@ -30,6 +30,8 @@ bool is_quiet_of_floats(Op op) {
     case Op::min_or_highest:
     case Op::minimum:
     case Op::modf_fraction:
+    case Op::nanmax:
+    case Op::nanmin:
     case Op::neg:
     case Op::positive:
     case Op::select:

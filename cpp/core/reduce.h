@@ -5,7 +5,7 @@
 
 namespace dvm::core {
 
-enum class ReduceDtypes : uint8_t { any, numeric, boolean };
+enum class ReduceDtypes : uint8_t { any, numeric, boolean, floating };
 enum class Identity : uint8_t { none, zero, one, lowest, highest };
 
 struct ReduceInfo {
@@ -16,7 +16,13 @@ struct ReduceInfo {
 
 constexpr bool allows(ReduceDtypes rule, DType dtype) {
   if (rule == ReduceDtypes::any) return true;
+  if (rule == ReduceDtypes::floating) return is_floating(dtype);
   return (rule == ReduceDtypes::boolean) == (dtype == DType::boolean);
+}
+// As a table of documentation calls it.
+constexpr std::string_view to_string(ReduceDtypes rule) {
+  constexpr std::string_view kNames[] = {"any", "all but bool", "bool", "floating"};
+  return kNames[static_cast<int>(rule)];
 }
 
 // Only of a reduction.

@@ -19,4 +19,18 @@ T min(int64_t count, bool adjacent, Load load) {
   return reduce_canonical<T>(count, adjacent, load, minimum{});
 }
 
+// Extremes of floats that pass over NaN, unless there is nothing else; as of max and min, the
+// second of two zeros.
+template <typename T, typename Load>
+T nanmax(int64_t count, bool adjacent, Load load) {
+  return reduce_canonical<T>(count, adjacent, load,
+                             [](T a, T b) { return gt{}(a, b) || !eq{}(b, b) ? a : b; });
+}
+
+template <typename T, typename Load>
+T nanmin(int64_t count, bool adjacent, Load load) {
+  return reduce_canonical<T>(count, adjacent, load,
+                             [](T a, T b) { return lt{}(a, b) || !eq{}(b, b) ? a : b; });
+}
+
 }  // namespace dvm::core::scalar

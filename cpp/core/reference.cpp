@@ -234,6 +234,10 @@ class Evaluator {
       case Op::max_or_lowest:
       case Op::any:
         return scalar::max<T>(count, adjacent, load);
+      case Op::nanmax:
+        return scalar::nanmax<T>(count, adjacent, load);
+      case Op::nanmin:
+        return scalar::nanmin<T>(count, adjacent, load);
       default:
         return scalar::min<T>(count, adjacent, load);
     }

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/fp_flags.h"
 #include "cpu/chain_bodies.h"
+#include "cpu/chain_rows.h"
 #include "cpu/chain_translator.h"
 #include "cpu/simd_level.h"
 
@@ -21,12 +24,63 @@ using vm::ChainArgs;
 using vm::Insn;
 using vm::MicroOp;
 
+// The width of the elements that are computed with, in bytes.
+int width_of(const vm::Instruction& insn) {
+  int width = sizeof(float);
+  for (const MicroOp& op : insn.micro_ops()) {
+    width = std::max(width, core::byte_size(op.dtype));
+    if (op.insn == Insn::cast) {
+      width = std::max(width, core::byte_size(static_cast<DType>(op.aux)));
+    }
+  }
+  return width;
+}
+
+// What tiles need not find out anew: the chains of a Program take turns, tile by tile.
+struct KnownChain {
+  const vm::Instruction* insn = nullptr;
+  uint64_t era = 0;
+  int width = 0;
+  std::optional<bool> repeats;  // may_repeat(), once somebody has asked
+  chains::Translator<float> of_floats;
+  chains::Translator<double> of_doubles;
+
+  template <typename T>
+  chains::Translator<T>& translator() {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return of_floats;
+    } else {
+      return of_doubles;
+    }
+  }
+};
+thread_local uint64_t era = 1;
+
+// Found by the address of the instruction, at its place or soon behind it.
+KnownChain& known_chain(const vm::Instruction& insn) {
+  constexpr size_t kKept = 8, kTries = 4;
+  // Large, and mostly never touched.
+  thread_local const auto chains = std::make_unique_for_overwrite<KnownChain[]>(kKept);
+  const size_t first = reinterpret_cast<uintptr_t>(&insn) / sizeof(uint64_t);
+  KnownChain* free = nullptr;
+  for (size_t i = 0; i < kTries; ++i) {
+    KnownChain& chain = chains[(first + i) % kKept];
+    if (chain.insn == &insn && chain.era == era) return chain;
+    if (free == nullptr && (chain.era != era || i + 1 == kTries)) free = &chain;
+  }
+  free->insn = &insn;
+  free->era = era;
+  free->width = width_of(insn);
+  free->repeats.reset();
+  return *free;
+}
+
 // Whether computing an element twice gives the same: nothing that is read is written over.
 bool may_repeat(const ChainArgs& args) {
   const vm::Instruction& insn = *args.insn;
   const auto range = [&](int k) {
     const auto begin = reinterpret_cast<uint64_t>(args.operands[k]);
-    const int64_t elements = vm::is_one(insn, k) ? 1 : args.size;
+    const int64_t elements = 1 + vm::chain_offset(args, k, args.rows - 1, args.columns - 1);
     const int64_t bytes = elements * core::byte_size(vm::operand_dtype(insn, k));
     return std::pair(begin, begin + static_cast<uint64_t>(bytes));
   };
@@ -42,26 +96,47 @@ bool may_repeat(const ChainArgs& args) {
   return true;
 }
 
+// A multiple of the blocks of every level, behind which nothing is left of a tile; and no more than
+// one of any.
+constexpr int64_t kWholeBytes = 512, kShortBytes = 128;
+
 // False where the plain kernels have to run it; only what it writes may have changed then.
 template <typename T>
-bool run_piece(const ChainBodies& bodies, const ChainArgs& args, bool saved) {
-  thread_local chains::Translator<T> translator;
-  if (!translator.prepare(bodies, args)) return false;
-  const bool repeat = may_repeat(args);
-  const int64_t bytes = args.size * static_cast<int64_t>(sizeof(T));
+bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known, bool saved) {
+  chains::Translator<T>& translator = known.translator<T>();
+  if (!translator.prepare(bodies, args, known.era)) return false;
+  const int64_t bytes = args.size() * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) {
-    bodies.run(translator.program(), bytes, repeat);
+    const bool may_overlap = bytes > kShortBytes && bytes % kWholeBytes != 0;
+    const bool overlap = may_overlap && !vm::sums_rows(*args.insn) && may_repeat(args);
+    bodies.run(translator.program(), bytes, overlap);
     return true;
   }
+  const bool repeat = may_repeat(args), overlap = repeat && !vm::sums_rows(*args.insn);
   // Rare, and new flags make the plain kernels find out which of them are right.
   if (!repeat && !saved) return false;
   constexpr core::fp::State kFlags = core::fp::kInvalidBit | core::fp::kDivideBit |
                                      core::fp::kOverflowBit | core::fp::kUnderflowBit;
   const core::fp::State before = core::fp::get();
-  bodies.run(translator.program(), bytes, repeat);
+  bodies.run(translator.program(), bytes, overlap);
   if ((core::fp::get() & ~before & kFlags) == 0) return true;
   core::fp::set(before);
   return false;
+}
+
+template <typename T>
+bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known) {
+  if (args.insn->m == 1 && !vm::sums_rows(*args.insn)) {
+    return run_piece<T>(bodies, args, known, false);
+  }
+  // What a sum reads is computed a second time where a NaN comes out. What lies over what is the
+  // same for all tiles.
+  if (vm::sums_rows(*args.insn)) {
+    if (!known.repeats) known.repeats = may_repeat(args);
+    if (!*known.repeats) return false;
+  }
+  return run_chain_rows<T>(
+      args, [&](const ChainArgs& piece) { return run_piece<T>(bodies, piece, known, false); });
 }
 
 void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {
@@ -75,13 +150,16 @@ class OverItself {
   explicit OverItself(const ChainArgs& args) : args_(args) {}
 
   template <typename T>
-  void run(const ChainBodies& bodies, const vm::KernelTable& kernels) {
-    for (int64_t begin = 0; begin < args_.size; begin += kPiece) {
-      const ChainArgs piece = piece_from(begin);
-      const bool kept = keep(piece);
-      if (run_piece<T>(bodies, piece, kept)) continue;
-      if (kept) put_back();
-      run_plain(piece, kernels);
+  void run(const ChainBodies& bodies, const vm::KernelTable& kernels, KnownChain& known) {
+    for (int64_t row = 0; row < args_.rows; ++row) {
+      for (int64_t column = 0; column < args_.columns; column += kPiece) {
+        const int64_t columns = std::min(kPiece, args_.columns - column);
+        const ChainArgs piece = vm::part_of_chain(args_, row, 1, column, columns);
+        const bool kept = keep(piece);
+        if (run_piece<T>(bodies, piece, known, kept)) continue;
+        if (kept) put_back();
+        run_plain(piece, kernels);
+      }
     }
   }
 
@@ -89,22 +167,13 @@ class OverItself {
   static constexpr int64_t kPiece = 1024;
   static constexpr int kMostKept = 2;
 
-  ChainArgs piece_from(int64_t begin) const {
-    ChainArgs piece = args_;
-    piece.size = std::min(kPiece, args_.size - begin);
-    for (int k = 0; k < args_.insn->aux; ++k) {
-      if (vm::is_repeated(*args_.insn, k)) continue;
-      piece.operands[k] += begin * core::byte_size(vm::operand_dtype(*args_.insn, k));
-    }
-    return piece;
-  }
   // False where more is written than there is room for.
   bool keep(const ChainArgs& piece) {
     count_ = 0;
     for (int k = 0; k < piece.insn->aux; ++k) {
       if (!vm::writes(*piece.insn, k)) continue;
       if (count_ == kMostKept) return false;
-      const int64_t bytes = piece.size * core::byte_size(vm::operand_dtype(*piece.insn, k));
+      const int64_t bytes = piece.size() * core::byte_size(vm::operand_dtype(*piece.insn, k));
       std::memcpy(kept_[count_], piece.operands[k], static_cast<size_t>(bytes));
       from_[count_++] = {piece.operands[k], bytes};
     }
@@ -125,37 +194,29 @@ class OverItself {
   alignas(64) std::byte kept_[kMostKept][kPiece * sizeof(double)];
 };
 
-// The width of the elements that are computed with, in bytes.
-int width_of(const ChainArgs& args) {
-  int width = sizeof(float);
-  for (const MicroOp& op : args.insn->micro_ops()) {
-    width = std::max(width, core::byte_size(op.dtype));
-    if (op.insn == Insn::cast) {
-      width = std::max(width, core::byte_size(static_cast<DType>(op.aux)));
-    }
-  }
-  return width;
-}
-
 }  // namespace
+
+void begin_chains() noexcept { ++era; }
 
 bool has_chain_registers() { return chain_bodies(simd_level(), sizeof(float)) != nullptr; }
 
 bool run_chain_in_registers(const ChainArgs& args) noexcept {
-  const int width = width_of(args);
-  const ChainBodies* bodies = chain_bodies(simd_level(), width);
+  KnownChain& known = known_chain(*args.insn);
+  const ChainBodies* bodies = chain_bodies(simd_level(), known.width);
   if (bodies == nullptr) return false;
-  return width == sizeof(float) ? run_piece<float>(*bodies, args, false)
-                                : run_piece<double>(*bodies, args, false);
+  return known.width == sizeof(float) ? run_whole<float>(*bodies, args, known)
+                                      : run_whole<double>(*bodies, args, known);
 }
 
 void run_chain(const ChainArgs& args, const vm::KernelTable& kernels) noexcept {
   if (run_chain_in_registers(args)) return;
-  const int width = width_of(args);
-  const ChainBodies* bodies = chain_bodies(simd_level(), width);
-  if (bodies == nullptr || may_repeat(args)) return run_plain(args, kernels);
-  if (width == sizeof(float)) return OverItself(args).run<float>(*bodies, kernels);
-  OverItself(args).run<double>(*bodies, kernels);
+  KnownChain& known = known_chain(*args.insn);
+  const ChainBodies* bodies = chain_bodies(simd_level(), known.width);
+  if (bodies == nullptr || vm::sums_rows(*args.insn) || may_repeat(args)) {
+    return run_plain(args, kernels);
+  }
+  if (known.width == sizeof(float)) return OverItself(args).run<float>(*bodies, kernels, known);
+  OverItself(args).run<double>(*bodies, kernels, known);
 }
 
 }  // namespace dvm::cpu

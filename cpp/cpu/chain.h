@@ -13,6 +13,10 @@ namespace dvm::cpu {
 // Whether the SIMD level in use can; then the encoder makes chains.
 bool has_chain_registers();
 
+// From now on this thread may find other instructions where there were some before: what is known
+// of chains by their addresses has to be forgotten.
+void begin_chains() noexcept;
+
 // Same bits and same status flags as the plain kernels, micro-op by micro-op, but for which NaN a
 // sum or product of two NaNs gives. False where it cannot run the chain: only what the chain writes
 // may have changed then, so that another way of running it is as good as ever.

@@ -43,5 +43,11 @@ inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * 2 * 
 inline constexpr int kStore = kEnd + 1;
 inline constexpr int kLoadTwo = kStore + kBanks;
 inline constexpr int kLoadThree = kLoadTwo + kBanks * kBanks;
+inline constexpr int kLoadPerRow = kLoadThree + 1;
+inline constexpr int kLoadPerColumn = kLoadPerRow + kBanks;
+// Into the lanes of sums; the others for rows that are whole blocks or chunks.
+inline constexpr int kSum = kLoadPerColumn + kBanks;
+inline constexpr int kSumBlocks = kSum + kBanks;
+inline constexpr int kSumChunks = kSumBlocks + kBanks;
 
 }  // namespace dvm::cpu::chains

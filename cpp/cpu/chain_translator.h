@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "core/scalar_math.h"
+#include "core/sum_order.h"
 #include "cpu/chain_bodies.h"
 #include "cpu/chain_entries.h"
 #include "vm/chain.h"
@@ -25,8 +26,10 @@ using vm::ChainArgs;
 using vm::Insn;
 using vm::MicroOp;
 
-// An instruction has at most 252 words, and a micro-op becomes at most three steps.
-inline constexpr int kMaxSteps = 3 * 256;
+// An instruction has at most 252 words, and a micro-op becomes at most four steps.
+inline constexpr int kMaxSteps = 4 * 256;
+// The elements of which rows are made, where a chain has several.
+inline constexpr int64_t kUnit = core::kSumLanes;
 
 // What most operations become: one entry of the table. A `square` has its source twice.
 struct Rule {
@@ -112,11 +115,16 @@ template <typename T>
 class Translator {
  public:
   // Makes the program of `args`; false where there is no body for a micro-op. Of a chain like the
-  // last one, only addresses and scalars are new.
-  bool prepare(const ChainBodies& bodies, const ChainArgs& args) {
+  // last one, only addresses and scalars are new; it is the last one itself where the instruction
+  // has the same address in the same `era`.
+  bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era) {
     args_ = &args;
     const vm::Instruction& insn = *args.insn;
+    const bool same = &insn == insn_ && era == era_;
+    insn_ = &insn;
+    era_ = era;
     operands_ = insn.operands();
+    if (same && renew()) return complete_;
     const size_t bytes = sizeof(vm::Instruction) + (insn.aux + insn.steps) * sizeof(uint64_t);
     if (bodies_ == &bodies && bytes == known_bytes_ && std::memcmp(known_, &insn, bytes) == 0 &&
         renew()) {
@@ -125,7 +133,7 @@ class Translator {
     bodies_ = &bodies;
     known_bytes_ = bytes;
     std::memcpy(known_, &insn, bytes);
-    count_ = looked_at_count_ = 0;
+    count_ = looked_at_count_ = foreign_count_ = 0;
     quiet_ = false;
     complete_ = translate_all();
     return complete_;
@@ -146,8 +154,9 @@ class Translator {
     for (int i = 0; i < looked_at_count_; ++i) {
       if (is_plain(source(looked_at_[i].place)) != looked_at_[i].plain) return false;
     }
-    for (int i = 0; i < count_; ++i) {
-      if (const uint8_t place = places_[i]) steps_[i].operand = source(place).operand;
+    for (int i = 0; i < foreign_count_; ++i) {
+      const Foreign& foreign = foreign_[i];
+      steps_[foreign.step].operand = foreign.scalar ? bits(foreign.place) : address(foreign.place);
     }
     return true;
   }
@@ -179,7 +188,10 @@ class Translator {
   }
   // Also a second operand of the step before.
   void put_operand(const Source& operand) {
-    places_[count_] = operand.place;
+    if (operand.place != 0) {
+      foreign_[foreign_count_++] = {static_cast<uint16_t>(count_), operand.place,
+                                    operand.kind == kScalar};
+    }
     steps_[count_++].operand = operand.operand;
   }
 
@@ -195,17 +207,24 @@ class Translator {
     return bits;
   }
   Source memory(uint8_t place) const { return {address(place), kMemory, place}; }
-  // Elements one after the other; one that stands for all is a scalar.
+  // What an operand holds; one element that stands for all is a scalar.
+  vm::Reach reach(uint8_t place) const {
+    return vm::Access::reach(operands_[place - vm::kFirstOperand].access);
+  }
   bool is_memory(uint8_t place) const {
     if (is_bank(place)) return false;
     const vm::Operand& operand = operands_[place - vm::kFirstOperand];
-    return operand.mode != vm::Mode::scalar && (operand.access & vm::Access::kOne) == 0;
+    return operand.mode != vm::Mode::scalar && reach(place) != vm::Reach::one;
   }
-  // Of a scalar: whether it has the width of the chain.
-  bool is_known_scalar(uint8_t place) const {
+  // Elements one after the other.
+  bool is_adjacent(uint8_t place) const {
+    return is_memory(place) && reach(place) == vm::Reach::each;
+  }
+  // Whether bodies take an operand where a bank could be: not what only a load knows how to read.
+  bool is_source(uint8_t place) const {
     const uint8_t access = operands_[place - vm::kFirstOperand].access;
-    return (access & vm::Access::kOne) == 0 ||
-           is_wide(static_cast<DType>(vm::Access::dtype(access)));
+    const bool wide = is_wide(static_cast<DType>(vm::Access::dtype(access)));
+    return reach(place) == vm::Reach::each || (reach(place) == vm::Reach::one && wide);
   }
   Source source(uint8_t place) const {
     if (is_bank(place)) return in_bank(place);
@@ -224,7 +243,7 @@ class Translator {
   }
 
   bool is_load(const MicroOp& op) const {
-    return op.insn == Insn::copy && is_wide(op.dtype) && is_bank(op.dst) && is_memory(op.src[0]);
+    return op.insn == Insn::copy && is_wide(op.dtype) && is_bank(op.dst) && is_adjacent(op.src[0]);
   }
   // How many loads into different banks stand at the start of `ops`.
   size_t count_loads(std::span<const MicroOp> ops) const {
@@ -298,12 +317,49 @@ class Translator {
   bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
     const int loads = loads_of(dtype);
     quiet_ |= dtype == DType::f16;  // NaNs that signal
-    return loads >= 0 && is_memory(place) && put(loads + bank(dst), memory(place));
+    return loads >= 0 && is_adjacent(place) && put(loads + bank(dst), memory(place));
+  }
+
+  // Behind a step over rows: how it finds its row. 2**32 over units per row is exact for as many
+  // units as a piece may have (chain_rows.h).
+  void put_reciprocal() {
+    const auto units = static_cast<uint64_t>(args_->insn->size / kUnit);
+    put_operand({args_->insn->m > 1 ? ((uint64_t{1} << 32) + units - 1) / units : 0, kScalar});
+  }
+  bool has_whole_units() const { return args_->insn->m == 1 || args_->insn->size % kUnit == 0; }
+  void put_row_bytes() { put_operand({args_->insn->size * sizeof(T), kScalar}); }
+
+  bool load_row_operand(const MicroOp& op) {
+    const bool columns = reach(op.src[0]) == vm::Reach::per_column;
+    const int entry = (columns ? kLoadPerColumn : kLoadPerRow) + bank(op.dst);
+    if (!is_wide(op.dtype) || !has_whole_units() || !put(entry, memory(op.src[0]))) return false;
+    put_reciprocal();
+    if (columns) put_row_bytes();
+    return true;
+  }
+
+  // Into lanes, which the caller adds up.
+  bool sum(const MicroOp& op) {
+    const vm::Instruction& insn = *args_->insn;
+    if (!is_bank(op.src[0]) || op.dtype != kFloat || !has_whole_units()) return false;
+    const int from = bank(op.src[0]);
+    if (insn.m == 1 || insn.size % core::kSumChunk == 0) {
+      return put(kSumChunks + from, memory(op.dst));
+    }
+    const bool blocks = insn.size % (2 * kUnit) == 0;
+    if (!put((blocks ? kSumBlocks : kSum) + from, memory(op.dst))) return false;
+    put_reciprocal();
+    put_row_bytes();
+    const auto lanes = static_cast<uint64_t>(vm::sum_chunks(insn.size) * core::kSumLanes);
+    put_operand({lanes * sizeof(T), kScalar});
+    return true;
   }
 
   bool copy(const MicroOp& op) {
     if (is_bank(op.dst)) {
-      if (!is_bank(op.src[0]) && !is_known_scalar(op.src[0])) return false;
+      if (!is_bank(op.src[0]) && !is_source(op.src[0])) {
+        return is_memory(op.src[0]) && load_row_operand(op);
+      }
       if (is_wide(op.dtype) || is_bank(op.src[0])) {
         return unary(Unary::copy, op, source(op.src[0]));
       }
@@ -319,7 +375,7 @@ class Translator {
   bool cast(const MicroOp& op) {
     const DType to = op.dtype, from = static_cast<DType>(op.aux);
     Source a{};
-    if (!is_bank(op.src[0]) && !is_known_scalar(op.src[0])) return false;
+    if (!is_bank(op.src[0]) && !is_source(op.src[0])) return false;
     if (is_bank(op.src[0]) || is_wide(from)) {
       a = source(op.src[0]);
     } else {
@@ -379,6 +435,7 @@ class Translator {
   bool translate(const MicroOp& op) {
     if (op.insn == Insn::copy) return copy(op);
     if (op.insn == Insn::cast) return cast(op);
+    if (op.insn == Insn::sum) return sum(op);
     const bool bools = op.dtype == DType::boolean;
     if (!bools && !is_wide(op.dtype)) return false;
     const Rules& rules = bools ? kBoolRules : op.dtype == kFloat ? kFloatRules : kIntegerRules;
@@ -388,7 +445,7 @@ class Translator {
     const Source b = op.src[1] == 0 ? a : source(op.src[1]);
     if (bools && (a.kind >= kBanks || b.kind >= kBanks)) return false;
     for (const uint8_t place : op.src) {
-      if (place >= vm::kFirstOperand && !is_known_scalar(place)) return false;
+      if (place >= vm::kFirstOperand && !is_source(place)) return false;
     }
     if (rule.kind == Rule::Kind::unary) return function(static_cast<Unary>(rule.row), op, a);
     if (rule.kind == Rule::Kind::binary) return binary(static_cast<Binary>(rule.row), op, a, b);
@@ -439,10 +496,17 @@ class Translator {
   const ChainArgs* args_ = nullptr;
   const vm::Operand* operands_ = nullptr;
   bool quiet_ = false, complete_ = false;
-  int count_ = 0, looked_at_count_ = 0;
+  const vm::Instruction* insn_ = nullptr;
+  uint64_t era_ = 0;
+  int count_ = 0, looked_at_count_ = 0, foreign_count_ = 0;
   size_t known_bytes_ = 0;
   ChainStep steps_[kMaxSteps];
-  uint8_t places_[kMaxSteps];  // of what is from outside the program, else 0
+  // What steps hold of operands.
+  struct Foreign {
+    uint16_t step;
+    uint8_t place;
+    bool scalar;
+  } foreign_[kMaxSteps];
   struct {
     uint8_t place;
     bool plain;

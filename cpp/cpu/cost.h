@@ -33,6 +33,8 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::prod:
     case vm::Insn::max:
     case vm::Insn::min:
+    case vm::Insn::nanmax:
+    case vm::Insn::nanmin:
       return CostClass::reduce;
     default:
       break;

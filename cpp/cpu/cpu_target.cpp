@@ -50,7 +50,7 @@ struct CpuCore {
   bool stored = false;
 
   std::byte* local(uint32_t offset) const { return memory + offset; }
-  void begin(const vm::Header&) {}
+  void begin(const vm::Header&) { begin_chains(); }
   // Stores past the caches are not ordered by what publishes the end of a job.
   void end(const vm::Header&) const {
     if (stored) hwy::FlushStream();

@@ -1,7 +1,8 @@
-// floor_divide, remainder and fmod of integers, by way of floating division: there is no SIMD
-// division of integers. The whole number nearest the quotient may be one off what is asked for,
-// which the sign of the rest shows. A block of i64 or u64 that f64 does not hold is divided one by
-// one.
+// floor_divide, remainder, fmod and reciprocal of integers, by way of floats: there is no SIMD
+// division of integers. The dividend times the inverse of the divisor, which one loop makes for all
+// ops and a scalar needs but once, is less than half off the quotient. So the whole number nearest
+// to it may be one off what is asked for, which the sign of the rest shows. A block of i64 or u64
+// that f64 does not hold is divided one by one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/division_kernels.cpp"
 #include "cpu/for_each_level.h"
@@ -62,12 +63,11 @@ DVM_ALWAYS_INLINE Word<T> all_if_negative(Word<T> x) {
 }
 
 template <typename Op, typename T>
-DVM_ALWAYS_INLINE T divide(T dividend, T divisor) {
+DVM_ALWAYS_INLINE T divide(T dividend, T divisor, Quotient<T> inverse) {
   using W = Word<T>;
   constexpr bool kSigned = std::is_signed_v<T>;
   const auto a = static_cast<W>(dividend), b = static_cast<W>(divisor);
-  const auto nearest =
-      static_cast<W>(from_rounded<T>(to_quotient(dividend) / to_quotient(divisor) + kRound<T>));
+  const auto nearest = static_cast<W>(from_rounded<T>(to_quotient(dividend) * inverse + kRound<T>));
   const W rest = static_cast<W>(a - static_cast<tile_ops::Unsigned<T>>(nearest) * b);
   // The rest is asked to have this one's sign. At most half of b, it is negative if unsigned, too.
   const W like = std::is_same_v<Op, core::scalar::fmod> ? a : b;
@@ -83,15 +83,27 @@ DVM_ALWAYS_INLINE T divide(T dividend, T divisor) {
   }
 }
 
+// Zero is divided by as 1 is.
+template <typename T>
+DVM_ALWAYS_INLINE T nonzero(T divisor) {
+  return static_cast<T>(static_cast<Word<T>>(divisor) | (all_if<T>(divisor == 0) & 1));
+}
+template <typename T>
+[[gnu::noinline]] void invert(const T* divisors, Quotient<T>* inverses, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) inverses[i] = 1 / to_quotient(nonzero(divisors[i]));
+}
+
 // What a block raises, and whether it has to be done again.
 struct Seen {
   bool zero, overflow, wide;
 };
 
-// Division by zero gives 0; the least number by -1 is divided by 1, which gives what wraps.
+// Division by zero gives 0. Of the least number by -1, which wraps, 0 is divided.
 template <typename Op, typename T>
-[[gnu::noinline]] Seen division_loop(const T* a, const T* b, T* dst, int64_t size) {
+[[gnu::noinline]] Seen division_loop(const T* a, const T* b, const Quotient<T>* inverses, T* dst,
+                                     int64_t size) {
   constexpr T kLeast = std::is_signed_v<T> ? std::numeric_limits<T>::min() : T{1};
+  constexpr bool kIsQuotient = std::is_same_v<Op, core::scalar::floor_divide>;
   using W = Word<T>;
   W zero = 0, overflow = 0;
   uint64_t wide = 0;
@@ -102,11 +114,12 @@ template <typename Op, typename T>
     const W wraps = std::is_signed_v<T> ? static_cast<W>(all_if<T>(x == kLeast) &
                                                          all_if<T>(y == static_cast<T>(-1)))
                                         : W{0};
-    const W replaced = static_cast<W>(none | wraps);
     zero |= none, overflow |= wraps;
     wide |= is_wide(x) | is_wide(y);
-    const T divisor = static_cast<T>((static_cast<W>(y) & ~replaced) | (replaced & 1));
-    dst[i] = static_cast<T>(static_cast<W>(divide<Op>(x, divisor)) & ~none);
+    const T dividend = static_cast<T>(static_cast<W>(x) & ~wraps);
+    const auto result = static_cast<W>(divide<Op>(dividend, nonzero(y), inverses[i]));
+    const W wrapped = kIsQuotient ? static_cast<W>(wraps & static_cast<W>(x)) : W{0};
+    dst[i] = static_cast<T>((result & ~none) | wrapped);
   }
   return {zero != 0, overflow != 0, wide != 0};
 }
@@ -117,6 +130,7 @@ FpFlags division_blocks(const TileArgs& args) {
   constexpr int64_t kBlock = 512;
   constexpr bool kOverflows = std::is_same_v<Op, core::scalar::floor_divide>;
   T aside[kBlock], scalars[2][kBlock];
+  Quotient<T> inverses[kBlock];
   FpFlags raised = 0;
   for (int64_t begin = 0; begin < args.size; begin += kBlock) {
     const int64_t size = std::min(kBlock, args.size - begin);
@@ -127,7 +141,8 @@ FpFlags division_blocks(const TileArgs& args) {
       if (scalar && begin == 0) std::fill_n(scalars[k], size, *src);
       x[k] = scalar ? scalars[k] : src + begin;
     }
-    const Seen seen = division_loop<Op>(x[0], x[1], aside, size);
+    if (begin == 0 || (args.scalar_mask & 2) == 0) invert(x[1], inverses, size);
+    const Seen seen = division_loop<Op>(x[0], x[1], inverses, aside, size);
     if (seen.zero) raised |= core::kDivideByZero;
     if (kOverflows && seen.overflow) raised |= core::kOverflow;
     auto* dst = reinterpret_cast<T*>(args.dst) + begin;
@@ -147,12 +162,33 @@ void division_kernel(const TileArgs& args) noexcept {
   core::raise(raised);
 }
 
+// Nothing but 1 and -1 has a whole one.
+template <DType D>
+void reciprocal_kernel(const TileArgs& args) noexcept {
+  using T = core::Storage<D>;
+  const auto loop = [](const TileArgs& some) {
+    const auto* src = reinterpret_cast<const T*>(some.src[0]);
+    auto* dst = reinterpret_cast<T*>(some.dst);
+    Word<T> zero = 0;
+    DVM_INDEPENDENT
+    for (int64_t i = 0; i < some.size; ++i) {
+      const T x = src[i];
+      const auto minus = std::is_signed_v<T> ? all_if<T>(x == static_cast<T>(-1)) : Word<T>{0};
+      zero |= all_if<T>(x == 0);
+      dst[i] = static_cast<T>((all_if<T>(x == 1) & 1) | minus);
+    }
+    if (zero != 0) core::raise(core::kDivideByZero | core::kInvalid);
+  };
+  unary<D>(args, loop);
+}
+
 void fill_divisions(KernelTable& table) {
   const auto fill = [&]<DType D>() {
     if constexpr (core::info(D).kind == core::Kind::integer) {
       table.entry(Insn::floor_divide, D) = division_kernel<core::scalar::floor_divide, D>;
       table.entry(Insn::remainder, D) = division_kernel<core::scalar::remainder, D>;
       table.entry(Insn::fmod, D) = division_kernel<core::scalar::fmod, D>;
+      table.entry(Insn::reciprocal, D) = reciprocal_kernel<D>;
     }
   };
   for (int d = 0; d < core::kDTypeCount; ++d) core::dispatch(static_cast<DType>(d), fill);

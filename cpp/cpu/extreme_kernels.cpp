@@ -11,6 +11,8 @@ namespace dvm::cpu::HWY_NAMESPACE {
 void fill_extremes(vm::KernelTable& table) {
   fill_reduction<Max>(table, Insn::max);
   fill_reduction<Min>(table, Insn::min);
+  fill_reduction<NanMax>(table, Insn::nanmax);
+  fill_reduction<NanMin>(table, Insn::nanmin);
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

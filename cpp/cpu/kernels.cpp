@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "cpu/integer_powers.h"
+
 namespace dvm::cpu {
 
 namespace {
@@ -11,7 +13,8 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_floats(level, *table);
   fill_halves(level, *table);
   fill_integers(level, *table);
-  fill_divisions(level, *table);
+  fill_divisions(level, *table);  // after fill_integers, whose reciprocal is one by one
+  fill_integer_powers(level, *table);
   fill_math_f32(level, *table);
   fill_math_f64(level, *table);
   fill_plain(*table);

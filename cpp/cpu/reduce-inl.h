@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "cpu/chunk_tree.h"
-#include "cpu/reduce_blocks-inl.h"
+#include "cpu/extremes-inl.h"
 #include "vm/tile_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -97,6 +97,15 @@ struct Reduce {
     for (int64_t i = 1; i < count; ++i) total = combine(total, Of::load(p[i]));
     return total;
   }
+  // A row whose order does not matter.
+  static bool any_order(const Storage* src, int64_t size, Storage& dst) {
+    if constexpr (Op::kQuiet && std::is_floating_point_v<Storage>) {
+      using Fast = AnyOrder<Op, A>;
+      return size >= Fast::kLeastSize && Fast::find(src, size, dst);
+    } else {
+      return false;
+    }
+  }
   static void rows(const Storage* src, Storage* dst, int64_t m, int64_t size) {
     constexpr int kBytes = 8;
     const auto chunk = [](const void* row, int64_t begin, int64_t count, Totals<kBytes>& totals) {
@@ -104,7 +113,9 @@ struct Reduce {
       std::fill_n(totals.template as<A>(), kBytes / sizeof(A), total);
     };
     for (; m > 0; --m, src += size) {
-      if (kAnyOrder || size <= kSumChunk) {
+      if (any_order(src, size, *dst)) {
+        ++dst;
+      } else if (kAnyOrder || size <= kSumChunk) {
         *dst++ = store(row_chunk(src, size));
       } else {
         const ChunkTree<kBytes> tree{chunk, combine_totals<kBytes>, src};
@@ -183,10 +194,11 @@ struct Reduce {
     }
   }
 
-  // A single output: the last of the partials of a long row, say. Of floats too, an extreme that is
+  // A single output: the last of the partials of a long row, say. Of halves too, an extreme that is
   // neither zero nor NaN is the same in any order.
   static A single(const Storage* src, int64_t size) {
     if constexpr (kAnyOrder) return lane_chunk(src, size);
+    if (Storage found{}; any_order(src, size, found)) return Of::load(found);
     if (Op::kQuiet && size >= kSumLanes && size <= kSumChunk) {
       const A total = lane_chunk(src, size);
       if (total == total && total != A{0}) return total;
@@ -282,7 +294,9 @@ void reduce_bools(const TileArgs& args) noexcept {
 
 template <typename Op, DType D>
 constexpr vm::TileKernel reduce_kernel() {
-  if constexpr (D == DType::boolean) {
+  if constexpr (Op::kOfFloats && !core::is_floating(D)) {
+    return nullptr;
+  } else if constexpr (D == DType::boolean) {
     // Sums of bool are not in the ISA.
     if constexpr (!Op::kWraps) return reduce_bools<Op>;
     return nullptr;

@@ -30,6 +30,10 @@ struct Block {
     const auto* q = reinterpret_cast<const Packed*>(p);
     return {q[0], q[1], q[2], q[3]};
   }
+  DVM_ALWAYS_INLINE static Block all(A x) {
+    const Vector v = x - Vector{};
+    return {v, v, v, v};
+  }
   DVM_ALWAYS_INLINE static Block combine(const Block& x, const Block& y) {
     return {Op::combine(x.a, y.a), Op::combine(x.b, y.b), Op::combine(x.c, y.c),
             Op::combine(x.d, y.d)};

@@ -17,23 +17,34 @@ HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3
-// Two instructions where the compiler makes four of the comparisons and the choice: where x is no
-// NaN, the instruction gives the second of two zeros, and y if that is a NaN.
+// Two instructions where the compiler makes four of the comparisons and the choice: where neither
+// is NaN, the instruction gives the second of two zeros, and y if any is. Where `test` is NaN, x.
 using Floats = float __attribute__((vector_size(64)));
 using Doubles = double __attribute__((vector_size(64)));
 template <typename T>
 inline constexpr bool kIsWholeFloats = std::is_same_v<T, Floats> || std::is_same_v<T, Doubles>;
-DVM_ALWAYS_INLINE Floats larger(Floats x, Floats y) {
-  return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+DVM_ALWAYS_INLINE Floats larger(Floats x, Floats y) { return _mm512_max_ps(x, y); }
+DVM_ALWAYS_INLINE Floats larger(Floats x, Floats y, Floats test) {
+  return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(test, test, _CMP_ORD_Q), x, y);
 }
-DVM_ALWAYS_INLINE Doubles larger(Doubles x, Doubles y) {
-  return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
+DVM_ALWAYS_INLINE Doubles larger(Doubles x, Doubles y) { return _mm512_max_pd(x, y); }
+DVM_ALWAYS_INLINE Doubles larger(Doubles x, Doubles y, Doubles test) {
+  return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(test, test, _CMP_ORD_Q), x, y);
 }
-DVM_ALWAYS_INLINE Floats smaller(Floats x, Floats y) {
-  return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+DVM_ALWAYS_INLINE Floats smaller(Floats x, Floats y) { return _mm512_min_ps(x, y); }
+DVM_ALWAYS_INLINE Floats smaller(Floats x, Floats y, Floats test) {
+  return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(test, test, _CMP_ORD_Q), x, y);
 }
-DVM_ALWAYS_INLINE Doubles smaller(Doubles x, Doubles y) {
-  return _mm512_mask_min_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
+DVM_ALWAYS_INLINE Doubles smaller(Doubles x, Doubles y) { return _mm512_min_pd(x, y); }
+DVM_ALWAYS_INLINE Doubles smaller(Doubles x, Doubles y, Doubles test) {
+  return _mm512_mask_min_pd(x, _mm512_cmp_pd_mask(test, test, _CMP_ORD_Q), x, y);
+}
+// The bits of lanes where neither is NaN, of those that were set.
+DVM_ALWAYS_INLINE uint16_t still_ordered(uint16_t lanes, Floats x, Floats y) {
+  return _mm512_mask_cmp_ps_mask(lanes, x, y, _CMP_ORD_Q);
+}
+DVM_ALWAYS_INLINE uint8_t still_ordered(uint8_t lanes, Doubles x, Doubles y) {
+  return _mm512_mask_cmp_pd_mask(lanes, x, y, _CMP_ORD_Q);
 }
 #endif
 
@@ -43,6 +54,7 @@ struct Sum {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
   static constexpr bool kFromZero = true;  // never -0, as in NumPy
+  static constexpr bool kOfFloats = false;
   template <typename T>
   static constexpr T kIdentity = static_cast<T>(-0.0);
   template <typename T>
@@ -54,6 +66,7 @@ struct Prod {
   static constexpr bool kWraps = true;
   static constexpr bool kQuiet = false;
   static constexpr bool kFromZero = false;
+  static constexpr bool kOfFloats = false;
   template <typename T>
   static constexpr T kIdentity{1};
   template <typename T>
@@ -61,36 +74,72 @@ struct Prod {
     return x * y;
   }
 };
-struct Max {
+struct Upwards {
+  template <typename T>
+  static constexpr T kLeast = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::lowest();
+  template <typename T>
+  DVM_ALWAYS_INLINE static auto beats(T x, T y) {
+    return x > y;
+  }
+#if HWY_TARGET == HWY_AVX3
+  template <typename... T>
+  DVM_ALWAYS_INLINE static auto choose(T... x) {
+    return larger(x...);
+  }
+#endif
+};
+struct Downwards {
+  template <typename T>
+  static constexpr T kLeast = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::max();
+  template <typename T>
+  DVM_ALWAYS_INLINE static auto beats(T x, T y) {
+    return x < y;
+  }
+#if HWY_TARGET == HWY_AVX3
+  template <typename... T>
+  DVM_ALWAYS_INLINE static auto choose(T... x) {
+    return smaller(x...);
+  }
+#endif
+};
+
+// Of two zeros the second; of two NaNs the first.
+template <typename Direction, bool kNanWins>
+struct Extreme : Direction {
   static constexpr bool kWraps = false;
   static constexpr bool kQuiet = true;
   static constexpr bool kFromZero = false;
+  static constexpr bool kWinsByNan = kNanWins;
+  static constexpr bool kOfFloats = !kNanWins;
   template <typename T>
-  static constexpr T kIdentity = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
-                                                             : std::numeric_limits<T>::lowest();
+  static constexpr T kIdentity = kNanWins ? Direction::template kLeast<T>
+                                          : std::numeric_limits<T>::quiet_NaN();
+  template <typename T>
+  DVM_ALWAYS_INLINE static T combine(T x, T y) {
+    const T test = kNanWins ? x : y;
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (kIsWholeFloats<T>) return Direction::choose(x, y, test);
+#endif
+    return (Direction::beats(x, y) | (test != test)) ? x : y;
+  }
+};
+// Of numbers the same; where one is NaN, the second operand.
+template <typename Direction>
+struct Closest {
   template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
 #if HWY_TARGET == HWY_AVX3
-    if constexpr (kIsWholeFloats<T>) return larger(x, y);
+    if constexpr (kIsWholeFloats<T>) return Direction::choose(x, y);
 #endif
-    return ((x > y) | (x != x)) ? x : y;
+    return Direction::beats(x, y) ? x : y;
   }
 };
-struct Min {
-  static constexpr bool kWraps = false;
-  static constexpr bool kQuiet = true;
-  static constexpr bool kFromZero = false;
-  template <typename T>
-  static constexpr T kIdentity = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
-                                                             : std::numeric_limits<T>::max();
-  template <typename T>
-  DVM_ALWAYS_INLINE static T combine(T x, T y) {
-#if HWY_TARGET == HWY_AVX3
-    if constexpr (kIsWholeFloats<T>) return smaller(x, y);
-#endif
-    return ((x < y) | (x != x)) ? x : y;
-  }
-};
+using Max = Extreme<Upwards, true>;
+using Min = Extreme<Downwards, true>;
+using NanMax = Extreme<Upwards, false>;
+using NanMin = Extreme<Downwards, false>;
 
 #if HWY_TARGET == HWY_AVX3
 constexpr int kVectorBytes = 64;

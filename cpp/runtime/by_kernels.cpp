@@ -38,15 +38,29 @@ void combine(vm::TileKernel kernel, std::byte* y, const std::byte* x, int64_t si
 }
 
 // Extremes of `rows` adjacent rows of one size.
-void reduce(vm::TileKernel kernel, const std::byte* x, std::byte* y, int64_t rows, int64_t size) {
+void reduce(vm::TileKernel kernel, const void* x, void* y, int64_t rows, int64_t size) {
   TileArgs args{};
-  args.dst = y;
-  args.src[0] = x;
+  args.dst = static_cast<std::byte*>(y);
+  args.src[0] = static_cast<const std::byte*>(x);
   args.m = rows;
   args.size = size;
   args.n = 1;
   args.aux = static_cast<uint8_t>(vm::ReduceOrder::lanes);
   kernel(args);
+}
+
+// Which elements equal those of y, or, if that is a scalar, the one at y.
+void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t size, bool scalar,
+               uint8_t* equal) {
+  TileArgs args{};
+  args.dst = reinterpret_cast<std::byte*>(equal);
+  args.src[0] = static_cast<const std::byte*>(x);
+  args.src[1] = static_cast<const std::byte*>(y);
+  args.m = args.n = 1;
+  args.size = size;
+  args.scalar_mask = scalar ? 2 : 0;
+  args.aux = static_cast<uint8_t>(vm::Compare::eq);
+  compare(args);
 }
 
 // Where in a block the value is, which may be NaN.
@@ -59,15 +73,7 @@ int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
   }
   if (count > 32) {
     uint8_t equal[kBlock];
-    TileArgs args{};
-    args.dst = reinterpret_cast<std::byte*>(equal);
-    args.src[0] = reinterpret_cast<const std::byte*>(block);
-    args.src[1] = reinterpret_cast<const std::byte*>(&value);
-    args.m = args.n = 1;
-    args.size = count;
-    args.scalar_mask = 2;
-    args.aux = static_cast<uint8_t>(vm::Compare::eq);
-    compare(args);
+    are_equal(compare, block, &value, count, true, equal);
     return static_cast<const uint8_t*>(std::memchr(equal, 1, sizeof(equal))) - equal;
   }
   while (!scalar::eq{}(block[i], value)) ++i;
@@ -83,8 +89,7 @@ int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* li
   for (int64_t begin = 0; begin < count;) {
     const int64_t size = std::min(kBlock, count - begin);
     const int64_t rows = std::min(kRows, (count - begin) / size);
-    reduce(extreme, reinterpret_cast<const std::byte*>(line + begin),
-           reinterpret_cast<std::byte*>(extremes), rows, size);
+    reduce(extreme, line + begin, extremes, rows, size);
     for (int64_t k = 0; k < rows; ++k, begin += size) {
       const bool ordered = scalar::eq{}(extremes[k], extremes[k]);
       if (at >= 0 && ordered && !beats(extremes[k], value)) continue;
@@ -94,6 +99,62 @@ int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* li
     }
   }
   return at + find(compare, line + at, std::min(kBlock, count - at), value);
+}
+
+template <typename T, typename Beats>
+void find_in_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines, int64_t rows,
+                  int64_t count, Places places, Beats beats) {
+  constexpr int64_t kRows = 64;
+  if (count > kBlock) {
+    for (int64_t i = 0; i < rows; ++i) {
+      places[i] = find_extreme(extreme, compare, lines + i * count, count, beats);
+    }
+    return;
+  }
+  T extremes[kRows];
+  for (int64_t begin = 0; begin < rows; begin += kRows) {
+    const int64_t some = std::min(kRows, rows - begin);
+    const T* block = lines + begin * count;
+    reduce(extreme, block, extremes, some, count);
+    for (int64_t k = 0; k < some; ++k, block += count) {
+      places[begin + k] = find(compare, block, count, extremes[k]);
+    }
+  }
+}
+
+// The extremes first, and then, row by row, where they are. NaN equals nothing, so that what is
+// left at the end are columns of which it is the extreme.
+template <typename T>
+void find_in_columns(vm::TileKernel larger, vm::TileKernel compare, const std::byte* lines,
+                     int64_t count, int64_t side, int64_t step, Places places) {
+  alignas(64) T extremes[kBlock];
+  uint8_t equal[kBlock] = {};
+  std::memcpy(extremes, lines, static_cast<size_t>(side) * sizeof(T));
+  auto* const y = reinterpret_cast<std::byte*>(extremes);
+  for (int64_t i = 1; i < count; ++i) combine(larger, y, lines + i * step, side);
+  for (int64_t j = 0; j < side; ++j) places[j] = -1;
+  int64_t left = side;
+  for (int64_t i = 0; i < count && left > 0; ++i) {
+    are_equal(compare, lines + i * step, extremes, side, false, equal);
+    for (int64_t word = 0; word < side; word += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, equal + word, sizeof(eight));
+      for (; eight != 0; eight &= eight - 1) {
+        int64_t& place = places[word + std::countr_zero(eight) / 8];
+        if (place >= 0) continue;
+        place = i;
+        --left;
+      }
+    }
+  }
+  for (int64_t j = 0; j < side && left > 0; ++j) {
+    if (places[j] >= 0) continue;
+    const auto at = [&](int64_t i) { return reinterpret_cast<const T*>(lines + i * step)[j]; };
+    int64_t i = 0;
+    while (scalar::eq{}(at(i), at(i))) ++i;
+    places[j] = i;
+    --left;
+  }
 }
 
 // Bools stop at the first that is one thing or the other.
@@ -147,18 +208,37 @@ bool is_zero_or_nan(const std::byte* at) {
 
 }  // namespace
 
-int64_t find_extreme(const vm::KernelTable& kernels, Op op, DType dtype, const std::byte* line,
-                     int64_t count) {
+void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std::byte* lines,
+                  int64_t rows, int64_t count, Places places) {
   const bool largest = op == Op::argmax;
   if (dtype == DType::boolean) {
-    return find_bool(reinterpret_cast<const uint8_t*>(line), count, largest);
+    for (int64_t i = 0; i < rows; ++i, lines += count) {
+      places[i] = find_bool(reinterpret_cast<const uint8_t*>(lines), count, largest);
+    }
+    return;
   }
   const vm::TileKernel extreme = kernel_of(kernels, largest ? Insn::max : Insn::min, dtype);
   const vm::TileKernel compare = kernel_of(kernels, Insn::cmp, dtype);
-  return core::dispatch(dtype, [&]<DType D>() {
-    const auto* x = reinterpret_cast<const core::Storage<D>*>(line);
-    return largest ? find_extreme(extreme, compare, x, count, scalar::gt{})
-                   : find_extreme(extreme, compare, x, count, scalar::lt{});
+  core::dispatch(dtype, [&]<DType D>() {
+    const auto* x = reinterpret_cast<const core::Storage<D>*>(lines);
+    if (largest) {
+      find_in_rows(extreme, compare, x, rows, count, places, scalar::gt{});
+    } else {
+      find_in_rows(extreme, compare, x, rows, count, places, scalar::lt{});
+    }
+  });
+}
+
+void find_in_columns(const vm::KernelTable& kernels, Op op, DType dtype, const std::byte* lines,
+                     int64_t count, int64_t side, int64_t step, Places places) {
+  const Insn larger = op == Op::argmax ? Insn::maximum : Insn::minimum;
+  core::dispatch(dtype, [&]<DType D>() {
+    using T = core::Storage<D>;
+    for (int64_t begin = 0; begin < side; begin += kBlock) {
+      find_in_columns<T>(kernel_of(kernels, larger, D), kernel_of(kernels, Insn::cmp, D),
+                         lines + begin * int64_t{sizeof(T)}, count, std::min(kBlock, side - begin),
+                         step, {&places[begin], places.step});
+    }
   });
 }
 

@@ -11,9 +11,23 @@
 
 namespace dvm::runtime {
 
-// argmax or argmin of `count` adjacent elements: the first that no other beats, or the first NaN.
-int64_t find_extreme(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
-                     const std::byte* line, int64_t count);
+// Where argmax and argmin put the positions they find, `step` bytes apart.
+struct Places {
+  void* data;
+  int64_t step;
+  int64_t& operator[](int64_t i) const {
+    return *reinterpret_cast<int64_t*>(static_cast<std::byte*>(data) + i * step);
+  }
+};
+
+// argmax or argmin of each of `rows` adjacent rows of `count` adjacent elements: the first that no
+// other beats, or the first NaN.
+void find_in_rows(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
+                  const std::byte* lines, int64_t rows, int64_t count, Places places);
+// The same of each of `side` columns of `count` rows, `step` bytes apart, of numbers.
+void find_in_columns(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
+                     const std::byte* lines, int64_t count, int64_t side, int64_t step,
+                     Places places);
 
 // Combines `count` rows of `side` adjacent elements, `step` bytes apart, with those at y, in order.
 bool fold_rows(const vm::KernelTable& kernels, core::Op with, core::DType dtype,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
+#include "runtime/recall.h"
 #include "runtime/temporaries.h"
 #include "vm/memo.h"
 
@@ -27,6 +28,7 @@ struct ExecutionContext::State {
   std::byte* globals[vm::kMaxGlobals + vm::kMaxWorkspaces] = {};
   vm::Memo memo;
   BlockCache blocks;
+  Recalls recalls;
 
   void prepare(const Plan& plan);
 };

@@ -44,6 +44,19 @@ class Execution {
     for (int32_t b = 0; b < defined_; ++b) drop(b);
   }
 
+  // By a record of an equal call, if there is one.
+  Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    const RecallKey key(plan_, target_, inputs, scalars_);
+    if (!key.fits()) return run(inputs, results);
+    Recalled& record = state_.recalls.at(key);
+    if (record.is_for(key)) return recall(record, inputs, results);
+    const Outcome outcome = run(inputs, results);
+    if (outcome == Outcome::done && is_plain_) {
+      record.record(key, plan_, state_.buffers, {encoded_, static_cast<size_t>(encoded_count_)});
+    }
+    return outcome;
+  }
+
   Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
     for (const BufferView& input : inputs) define(defined_, input, {});
     for (const Instruction& instruction : plan_.code) {
@@ -57,9 +70,12 @@ class Execution {
   int64_t& size(int32_t i) { return state_.sizes[static_cast<size_t>(i)]; }
   BufferView& buffer(int32_t b) { return state_.buffers[static_cast<size_t>(b)]; }
 
-  BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
+  void own(int32_t b, Ownership ownership) {
     state_.ownership[static_cast<size_t>(b)] = ownership;
     defined_ = b + 1;
+  }
+  BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
+    own(b, ownership);
     return buffer(b) = view;
   }
 
@@ -127,22 +143,69 @@ class Execution {
     __builtin_unreachable();
   }
 
+  // Made in the register itself: a view has room for as many axes as there may be.
   Outcome allocate(const Instruction& instruction, const int32_t* p) {
-    BufferView view{.dtype = static_cast<core::DType>(p[0]), .rank = p[1]};
+    BufferView& view = buffer(instruction.result);
+    view.dtype = static_cast<core::DType>(p[0]);
+    view.rank = p[1];
     for (int32_t d = 0; d < view.rank; ++d) view.shape[d] = size(p[2 + d]);
     int64_t bytes = 0;
     if (!make_dense(view, bytes)) return Outcome::check_failed;
     if (instruction.op == PlanOp::host_alloc) {
-      const std::span<const int64_t> shape(view.shape, static_cast<size_t>(view.rank));
-      BufferView made;
-      if (!host_.allocate(view.dtype, shape, made)) return Outcome::host_error;
-      define(instruction.result, made, {.kind = Ownership::Kind::host});
+      if (!allocate_by_host(view)) return Outcome::host_error;
+      own(instruction.result, {.kind = Ownership::Kind::host});
       return Outcome::done;
     }
     // Too large for memory: the original program then meets the same end, in its own words.
+    view.owner = nullptr;
     view.data = state_.blocks.take(bytes);
     if (!view.data) return Outcome::check_failed;
-    define(instruction.result, view, {.kind = Ownership::Kind::temporary, .bytes = bytes});
+    own(instruction.result, {.kind = Ownership::Kind::temporary, .bytes = bytes});
+    return Outcome::done;
+  }
+
+  // An array of the view's dtype and shape.
+  bool allocate_by_host(BufferView& view) {
+    int64_t shape[core::kMaxRank];
+    std::copy_n(view.shape, view.rank, shape);
+    return host_.allocate(view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
+  }
+
+  // The outcome of the recorded call. Buffers that are allocated are registers behind the inputs,
+  // which stay where they are.
+  Outcome recall(const Recalled& record, std::span<const BufferView> inputs,
+                 std::span<BufferView> results) {
+    const auto first = static_cast<int32_t>(inputs.size());
+    for (int32_t b = 0; b < first; ++b) own(b, {});
+    for (int k = 0; k < record.allocated_count; ++k) {
+      const BufferView& made = record.allocated[k];
+      BufferView& view = buffer(first + k);
+      view.dtype = made.dtype;
+      view.rank = made.rank;
+      std::copy_n(made.shape, made.rank, view.shape);
+      if (!allocate_by_host(view)) return Outcome::host_error;
+      own(first + k, {.kind = Ownership::Kind::host});
+    }
+    const auto root = [&](const Recalled::Place& place) -> const BufferView& {
+      return place.root < first ? inputs[static_cast<size_t>(place.root)] : buffer(place.root);
+    };
+    for (int r = 0; r < record.run_count; ++r) {
+      const Recalled::Run& run = record.runs[r];
+      for (int k = 0; k < run.global_count; ++k) {
+        state_.globals[k] = root(run.globals[k]).data + run.globals[k].offset;
+      }
+      const Outcome outcome = run_stages(*run.encoding.encoded, run.global_count);
+      if (outcome != Outcome::done) return outcome;
+    }
+    for (int k = 0; k < record.result_count; ++k) {
+      const Recalled::Result& result = record.results[k];
+      const BufferView& from = root(result.place);
+      BufferView& to = results[static_cast<size_t>(k)];
+      to = result.view;
+      to.data = from.data + result.place.offset;
+      to.owner = from.owner;
+      host_.retain(to.owner);
+    }
     return Outcome::done;
   }
 
@@ -200,9 +263,11 @@ class Execution {
     }
     const vm::Binding binding{dims, state_.scalars, state_.strides};
     if (times_) return run_timed(kernel, binding, globals);
-    const Outcome outcome =
-        run_stages(state_.memo.encode(kernel, binding, target_.traits()), globals);
+    const vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
+    if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
+    const Outcome outcome = run_stages(encoded, globals);
     if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
+    is_plain_ = false;
     return run_left_out(left_out(region, dims), inputs);
   }
 
@@ -331,6 +396,10 @@ class Execution {
   CallTimes* times_;
   core::FpFlags& fp_flags_;
   int32_t defined_ = 0;  // registers of b below it hold something
+  // What a record of this run takes, if it is one.
+  bool is_plain_ = true;
+  int encoded_count_ = 0;
+  Recalled::Encoding encoded_[Recalled::kMaxRuns];
 };
 
 }  // namespace
@@ -345,7 +414,8 @@ Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
   CallTimes* times = context.times;
   const int64_t begin = times ? now() - times->regions_total() : 0;
   Execution execution(plan, target, host, scalars, context);
-  const Outcome outcome = execution.run(inputs, results);
+  const Outcome outcome =
+      times ? execution.run(inputs, results) : execution.run_again(inputs, results);
   if (times) times->plan += now() - times->regions_total() - begin;
   return outcome;
 }

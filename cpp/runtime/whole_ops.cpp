@@ -35,20 +35,42 @@ bool iota(const BufferView& out) {
   return true;
 }
 
+// Whether the kernels have found the extremes: of dense rows, or of columns side by side.
+bool found(const vm::KernelTable& kernels, Op op, const BufferView& a, const BufferView& out,
+           const Lines& lines) {
+  const int64_t bytes = core::byte_size(a.dtype);
+  // Elements of what a kernel pays for.
+  constexpr int64_t kLeastSide = 16, kLeast = 64;
+  if (lines.side != 1) {
+    if (lines.from_side != bytes || lines.side < kLeastSide || a.dtype == DType::boolean) {
+      return false;
+    }
+    return lines.others.run([&](const int64_t* at) {
+      find_in_columns(kernels, op, a.dtype, a.data + at[0], lines.count, lines.side, lines.from,
+                      {out.data + at[1], lines.to_side});
+      return true;
+    });
+  }
+  // Rows that follow one another are looked at together.
+  Walk outer = lines.others;
+  int64_t rows = 1, step = 0;
+  if (outer.rank > 0 && outer.strides[outer.rank - 1][0] == lines.count * bytes) {
+    rows = outer.shape[--outer.rank];
+    step = outer.strides[outer.rank][1];
+  }
+  if (lines.from != bytes || rows * lines.count < kLeast) return false;
+  return outer.run([&](const int64_t* at) {
+    find_in_rows(kernels, op, a.dtype, a.data + at[0], rows, lines.count, {out.data + at[1], step});
+    return true;
+  });
+}
+
 // The first element that no other beats; the first NaN beats all.
 template <typename T, typename Beats>
-bool arg(Op op, const BufferView& a, const BufferView& out, int axis, Beats beats,
-         const vm::KernelTable* kernels) {
-  constexpr int64_t kLeast = 64;  // of what a kernel pays for
-  if (a.shape[axis] == 0 || out.shape[axis] != 1 || !agree_but(axis, a, out)) return false;
-  const Lines lines(a, out, axis);
+bool arg(const BufferView& a, const BufferView& out, const Lines& lines, Beats beats) {
   return lines.others.run([&](const int64_t* at) {
     const std::byte* x = a.data + at[0];
     std::byte* y = out.data + at[1];
-    if (lines.side == 1 && lines.from == sizeof(T) && lines.count >= kLeast && kernels) {
-      element<int64_t>(y, 0) = find_extreme(*kernels, op, a.dtype, x, lines.count);
-      return true;
-    }
     if (lines.side == 1) {
       int64_t best = 0;
       T value = element<T>(x, 0);
@@ -173,17 +195,10 @@ bool by_size(DType dtype, F f) {
 }
 
 template <typename T>
-bool compute(Op op, const BufferView& a, const BufferView& out, int axis,
-             const vm::KernelTable* kernels) {
+bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) {
   const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
-  switch (op) {
-    case Op::argmax:
-      return arg<T>(op, a, out, axis, scalar::gt{}, kernels);
-    case Op::argmin:
-      return arg<T>(op, a, out, axis, scalar::lt{}, kernels);
-    default:
-      return false;
-  }
+  return op == Op::argmax ? arg<T>(a, out, lines, scalar::gt{})
+                          : arg<T>(a, out, lines, scalar::lt{});
 }
 
 }  // namespace
@@ -201,8 +216,11 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
     return by_size(a.dtype,
                    [&]<typename T>() { return take_along<T>(a, *operands[1], result, axis); });
   }
-  return core::dispatch(
-      a.dtype, [&]<DType D>() { return compute<Storage<D>>(op, a, result, axis, kernels); });
+  if (op != Op::argmax && op != Op::argmin) return false;
+  if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;
+  const Lines lines(a, result, axis);
+  if (kernels && found(*kernels, op, a, result, lines)) return true;
+  return core::dispatch(a.dtype, [&]<DType D>() { return arg<Storage<D>>(op, a, result, lines); });
 }
 
 }  // namespace dvm::runtime

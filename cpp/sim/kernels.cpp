@@ -114,33 +114,13 @@ void for_each_output(const TileArgs& args, Reduce reduce) {
   }
 }
 
-template <DType D>
-void sum_kernel(const TileArgs& args) noexcept {
-  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
-    return scalar::sum<Storage<D>>(count, adjacent, load);
-  });
-}
-
-template <DType D>
-void max_kernel(const TileArgs& args) noexcept {
-  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
-    return scalar::max<Storage<D>>(count, adjacent, load);
-  });
-}
-
-template <DType D>
-void prod_kernel(const TileArgs& args) noexcept {
-  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
-    return scalar::prod<Storage<D>>(count, adjacent, load);
-  });
-}
-
-template <DType D>
-void min_kernel(const TileArgs& args) noexcept {
-  for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) {
-    return scalar::min<Storage<D>>(count, adjacent, load);
-  });
-}
+// Whose scalar meaning has the instruction's name.
+#define DVM_REDUCTION(name)                                                \
+  table.entry(Insn::name, D) = [](const TileArgs& args) noexcept {         \
+    for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) { \
+      return scalar::name<Storage<D>>(count, adjacent, load);              \
+    });                                                                    \
+  };
 
 template <DType D>
 void fill(vm::KernelTable& table) {
@@ -158,11 +138,15 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::cmp, D) = compare_kernel<D>;
   table.entry(Insn::cast, D) = cast_kernel<D>;
   table.entry(Insn::select, D) = select_kernel<D>;
-  table.entry(Insn::max, D) = max_kernel<D>;
-  table.entry(Insn::min, D) = min_kernel<D>;
+  DVM_REDUCTION(max)
+  DVM_REDUCTION(min)
+  if constexpr (core::is_floating(D)) {
+    DVM_REDUCTION(nanmax)
+    DVM_REDUCTION(nanmin)
+  }
   if constexpr (D != DType::boolean) {
-    table.entry(Insn::sum, D) = sum_kernel<D>;
-    table.entry(Insn::prod, D) = prod_kernel<D>;
+    DVM_REDUCTION(sum)
+    DVM_REDUCTION(prod)
   }
 }
 

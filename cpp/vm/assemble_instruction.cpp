@@ -66,6 +66,12 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   if (insn.fixed.is_chain()) {
     insn.fixed.dtype = DType{};
     insn.size = in_.integer(1, UINT32_MAX);
+    if (in_.take("x")) {
+      insn.fixed.m = static_cast<uint32_t>(insn.size);
+      insn.size = in_.integer(1, UINT32_MAX);
+      const int64_t extents[] = {insn.fixed.m, insn.size};
+      check_elements(extents);
+    }
     return;
   }
   if (insn.memory()) {
@@ -107,13 +113,14 @@ void InstructionParser::parse_operand(Parsed& insn) {
   Parsed::Operand op;
   DType dtype{};
   if (insn.fixed.is_chain()) {
-    const bool written = in_.take_word("out");
-    const bool one = !written && in_.take_word("one");
-    if (!written && !one) in_.expect_word("in");
+    const std::string_view name = in_.word("the role of an operand");
+    const auto* const role = std::ranges::find(kOperandRoles, name, &OperandRole::name);
+    if (role == std::end(kOperandRoles)) {
+      in_.error("'" + std::string(name) + "' is no role of an operand");
+    }
     in_.expect(".");
     dtype = parse_listing_dtype(in_);
-    op.access = Access::of(dtype, written);
-    if (one) op.access |= Access::kOne;
+    op.access = Access::of(dtype, role->written, role->reach);
   } else {
     dtype = operand_dtype(insn.fixed, static_cast<int>(insn.operands.size()));
   }
@@ -183,7 +190,7 @@ void InstructionParser::parse_strides(Parsed& insn) {
 }
 
 void InstructionParser::parse_tail(Parsed& insn) {
-  if (insn.extents() == ExtentKind::triple) {
+  if (insn.extents() == ExtentKind::triple || has_rows(insn.fixed)) {
     const std::string_view name = in_.word("an extent");
     const auto split = std::ranges::find(kSplitNames, name);
     if (split == std::end(kSplitNames)) in_.error("'" + std::string(name) + "' is no extent");
@@ -282,7 +289,7 @@ void InstructionParser::settle_sizes(Parsed& insn) {
     insn.size = elements(insn.size, insn.fixed.dtype);
   }
   insn.fixed.size = static_cast<uint32_t>(insn.size);
-  if (insn.extents() == ExtentKind::linear) {
+  if (insn.extents() == ExtentKind::linear && !has_rows(insn.fixed)) {
     if (insn.memory()) {
       insn.tail = elements(insn.tail, insn.fixed.dtype);
     } else if (!insn.has("iter_tail")) {

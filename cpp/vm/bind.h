@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 
 #include "vm/kernel.h"
 #include "vm/program.h"
@@ -75,6 +77,10 @@ struct Stage {
   bool reduces() const { return reduce_begin < reduce_end; }
   DimMask reduced() const {
     return static_cast<DimMask>(dim_bit(reduce_end) - dim_bit(reduce_begin));
+  }
+  int64_t reduced_elements() const {
+    return std::accumulate(sizes + reduce_begin, sizes + reduce_end, int64_t{1},
+                           std::multiplies<>());
   }
   int16_t add_value(const StageValue& value);
   int16_t add_scalar(DType dtype, Scalar value);

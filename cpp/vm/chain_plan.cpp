@@ -5,6 +5,8 @@
 #include <bit>
 #include <initializer_list>
 
+#include "core/sum_order.h"
+
 namespace dvm::vm {
 
 namespace {
@@ -24,6 +26,11 @@ constexpr InsnSet kOfFloats = set_of(
      Insn::tanh,  Insn::signbit,  Insn::expm1, Insn::exp2,       Insn::log,     Insn::log1p,
      Insn::log2,  Insn::log10,    Insn::sin,   Insn::cos,        Insn::erf,     Insn::fmax,
      Insn::fmin,  Insn::copysign, Insn::sign,  Insn::deg2rad,    Insn::rad2deg});
+// Those that are long enough to be a chain by themselves: in registers the computations of several
+// vectors overlap.
+constexpr InsnSet kAlone =
+    set_of({Insn::exp, Insn::exp2, Insn::expm1, Insn::log, Insn::log1p, Insn::log2, Insn::log10,
+            Insn::tanh, Insn::sin, Insn::cos, Insn::erf});
 constexpr InsnSet kOfIntegers =
     set_of({Insn::add,    Insn::sub,    Insn::mul,         Insn::maximum,    Insn::minimum,
             Insn::neg,    Insn::abs,    Insn::positive,    Insn::square,     Insn::copy,
@@ -41,10 +48,6 @@ bool is_scalar(const Stage& stage, int16_t value) {
 // All elements of a chain are computed with in one width, so that banks hold equally many of them;
 // narrower ones only come from memory, go there, or are made of others by a cast.
 constexpr int kNever = -1, kAnyWidth = 0;
-
-bool is_wide(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-}
 
 int width_of_cast(DType to, DType from) {
   const int width = std::max(core::byte_size(to), core::byte_size(from));
@@ -84,12 +87,37 @@ int chain_width(const Stage& stage, const KernelStep& step) {
   }
 }
 
+// Whether the step sums rows of what a chain of that width computes, in the order that chains have.
+bool sums_rows(const Stage& stage, const KernelStep& step, int width) {
+  return step.insn == Insn::sum && stage.reduce_end == stage.rank &&
+         step.aux == static_cast<uint8_t>(ReduceOrder::lanes) &&
+         (step.dtype == DType::f32 || step.dtype == DType::f64) &&
+         core::byte_size(step.dtype) == width;
+}
+
+// Of short rows, lanes are as much work as their elements.
+bool sums_long_rows(const Stage& stage, const KernelStep& step) {
+  constexpr int64_t kLong = 4 * core::kSumLanes;
+  return sums_rows(stage, step, core::byte_size(step.dtype)) && stage.reduced_elements() >= kLong;
+}
+
 // Whether the step may stand in a chain of that width, which it may determine.
 bool joins(const Stage& stage, const KernelStep& step, int& width) {
   const int own = chain_width(stage, step);
   if (own == kNever || (own != kAnyWidth && width != kAnyWidth && own != width)) return false;
   if (width == kAnyWidth) width = own;
   return true;
+}
+
+// Whether one of the steps [begin, end) does.
+bool computes(const Stage& stage, int begin, int end, int16_t value) {
+  return std::any_of(stage.steps + begin, stage.steps + end,
+                     [&](const KernelStep& step) { return step.dst == value; });
+}
+
+// Whether so many steps are worth a chain, of which the last one that was seen is given.
+bool pays(int steps, bool ones, Insn last) {
+  return steps > 1 || (steps == 1 && (ones || kAlone[static_cast<size_t>(last)]));
 }
 
 class Planner {
@@ -129,11 +157,17 @@ class Planner {
   static constexpr uint8_t kNone = 0xff;
 
   int16_t value(const KernelStep& step, int k) const { return context_.root[step.src[k]]; }
-  // In memory, and one for all elements of the chain.
-  bool is_one(int16_t v) const {
-    return !is_scalar(stage_, v) && (stage_.values[v].span & context_.wide) == 0 && span_ != 0;
+  Reach reach(int16_t v) const {
+    if (is_scalar(stage_, v)) return Reach::each;
+    return reach_of(stage_.values[v].span, span_, context_.rows).value_or(Reach::each);
   }
+  // In memory, and one for all elements of the chain.
+  bool is_one(int16_t v) const { return reach(v) == Reach::one; }
   bool is_single(int16_t v) const { return is_scalar(stage_, v) || is_one(v); }
+  // What only a load knows how to read, and only with the width of the chain.
+  bool is_of_rows(int16_t v) const {
+    return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
+  }
 
   template <typename F>
   void for_steps(int begin, int end, F f) const {
@@ -143,20 +177,58 @@ class Planner {
     }
   }
 
-  // The end of the run of steps over the same elements; `begin` where it has less than two.
+  // The end of the run of steps over the same elements; `begin` where it makes no chain.
   int find_end(int begin) {
-    span_ = stage_.values[stage_.steps[begin].dst].span & context_.wide;
+    if (stage_.steps[begin].axes != 0) return begin + sums_memory(stage_.steps[begin]);
+    span_ = stage_.values[stage_.steps[begin].dst].span & context_.rows.wide;
     int end = begin, steps = 0, width = kAnyWidth;
-    bool ones = false;
+    bool repeats = false;
+    Insn last{};
     for (; end < stage_.step_count; ++end) {
       const KernelStep& step = stage_.steps[end];
       if (context_.root[step.dst] != step.dst) continue;
-      const bool same = (stage_.values[step.dst].span & context_.wide) == span_;
-      if (!same || !joins(stage_, step, width)) break;
-      for (int k = 0; k < step.arity; ++k) ones = ones || is_one(value(step, k));
+      const bool same = (stage_.values[step.dst].span & context_.rows.wide) == span_;
+      int joined = width;
+      if (!same || !joins(stage_, step, joined) || !fits_rows(step, joined)) break;
+      width = joined;
+      for (int k = 0; k < step.arity; ++k)
+        repeats = repeats || reach(value(step, k)) != Reach::each;
+      last = step.insn;
       ++steps;
     }
-    return steps < 2 && !ones ? begin : end;
+    if (steps > 0 && end < stage_.step_count && sums_up(stage_.steps[end], begin, end, width)) {
+      ++end;
+      ++steps;
+    }
+    return pays(steps, repeats, last) ? end : begin;
+  }
+  bool fits_rows(const KernelStep& step, int width) const {
+    for (int k = 0; k < step.arity; ++k) {
+      const DType dtype = stage_.values[step.src[k]].dtype;
+      if (is_of_rows(value(step, k)) && (!is_wide(dtype) || core::byte_size(dtype) != width)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  // Whether the step is the sum of rows of what the steps [begin, end) compute.
+  bool sums_up(const KernelStep& step, int begin, int end, int width) const {
+    if (!sums_rows(stage_, step, width) || !sums_rows_of_tile(step)) return false;
+    return computes(stage_, begin, end, value(step, 0));
+  }
+  // Whether the step is a chain by itself: the sums of long rows, which bodies read in order.
+  bool sums_memory(const KernelStep& step) {
+    const StageValue& source = stage_.values[value(step, 0)];
+    span_ = source.span & context_.rows.wide;
+    return sums_long_rows(stage_, step) && sums_rows_of_tile(step);
+  }
+  // Whether the dims that make the rows of a tile are those that the sum leaves.
+  bool sums_rows_of_tile(const KernelStep& step) const {
+    const DimMask wide = context_.rows.wide, columns = context_.rows.columns;
+    const DimMask rows = columns == 0 ? DimMask{0} : static_cast<DimMask>(span_ & ~columns);
+    const bool expanded = stage_.values[value(step, 0)].span != stage_.values[step.src[0]].span;
+    return !expanded && (stage_.values[step.dst].span & wide) == rows &&
+           (stage_.values[value(step, 0)].span & wide) == span_;
   }
 
   // A step adds at most four operands and eight micro-ops.
@@ -173,7 +245,7 @@ class Planner {
     uint8_t& operand = known_[v].operand;
     if (operand == kNone) {
       operand = static_cast<uint8_t>(plan_.operand_count++);
-      plan_.operands[operand] = {v, written, is_one(v)};
+      plan_.operands[operand] = {v, written, reach(v)};
     }
     return static_cast<uint8_t>(kFirstOperand + operand);
   }
@@ -218,7 +290,8 @@ class Planner {
   }
 
   bool is_tensor(int16_t v) const {
-    return stage_.values[v].dtype != DType::boolean && !is_single(v) && !known_[v].computed;
+    return stage_.values[v].dtype != DType::boolean && !is_scalar(stage_, v) &&
+           reach(v) == Reach::each && !known_[v].computed;
   }
 
   // The two operands that are read most often; or the one that is read more than once, and the
@@ -259,7 +332,20 @@ class Planner {
     if (bank >= 0) pinned |= 1u << bank;
   }
 
+  // The last step: the sums of what a bank holds.
+  void add_sum(const KernelStep& step) {
+    MicroOp op{.insn = step.insn, .dtype = step.dtype, .aux = step.aux};
+    unsigned pinned = 0;
+    const int16_t v = value(step, 0);
+    bring(v, true, pinned);
+    op.src[0] = bank_place(bank_of(v));
+    op.dst = static_cast<uint8_t>(kFirstOperand + plan_.operand_count);
+    plan_.operands[plan_.operand_count++] = {step.dst, true, Reach::per_row};
+    put(op);
+  }
+
   void add(const KernelStep& step) {
+    if (step.axes != 0) return add_sum(step);
     MicroOp op{.insn = step.insn, .dtype = step.dtype, .aux = step.aux};
     unsigned pinned = 0;
     bool scalars = step.arity > 1;  // so far; two of them are too many
@@ -269,7 +355,8 @@ class Planner {
       if (!is_bool) scalars = scalars && is_single(v);
       const bool last = k + 1 == step.arity;
       // Functions of one element for all are too rare for bodies.
-      bring(v, is_bool || (last && scalars) || (step.arity == 1 && is_one(v)), pinned);
+      const bool alone = (last && scalars) || (step.arity == 1 && is_one(v));
+      bring(v, is_bool || alone || is_of_rows(v), pinned);
     }
     int banks[3];
     for (int k = 0; k < step.arity; ++k) banks[k] = bank_of(value(step, k));
@@ -318,34 +405,27 @@ void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
   Planner(context, plan).run(begin);
 }
 
-bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide) {
-  if (step.insn != Insn::broadcast || !is_wide(step.dtype)) return false;
-  const StageValue &from = stage.values[step.src[0]], &to = stage.values[step.dst];
-  if ((from.span & wide) != 0 || (to.span & wide) == 0) return false;
-  return !is_output(stage, step.dst);
-}
-
-bool may_vanish(const Stage& stage, const KernelStep& step) {
-  if (step.insn != Insn::broadcast) return false;
-  const DimMask from = stage.values[step.src[0]].span, to = stage.values[step.dst].span;
-  const bool by_rows = stage.whole_rows == Stage::Rows::must;
-  if (by_rows && (to & ~from & stage.reduced()) == 0) return !is_output(stage, step.dst);
-  const int outer = std::bit_width(from);
-  return broadcasts_one(stage, step, static_cast<DimMask>(~(dim_bit(outer) - 1)));
-}
-
 int chain_end(const Stage& stage, const int16_t* root, int begin) {
   const DimMask span = stage.values[stage.steps[begin].dst].span;
   int end = begin, steps = 0, width = kAnyWidth;
-  bool ones = false;
+  bool repeats = false;
+  Insn last{};
   for (; end < stage.step_count; ++end) {
     const KernelStep& step = stage.steps[end];
     if (root[step.dst] != step.dst) continue;
     if (stage.values[step.dst].span != span || !joins(stage, step, width)) break;
-    for (int k = 0; k < step.arity; ++k) ones = ones || root[step.src[k]] != step.src[k];
+    for (int k = 0; k < step.arity; ++k) repeats = repeats || root[step.src[k]] != step.src[k];
+    last = step.insn;
     ++steps;
   }
-  return steps < 2 && !ones ? begin : end;
+  // Sums of other rows join where a tile is one row.
+  if (steps > 0 && end < stage.step_count && sums_rows(stage, stage.steps[end], width) &&
+      stage.reduced_elements() % core::kSumLanes == 0 &&
+      computes(stage, begin, end, root[stage.steps[end].src[0]])) {
+    ++end;
+    ++steps;
+  }
+  return pays(steps, repeats, last) ? end : begin;
 }
 
 }  // namespace dvm::vm

@@ -11,17 +11,18 @@
 
 #include "vm/bind.h"
 #include "vm/liveness.h"
+#include "vm/tile_rows.h"
 
 namespace dvm::vm {
 
 // What the planner has to know of the tiling: which values stand for others, which leave the Stage,
-// and the dims that a tile spans.
+// and how tiles lie.
 struct ChainContext {
   const Stage& stage;
   const int16_t* root;
   const LastUse& last_use;
   const int16_t* first_output;  // by value, -1 without one
-  DimMask wide;
+  TileRows rows;
 };
 
 struct ChainPlan {
@@ -35,21 +36,16 @@ struct ChainPlan {
   // read, after it has been.
   struct Operand {
     int16_t value;
-    bool written, one;  // `one`: a single element, for all of the chain
+    bool written;
+    Reach reach;
   } operands[kMaxChainOperands];
   MicroOp steps[kMaxSteps];
 };
 
 // Plans the longest chain that begins with step `begin`, if there is one of at least two steps, or
-// of one that reads a single element for all.
+// of one that is a function or reads an element for several. It may end with the sums of rows that
+// it computes.
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
-
-// Whether the step broadcasts, in tiles that span `wide`, one element that chains can read as such:
-// it is no work then.
-bool broadcasts_one(const Stage& stage, const KernelStep& step, DimMask wide);
-// Whether there are tiles for which a broadcast is no work, such ones or, where rows are computed,
-// single rows.
-bool may_vanish(const Stage& stage, const KernelStep& step);
 
 // The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where
 // it makes none. Steps whose value has another `root` are none.

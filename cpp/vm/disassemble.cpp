@@ -1,4 +1,5 @@
 // Program -> text; the grammar is in vm/listing.h.
+#include <algorithm>
 #include <cstdio>
 
 #include "vm/listing.h"
@@ -80,13 +81,13 @@ class Printer {
     } else if (info(row.format).extents == ExtentKind::triple) {
       out_ += number(insn.m) + "x" + number(insn.size) + "x" + number(insn.n);
     } else {
+      if (has_rows(insn)) out_ += number(insn.m) + "x";
       out_ += number(insn.size);
     }
     for (int k = 0; k < insn.operand_count(); ++k) {
       out_ += k == 0 ? " " : ", ";
       if (insn.is_chain()) {
-        out_ += writes(insn, k) ? "out." : is_one(insn, k) ? "one." : "in.";
-        out_ += listing_dtype(operand_dtype(insn, k)) + " ";
+        out_ += std::string(role(insn, k)) + "." + listing_dtype(operand_dtype(insn, k)) + " ";
       }
       print_operand(insn, k);
     }
@@ -102,6 +103,15 @@ class Printer {
     }
     out_ += "}\n";
     tails_.record(insn);
+  }
+
+  static std::string_view role(const Instruction& insn, int k) {
+    return std::ranges::find_if(kOperandRoles,
+                                [&](const OperandRole& role) {
+                                  return role.written == writes(insn, k) &&
+                                         role.reach == reach(insn, k);
+                                })
+        ->name;
   }
 
   void print_operand(const Instruction& insn, int k) {
@@ -182,20 +192,28 @@ class Printer {
     const bool memory = row.pipe != Pipe::simd;
     switch (info(row.format).extents) {
       case ExtentKind::linear: {
+        if (has_rows(insn)) {
+          list_named_tail(insn);
+          break;
+        }
         const int64_t unit = memory ? core::byte_size(insn.dtype) : 1;
         const uint32_t silent = memory ? 0 : tails_.of(insn.size);
         if (insn.tail != silent) attribute("iter_tail", number(insn.tail * unit));
         break;
       }
       case ExtentKind::triple:
-        if (insn.split == 0) break;
-        attribute("iter_tail", std::string(kSplitNames[insn.split]) + ":" + number(insn.tail));
+        list_named_tail(insn);
         break;
       case ExtentKind::view:
         if (insn.split == 0) break;
         attribute("iter_tail", number(insn.split - 1) + ":" + number(insn.tail));
         break;
     }
+  }
+
+  void list_named_tail(const Instruction& insn) {
+    if (insn.split == 0) return;
+    attribute("iter_tail", std::string(kSplitNames[insn.split]) + ":" + number(insn.tail));
   }
 
   void attribute(const char* name, const std::string& value) {

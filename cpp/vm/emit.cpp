@@ -35,7 +35,7 @@ class Emitter {
     for (int i = 0; i < stage_.step_count;) {
       const bool is_step = root_[stage_.steps[i].dst] == stage_.steps[i].dst;
       if (is_step && target_.chains) {
-        plan_chain({stage_, root_, last_use_, first_output_, wide_}, i, drafts_.chain);
+        plan_chain({stage_, root_, last_use_, first_output_, rows_}, i, drafts_.chain);
         if (drafts_.chain.end > i) {
           emit_chain(i);
           i = drafts_.chain.end;
@@ -79,8 +79,8 @@ class Emitter {
   }
 
   // Broadcasts along dims of which a tile holds one element are no work: their result is their
-  // source. So are those of one element, which chains read as such, and other steps expand. Then,
-  // who reads each value last, and which outputs it has.
+  // source. So are those that chains read as they are, and other steps expand. Then, who reads each
+  // value last, and which outputs it has.
   void resolve_values() {
     for (int v = 0; v < stage_.value_count; ++v) {
       root_[v] = static_cast<int16_t>(v);
@@ -94,8 +94,8 @@ class Emitter {
       if (step.insn != Insn::broadcast) continue;
       const int16_t source = root_[step.src[0]];
       const DimMask missing = stage_.values[step.dst].span & ~stage_.values[source].span;
-      const bool one = target_.chains && broadcasts_one(stage_, step, wide_);
-      if ((missing & wide_) == 0 || one) root_[step.dst] = source;
+      const bool read_as_is = target_.chains && vanishes(stage_, step, rows_);
+      if ((missing & wide_) == 0 || read_as_is) root_[step.dst] = source;
     }
     last_use_.compute(stage_, root_);
     for (int k = stage_.output_count - 1; k >= 0; --k) {
@@ -252,19 +252,22 @@ class Emitter {
     release(step.dst, index);
   }
 
-  // Where the elements of `span` are, of a value that may be one element for all of them.
+  // Where the elements of `span` are, of a value that may stand for several of them.
   Operand expand(int16_t value, DimMask span) {
     const int16_t source = root_[value];
     const Operand from = drafts_.home[source].operand();
-    const bool one = stage_.values[source].kind != StageValue::Kind::scalar &&
-                     (stage_.values[source].span & wide_) == 0 && (span & wide_) != 0;
-    if (!one) return from;
+    if (stage_.values[source].kind == StageValue::Kind::scalar) return from;
+    const Reach reach = reach_of(stage_.values[source].span, span, rows_).value_or(Reach::each);
+    if (reach == Reach::each) return from;
     const DType dtype = stage_.values[source].dtype;
     const int64_t offset = slots_.take(extent(span).full * core::byte_size(dtype));
     overflow_ |= offset == SlotAllocator::kNone;
     if (overflow_) return from;
     const Operand to = slot_operand(static_cast<uint32_t>(offset));
-    triple(Insn::broadcast, dtype, 0, {to, from}, span, 0, tiling_.rank);
+    const int boundary = rows_.columns == 0 ? 0 : std::countr_zero(rows_.columns);
+    const int begin = reach == Reach::per_row ? boundary : 0;
+    const int end = reach == Reach::per_column ? boundary : tiling_.rank;
+    triple(Insn::broadcast, dtype, 0, {to, from}, span, begin, end);
     return to;
   }
   void release_expanded(int16_t value, const Operand& operand) {
@@ -278,15 +281,16 @@ class Emitter {
     const ChainPlan& plan = drafts_.chain;
     Operand operands[kMaxChainOperands];
     int written[kMaxChainOperands];  // the output that a value is written to, or -1
+    bool has_rows = false;
     for (int k = 0; k < plan.operand_count; ++k) {
       if (!plan.operands[k].written) load(plan.operands[k].value);
     }
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
-      const auto [value, is_written, is_one] = plan.operands[k];
+      const auto [value, is_written, reach] = plan.operands[k];
       if (is_written) written[k] = place_result(value);
       operands[k] = drafts_.home[value].operand();
-      operands[k].access = Access::of(stage_.values[value].dtype, is_written);
-      if (is_one) operands[k].access |= Access::kOne;
+      operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
+      has_rows = has_rows || reach == Reach::per_row || reach == Reach::per_column;
     }
     if (overflow_) return;
     Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),
@@ -296,9 +300,14 @@ class Emitter {
     draft.steps = plan.step_count;
     std::copy_n(plan.steps, plan.step_count, drafts_.step + drafts_.steps);
     drafts_.steps += plan.step_count;
-    const Extent whole = extent(stage_.values[stage_.steps[begin].dst].span);
-    draft.fixed.size = static_cast<uint32_t>(whole.full);
-    set_split(draft, Split::size, whole);
+    const KernelStep& first = stage_.steps[begin];
+    const DimMask span = stage_.values[first.axes != 0 ? first.src[0] : first.dst].span;
+    const int boundary = has_rows && rows_.columns != 0 ? std::countr_zero(rows_.columns) : 0;
+    const Extent m = extent(span, 0, boundary), size = extent(span, boundary, tiling_.rank);
+    draft.fixed.m = static_cast<uint32_t>(m.full);
+    draft.fixed.size = static_cast<uint32_t>(size.full);
+    set_split(draft, Split::m, m);
+    set_split(draft, Split::size, size);
     for (int k = 0; k < plan.operand_count; ++k) {
       if (plan.operands[k].written) store_outputs(plan.operands[k].value, written[k]);
     }
@@ -487,7 +496,8 @@ class Emitter {
   const TargetTraits& target_;
   SlotAllocator slots_;
   Drafts& drafts_;
-  const DimMask wide_ = tiling_.wide();
+  const TileRows rows_ = tile_rows(stage_, tiling_);
+  const DimMask wide_ = rows_.wide;
   int64_t tail_;  // of the split dim
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;

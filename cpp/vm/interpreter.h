@@ -140,7 +140,11 @@ template <typename Core>
                                              const Scalar* scalars, const Tile& tile, Core& core) {
   ChainArgs args;
   args.insn = &insn;
-  args.size = tile.tail && insn.split != 0 ? insn.tail : insn.size;
+  args.rows = insn.m;
+  args.columns = insn.size;
+  if (tile.tail && insn.split != 0) {
+    (insn.split == static_cast<uint8_t>(Split::m) ? args.rows : args.columns) = insn.tail;
+  }
   for (int k = 0; k < insn.aux; ++k) {
     const Operand& operand = insn.operands()[k];
     if (operand.mode == Mode::scalar) {

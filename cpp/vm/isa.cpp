@@ -107,8 +107,8 @@ bool writes(const Instruction& insn, int operand) {
   return (insn.operands()[operand].access & Access::kWritten) != 0;
 }
 
-bool is_one(const Instruction& insn, int operand) {
-  return insn.is_chain() && (insn.operands()[operand].access & Access::kOne) != 0;
+Reach reach(const Instruction& insn, int operand) {
+  return insn.is_chain() ? Access::reach(insn.operands()[operand].access) : Reach::each;
 }
 
 DType operand_dtype(const Instruction& insn, int operand) {
@@ -121,8 +121,17 @@ DType operand_dtype(const Instruction& insn, int operand) {
 }
 
 int64_t operand_elements(const Instruction& insn, int operand, bool tail) {
-  if (is_one(insn, operand)) return 1;
   const Extents e = extents(insn, tail);
+  switch (reach(insn, operand)) {
+    case Reach::each:
+      break;
+    case Reach::per_row:
+      return e.m;
+    case Reach::one:
+      return 1;
+    case Reach::per_column:
+      return e.size;
+  }
   const Format format = info(insn.insn).format;
   const bool is_short =
       (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);

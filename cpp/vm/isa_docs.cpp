@@ -60,12 +60,14 @@ void chains(std::ostringstream& out) {
          "micro-ops over the banks `a`, `x`, `y` and the operands `o0`, `o1`, ... of the chain. "
          "Every\n"
          "linear simd instruction may be a micro-op. A bank holds what was written to it last; an\n"
-         "operand marked `out` is written by a copy, and may be read from then on; one marked "
-         "`one` "
-         "is\n"
-         "a single element that stands for all. A target may run a chain in blocks of any number "
-         "of\n"
-         "elements.\n";
+         "operand marked `out` is written by a copy, and may be read from then on. The elements of "
+         "a\n"
+         "chain are rows: an operand marked `row` has one element for each row, one marked "
+         "`column`\n"
+         "one for each column, and one marked `one` a single element for all. The last micro-op "
+         "may\n"
+         "be a `sum`, whose operand, marked `total`, gets the sum of each row. A target may run a\n"
+         "chain in blocks of any number of elements.\n";
 }
 
 void formats(std::ostringstream& out) {

@@ -12,11 +12,13 @@
 //   mnemonic    := name '.u8.' bytes 'x1'              loads and stores; the global has the dtype
 //                | Name '.' dtype '.' [source dtype '.'] size    elementwise; Cast names both
 //                | Name '.' dtype '.' M 'x' size 'x' N     broadcast and reduce
-//                | 'Chain.' size                          operands have their own dtypes
+//                | 'Chain.' [M 'x'] size                  operands have their own dtypes
 //   operand     := '0x' hex                            slot
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride
 //                | number | ['-'] ('inf' | 'nan(' bits without the sign ')')      scalar
-//                | ('in' | 'out' | 'one') '.' dtype operand    of a chain
+//                | role '.' dtype operand              of a chain
+//   role        := 'in' | 'out' | 'one'                for each of its elements; for all of them
+//                | 'row' | 'column' | 'total'          one per row, one per column, a sum per row
 //   attribute   := 'view(' extent ':' stride, ... ')'  elements and bytes, outermost first
 //                | 'tile_stride(' bytes per grid dimension, ... {';' the same of the next stream}
 //                ')' | 'iter_tail(' extent in a tail tile ')'    in units of the mnemonic's dtype
@@ -26,9 +28,9 @@
 //                {';' the same of the next micro-op} ')'    place := 'a' | 'x' | 'y' | 'o' operand
 //                | 'pad_size(0)' | 'dbg_size(' bytes stored by all tiles ')'
 // iter_tail names the extent where there are several: 'iter_tail(m:5)', 'iter_tail(0:5)' (view dim
-// 0). Loads and stores without it have no tail. Elementwise instructions without it take over the
-// tail of the latest instruction before them whose result has as many elements, and 'iter_tail(0)'
-// stands for none.
+// 0), of a chain with an M too. Loads and stores without it have no tail. Elementwise instructions
+// without it take over the tail of the latest instruction before them whose result has as many
+// elements, and 'iter_tail(0)' stands for none.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +63,21 @@ std::optional<uint8_t> place_from_listing(std::string_view text);
 std::string listing_pipes(Pipe src, Pipe dst);
 std::optional<Sync> sync_from_listing_name(std::string_view name);
 
+// Of a chain: whether its extents and its tail are named.
+inline bool has_rows(const Instruction& insn) { return insn.is_chain() && insn.m > 1; }
+
+// How a chain uses its operands.
+struct OperandRole {
+  std::string_view name;
+  bool written;
+  Reach reach;
+};
+inline constexpr OperandRole kOperandRoles[] = {
+    {"in", false, Reach::each},      {"out", true, Reach::each},
+    {"one", false, Reach::one},      {"row", false, Reach::per_row},
+    {"total", true, Reach::per_row}, {"column", false, Reach::per_column},
+};
+
 // Names of the extents that Split counts, from 1 on.
 inline constexpr std::string_view kSplitNames[] = {"", "m", "size", "n"};
 
@@ -76,7 +93,8 @@ class InheritedTails {
   }
   void record(const Instruction& insn) {
     const auto elements = [&](bool tail) {
-      return insn.is_chain() ? extents(insn, tail).size : operand_elements(insn, 0, tail);
+      const Extents e = extents(insn, tail);
+      return insn.is_chain() ? e.m * e.size : operand_elements(insn, 0, tail);
     };
     tails_[elements(false)] = insn.split == 0 ? 0 : static_cast<uint32_t>(elements(true));
   }

@@ -57,7 +57,10 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
 void Memo::make_room() {
   if (arena_.rest().size() >= kHalf) return;
   arena_.reset();
-  for (Entry& entry : entries_) entry.key = {};
+  for (Entry& entry : entries_) {
+    entry.key = {};
+    entry.encoded.stamp = 0;
+  }
 }
 
 const Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
@@ -71,8 +74,10 @@ const Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
 
   arena_.take(key.size());
   entry.key = {};  // encode() may throw
+  entry.encoded.stamp = 0;
   encode_watched(kernel, binding, target, arena_, nullptr, entry.encoded);
   entry.key = key;
+  entry.encoded.stamp = ++stamps_;
   return entry.encoded;
 }
 

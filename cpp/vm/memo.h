@@ -20,9 +20,11 @@ class Memo {
   struct Encoded {
     Compiled compiled;
     core::FpFlags raised = 0;  // by casts of the call's scalars
+    uint64_t stamp = 0;        // no other encoding ever has it; 0: none is here
   };
 
-  // encode() of these, or what an equal call was given. Valid until the next call.
+  // encode() of these, or what an equal call was given. The place stays; it holds this encoding as
+  // long as it has its stamp.
   const Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
   // encode() in any case, for those who ask how long its phases take.
   const Encoded& encode_anew(const Kernel& kernel, const Binding& binding,
@@ -38,6 +40,7 @@ class Memo {
 
   void make_room();
 
+  uint64_t stamps_ = 0;
   Arena arena_{2 * kHalf};
   std::array<Entry, 128> entries_;  // each where the hash of its key says
   Encoded unkept_;

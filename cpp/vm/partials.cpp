@@ -150,12 +150,6 @@ class Splitter {
   int64_t elements_;
 };
 
-int64_t reduced_elements(const Stage& stage) {
-  int64_t result = 1;
-  for (int d = stage.reduce_begin; d < stage.reduce_end; ++d) result *= stage.sizes[d];
-  return result;
-}
-
 }  // namespace
 
 DType partial_dtype(Insn insn, DType dtype) {
@@ -191,7 +185,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
 }
 
 void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
-  Splitter split(stage, next, workspace, reduced_elements(stage));
+  Splitter split(stage, next, workspace, stage.reduced_elements());
   Reduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {

@@ -93,15 +93,24 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
-// How a chain uses an operand: the dtype of its elements, whether micro-ops write it, and whether
-// it is one element that stands for all.
+// What the elements of a chain's operand stand for, the chain computing rows of elements: one for
+// each element, one for each row, one for all, or one for each column, that is one row for all.
+enum class Reach : uint8_t { each, per_row, one, per_column };
+// How a chain uses an operand: the dtype of its elements, what they stand for, and whether
+// micro-ops write it.
 struct Access {
-  static constexpr uint8_t kWritten = 0x80, kOne = 0x40;
-  static constexpr int dtype(uint8_t access) { return access & ~(kWritten | kOne); }
-  static constexpr uint8_t of(DType dtype, bool written) {
-    return static_cast<uint8_t>(static_cast<int>(dtype) | (written ? kWritten : 0));
+  static constexpr uint8_t kWritten = 0x80, kReach = 0x60;
+  static constexpr int kReachShift = 5;
+  static constexpr int dtype(uint8_t access) { return access & ~(kWritten | kReach); }
+  static constexpr Reach reach(uint8_t access) {
+    return static_cast<Reach>((access & kReach) >> kReachShift);
+  }
+  static constexpr uint8_t of(DType dtype, bool written, Reach reach = Reach::each) {
+    return static_cast<uint8_t>(static_cast<int>(dtype) | static_cast<int>(reach) << kReachShift |
+                                (written ? kWritten : 0));
   }
 };
+static_assert(core::kDTypeCount <= 1 << Access::kReachShift);
 constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
 
 struct Sync {
@@ -150,7 +159,7 @@ struct Instruction {
   uint8_t aux = 0;
   uint8_t syncs = 0;
   uint8_t split = 0;   // Split; views: 1 + the split dim
-  uint16_t steps = 0;  // of a chain
+  uint16_t steps = 0;  // of a chain, which computes m rows of `size` elements
   uint32_t m = 1, size = 1, n = 1, tail = 0;
 
   const Operand* operands() const { return reinterpret_cast<const Operand*>(this + 1); }
@@ -161,12 +170,15 @@ struct Instruction {
     return {reinterpret_cast<const ViewDim*>(operands() + operand_count()),
             is_view() ? size_t{aux} : 0};
   }
+  // Nothing but a chain has any.
   std::span<const MicroOp> micro_ops() const {
-    return {reinterpret_cast<const MicroOp*>(view_dims().data() + view_dims().size()), steps};
+    return {reinterpret_cast<const MicroOp*>(operands() + aux), steps};
   }
   // Waits first, then sets.
   std::span<const Sync> sync_list() const {
-    return {reinterpret_cast<const Sync*>(micro_ops().data() + steps), syncs};
+    const void* const begin = is_chain() ? static_cast<const void*>(micro_ops().data() + steps)
+                                         : view_dims().data() + view_dims().size();
+    return {static_cast<const Sync*>(begin), syncs};
   }
 };
 static_assert(sizeof(Instruction) == 24);
@@ -174,7 +186,7 @@ static_assert(sizeof(Instruction) == 24);
 // What an instruction touches, in a body or in a tail tile; operand 0 is the destination, but a
 // chain's operands say for themselves whether they are one.
 bool writes(const Instruction& insn, int operand);
-bool is_one(const Instruction& insn, int operand);  // in memory, and stands for all of a chain's
+Reach reach(const Instruction& insn, int operand);  // of a chain's; each of all others
 Extents extents(const Instruction& insn, bool tail);
 DType operand_dtype(const Instruction& insn, int operand);
 int64_t operand_elements(const Instruction& insn, int operand, bool tail);

@@ -23,8 +23,7 @@ void find_roots(const Stage& stage, bool chains, int16_t* root) {
 class Counter {
  public:
   Counter(const Stage& stage, const TargetTraits& target) : stage_(stage), target_(target) {
-    for (int d = stage.reduce_begin; d < stage.reduce_end; ++d) use_.unit *= stage.sizes[d];
-    use_.unit = std::min(use_.unit, core::kSumChunk);
+    use_.unit = std::min(stage.reduced_elements(), core::kSumChunk);
   }
 
   StageUse run() {

@@ -59,7 +59,8 @@ double TileCosts::per_element(int64_t weight) const {
 }
 
 TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
-  const DimMask wide = tiling.wide();
+  const TileRows rows = tile_rows(stage_, tiling);
+  const DimMask wide = rows.wide;
   const auto tiles = static_cast<double>(tiling.tile_count);
   const auto per_tile = static_cast<double>(tiling.tile_elements);
   double setup = setup_ns_, walks = 0, moved = per_element(use_.moved), strided = 0;
@@ -69,7 +70,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     if (step.insn != Insn::broadcast) continue;
     const StageValue &to = stage_.values[step.dst], &from = stage_.values[step.src[0]];
     if ((to.span & ~from.span & wide) == 0) continue;
-    if (target_.chains && broadcasts_one(stage_, step, wide)) continue;
+    if (target_.chains && vanishes(stage_, step, rows)) continue;
     setup += table_.instruction_ns;
     moved += 2 * core::byte_size(to.dtype);  // written, and read again
     broadcasts +=

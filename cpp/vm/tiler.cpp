@@ -149,7 +149,9 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   int64_t inner = product(stage.sizes, 0, stage.rank);
   // What lies together is a tile of its own, where it leaves half of local memory to others.
   const int64_t longest = std::min(limit, target.local_bytes / 2);
-  limit = std::min(limit, std::clamp(inner / 8, kShare, kMostElements));
+  // Rows are read again: what does not stay in the second cache costs more than setup.
+  const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;
+  limit = std::min(limit, std::clamp(inner / 8, kShare, most));
   if (stage.reduces() && inner <= longest && product(stage.sizes, begin, end) == inner) {
     best = untiled(stage);
     count_tiles(best);

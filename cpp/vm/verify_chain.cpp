@@ -17,6 +17,10 @@ bool is_elementwise(Insn insn) {
          insn != Insn::chain;
 }
 
+bool is_sum(const MicroOp& op) {
+  return op.insn == Insn::sum && (op.dtype == DType::f32 || op.dtype == DType::f64);
+}
+
 int aux_end(Format format) {
   if (format == Format::cast) return core::kDTypeCount;
   return format == Format::compare ? kCompareCount : 1;
@@ -46,8 +50,10 @@ void TileVerifier::check_chain(const Instruction& insn) const {
     if (!writes(insn, k)) held[kFirstOperand + k] = operand_dtype(insn, k);
   }
   for (const MicroOp& op : insn.micro_ops()) {
-    if (static_cast<int>(op.insn) >= kInsnCount || !is_elementwise(op.insn)) {
-      refuse("opcode " + number(static_cast<int>(op.insn)) + " is no elementwise instruction");
+    const bool is_total = is_sum(op) && &op == &insn.micro_ops().back();
+    if (static_cast<int>(op.insn) >= kInsnCount || (!is_elementwise(op.insn) && !is_total)) {
+      refuse("opcode " + number(static_cast<int>(op.insn)) +
+             " is no elementwise instruction, nor a last sum of f32 or f64");
     }
     const InsnInfo& row = info(op.insn);
     if (static_cast<int>(op.dtype) >= core::kDTypeCount || !contains(row.dtypes, op.dtype) ||
@@ -69,7 +75,10 @@ void TileVerifier::check_chain(const Instruction& insn) const {
     use(op.dst);
     const DType result = operand_dtype(step, 0);
     const int operand = op.dst - kFirstOperand;
-    if (operand >= 0 && (op.insn != Insn::copy || !writes(insn, operand) ||
+    if (is_total != (operand >= 0 && reach(insn, operand) == Reach::per_row)) {
+      refuse("sums, and only they, are operands with an element for each row");
+    }
+    if (operand >= 0 && ((op.insn != Insn::copy && !is_total) || !writes(insn, operand) ||
                          operand_dtype(insn, operand) != result)) {
       refuse("may not write operand " + number(operand));
     }

@@ -69,9 +69,11 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
 void TileVerifier::check_access(const Instruction& insn, int operand) const {
   const uint8_t access = insn.operands()[operand].access;
   const int dtype = Access::dtype(access);
-  const bool one_of_many = is_one(insn, operand) &&
-                           (writes(insn, operand) || insn.operands()[operand].mode == Mode::scalar);
-  if (insn.is_chain() ? dtype >= core::kDTypeCount || one_of_many : access != 0) {
+  const Reach whom = reach(insn, operand);
+  const bool legal = dtype < core::kDTypeCount &&
+                     (whom == Reach::each || insn.operands()[operand].mode != Mode::scalar) &&
+                     (!writes(insn, operand) || whom == Reach::each || whom == Reach::per_row);
+  if (insn.is_chain() ? !legal : access != 0) {
     fail("operand " + number(operand) + " has access " + number(access) + ", which means nothing");
   }
 }
@@ -226,12 +228,14 @@ bool TileVerifier::may_share(const Instruction& insn, int a, int b) const {
 }
 
 // An elementwise instruction may work in place: element for element, its destination is a source.
+// What stands for several elements is read after the first of them is written.
 void TileVerifier::check_overlap(const Instruction& insn, int destination) const {
   const Operand& dst = insn.operands()[destination];
   for (int k = 0; k < insn.operand_count(); ++k) {
     const Operand& src = insn.operands()[k];
     if (k == destination || !may_share(insn, destination, k)) continue;
     const bool same = src.index == dst.index && src.offset == dst.offset && !writes(insn, k) &&
+                      reach(insn, k) == Reach::each && reach(insn, destination) == Reach::each &&
                       operand_bytes(insn, destination) == operand_bytes(insn, k);
     if (!(same && is_elementwise(insn))) fail("destination overlaps operand " + number(k));
   }

@@ -86,7 +86,7 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
 
 void TileVerifier::check_extents(const Instruction& insn) const {
   const ExtentKind kind = info(info(insn.insn).format).extents;
-  if (kind != ExtentKind::triple && (insn.m != 1 || insn.n != 1)) {
+  if (kind != ExtentKind::triple && ((insn.m != 1 && !insn.is_chain()) || insn.n != 1)) {
     fail("m and n are " + number(insn.m) + " and " + number(insn.n) + ", not 1");
   }
   int64_t elements = 1;
@@ -125,6 +125,7 @@ void TileVerifier::check_split(const Instruction& insn) const {
   switch (info(info(insn.insn).format).extents) {
     case ExtentKind::linear:
       if (insn.split == static_cast<int>(Split::size)) extent = insn.size;
+      if (insn.split == static_cast<int>(Split::m) && insn.m > 1) extent = insn.m;
       break;
     case ExtentKind::triple:
       if (insn.split <= static_cast<int>(Split::n)) {

@@ -193,6 +193,8 @@ REDUCTIONS = {
     "prod": np.prod,
     "max": np.max,
     "min": np.min,
+    "nanmax": np.fmax.reduce,
+    "nanmin": np.fmin.reduce,
     "max_or_lowest": np.max,
     "min_or_highest": np.min,
 }
@@ -201,6 +203,8 @@ REDUCTIONS = {
 @pytest.mark.parametrize("dtype", [*REALS, *INTEGERS])
 @pytest.mark.parametrize("op", list(REDUCTIONS))
 def test_reductions(op: str, dtype: str) -> None:
+    if op.startswith("nan") and dtype not in REALS:
+        pytest.skip("integers have no NaN")
     for seed, shape in enumerate(SHAPES):
         for axis in range(len(shape)):
             a = values(shape, dtype, seed, special=op not in ("sum", "prod"))

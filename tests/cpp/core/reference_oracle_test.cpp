@@ -319,7 +319,7 @@ class Oracle {
   }
 
   static bool reduces_to_least(Op op) {
-    return op == Op::min || op == Op::min_or_highest || op == Op::all;
+    return op == Op::min || op == Op::nanmin || op == Op::min_or_highest || op == Op::all;
   }
 
   // The highest or lowest value of a dtype.
@@ -366,6 +366,9 @@ class Oracle {
         tiny = tiny || (total.d != 0 && std::fabs(total.d) < 1e-30) || !std::isfinite(x.d);
       } else if (total.exact) {
         total.i = first || (least ? x.i < total.i : x.i > total.i) ? x.i : total.i;
+      } else if (node.op == Op::nanmax || node.op == Op::nanmin) {
+        const bool better = least ? x.d < total.d : x.d > total.d;
+        total.d = first || std::isnan(total.d) || better ? x.d : total.d;
       } else if (!std::isnan(total.d)) {
         const bool better = least ? x.d < total.d : x.d > total.d;
         total.d = first || std::isnan(x.d) || better ? x.d : total.d;

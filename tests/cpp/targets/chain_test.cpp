@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "chain_case.h"
 #include "core/fp_flags.h"
 #include "cpu/chain_bodies.h"
 #include "cpu/kernels.h"
@@ -27,111 +28,6 @@ using vm::kFirstOperand;
 using vm::MicroOp;
 using vm::Mode;
 using vm::Operand;
-
-template <typename T>
-constexpr DType kDType = std::is_integral_v<T> ? (sizeof(T) == 4 ? DType::i32 : DType::i64)
-                                               : (sizeof(T) == 4 ? DType::f32 : DType::f64);
-
-// A chain with its memory. Tensors start `offset` bytes into their buffers, and a guard follows.
-class Chain {
- public:
-  Chain(int64_t size, size_t offset) : size_(size), offset_(offset) {}
-
-  uint8_t input(DType dtype, const std::byte* data) {
-    const uint8_t place = add({.access = Access::of(dtype, false)}, bytes(dtype));
-    std::memcpy(tensors_.back().data() + offset_, data, bytes(dtype));
-    return place;
-  }
-  uint8_t output(DType dtype) { return add({.access = Access::of(dtype, true)}, bytes(dtype)); }
-  template <typename T>
-  uint8_t scalar(T value) {
-    const uint8_t place =
-        add({.mode = Mode::scalar, .access = Access::of(kDType<T>, false)}, sizeof(value));
-    std::memcpy(tensors_.back().data() + offset_, &value, sizeof(value));
-    return place;
-  }
-  // One element in memory that stands for all.
-  template <typename T>
-  uint8_t one(T value) {
-    const auto access = static_cast<uint8_t>(Access::of(kDType<T>, false) | Access::kOne);
-    const uint8_t place = add({.access = access}, sizeof(value));
-    std::memcpy(tensors_.back().data() + offset_, &value, sizeof(value));
-    return place;
-  }
-  void step(Insn insn, DType dtype, uint8_t aux, uint8_t dst, std::initializer_list<uint8_t> src) {
-    MicroOp op{.insn = insn, .dtype = dtype, .aux = aux, .dst = dst};
-    std::copy(src.begin(), src.end(), op.src);
-    steps_.push_back(op);
-  }
-
-  struct Result {
-    bool ran = true;
-    core::FpFlags flags = 0;
-    std::vector<std::vector<std::byte>> tensors;
-  };
-  // As the cpu runs it: a chain that raised too much once more, over what it has written.
-  Result in_registers() const {
-    bool ran = true;
-    Result result = run([&](const vm::ChainArgs& args) {
-      ran = cpu::run_chain_in_registers(args);
-      if (!ran) run_plain(args);
-    });
-    result.ran = ran;
-    return result;
-  }
-  Result plain() const { return run(run_plain); }
-  // The second operand lies where the first does.
-  Result over_itself() const {
-    return run([](vm::ChainArgs args) {
-      args.operands[1] = args.operands[0];
-      cpu::run_chain(args, cpu::kernel_table(cpu::simd_level()));
-    });
-  }
-
- private:
-  static void run_plain(const vm::ChainArgs& args) {
-    vm::run_chain(args, [](const Instruction& insn, const vm::TileArgs& step) {
-      cpu::kernel_table(cpu::simd_level())(insn)(step);
-    });
-  }
-  size_t bytes(DType dtype) const {
-    return static_cast<size_t>(size_) * static_cast<size_t>(core::byte_size(dtype));
-  }
-  uint8_t add(Operand operand, size_t size) {
-    operands_.push_back(operand);
-    tensors_.emplace_back(offset_ + size + 64, std::byte{0x5a});
-    return static_cast<uint8_t>(kFirstOperand + operands_.size() - 1);
-  }
-
-  template <typename Run>
-  [[gnu::noinline]] Result run(Run execute) const {
-    std::vector<uint64_t> words(sizeof(Instruction) / 8 + operands_.size() + steps_.size());
-    Instruction fixed{.insn = Insn::chain, .dtype = DType{}};
-    fixed.aux = static_cast<uint8_t>(operands_.size());
-    fixed.steps = static_cast<uint16_t>(steps_.size());
-    fixed.size = static_cast<uint32_t>(size_);
-    std::memcpy(words.data(), &fixed, sizeof(fixed));
-    std::memcpy(words.data() + 3, operands_.data(), operands_.size() * 8);
-    std::memcpy(words.data() + 3 + operands_.size(), steps_.data(), steps_.size() * 8);
-    Result result{.tensors = tensors_};
-    vm::ChainArgs args;
-    args.insn = reinterpret_cast<const Instruction*>(words.data());
-    args.size = size_;
-    for (size_t k = 0; k < operands_.size(); ++k) {
-      args.operands[k] = result.tensors[k].data() + offset_;
-    }
-    const core::WatchFpFlags watch;
-    execute(args);
-    result.flags = watch.raised();
-    return result;
-  }
-
-  int64_t size_;
-  size_t offset_;
-  std::vector<Operand> operands_;
-  std::vector<std::vector<std::byte>> tensors_;
-  std::vector<MicroOp> steps_;
-};
 
 struct Op {
   Insn insn;
@@ -377,14 +273,7 @@ void check_pairs() {
   }
 }
 
-class Chains : public ::testing::TestWithParam<cpu::SimdLevel> {
- protected:
-  Chains() { cpu::set_simd_level(GetParam()); }
-  ~Chains() override { cpu::set_simd_level(before_); }
-
- private:
-  cpu::SimdLevel before_ = cpu::simd_level();
-};
+using Chains = AtEachLevel;
 
 TEST_P(Chains, EveryOperationPatternAndLength) {
   if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
@@ -558,8 +447,10 @@ TEST_P(Chains, WorkInPlace) {
     std::memcpy(words + 5, steps, sizeof(steps));
     vm::ChainArgs args;
     args.insn = reinterpret_cast<const Instruction*>(words);
-    args.size = size;
+    args.rows = 1;
+    args.columns = size;
     args.operands[0] = args.operands[1] = reinterpret_cast<std::byte*>(data.data());
+    cpu::begin_chains();
     ASSERT_TRUE(cpu::run_chain_in_registers(args));
     for (size_t i = 0; i < data.size(); ++i) {
       EXPECT_EQ(data[i], i < static_cast<size_t>(size) ? 2.0f : 1.0f) << i << " of " << size;

@@ -299,6 +299,8 @@ TEST(FpFlags, OfReductionsComeFromTheirElementsAlone) {
       {Insn::max, {NAN, NAN, INFINITY}, 0},
       {Insn::min, {1, NAN, 3}, 0},
       {Insn::min, {NAN, NAN, -INFINITY}, 0},
+      {Insn::nanmax, {1, NAN, 3}, 0},
+      {Insn::nanmin, {NAN, NAN, -INFINITY}, 0},
       {Insn::prod, {INFINITY, 0, 1}, kInvalid},
       {Insn::prod, {INFINITY, NAN, 1}, 0},
       {Insn::prod, {65504, 2, 1}, kOverflow},

@@ -57,7 +57,7 @@ bool may_be_chained(Insn insn) {
 bool runs_in_registers(const Instruction& insn) {
   constexpr int64_t kSize = 20;
   std::vector<std::array<std::byte, (kSize + 8) * sizeof(double)>> tensors(insn.aux);
-  ChainArgs args{&insn, std::min<int64_t>(insn.size, kSize), {}};
+  ChainArgs args{&insn, 1, std::min<int64_t>(insn.size, kSize), {}};
   for (int k = 0; k < insn.aux; ++k) {
     auto& tensor = tensors[static_cast<size_t>(k)];
     core::dispatch(operand_dtype(insn, k), [&]<DType D>() {
@@ -68,6 +68,7 @@ bool runs_in_registers(const Instruction& insn) {
     });
     args.operands[k] = tensor.data();
   }
+  cpu::begin_chains();
   return cpu::run_chain_in_registers(args);
 }
 

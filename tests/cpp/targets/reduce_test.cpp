@@ -20,10 +20,11 @@ struct Shape {
 };
 // Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), and two
 // levels of chunks.
-const Shape kShapes[] = {{1, 1, 1},    {3, 1, 5},   {1, 2, 1},    {7, 63, 1},  {2, 64, 1},
-                         {1, 65, 1},   {3, 127, 1}, {2, 512, 1},  {2, 513, 1}, {1, 600, 1},
-                         {1, 5000, 1}, {2, 8, 3},   {3, 70, 4},   {2, 33, 16}, {1, 100, 17},
-                         {2, 515, 64}, {1, 40, 67}, {1, 1030, 7}, {40, 5, 1},  {5, 3, 130}};
+const Shape kShapes[] = {{1, 1, 1},    {3, 1, 5},    {1, 2, 1},    {7, 63, 1},  {2, 64, 1},
+                         {1, 65, 1},   {3, 127, 1},  {2, 512, 1},  {2, 513, 1}, {1, 600, 1},
+                         {1, 5000, 1}, {2, 8, 3},    {3, 70, 4},   {2, 33, 16}, {1, 100, 17},
+                         {2, 515, 64}, {1, 40, 67},  {1, 1030, 7}, {40, 5, 1},  {5, 3, 130},
+                         {3, 129, 1},  {2, 1000, 1}, {1, 511, 1}};
 
 template <typename T>
 std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
@@ -70,8 +71,11 @@ T reduce_oracle(Insn insn, const std::vector<T>& values, const Shape& s, int64_t
     const A total = core::reduce_canonical<A>(s.size, adjacent, load, [insn](A x, A y) {
       if (insn == Insn::sum) return x + y;
       if (insn == Insn::prod) return x * y;
+      if (insn == Insn::nanmax || insn == Insn::nanmin) {
+        if (x != x || y != y) return x != x ? y : x;
+      }
       if (x != x || y != y) return A(NAN);
-      return insn == Insn::max ? (y > x ? y : x) : (y < x ? y : x);
+      return insn == Insn::max || insn == Insn::nanmax ? (y > x ? y : x) : (y < x ? y : x);
     });
     return narrow<T>(static_cast<double>(total));
   }
@@ -113,7 +117,8 @@ void test_reduce(vm::Target& target, Insn insn, ReduceOrder order, const Shape& 
 
 TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
   for (const Shape& shape : kShapes) {
-    for (const Insn insn : {Insn::sum, Insn::prod, Insn::max, Insn::min}) {
+    for (const Insn insn :
+         {Insn::sum, Insn::prod, Insn::max, Insn::min, Insn::nanmax, Insn::nanmin}) {
       for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
         for (int d = 0; d < core::kDTypeCount; ++d) {
           const auto dtype = static_cast<DType>(d);

@@ -109,8 +109,10 @@ struct RandomRegion {
       const core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
       bool empty = false;
       for (core::Dim dim : space) empty |= core::evaluate(dim, symbols) == 0;
-      const core::Op ops[] = {core::Op::sum, core::Op::prod, core::Op::max, core::Op::min};
-      const core::Op op = ops[below(empty ? 2 : 4)];
+      const core::Op ops[] = {core::Op::sum, core::Op::prod, core::Op::max,    core::Op::min,
+                              core::Op::sum, core::Op::prod, core::Op::nanmax, core::Op::nanmin};
+      const bool floating = core::is_floating(g.type(v).dtype);
+      const core::Op op = ops[below(empty ? 2 : floating ? 8 : 4)];
       const core::Value result = g.reduce(op, v, axes);
       if (!feeds || below(2) == 0) g.outputs.push_back(result);
       if (!feeds) continue;
@@ -147,6 +149,7 @@ void fill(core::Array& array, std::mt19937_64& random) {
 // What the random cases reached.
 struct Coverage {
   int empty = 0, staged = 0, several = 0, rows = 0, parts = 0, insns[kInsnCount] = {};
+  int row_chains = 0, totals = 0;  // chains of several rows, and those that sum rows
   void add(const Kernel& kernel, const Compiled& compiled) {
     rows += !kernel.parts.empty() && compiled.stage_count == 1;
     parts += compiled.workspace_count > kFirstKept;
@@ -157,6 +160,8 @@ struct Coverage {
       for (auto code = compiled.stages[s].code(); !code.empty();) {
         const auto& insn = *reinterpret_cast<const Instruction*>(code.data());
         ++insns[static_cast<int>(insn.insn)];
+        row_chains += insn.is_chain() && insn.m > 1;
+        totals += insn.is_chain() && sums_rows(insn);
         code = code.subspan(insn.words);
       }
     }
@@ -257,6 +262,8 @@ TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   EXPECT_GT(coverage.several, 200);
   EXPECT_GT(coverage.rows, 200);
   EXPECT_GT(coverage.parts, 100);
+  EXPECT_GT(coverage.row_chains, 40);
+  EXPECT_GT(coverage.totals, 20);
   for (Insn insn :
        {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy, Insn::broadcast,
         Insn::cast, Insn::select, Insn::sum, Insn::prod, Insn::max, Insn::min}) {

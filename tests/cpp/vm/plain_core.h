@@ -118,6 +118,8 @@ class PlainCore {
       case Insn::prod:
       case Insn::max:
       case Insn::min:
+      case Insn::nanmax:
+      case Insn::nanmin:
         for (int64_t i = 0; i < args.m * args.n; ++i) {
           const int64_t base = i / args.n * args.size * args.n + i % args.n;
           const auto load = [&](int64_t k) { return at<T>(args, 0, base + k * args.n); };
@@ -127,6 +129,10 @@ class PlainCore {
             put(args, i, op::max<T>(args.size, lanes, load));
           } else if (insn.insn == Insn::min) {
             put(args, i, op::min<T>(args.size, lanes, load));
+          } else if (insn.insn == Insn::nanmax) {
+            put(args, i, op::nanmax<T>(args.size, lanes, load));
+          } else if (insn.insn == Insn::nanmin) {
+            put(args, i, op::nanmin<T>(args.size, lanes, load));
           } else if constexpr (D != DType::boolean) {
             put(args, i,
                 insn.insn == Insn::sum ? op::sum<T>(args.size, lanes, load)

@@ -98,6 +98,9 @@ class ProgramGenerator {
     } else if (kind == ExtentKind::view) {
       fixed.split = static_cast<uint8_t>(1 + below(line.view_dims.size()));
       extent = line.view_dims[fixed.split - 1u].extent;
+    } else if (fixed.insn == Insn::chain && fixed.m > 1 && chance(50)) {
+      fixed.split = static_cast<uint8_t>(Split::m);
+      extent = fixed.m;
     }
     fixed.tail = static_cast<uint32_t>(one_to(extent));
   }
@@ -233,13 +236,14 @@ class ProgramGenerator {
     finish(line, std::move(sources));
   }
 
+  int64_t divisor(int64_t of) {
+    int64_t d = one_to(of);
+    while (of % d != 0) --d;
+    return d;
+  }
+
   // Factors a value's elements, which are [m, n] of a broadcast and [m, size, n] of a reduction.
   void choose_triple(Instruction& fixed, int64_t elements, bool broadcast) {
-    auto divisor = [&](int64_t of) {
-      int64_t d = one_to(of);
-      while (of % d != 0) --d;
-      return d;
-    };
     fixed.m = static_cast<uint32_t>(divisor(elements));
     const int64_t rest = elements / fixed.m;
     const int64_t size = broadcast ? one_to(4) : divisor(rest);
@@ -281,10 +285,13 @@ class ProgramGenerator {
     Line line;
     line.fixed.insn = Insn::chain;
     line.fixed.dtype = DType{};
-    line.fixed.size = static_cast<uint32_t>(random_value().elements);
+    const int64_t elements = random_value().elements;
+    const int64_t rows = chance(50) ? divisor(elements) : 1;
+    line.fixed.m = static_cast<uint32_t>(rows);
+    line.fixed.size = static_cast<uint32_t>(elements / rows);
     choose_split(line);
     Held held;
-    for (int64_t count = one_to(8); count > 0; --count) {
+    for (int64_t count = one_to(10); count > 0; --count) {
       MicroOp op = steps != nullptr ? (*steps)[below(steps->size())] : random_step();
       const Instruction step{.insn = op.insn, .dtype = op.dtype, .aux = op.aux};
       for (int k = 1; k < info(op.insn).operands; ++k) {
@@ -297,7 +304,22 @@ class ProgramGenerator {
     const MicroOp last = line.steps.back();
     const Instruction step{.insn = last.insn, .dtype = last.dtype, .aux = last.aux};
     chain_result(line, last.dst, operand_dtype(step, 0));
+    if (chance(40)) add_sum(line, held);
     code_.push_back(std::move(line));
+  }
+
+  // Of the rows of what a bank holds.
+  void add_sum(Line& line, const Held& held) {
+    for (const auto& [place, dtype] : held) {
+      if (place >= kFirstOperand || (dtype != DType::f32 && dtype != DType::f64)) continue;
+      Ref ref;
+      if (!take_slot(int64_t{line.fixed.m} * core::byte_size(dtype), ref)) return;
+      values_.push_back({ref.slot, dtype, line.fixed.m});
+      MicroOp sum{.insn = Insn::sum, .dtype = dtype, .src = {place}};
+      sum.dst = add_operand(line, ref, dtype, true, Reach::per_row);
+      line.steps.push_back(sum);
+      return;
+    }
   }
 
   // Casts and comparisons more often than others: they are many, by what they are of.
@@ -320,8 +342,8 @@ class ProgramGenerator {
     held.emplace_back(place, dtype);
   }
 
-  uint8_t add_operand(Line& line, Ref ref, DType dtype, bool written) {
-    ref.access = Access::of(dtype, written);
+  uint8_t add_operand(Line& line, Ref ref, DType dtype, bool written, Reach reach = Reach::each) {
+    ref.access = Access::of(dtype, written, reach);
     line.operands.push_back(std::move(ref));
     return static_cast<uint8_t>(kFirstOperand + line.operands.size() - 1);
   }
@@ -339,7 +361,8 @@ class ProgramGenerator {
     Ref ref = make_scalar(dtype);
     std::vector<uint32_t> slots;
     for (const Value& value : values_) {
-      if (value.dtype == dtype && value.elements == line.fixed.size) slots.push_back(value.slot);
+      const bool fits = value.elements == int64_t{line.fixed.m} * line.fixed.size;
+      if (value.dtype == dtype && fits) slots.push_back(value.slot);
     }
     if (target_->streams && (chance(30) || (narrow && slots.empty()))) {
       ref = make_stream(line, dtype, false, false);
@@ -347,11 +370,10 @@ class ProgramGenerator {
       ref = {};
       ref.slot = slots[below(slots.size())];
     }
-    const uint8_t place = add_operand(line, ref, dtype, false);
-    // Any element that lies there may stand for all.
-    if (line.operands.back().mode == Mode::slot && chance(20)) {
-      line.operands.back().access |= Access::kOne;
-    }
+    // Any elements that lie there may stand for others.
+    const bool some = ref.mode == Mode::slot && chance(30);
+    const Reach reach = some ? static_cast<Reach>(1 + below(3)) : Reach::each;
+    const uint8_t place = add_operand(line, ref, dtype, false, reach);
     set_held(held, place, dtype);
     if (!narrow || op.insn == Insn::cast) return place;
     MicroOp load{.insn = Insn::copy, .dtype = dtype, .src = {place}};
@@ -366,19 +388,20 @@ class ProgramGenerator {
   // Copies what a bank holds to memory, sometimes in place, and sometimes reads it back.
   void chain_result(Line& line, uint8_t bank, DType dtype) {
     Ref ref;
-    const int64_t bytes = int64_t{line.fixed.size} * core::byte_size(dtype);
+    const int64_t elements = int64_t{line.fixed.m} * line.fixed.size;
+    const int64_t bytes = elements * core::byte_size(dtype);
     const auto in_place = std::ranges::find_if(line.operands, [&](const Ref& operand) {
-      const bool also_one = std::ranges::any_of(line.operands, [&](const Ref& other) {
-        return other.slot == operand.slot && (other.access & Access::kOne) != 0;
+      const bool also_some = std::ranges::any_of(line.operands, [&](const Ref& other) {
+        return other.slot == operand.slot && Access::reach(other.access) != Reach::each;
       });
-      return operand.mode == Mode::slot && operand.access == Access::of(dtype, false) && !also_one;
+      return operand.mode == Mode::slot && operand.access == Access::of(dtype, false) && !also_some;
     });
     if (target_->streams && chance(40)) {
       ref = make_stream(line, dtype, false, true);
     } else if (in_place != line.operands.end() && chance(40)) {
       ref.slot = in_place->slot;
     } else if (take_slot(bytes, ref)) {
-      values_.push_back({ref.slot, dtype, line.fixed.size});
+      values_.push_back({ref.slot, dtype, elements});
     } else {
       return;
     }

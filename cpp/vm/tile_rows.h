@@ -1,0 +1,34 @@
+// How tiles lie to the chains that run over them: as rows, so that what has an element for each row
+// or for each column need not be expanded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "vm/bind.h"
+#include "vm/tiler.h"
+
+namespace dvm::vm {
+
+// How the tiles of a Stage lie to chains: the dims that a tile spans, and those of them that make
+// the columns of its rows, 0 where chains take a tile for one row.
+struct TileRows {
+  DimMask wide = 0, columns = 0;
+};
+TileRows tile_rows(const Stage& stage, const Tiling& tiling);
+
+// What the elements of a value stand for, in a chain over elements that span `of`; nothing where it
+// has to be expanded. Spans are of Stage values.
+std::optional<Reach> reach_of(DimMask value, DimMask of, TileRows rows);
+
+// Whether the step broadcasts, in tiles that lie so, what chains can read as it is: it is no work
+// then.
+bool vanishes(const Stage& stage, const KernelStep& step, TileRows rows);
+// Whether there are tiles for which a broadcast is no work, such ones or, where rows are computed,
+// single rows.
+bool may_vanish(const Stage& stage, const KernelStep& step);
+
+// Chains compute with elements of these dtypes, and read no others but one by one.
+bool is_wide(DType dtype);
+
+}  // namespace dvm::vm

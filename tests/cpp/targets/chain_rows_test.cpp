@@ -1,0 +1,148 @@
+// Chains over rows: operands with one element for each row or for each column, and sums of rows, in
+// registers against the plain kernels, and those against a loop. Same bits and same status flags.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "chain_case.h"
+#include "core/sum_order.h"
+
+namespace dvm::testing {
+namespace {
+
+template <typename T>
+std::vector<T> numbers(int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<T> uniform(T{-2}, T{2});
+  std::vector<T> result(static_cast<size_t>(count));
+  for (T& x : result) x = uniform(random);
+  return result;
+}
+
+template <typename T>
+const std::byte* bytes_of(const std::vector<T>& data) {
+  return reinterpret_cast<const std::byte*>(data.data());
+}
+
+template <typename T>
+std::vector<T> tensor(const Chain::Result& result, uint8_t place, int64_t count, size_t offset) {
+  std::vector<T> values(static_cast<size_t>(count));
+  std::memcpy(values.data(), result.tensors[place - kFirstOperand].data() + offset,
+              values.size() * sizeof(T));
+  return values;
+}
+
+// y = (x - row) * column + one, and the sums of y; y is stored where `stores`.
+template <typename T>
+struct RowCase {
+  RowCase(int64_t row_count, int64_t column_count, bool stores, const std::vector<T>& elements)
+      : rows(row_count),
+        columns(column_count),
+        x(elements),
+        of_rows(numbers<T>(rows, 2)),
+        of_columns(numbers<T>(columns, 3)),
+        chain(rows, columns, sizeof(T)) {
+    constexpr DType kT = kDType<T>;
+    constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+    const auto operand = [&](const std::vector<T>& data, Reach reach) {
+      return chain.input(kT, bytes_of(data), reach);
+    };
+    chain.step(Insn::copy, kT, 0, a, {operand(x, Reach::each)});
+    chain.step(Insn::copy, kT, 0, b, {operand(of_rows, Reach::per_row)});
+    chain.step(Insn::sub, kT, 0, a, {a, b});
+    chain.step(Insn::copy, kT, 0, b, {operand(of_columns, Reach::per_column)});
+    chain.step(Insn::mul, kT, 0, a, {a, b});
+    chain.step(Insn::add, kT, 0, b, {a, chain.one(kOne)});
+    if (stores) {
+      y = chain.output(kT);
+      chain.step(Insn::copy, kT, 0, y, {b});
+    }
+    total = chain.output(kT, Reach::per_row);
+    chain.step(Insn::sum, kT, 0, total, {b});
+  }
+
+  T value(int64_t row, int64_t column) const {
+    const T d = x[static_cast<size_t>(row * columns + column)] - of_rows[static_cast<size_t>(row)];
+    const T p = d * of_columns[static_cast<size_t>(column)];
+    return p + kOne;
+  }
+  T sum(int64_t row) const {
+    return core::reduce_canonical<T>(
+               columns, true, [&](int64_t i) { return value(row, i); },
+               [](T p, T q) { return p + q; }) +
+           T{0};
+  }
+
+  static constexpr T kOne = T{0.25};
+  int64_t rows, columns;
+  std::vector<T> x, of_rows, of_columns;
+  Chain chain;
+  uint8_t y = 0, total = 0;
+};
+
+using ChainRows = AtEachLevel;
+
+template <typename T>
+void check(int64_t rows, int64_t columns, bool stores, const std::vector<T>& x, bool in_registers) {
+  SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+  const RowCase<T> it(rows, columns, stores, x);
+  const Chain::Result want = it.chain.plain(), got = it.chain.in_registers();
+  EXPECT_EQ(got.ran, in_registers);
+  EXPECT_EQ(int{got.flags}, int{want.flags});
+  EXPECT_TRUE(got.tensors == want.tensors);
+  const std::vector<T> totals = tensor<T>(got, it.total, rows, sizeof(T));
+  for (int64_t row = 0; row < rows; ++row) {
+    const T wanted = it.sum(row), total = totals[static_cast<size_t>(row)];
+    ASSERT_TRUE(total == wanted || (std::isnan(total) && std::isnan(wanted))) << row;
+  }
+  if (!stores) return;
+  const std::vector<T> y = tensor<T>(got, it.y, rows * columns, sizeof(T));
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const T wanted = it.value(i / columns, i % columns), found = y[static_cast<size_t>(i)];
+    ASSERT_TRUE(found == wanted || (std::isnan(found) && std::isnan(wanted))) << i;
+  }
+}
+
+template <typename T>
+void check_all() {
+  const bool chains = cpu::has_chain_registers();
+  for (const int64_t columns : {1, 63, 64, 65, 128, 192, 200, 512, 513, 575, 576, 1024, 1088, 4096,
+                                8192, 8256, 16384, 66000, 66560}) {
+    for (const int64_t rows : {1, 2, 3, 31, 32, 33, 70}) {
+      if (rows * columns > 300000) continue;
+      const bool fits = rows == 1 || columns % core::kSumLanes == 0;
+      check<T>(rows, columns, rows % 2 == 1, numbers<T>(rows * columns, 1), chains && fits);
+    }
+  }
+}
+
+TEST_P(ChainRows, MatchPlainKernels) {
+  check_all<float>();
+  check_all<double>();
+}
+
+// A NaN has its flags found out by the plain kernels.
+TEST_P(ChainRows, RaiseWhatSumsRaise) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const auto& specials : std::vector<std::vector<float>>{
+           {kInf}, {kInf, -kInf}, {std::nanf("")}, {std::nanf(""), kInf, -kInf}, {3e38f, 3e38f}}) {
+    for (const int64_t columns : {64, 512, 1600}) {
+      constexpr int64_t kRows = 5;
+      std::vector<float> x = numbers<float>(kRows * columns, 1);
+      for (size_t i = 0; i < specials.size(); ++i) {
+        x[static_cast<size_t>(2 * columns + 7) + 17 * i] = specials[i];
+      }
+      const RowCase<float> it(kRows, columns, true, x);
+      const Chain::Result want = it.chain.plain(), got = it.chain.in_registers();
+      EXPECT_EQ(int{got.flags}, int{want.flags});
+      EXPECT_TRUE(got.tensors == want.tensors);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ChainRows, ::testing::ValuesIn(cpu::simd_levels()),
+                         [](const auto& level) { return std::string(to_string(level.param)); });
+
+}  // namespace
+}  // namespace dvm::testing
