@@ -23,6 +23,9 @@ from dvm.magpy_capture.values import (
 Named = dict[str, Abstract]
 NONE = Literal(None)
 ABSENT = Literal(np._NoValue)  # of an argument that was not given, where None means something
+#: Of an array that the graph makes of others; it holds a value per part, and each depends on the
+#: one before, so that longer lists are left to NumPy.
+MAX_PARTS = 128
 TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
@@ -56,6 +59,8 @@ class Ufuncs(Containers):
         if isinstance(value, Tensor):
             return value
         if isinstance(value, (ListValue, Sequence)):
+            if len(value.elements) > MAX_PARTS:
+                raise self.refuse(f"an array of more than {MAX_PARTS} parts")
             return self.stacked([self.element_of(part, dtype) for part in value.elements], dtype)
         if isinstance(value, Literal) and isinstance(value.object, (tuple, list)):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)

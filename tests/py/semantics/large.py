@@ -184,3 +184,26 @@ def large_arrays(w: World) -> None:
 
     for n in (10, 10, 5000, 70000, 200001, 10):
         w(f, np.arange(n) % 7 - 3.0, np.ones(n - 1))
+
+
+@case
+def many_numbers_in_an_array(w: World) -> None:
+    @w.compiled
+    def f(n, x):
+        made = np.array([1] * n + [np.nan] + [2] * n)
+        return made, made + x, np.stack([x] * n + [x + 1]) * 2, x + [3] * n
+
+    for n in (127, 127, 128, 129, 129, 2000, 2000):
+        w(f, n, np.float64(1.5))
+        w(f, n, np.float64(-0.5))
+
+
+@case
+def many_numbers_that_fail_to_become_integers(w: World) -> None:
+    @w.compiled
+    def f(n, x):
+        with np.errstate(invalid="raise"):
+            return np.add(np.array([1] * n + [x]), 1, dtype=np.intp, casting="unsafe")
+
+    for x in (2.0, 2.0, np.nan, 3.0):
+        w(f, 10_000, x)
