@@ -66,8 +66,8 @@ void chains(std::ostringstream& out) {
          "`column`\n"
          "one for each column, and one marked `one` a single element for all. The last micro-op "
          "may\n"
-         "be a `sum`, whose operand, marked `total`, gets the sum of each row. A target may run a\n"
-         "chain in blocks of any number of elements.\n";
+         "be a `sum` of a bank, whose operand, marked `total`, gets the sum of each row. A target\n"
+         "may run a chain in blocks of any number of elements.\n";
 }
 
 void formats(std::ostringstream& out) {

@@ -71,6 +71,7 @@ void TileVerifier::check_chain(const Instruction& insn) const {
                std::string(core::to_string(operand_dtype(step, k + 1))));
       }
     }
+    if (is_total && op.src[0] >= kFirstOperand) refuse("may sum no operand, only a bank");
     if (op.dst == 0) refuse("has no destination");
     use(op.dst);
     const DType result = operand_dtype(step, 0);

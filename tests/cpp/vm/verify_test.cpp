@@ -386,6 +386,12 @@ const std::vector<Rule> kRules = {
      "micro-op 4: sums, and only they, are operands with an element for each row"},
     {"ChainSumToEach", kChain, [](E& e) { e.step(7).insn = Insn::sum; }, kInvalid,
      "micro-op 7: sums, and only they, are operands with an element for each row"},
+    {"ChainSumOfOperand", kChain,
+     [](E& e) {
+       e.step(7).insn = Insn::sum;
+       e.step(7).src[0] = kFirstOperand;
+     },
+     kInvalid, "micro-op 7: may sum no operand, only a bank"},
     {"ChainSplitOfOneRow", kChain,
      [](E& e) {
        e.insn(0).split = static_cast<uint8_t>(Split::m);
