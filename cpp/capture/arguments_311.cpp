@@ -8,9 +8,9 @@ namespace {
 
 using Kind = core::SeenEvent::Kind;
 
-class Binding {
+class RecordedBinding {
  public:
-  Binding(Record& record, PyFunctionObject* function, const DvmFrameView& f)
+  RecordedBinding(Record& record, PyFunctionObject* function, const DvmFrameView& f)
       : record_(record),
         function_(function),
         f_(f),
@@ -127,7 +127,7 @@ int parameter_slots(const PyCodeObject* code) {
 std::optional<std::vector<NodeId>> bind_arguments(Record& record, PyFunctionObject* function,
                                                   const DvmFrameView& f, const Arguments& arguments,
                                                   Place place) {
-  Binding binding(record, function, f);
+  RecordedBinding binding(record, function, f);
   if (!binding.positional(arguments.positional) ||
       !binding.named(arguments.names, arguments.named) || !binding.defaults() ||
       !binding.agrees()) {

@@ -15,11 +15,11 @@ PyObject* g_read;         // numpy._core.umath._get_extobj_dict
 PyObject* g_empty_tuple;  // ()
 
 // What is known of the state met last: its modes, and the state that raises instead.
-struct Known {
+struct KnownState {
   Ref state, modes, raising;
 };
-Known& known() {
-  static auto* instance = new Known();
+KnownState& known_state() {
+  static auto* instance = new KnownState();
   return *instance;
 }
 
@@ -35,12 +35,12 @@ Ref raising_state(PyObject* settings) {
   return Ref::steal(PyObject_Call(g_make, g_empty_tuple, arguments.get()));
 }
 
-// Reads the present state into known(); false: a Python error is set.
+// Reads the present state into known_state(); false: a Python error is set.
 bool read_state() {
   PyObject* state = nullptr;
   if (PyContextVar_Get(g_variable, nullptr, &state) < 0) return false;
   Ref held = Ref::steal(state);
-  if (state == known().state.get()) return true;
+  if (state == known_state().state.get()) return true;
   Ref settings = Ref::steal(PyObject_CallNoArgs(g_read));
   Ref modes = Ref::steal(PyTuple_New(std::size(kModes)));
   if (!settings || !modes) return false;
@@ -51,7 +51,7 @@ bool read_state() {
   }
   Ref raising = raising_state(settings.get());
   if (!raising) return false;
-  known() = {held, modes, raising};
+  known_state() = {held, modes, raising};
   return true;
 }
 
@@ -69,7 +69,7 @@ bool import_errstate() {
 
 bool RaisingErrstate::program_has(PyObject* modes) const {
   if (!entered_ && !read_state()) return false;
-  PyObject* present = entered_ ? modes_.get() : known().modes.get();
+  PyObject* present = entered_ ? modes_.get() : known_state().modes.get();
   if (PyTuple_GET_SIZE(modes) != PyTuple_GET_SIZE(present)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(present); ++i) {
     PyObject* now = PyTuple_GET_ITEM(present, i);
@@ -81,8 +81,8 @@ bool RaisingErrstate::program_has(PyObject* modes) const {
 
 bool RaisingErrstate::set() {
   if (!read_state()) return false;
-  modes_ = known().modes;
-  token_ = Ref::steal(PyContextVar_Set(g_variable, known().raising.get()));
+  modes_ = known_state().modes;
+  token_ = Ref::steal(PyContextVar_Set(g_variable, known_state().raising.get()));
   entered_ = token_ && warnings_.enter();
   return entered_;
 }

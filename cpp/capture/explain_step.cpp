@@ -171,7 +171,7 @@ Miss errstate_change(PyObject* wanted, PyObject* seen) {
   return miss;
 }
 
-std::string length_of(PyObject* object) {
+std::string length_text(PyObject* object) {
   if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object) && !PyDict_CheckExact(object)) {
     return safe_repr(object);
   }
@@ -200,7 +200,7 @@ Miss miss_of(const Frame& frame, const Step& step) {
       return changed(name(p[0]), safe_repr(path.object(p[1])), safe_repr(frame[p[0]]));
     case StepOp::guard_length_: {
       Miss miss = stated("the length of " + name(p[0]), "is no longer " + std::to_string(p[1]));
-      miss.wanted = std::to_string(p[1]), miss.seen = length_of(frame[p[0]]);
+      miss.wanted = std::to_string(p[1]), miss.seen = length_text(frame[p[0]]);
       return miss;
     }
     case StepOp::guard_truth_: {

@@ -130,8 +130,6 @@ class Body {
     return true;
   }
 
-  static PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
-
   Record& record_;
   const FrameRecorder& caller_;
   const SeenEvent event_;  // a copy, for events are added meanwhile

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "capture/instance_dict.h"
+#include "capture/record.h"
 
 namespace dvm::capture {
 
@@ -13,8 +14,6 @@ using core::NodeId;
 using core::Recording;
 using core::SeenEvent;
 using core::SeenNode;
-
-PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
 
 struct Method {
   PyTypeObject* type;

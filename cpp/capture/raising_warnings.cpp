@@ -79,11 +79,11 @@ Ref raising_filters(PyObject* filters) {
 }
 
 // The last list met, as it was, and its raising counterpart.
-struct Known {
+struct KnownFilters {
   Ref content, raising;
 };
-Known& known() {
-  static auto* instance = new Known();
+KnownFilters& known_filters() {
+  static auto* instance = new KnownFilters();
   return *instance;
 }
 
@@ -112,7 +112,7 @@ bool warnings_may_raise() {
 bool RaisingWarnings::enter() {
   Ref filters = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
   if (!filters) return false;
-  Known& last = known();
+  KnownFilters& last = known_filters();
   if (PyList_CheckExact(filters.get()) && filters.get() != last.raising.get()) {
     const int same =
         last.content ? PyObject_RichCompareBool(last.content.get(), filters.get(), Py_EQ) : 0;

@@ -17,8 +17,6 @@ constexpr size_t kMaxEvents = size_t{1} << 18;
 // Of arrays that the program has dropped and the recording has not: small ones, mostly.
 constexpr size_t kMaxKeptBytes = size_t{1} << 30;
 
-PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
-
 size_t bytes_of(PyObject* object) {
   if (!PyArray_CheckExact(object)) return 0;
   auto* array = reinterpret_cast<PyArrayObject*>(object);

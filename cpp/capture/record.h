@@ -21,6 +21,8 @@ namespace dvm::capture {
 using core::kNoNode;
 using core::NodeId;
 
+inline PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
+
 // The recording cannot go on; what() tells the user why.
 struct Unrecordable : std::runtime_error {
   using std::runtime_error::runtime_error;

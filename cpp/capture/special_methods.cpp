@@ -15,7 +15,7 @@ struct OperatorRow {
   std::string_view name;
   OperatorMethods methods;
 };
-constexpr OperatorRow kOperators[] = {
+constexpr OperatorRow kOperatorMethods[] = {
     {"+", {"__add__", "__radd__", "__iadd__"}},
     {"-", {"__sub__", "__rsub__", "__isub__"}},
     {"*", {"__mul__", "__rmul__", "__imul__"}},
@@ -58,7 +58,7 @@ const char* find(const NamedMethod (&rows)[kSize], std::string_view name) {
 }  // namespace
 
 OperatorMethods methods_of(std::string_view binary_or_compare) {
-  return std::ranges::find(kOperators, binary_or_compare, &OperatorRow::name)->methods;
+  return std::ranges::find(kOperatorMethods, binary_or_compare, &OperatorRow::name)->methods;
 }
 
 const char* unary_method(std::string_view name) { return find(kUnary, name); }

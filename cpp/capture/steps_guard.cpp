@@ -1,6 +1,7 @@
 // Steps that check what a path takes for granted.
 #include <cstdlib>
 
+#include "capture/extent.h"
 #include "capture/frame.h"
 #include "capture/instance_dict.h"
 #include "capture/literals.h"
@@ -9,29 +10,11 @@ namespace dvm::capture {
 
 namespace {
 
-// First and last byte an array's elements may touch; empty when it has none.
-struct Extent {
-  const char *begin, *end;
-};
-
-Extent extent_of(PyArrayObject* array) {
-  const char* data = PyArray_BYTES(array);
-  Extent extent{data, data + PyArray_ITEMSIZE(array)};
-  for (int i = 0; i < PyArray_NDIM(array); ++i) {
-    if (PyArray_DIM(array, i) == 0) return {data, data};
-    const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-    (reach < 0 ? extent.begin : extent.end) += reach;
-  }
-  return extent;
-}
-
 // np.may_share_memory
 bool may_overlap(PyObject* a, PyObject* b) {
   if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
-  const Extent first = extent_of(reinterpret_cast<PyArrayObject*>(a));
-  const Extent second = extent_of(reinterpret_cast<PyArrayObject*>(b));
-  if (first.begin == first.end || second.begin == second.end) return false;
-  return first.begin < second.end && second.begin < first.end;
+  return extent_of(reinterpret_cast<PyArrayObject*>(a))
+      .meets(extent_of(reinterpret_cast<PyArrayObject*>(b)));
 }
 
 Py_ssize_t length_of(PyObject* object) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "capture/extent.h"
 #include "capture/raising_warnings.h"
 
 namespace dvm::capture {
@@ -51,26 +52,6 @@ int32_t allocation_of(const runtime::Plan& plan, int32_t reg) {
     }
   }
   return allocation;
-}
-
-struct Extent {
-  const std::byte *begin, *end;
-  bool meets(const Extent& other) const { return begin < other.end && other.begin < end; }
-};
-
-Extent extent_of(const BufferView& view) {
-  Extent extent{view.data, view.data + core::byte_size(view.dtype)};
-  for (int32_t d = 0; d < view.rank; ++d) {
-    if (view.shape[d] == 0) return {view.data, view.data};
-    const int64_t reach = (view.shape[d] - 1) * view.strides[d];
-    (reach < 0 ? extent.begin : extent.end) += reach;
-  }
-  return extent;
-}
-
-Extent extent_of(PyArrayObject* dense) {
-  const auto* data = reinterpret_cast<const std::byte*>(PyArray_BYTES(dense));
-  return {data, data + PyArray_NBYTES(dense)};
 }
 
 bool can_be_target(PyObject* object, core::DType dtype) {

@@ -16,36 +16,6 @@ namespace {
 
 void mix(size_t& hash, size_t value) { hash = hash * 0x9E3779B97F4A7C15u + (value ^ (hash >> 29)); }
 
-struct Hash {
-  size_t operator()(const DimAtom& atom) const {
-    size_t h = static_cast<size_t>(atom.kind);
-    mix(h, static_cast<size_t>(atom.symbol));
-    mix(h, std::hash<const void*>()(atom.lhs.node()));
-    mix(h, std::hash<const void*>()(atom.rhs.node()));
-    return h;
-  }
-  size_t operator()(const DimNode& node) const {
-    size_t h = node.overflow;
-    for (const DimTerm& term : node.terms) {
-      mix(h, static_cast<size_t>(term.coefficient));
-      for (const DimFactor& f : term.factors) {
-        mix(h, std::hash<const void*>()(f.atom));
-        mix(h, static_cast<size_t>(f.exponent));
-      }
-    }
-    return h;
-  }
-};
-
-struct Same {
-  bool operator()(const DimAtom& a, const DimAtom& b) const {
-    return a.kind == b.kind && a.symbol == b.symbol && a.lhs == b.lhs && a.rhs == b.rhs;
-  }
-  bool operator()(const DimNode& a, const DimNode& b) const {
-    return a.overflow == b.overflow && a.terms == b.terms;
-  }
-};
-
 int three_way(Wide a, Wide b) { return (a > b) - (a < b); }
 
 int degree(std::span<const DimFactor> factors) {
@@ -98,6 +68,36 @@ Dim add_scaled(Dim a, Dim b, int64_t sign) {
 }  // namespace
 
 struct DimContext::Tables {
+  struct Hash {
+    size_t operator()(const DimAtom& atom) const {
+      size_t h = static_cast<size_t>(atom.kind);
+      mix(h, static_cast<size_t>(atom.symbol));
+      mix(h, std::hash<const void*>()(atom.lhs.node()));
+      mix(h, std::hash<const void*>()(atom.rhs.node()));
+      return h;
+    }
+    size_t operator()(const DimNode& node) const {
+      size_t h = node.overflow;
+      for (const DimTerm& term : node.terms) {
+        mix(h, static_cast<size_t>(term.coefficient));
+        for (const DimFactor& f : term.factors) {
+          mix(h, std::hash<const void*>()(f.atom));
+          mix(h, static_cast<size_t>(f.exponent));
+        }
+      }
+      return h;
+    }
+  };
+
+  struct Same {
+    bool operator()(const DimAtom& a, const DimAtom& b) const {
+      return a.kind == b.kind && a.symbol == b.symbol && a.lhs == b.lhs && a.rhs == b.rhs;
+    }
+    bool operator()(const DimNode& a, const DimNode& b) const {
+      return a.overflow == b.overflow && a.terms == b.terms;
+    }
+  };
+
   std::unordered_set<DimNode, Hash, Same> nodes;
   std::unordered_set<DimAtom, Hash, Same> atoms;
   std::map<std::string, Dim, std::less<>> symbols;

@@ -9,6 +9,7 @@
 
 #include "core/dim_node.h"
 #include "core/error.h"
+#include "core/text_lexer.h"
 
 namespace dvm::core {
 
@@ -21,15 +22,12 @@ constexpr std::array<std::pair<DimKind, std::string_view>, 5> kFunctions = {{
     {DimKind::min, "min"},
     {DimKind::bcast, "bcast"},
 }};
-constexpr std::string_view kOverflow = "overflow";
+constexpr std::string_view kOverflowText = "overflow";
 
 // Bounds on what parse() accepts: the longest print within the limits of dim.h fits easily.
 constexpr size_t kMaxName = 64, kMaxText = size_t{1} << 18;
 constexpr int kMaxNesting = 2 * kDimMaxDepth;
 constexpr int64_t kMaxWork = int64_t{1} << 20;  // terms touched
-
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
-bool is_letter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_'; }
 
 std::optional<DimKind> function_named(std::string_view name) {
   for (const auto& [kind, spelling] : kFunctions)
@@ -55,7 +53,7 @@ void print(const DimAtom& atom, std::string& out) {
 
 void print(Dim dim, std::string& out) {
   if (dim.is_overflow()) {
-    out += kOverflow;
+    out += kOverflowText;
     return;
   }
   if (dim.terms().empty()) out += '0';
@@ -153,7 +151,7 @@ class Parser {
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
     const std::string_view name = text_.substr(start, at_ - start);
     if (name.empty()) error("expected a number, a name or '('");
-    if (name == kOverflow) return context_.overflow();
+    if (name == kOverflowText) return context_.overflow();
     if (const auto kind = function_named(name)) return function(*kind);
     if (const auto symbol = context_.find_symbol(name)) return *symbol;
     if (name.size() <= kMaxName) return context_.symbol(std::string(name));
@@ -197,7 +195,7 @@ bool is_symbol_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxName || is_digit(name[0])) return false;
   for (const char c : name)
     if (!is_letter(c) && !is_digit(c)) return false;
-  return name != kOverflow && !function_named(name);
+  return name != kOverflowText && !function_named(name);
 }
 
 std::string to_string(Dim dim) {

@@ -9,7 +9,7 @@ namespace dvm::core {
 
 namespace {
 
-struct Hash {
+struct NodeHash {
   size_t operator()(const Node& node) const {
     size_t h = static_cast<size_t>(node.op) * 31 + static_cast<size_t>(node.type.dtype);
     const auto mix = [&](size_t x) { h = h * 0x9E3779B97F4A7C15u + (x ^ (h >> 29)); };
@@ -25,7 +25,7 @@ struct Hash {
   }
 };
 
-struct Same {
+struct SameNode {
   bool operator()(const Node& a, const Node& b) const {
     return a.op == b.op && a.inputs == b.inputs && a.attrs == b.attrs && a.type == b.type;
   }
@@ -41,7 +41,7 @@ bool may_merge(Op op) {
 Graph pass_cse(const Graph& graph) {
   Rewriter rewriter(graph);
   const std::vector<char> written = written_memory(graph);
-  std::unordered_map<Node, Value, Hash, Same> seen;
+  std::unordered_map<Node, Value, NodeHash, SameNode> seen;
   for (Value v = 0; v < graph.size(); ++v) {
     const Node& node = graph.node(v);
     if (!may_merge(node.op) || written[static_cast<size_t>(v)]) {

@@ -6,7 +6,7 @@ namespace dvm::core {
 
 namespace {
 
-using Kind = SeenEvent::Kind;
+using EventKind = SeenEvent::Kind;
 
 Relation variable_of(const SeenNode& node) {
   return {Relation::Kind::variable, node.scope, node.name, node.index};
@@ -17,18 +17,18 @@ NodeId iterated(const Recording& recording, NodeId node) {
   const SeenNode& seen = recording.node(node);
   if (seen.origin != SeenNode::Origin::event) return node;
   const SeenEvent& made = recording.events[static_cast<size_t>(seen.index)];
-  return made.kind == Kind::iter ? recording.operands_of(made)[0] : node;
+  return made.kind == EventKind::iter ? recording.operands_of(made)[0] : node;
 }
 
 // The events that bring a new object about which holds their operands.
-bool builds(Kind kind) {
+bool builds(EventKind kind) {
   switch (kind) {
-    case Kind::tuple:
-    case Kind::list:
-    case Kind::set:
-    case Kind::dict:
-    case Kind::slice:
-    case Kind::function:
+    case EventKind::tuple:
+    case EventKind::list:
+    case EventKind::set:
+    case EventKind::dict:
+    case EventKind::slice:
+    case EventKind::function:
       return true;
     default:
       return false;
@@ -129,51 +129,51 @@ void ReferenceGraph::apply(const Recording& recording, const HostObjects& host,
   const auto attribute = Relation{Relation::Kind::attribute, nullptr, event.name, 0};
   const auto item = [&] { return Relation{Relation::Kind::item, nullptr, handle(1), 0}; };
   switch (event.kind) {
-    case Kind::attribute:
+    case EventKind::attribute:
       if (event.result != kNoNode && host.is_held(recording, event)) {
         read(shadow(0), attribute, shadow_of(event.result));
       }
       return;
-    case Kind::subscript:
+    case EventKind::subscript:
       if (event.result != kNoNode && host.is_held(recording, event)) {
         read(shadow(0), item(), shadow_of(event.result));
       }
       return;
-    case Kind::iter:
-    case Kind::next:
-    case Kind::unpack:
+    case EventKind::iter:
+    case EventKind::next:
+    case EventKind::unpack:
       if (event.result != kNoNode && host.is_held(recording, event)) {
         read(shadow_of(iterated(recording, operands[0])),
              {Relation::Kind::element, nullptr, nullptr, event.result}, shadow_of(event.result));
       }
       return;
-    case Kind::store_attribute:
+    case EventKind::store_attribute:
       return write(shadow(0), attribute, shadow(1));
-    case Kind::delete_attribute:
+    case EventKind::delete_attribute:
       return write(shadow(0), attribute, kDropped);
-    case Kind::store_subscript:
+    case EventKind::store_subscript:
       return write(shadow(0), item(), shadow(2));
-    case Kind::delete_subscript:
+    case EventKind::delete_subscript:
       return write(shadow(0), item(), kDropped);
-    case Kind::store_global:
+    case EventKind::store_global:
       return write(kExternal, {Relation::Kind::variable, handle(1), event.name, 0}, shadow(0));
-    case Kind::store_cell:
+    case EventKind::store_cell:
       return write(kExternal, {Relation::Kind::variable, handle(1), nullptr, 0}, shadow(0));
-    case Kind::list_append:
-    case Kind::set_add:
-    case Kind::list_extend:
-    case Kind::set_update:
-    case Kind::dict_update:
-    case Kind::dict_merge:
+    case EventKind::list_append:
+    case EventKind::set_add:
+    case EventKind::list_extend:
+    case EventKind::set_update:
+    case EventKind::dict_update:
+    case EventKind::dict_merge:
       return add_part(shadow(0), shadow(1));
-    case Kind::map_add:
+    case EventKind::map_add:
       return write(shadow(0), item(), shadow(2));
-    case Kind::inplace:
+    case EventKind::inplace:
       // An operator that made a new object changed none.
       if (event.result != kNoNode && shadow_of(event.result) == shadow(0)) ++at(shadow(0)).versions;
       return;
-    case Kind::call:
-    case Kind::call_ex:
+    case EventKind::call:
+    case EventKind::call_ex:
       if (const NodeId changed = host.changed_by(recording, event); changed != kNoNode) {
         // A method's object is not among its operands, and holds them from then on; an array that
         // a call writes into is, and holds nothing.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr uint64_t kPlainNaN = 0x7ff8000000000000;
 
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
-bool is_letter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_'; }
 bool is_printable(char c) { return 32 <= c && c < 127; }
 
 size_t word_length(std::string_view text) {

@@ -13,6 +13,11 @@
 
 namespace dvm::core {
 
+inline bool is_digit(char c) { return '0' <= c && c <= '9'; }
+inline bool is_letter(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_';
+}
+
 class TextLexer {
  public:
   // `what` begins every error message, e.g. "graph".

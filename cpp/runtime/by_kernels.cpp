@@ -102,8 +102,8 @@ int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* li
 }
 
 template <typename T, typename Beats>
-void find_in_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines, int64_t rows,
-                  int64_t count, Places places, Beats beats) {
+void search_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines, int64_t rows,
+                 int64_t count, Places places, Beats beats) {
   constexpr int64_t kRows = 64;
   if (count > kBlock) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -125,8 +125,8 @@ void find_in_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines
 // The extremes first, and then, row by row, where they are. NaN equals nothing, so that what is
 // left at the end are columns of which it is the extreme.
 template <typename T>
-void find_in_columns(vm::TileKernel larger, vm::TileKernel compare, const std::byte* lines,
-                     int64_t count, int64_t side, int64_t step, Places places) {
+void search_columns(vm::TileKernel larger, vm::TileKernel compare, const std::byte* lines,
+                    int64_t count, int64_t side, int64_t step, Places places) {
   alignas(64) T extremes[kBlock];
   uint8_t equal[kBlock] = {};
   std::memcpy(extremes, lines, static_cast<size_t>(side) * sizeof(T));
@@ -222,9 +222,9 @@ void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std:
   core::dispatch(dtype, [&]<DType D>() {
     const auto* x = reinterpret_cast<const core::Storage<D>*>(lines);
     if (largest) {
-      find_in_rows(extreme, compare, x, rows, count, places, scalar::gt{});
+      search_rows(extreme, compare, x, rows, count, places, scalar::gt{});
     } else {
-      find_in_rows(extreme, compare, x, rows, count, places, scalar::lt{});
+      search_rows(extreme, compare, x, rows, count, places, scalar::lt{});
     }
   });
 }
@@ -235,9 +235,9 @@ void find_in_columns(const vm::KernelTable& kernels, Op op, DType dtype, const s
   core::dispatch(dtype, [&]<DType D>() {
     using T = core::Storage<D>;
     for (int64_t begin = 0; begin < side; begin += kBlock) {
-      find_in_columns<T>(kernel_of(kernels, larger, D), kernel_of(kernels, Insn::cmp, D),
-                         lines + begin * int64_t{sizeof(T)}, count, std::min(kBlock, side - begin),
-                         step, {&places[begin], places.step});
+      search_columns<T>(kernel_of(kernels, larger, D), kernel_of(kernels, Insn::cmp, D),
+                        lines + begin * int64_t{sizeof(T)}, count, std::min(kBlock, side - begin),
+                        step, {&places[begin], places.step});
     }
   });
 }

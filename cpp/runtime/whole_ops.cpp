@@ -83,11 +83,11 @@ bool arg(const BufferView& a, const BufferView& out, const Lines& lines, Beats b
       element<int64_t>(y, 0) = best;
       return true;
     }
-    constexpr int64_t kBlock = 64;
-    for (int64_t first = 0; first < lines.side; first += kBlock) {
-      const int64_t width = std::min(kBlock, lines.side - first);
-      int64_t best[kBlock] = {};
-      T values[kBlock];
+    constexpr int64_t kColumns = 64;
+    for (int64_t first = 0; first < lines.side; first += kColumns) {
+      const int64_t width = std::min(kColumns, lines.side - first);
+      int64_t best[kColumns] = {};
+      T values[kColumns];
       for (int64_t j = 0; j < width; ++j) {
         values[j] = element<T>(x, (first + j) * lines.from_side);
       }

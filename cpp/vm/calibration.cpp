@@ -28,7 +28,7 @@ std::string_view take_line(std::string_view& text) {
 }
 
 // The shortest text that reads back the same.
-std::string number(double value) {
+std::string shortest_text(double value) {
   std::array<char, 32> room;
   const auto result = std::to_chars(room.data(), room.data() + room.size(), value);
   return {room.data(), result.ptr};
@@ -54,7 +54,7 @@ std::string print(const Calibration& calibration) {
   text += "\n" + std::string(kMachine) + calibration.machine + "\n";
   CostTable table = calibration.table;
   for_each_cost(table, [&](const CostEntry& entry, const double& value) {
-    text += entry.name + " " + number(value) + "\n";
+    text += entry.name + " " + shortest_text(value) + "\n";
   });
   return text;
 }
@@ -104,8 +104,8 @@ Calibration parse_calibration(std::string_view text) {
       fail_at(line_number, "'" + std::string(digits.substr(0, 40)) + "' is not a number");
     }
     if (*value < entry.least || *value > entry.most) {
-      fail_at(line_number,
-              name + " is not in [" + number(entry.least) + ", " + number(entry.most) + "]");
+      fail_at(line_number, name + " is not in [" + shortest_text(entry.least) + ", " +
+                               shortest_text(entry.most) + "]");
     }
     given = true;
   }

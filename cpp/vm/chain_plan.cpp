@@ -120,9 +120,9 @@ bool pays(int steps, bool ones, Insn last) {
   return steps > 1 || (steps == 1 && (ones || kAlone[static_cast<size_t>(last)]));
 }
 
-class Planner {
+class ChainPlanner {
  public:
-  Planner(const ChainContext& context, ChainPlan& plan)
+  ChainPlanner(const ChainContext& context, ChainPlan& plan)
       : context_(context), stage_(context.stage), plan_(plan) {}
 
   void run(int begin) {
@@ -402,7 +402,7 @@ class Planner {
 }  // namespace
 
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
-  Planner(context, plan).run(begin);
+  ChainPlanner(context, plan).run(begin);
 }
 
 int chain_end(const Stage& stage, const int16_t* root, int begin) {

@@ -26,9 +26,9 @@ const LoopFlagInfo* loop_flag(Pipe src, Pipe dst) {
   return nullptr;
 }
 
-class Planner {
+class FlagPlanner {
  public:
-  Planner(std::span<const SlotUse> uses, std::span<SyncList> syncs)
+  FlagPlanner(std::span<const SlotUse> uses, std::span<SyncList> syncs)
       : uses_(uses), syncs_(syncs), count_(static_cast<int>(uses.size())) {
     for (SyncList& list : syncs_) list.count = 0;
   }
@@ -119,7 +119,7 @@ class Planner {
 }  // namespace
 
 uint8_t plan_flags(std::span<const SlotUse> uses, std::span<SyncList> syncs) {
-  return Planner(uses, syncs).run();
+  return FlagPlanner(uses, syncs).run();
 }
 
 }  // namespace dvm::vm

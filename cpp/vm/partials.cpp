@@ -13,19 +13,19 @@ constexpr int64_t kWorkspaceAlign = 64;
 
 // A reduction, and the value that is stored: its result, or the rounding of a sum kept in a wider
 // dtype, which is the one step that may follow a reduction.
-struct Reduction {
+struct TakenReduction {
   KernelStep step;
   int16_t result;
 };
 
 // Takes the reductions out of the steps of `stage`; returns how many there are.
-int take_reductions(Stage& stage, Reduction* reductions) {
+int take_reductions(Stage& stage, TakenReduction* reductions) {
   int count = 0, kept = 0;
   for (int i = 0; i < stage.step_count; ++i) {
     const KernelStep& step = stage.steps[i];
-    Reduction* const end = reductions + count;
-    Reduction* const rounded =
-        std::find_if(reductions, end, [&](const Reduction& r) { return r.result == step.src[0]; });
+    TakenReduction* const end = reductions + count;
+    TakenReduction* const rounded = std::find_if(
+        reductions, end, [&](const TakenReduction& r) { return r.result == step.src[0]; });
     if (step.axes != 0) {
       reductions[count++] = {step, step.dst};
     } else if (rounded != end) {
@@ -89,7 +89,8 @@ class Splitter {
   }
 
   // In `next`: loads `partial`, reduces it likewise and gives all outputs of the result.
-  void reduce_in_next(const Reduction& reduction, const StageAccess& partial, ReduceOrder order) {
+  void reduce_in_next(const TakenReduction& reduction, const StageAccess& partial,
+                      ReduceOrder order) {
     const KernelStep& step = reduction.step;
     const StageValue& result = stage_.values[reduction.result];
     const DimMask span = next_span(result.span);
@@ -161,7 +162,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
   const int64_t chunks = (stage.sizes[reduced] + core::kSumChunk - 1) / core::kSumChunk;
   Splitter split(stage, next, workspace, chunks);
   // They feed nothing, so they may move behind the other steps, past the casts they need.
-  Reduction reductions[kMaxSteps];
+  TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
     KernelStep step = reductions[i].step;
@@ -186,7 +187,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
 
 void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   Splitter split(stage, next, workspace, stage.reduced_elements());
-  Reduction reductions[kMaxSteps];
+  TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
     const KernelStep& step = reductions[i].step;

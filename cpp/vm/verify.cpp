@@ -14,8 +14,6 @@ namespace {
 
 using core::ErrorCode;
 
-std::string number(auto value) { return std::to_string(value); }
-
 void require(bool holds, ErrorCode code, const std::string& message) {
   if (!holds) core::fail(code, message);
 }

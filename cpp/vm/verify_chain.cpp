@@ -9,8 +9,6 @@ namespace dvm::vm {
 
 namespace {
 
-std::string number(auto value) { return std::to_string(value); }
-
 bool is_elementwise(Insn insn) {
   const InsnInfo& row = info(insn);
   return row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear &&

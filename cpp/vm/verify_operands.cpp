@@ -8,8 +8,6 @@ namespace dvm::vm {
 
 namespace {
 
-std::string number(auto value) { return std::to_string(value); }
-
 // Sums and products of untrusted 64-bit numbers; `ok` turns false for good when one overflows.
 struct Checked {
   int64_t value = 0;

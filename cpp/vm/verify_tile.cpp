@@ -5,12 +5,6 @@
 
 namespace dvm::vm {
 
-namespace {
-
-std::string number(auto value) { return std::to_string(value); }
-
-}  // namespace
-
 TileVerifier::TileVerifier(const Program& program, const TargetTraits& target)
     : program_(program), target_(target), written_streams_(program.header().streams) {
   for (const LoopFlagInfo& row : kLoopFlags) {

@@ -16,6 +16,8 @@ namespace dvm::vm {
 // verify(), which also tells the instruction it stands at when it throws, or -1 before the code.
 void verify(std::span<const uint64_t> words, int& at);
 
+inline std::string number(auto value) { return std::to_string(value); }  // for its messages
+
 class TileVerifier {
  public:
   TileVerifier(const Program& program, const TargetTraits& target);
