@@ -51,21 +51,57 @@ DVM_ALWAYS_INLINE T modf_fraction(T x) {
   return std::copysign(infinite ? T{0} : x - std::trunc(x), x);
 }
 
-// x * 2**exponent, rounded once. Raises overflow and underflow. The exponent is whole; one beyond
-// the range of any format counts as the end of that range.
+// 2**n of a whole n for which it is a normal number.
 template <Float T>
-T ldexp(T x, T exponent) {
-  constexpr T kMost = 10000;
-  return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(exponent, -kMost), kMost)));
+DVM_ALWAYS_INLINE T power_of_two(T n) {
+  return from_bits<T>(Format<T>::kOne + (to_bits(n + Format<T>::kRound) << Format<T>::kFraction));
 }
 
-// To the next float away from zero, of x's sign (but of -0 upwards, as NumPy has it). Raises what
-// taking that step does.
+// x * 2**exponent, rounded once. Raises overflow and underflow. The exponent is whole; one beyond
+// the range of any format counts as the end of that range.
+//
+// Three normal powers reach from one end of the range to the other. Before the last product all are
+// exact, unless the last power is the least or the largest, and then what was rounded is 0 or
+// infinite in the end.
 template <Float T>
-T spacing(T x) {
+DVM_ALWAYS_INLINE T ldexp(T x, T exponent) {
+  using L = std::numeric_limits<T>;
+  constexpr T kHighest = L::max_exponent - 1, kLowest = L::min_exponent - 1;
+  const auto within = [](T n, T bound) {
+    const T low = n > bound * kLowest ? n : bound * kLowest;
+    return low < bound * kHighest ? low : bound * kHighest;
+  };
+  const T all = within(exponent, 3), last = within(all, 1);
+  const T rest = all - last, second = within(rest, 1);
+  return x * power_of_two(rest - second) * power_of_two(second) * power_of_two(last);
+}
+
+// What taking the step from x to the next float raises.
+struct SpacingFlags {
+  // All but normal numbers; of the largest the next is infinite.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
+    return not_positive_normal(absolute(x)) | overflow(x);
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> overflow(T x) {
+    return between(to_bits(std::numeric_limits<T>::max()) - 1, absolute(x), Format<T>::kInfinity);
+  }
+  // Where the next is subnormal.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> underflow(T x) {
+    return to_bits(absolute(x)) - (to_bits(std::numeric_limits<T>::min()) - 1);
+  }
+};
+
+// To the next float away from zero, of x's sign (but of -0 upwards, as NumPy has it).
+template <typename A, Domain kDomain = Domain::all, Float T>
+DVM_ALWAYS_INLINE T spacing(T x) {
+  if constexpr (kDomain == Domain::plain) return from_bits<T>(to_bits(x) + 1) - x;
+  const T size = absolute(x), from = size == 0 ? T{0} : x;
+  const T step = from_bits<T>(to_bits(from) + 1) - from;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  if (std::fabs(x) == kInfinity) return std::numeric_limits<T>::quiet_NaN();
-  return std::nextafter(x, std::isless(x, T{0}) ? -kInfinity : kInfinity) - x;
+  return size < kInfinity ? step : size == kInfinity ? std::numeric_limits<T>::quiet_NaN() : x + x;
 }
 
 }  // namespace dvm::core::math

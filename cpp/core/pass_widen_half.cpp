@@ -1,6 +1,7 @@
 // Every f16 value has up to two forms in the new graph: narrow (f16) and wide (f32). A backward
 // walk finds which forms are asked for, a forward walk builds exactly those, so that no cast is
-// made in vain and data that is only moved is never converted.
+// made in vain and data that is only moved is never converted. Nor is what a single op reads that
+// only looks at bits.
 #include "core/passes.h"
 
 namespace dvm::core {
@@ -12,6 +13,10 @@ bool computes(const Node& node) {
   // The neighbour of a half is not that of a float.
   const bool stays = node.op == Op::cast || node.op == Op::nextafter || node.op == Op::spacing;
   return (cls == OpClass::elementwise && !stays) || cls == OpClass::reduce;
+}
+bool tells_by_bits(Op op) {
+  return op == Op::abs || op == Op::fabs || op == Op::neg || op == Op::isnan || op == Op::isinf ||
+         op == Op::isfinite || op == Op::signbit;
 }
 bool moves(const Node& node) {
   return op_class(node.op) == OpClass::view || op_class(node.op) == OpClass::broadcast;
@@ -35,6 +40,7 @@ class Widening {
   // For values that are not f16 the narrow form is the only one.
   struct Forms {
     bool computed = false;  // an f16 value whose wide form comes first; narrow is rounded from it
+    bool by_bits = false;   // of the narrow form of the operand, and itself in no other
     bool need_narrow = false, need_wide = false;
     Value narrow = -1, wide = -1;
   };
@@ -48,8 +54,9 @@ class Widening {
   }
 
   // Whether the node reads the wide form of an operand when the given form of it is built.
-  bool reads_wide(const Node& node, Value operand, bool building_wide) const {
-    if (!is_half(operand)) return false;
+  bool reads_wide(Value v, Value operand, bool building_wide) const {
+    const Node& node = from_.node(v);
+    if (!is_half(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
     if (node.op == Op::cast) return node.type.dtype != DType::f16;
     return computes(node) || (moves(node) && building_wide);
   }
@@ -59,12 +66,16 @@ class Widening {
     Forms& forms = at(v);
     // Unused nodes are kept as they are: dropping them is another pass's subject.
     if (!forms.need_wide) forms.need_narrow = true;
+    if (tells_by_bits(node.op) && !forms.need_wide && !at(node.inputs[0]).computed) {
+      forms.by_bits = true;
+      forms.computed = false;
+    }
     if (forms.computed && forms.need_narrow) forms.need_wide = true;
     for (const bool wide : {false, true}) {
       if (!(wide ? emits_wide(v) : emits_narrow(v))) continue;
       for (const Value operand : node.inputs) {
         Forms& read = at(operand);
-        (reads_wide(node, operand, wide) ? read.need_wide : read.need_narrow) = true;
+        (reads_wide(v, operand, wide) ? read.need_wide : read.need_narrow) = true;
       }
     }
   }
@@ -81,12 +92,12 @@ class Widening {
     return !at(v).computed && needed;
   }
 
-  Value emit(const Node& node, bool wide) {
-    Node copy = node;
+  Value emit(Value v, bool wide) {
+    Node copy = from_.node(v);
     if (wide && copy.type.dtype == DType::f16) copy.type.dtype = DType::f32;
     for (Value& operand : copy.inputs) {
       const Value old = operand;
-      operand = reads_wide(node, old, wide) ? at(old).wide : at(old).narrow;
+      operand = reads_wide(v, old, wide) ? at(old).wide : at(old).narrow;
     }
     return to_.append(std::move(copy));
   }
@@ -94,8 +105,8 @@ class Widening {
   void build(Value v) {
     const Node& node = from_.node(v);
     Forms& forms = at(v);
-    if (emits_narrow(v)) forms.narrow = emit(node, false);
-    if (emits_wide(v)) forms.wide = emit(node, true);
+    if (emits_narrow(v)) forms.narrow = emit(v, false);
+    if (emits_wide(v)) forms.wide = emit(v, true);
     if (!is_half(v)) return;
     if (forms.need_narrow && forms.narrow < 0)
       forms.narrow = to_.cast(forms.wide, DType::f16, node.loc);

@@ -137,17 +137,22 @@ inline Bit magnitude(Bit x) { return x; }
 
 // A function of core/math_*.h and what it says of its arguments; that is of floats. Integers, where
 // the row allows them, compute as scalar_math.h says.
-#define DVM_MATH(name, Signs)                                                      \
-  struct name {                                                                    \
-    template <typename T, typename... U>                                           \
-    T operator()(T x, U... y) const {                                              \
-      if constexpr (std::is_integral_v<T>) {                                       \
-        return lower_to<T>(math::name(plain(x), plain(y)...));                     \
-      } else {                                                                     \
-        const auto f = [](auto... a) { return math::name<math::Fused>(a...); };    \
-        return lower_to<T>(math::evaluate<math::Signs>(f, plain(x), plain(y)...)); \
-      }                                                                            \
-    }                                                                              \
+#define DVM_MATH(name, SignsOfIt)                                            \
+  struct name {                                                              \
+    using Signs = math::SignsOfIt;                                           \
+    template <typename... T>                                                 \
+    static auto compute(T... x) {                                            \
+      return math::name<math::Fused>(x...);                                  \
+    }                                                                        \
+    template <typename T, typename... U>                                     \
+    T operator()(T x, U... y) const {                                        \
+      if constexpr (std::is_integral_v<T>) {                                 \
+        return lower_to<T>(math::name(plain(x), plain(y)...));               \
+      } else {                                                               \
+        const auto f = [](auto... a) { return compute(a...); };              \
+        return lower_to<T>(math::evaluate<Signs>(f, plain(x), plain(y)...)); \
+      }                                                                      \
+    }                                                                        \
   }
 
 // One line per row of elementwise.def.
@@ -258,19 +263,28 @@ struct nextafter {  // NOLINT(readability-identifier-naming)
   }
 };
 
-// NumPy measures a half upwards, whatever its sign.
+// NumPy measures a half upwards, whatever its sign: the step of the binade in which the nearer to
+// zero of the two lies.
 struct spacing {  // NOLINT(readability-identifier-naming)
   template <typename T>
   T operator()(T a) const {
-    return math::spacing(a);
+    const auto f = [](T x) { return math::spacing<math::Fused>(x); };
+    return math::evaluate<math::SpacingFlags>(f, a);
   }
   Half operator()(Half a) const {
-    if ((a.bits & 0x7c00) == 0x7c00) {
+    const uint32_t magnitude = a.bits & 0x7fffu;
+    if (magnitude >= 0x7c00) {
       raise(kInvalid);
       return {0x7e00};
     }
-    const Half above = nextafter{}(a, Half{0x7c00});
-    return to_half(to_float(above) - to_float(a));
+    if (a.bits == 0x7bff) {
+      raise(kOverflow);
+      return {0x7c00};
+    }
+    const bool down = a.bits > 0x8000;
+    const uint32_t binade = (magnitude - (down ? 1 : 0)) >> 10;
+    if (binade > 10) return {static_cast<uint16_t>((binade - 10) << 10)};
+    return {static_cast<uint16_t>(1u << (binade > 1 ? binade - 1 : 0))};
   }
 };
 

@@ -1,19 +1,16 @@
 // The rows of tile_ops.h and cmp on f16, which is a format of storage: blocks of it become f32, the
-// f32 kernel runs on them, and what it gives is rounded once.
+// f32 kernel runs on them, and what it gives is rounded once. Of some the bits tell all.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/half_kernels.cpp"
 #include "cpu/for_each_level.h"
 // What compiles per level comes after it.
 #include "core/elementwise.h"
+#include "cpu/elementwise-inl.h"
 #include "cpu/half_blocks-inl.h"
 #include "cpu/tile_ops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
-
-using vm::Insn;
-using vm::KernelTable;
-using vm::TileArgs;
 
 constexpr int64_t kBlock = 512;
 
@@ -46,11 +43,38 @@ void half_kernel(const TileArgs& args) noexcept {
 template <typename Op, Insn kInsn, int kArity, core::OperandRule kOperands,
           core::ResultRule kResult>
 void fill_half(KernelTable& table) {
-  if constexpr (tile_ops::Written<Op> && core::allows(kOperands, DType::f16)) {
+  if constexpr (tile_ops::Written<Op> && tile_ops::kHalvesAsFloats<Op> &&
+                core::allows(kOperands, DType::f16)) {
     table.entry(kInsn, DType::f16) =
         half_kernel<kInsn, kArity, kResult != core::ResultRule::boolean>;
   }
 }
+
+// NaN is quiet where it passes through a float.
+DVM_ALWAYS_INLINE uint16_t quiet(uint16_t x) {
+  const auto beyond = static_cast<uint16_t>(0x7c00u - (x & 0x7fffu));
+  return static_cast<uint16_t>(x | beyond >> 15 << 9);
+}
+
+#define DVM_HALF_BITS(name, Result, expression)                            \
+  struct name##_of_half {                                                  \
+    static constexpr bool kQuiet = true;                                   \
+    template <typename T>                                                  \
+    DVM_ALWAYS_INLINE static Result apply(T a, T /*b*/) {                  \
+      [[maybe_unused]] const auto magnitude = static_cast<T>(a & 0x7fffu); \
+      return static_cast<Result>(expression);                              \
+    }                                                                      \
+  };
+DVM_HALF_BITS(abs, T, quiet(magnitude))
+DVM_HALF_BITS(neg, T, quiet(a) ^ 0x8000u)
+DVM_HALF_BITS(isnan, bool, magnitude > 0x7c00u)
+DVM_HALF_BITS(isinf, bool, magnitude == 0x7c00u)
+DVM_HALF_BITS(isfinite, bool, magnitude < 0x7c00u)
+DVM_HALF_BITS(signbit, bool, magnitude != a)
+#undef DVM_HALF_BITS
+
+template <typename Op, DType Result = DType::u16>
+inline constexpr vm::TileKernel kByBits = unary_kernel<Op, DType::u16, Result>;
 
 void fill_halves(KernelTable& table) {
 #define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
@@ -59,6 +83,16 @@ void fill_halves(KernelTable& table) {
 #include "core/elementwise.def"
 #undef DVM_ELEMENTWISE
   table.entry(Insn::cmp, DType::f16) = half_kernel<Insn::cmp, 2, false>;
+  const auto fill = [&](Insn insn, vm::TileKernel kernel) {
+    table.entry(insn, DType::f16) = kernel;
+  };
+  fill(Insn::abs, kByBits<abs_of_half>);
+  fill(Insn::fabs, kByBits<abs_of_half>);
+  fill(Insn::neg, kByBits<neg_of_half>);
+  fill(Insn::isnan, kByBits<isnan_of_half, DType::boolean>);
+  fill(Insn::isinf, kByBits<isinf_of_half, DType::boolean>);
+  fill(Insn::isfinite, kByBits<isfinite_of_half, DType::boolean>);
+  fill(Insn::signbit, kByBits<signbit_of_half, DType::boolean>);
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

@@ -42,6 +42,10 @@ concept Function = Written<Op> && requires {
   typename Op::Signs;
 };
 
+// Whether halves are computed as floats are, and rounded.
+template <typename Op>
+inline constexpr bool kHalvesAsFloats = !std::is_same_v<Op, spacing>;
+
 inline constexpr int kNever = 0;
 
 // Where integers wrap: bytes and shorts would promote to int, which overflows.
@@ -66,6 +70,18 @@ DVM_ALWAYS_INLINE T shift_right(T a, T by) {
   const bool inside = static_cast<Unsigned<T>>(by) <= kLast;
   const auto shifted = static_cast<T>(a >> (inside ? static_cast<unsigned>(by) : kLast));
   return inside || std::is_signed_v<T> ? shifted : T{0};
+}
+
+// math::fmax and math::fmin, so that one instruction makes the choice where neither is NaN.
+template <typename T>
+DVM_ALWAYS_INLINE T larger_number(T a, T b) {
+  const T larger = b > a ? b : a;
+  return (a != a) & (b == b) ? b : larger;
+}
+template <typename T>
+DVM_ALWAYS_INLINE T smaller_number(T a, T b) {
+  const T smaller = b < a ? b : a;
+  return (a != a) & (b == b) ? b : smaller;
 }
 
 // std::signbit, which GCC 12 cannot vectorise without crashing.
@@ -118,8 +134,8 @@ DVM_TILE_OP(mul, a* b, ua* ub, a& b)
 DVM_TILE_OP(div, a / b, kNever, kNever)
 DVM_TILE_OP_QUIET(maximum, (a > b || a != a) ? a : b, a > b ? a : b, a | b)
 DVM_TILE_OP_QUIET(minimum, (a < b || a != a) ? a : b, a < b ? a : b, a& b)
-DVM_TILE_OP_QUIET(fmax, math::fmax(a, b), a > b ? a : b, a | b)
-DVM_TILE_OP_QUIET(fmin, math::fmin(a, b), a < b ? a : b, a& b)
+DVM_TILE_OP_QUIET(fmax, larger_number(a, b), a > b ? a : b, a | b)
+DVM_TILE_OP_QUIET(fmin, smaller_number(a, b), a < b ? a : b, a& b)
 DVM_TILE_OP_QUIET(neg, -a, 0 - ua, kNever)
 DVM_TILE_OP_QUIET(abs, std::fabs(a), magnitude(a), a)
 DVM_TILE_OP_QUIET(fabs, std::fabs(a), kNever, kNever)
@@ -138,6 +154,7 @@ DVM_TILE_OP_QUIET(trunc, math::trunc(a), a, a)
 DVM_TILE_OP_QUIET(rint, std::nearbyint(a), kNever, kNever)
 DVM_TILE_OP_QUIET(frexp_mantissa, math::frexp_mantissa(a), kNever, kNever)
 DVM_TILE_OP_QUIET(frexp_exponent, math::frexp_exponent(a), kNever, kNever)
+DVM_TILE_OP(ldexp, math::ldexp(a, b), kNever, kNever)
 DVM_TILE_OP_QUIET(modf_fraction, math::modf_fraction(a), kNever, kNever)
 
 DVM_TILE_ASK(isnan, a != a, false, false)
@@ -157,6 +174,7 @@ DVM_TILE_OP(left_shift, kNever, shift_left(a, b), kNever)
 DVM_TILE_OP(right_shift, kNever, shift_right(a, b), kNever)
 DVM_TILE_OP(bitwise_count, kNever, math::bitwise_count(a), kNever)
 
+DVM_TILE_MATH(spacing, SpacingFlags)
 DVM_TILE_MATH(exp, ExpFlags)
 DVM_TILE_MATH(exp2, Exp2Flags)
 DVM_TILE_MATH(expm1, Expm1Flags)

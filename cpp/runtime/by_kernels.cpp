@@ -24,11 +24,11 @@ vm::TileKernel kernel_of(const vm::KernelTable& kernels, Insn insn, DType dtype)
   return kernels.at[static_cast<int>(insn)][static_cast<int>(dtype)];
 }
 
-// y[i] = y[i] with x[i]
-void combine(vm::TileKernel kernel, std::byte* y, const std::byte* x, int64_t size,
-             uint8_t aux = 0) {
+// to[i] = y[i] with x[i]
+void combine(vm::TileKernel kernel, const std::byte* y, const std::byte* x, std::byte* to,
+             int64_t size, uint8_t aux = 0) {
   TileArgs args{};
-  args.dst = y;
+  args.dst = to;
   args.src[0] = y;
   args.src[1] = x;
   args.m = args.n = 1;
@@ -131,7 +131,7 @@ void search_columns(vm::TileKernel larger, vm::TileKernel compare, const std::by
   uint8_t equal[kBlock] = {};
   std::memcpy(extremes, lines, static_cast<size_t>(side) * sizeof(T));
   auto* const y = reinterpret_cast<std::byte*>(extremes);
-  for (int64_t i = 1; i < count; ++i) combine(larger, y, lines + i * step, side);
+  for (int64_t i = 1; i < count; ++i) combine(larger, y, lines + i * step, y, side);
   for (int64_t j = 0; j < side; ++j) places[j] = -1;
   int64_t left = side;
   for (int64_t i = 0; i < count && left > 0; ++i) {
@@ -242,12 +242,14 @@ void find_in_columns(const vm::KernelTable& kernels, Op op, DType dtype, const s
   });
 }
 
-bool fold_rows(const vm::KernelTable& kernels, Op with, DType dtype, const std::byte* rows,
-               int64_t count, int64_t side, int64_t step, std::byte* y) {
+bool combine_rows(const vm::KernelTable& kernels, Op with, DType dtype, Rows<const std::byte> x,
+                  Rows<std::byte> y, int64_t count, int64_t side) {
   const auto [insn, aux] = vm::insn_of(with).value();
   const vm::TileKernel kernel = kernel_of(kernels, insn, dtype);
   if (!kernel) return false;
-  for (int64_t i = 0; i < count; ++i, rows += step) combine(kernel, y, rows, side, aux);
+  for (; count > 0; --count, x.data += x.step, y.data += y.step) {
+    combine(kernel, y.data, x.data, y.data + y.step, side, aux);
+  }
   return true;
 }
 
@@ -264,12 +266,12 @@ bool fold_line(const vm::KernelTable& kernels, Op with, DType dtype, const std::
       std::min(kBlock, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count))));
   std::memcpy(totals, line, static_cast<size_t>(width * bytes));
   for (int64_t i = width; i < count; i += width) {
-    combine(kernel, totals, line + i * bytes, std::min(width, count - i));
+    combine(kernel, totals, line + i * bytes, totals, std::min(width, count - i));
   }
-  while ((width /= 2) > 0) combine(kernel, totals, totals + width * bytes, width);
+  while ((width /= 2) > 0) combine(kernel, totals, totals + width * bytes, totals, width);
   std::byte total[8];
   std::memcpy(total, y, static_cast<size_t>(bytes));
-  combine(last, total, totals, 1);
+  combine(last, total, totals, total, 1);
   const bool is_float = core::is_floating(dtype);
   if (is_float &&
       core::dispatch(dtype, [&]<DType D>() { return is_zero_or_nan<core::Storage<D>>(total); }))

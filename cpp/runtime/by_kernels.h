@@ -29,9 +29,16 @@ void find_in_columns(const vm::KernelTable& kernels, core::Op op, core::DType dt
                      const std::byte* lines, int64_t count, int64_t side, int64_t step,
                      Places places);
 
-// Combines `count` rows of `side` adjacent elements, `step` bytes apart, with those at y, in order.
-bool fold_rows(const vm::KernelTable& kernels, core::Op with, core::DType dtype,
-               const std::byte* rows, int64_t count, int64_t side, int64_t step, std::byte* y);
+// Rows of adjacent elements, `step` bytes apart.
+template <typename Byte>
+struct Rows {
+  Byte* data;
+  int64_t step;
+};
+// Combines each of `count` rows of `side` elements with that of y in its place, in order. The next
+// row of y gets the result, which is the same one if its step is 0.
+bool combine_rows(const vm::KernelTable& kernels, core::Op with, core::DType dtype,
+                  Rows<const std::byte> x, Rows<std::byte> y, int64_t count, int64_t side);
 
 // Combines `count` adjacent elements with the one at y, where any order gives the same.
 bool fold_line(const vm::KernelTable& kernels, core::Op with, core::DType dtype,

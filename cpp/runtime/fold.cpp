@@ -10,6 +10,7 @@
 #include "core/fp_flags.h"
 #include "core/quiet.h"
 #include "core/reductions.h"
+#include "runtime/along_line.h"
 #include "runtime/by_kernels.h"
 #include "runtime/walk.h"
 
@@ -20,31 +21,6 @@ namespace {
 using core::DType;
 using core::Op;
 namespace scalar = core::scalar;
-
-// One line by itself: what goes round stays in a register, and of whole numbers folded the compiler
-// keeps several.
-template <typename T, typename Combine>
-void along(const Lines& lines, const std::byte* x, std::byte* y, Combine combine) {
-  T total = element<T>(y, 0);
-  const int64_t count = lines.count;
-  if (lines.to == 0 && lines.from == sizeof(T)) {
-    const T* line = &element<T>(x, 0);
-    for (int64_t i = 0; i < count; ++i) total = combine(total, line[i]);
-    element<T>(y, 0) = total;
-    return;
-  }
-  if (lines.to == sizeof(T) && lines.from == sizeof(T)) {
-    const T* line = &element<T>(x, 0);
-    T* out = &element<T>(y, 0);
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) out[i + 1] = total = combine(total, line[i]);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    total = combine(total, element<T>(x, i * lines.from));
-    element<T>(y, (i + 1) * lines.to) = total;
-  }
-}
 
 // Lines whose elements are neighbours, a row of them at a time.
 template <typename T, typename Combine>
@@ -165,16 +141,18 @@ bool run_pieces(Op with, const BufferView& a, const BufferView& places, const Bu
   });
 }
 
-// Whether the kernels have folded the lines.
-bool folded(const vm::KernelTable& kernels, Op with, DType dtype, const Lines& lines,
-            const std::byte* x, std::byte* y) {
+// Whether the kernels have combined the lines.
+bool combined(const vm::KernelTable& kernels, Op with, DType dtype, const Lines& lines,
+              const std::byte* x, std::byte* y) {
   const int64_t bytes = core::byte_size(dtype);
   if (lines.side == 1) {
-    return lines.from == bytes && fold_line(kernels, with, dtype, x, lines.count, y);
+    return lines.to == 0 && lines.from == bytes &&
+           fold_line(kernels, with, dtype, x, lines.count, y);
   }
   constexpr int64_t kLeastSide = 16;
   return lines.from_side == bytes && lines.to_side == bytes && lines.side >= kLeastSide &&
-         fold_rows(kernels, with, dtype, x, lines.count, lines.side, lines.from, y);
+         combine_rows(kernels, with, dtype, {x, lines.from}, {y, lines.to}, lines.count,
+                      lines.side);
 }
 
 bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
@@ -195,11 +173,10 @@ bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
     start(starts, first.data + at[0], result.data + at[1], result.dtype);
     return true;
   });
-  const vm::KernelTable* const folding = op == Op::fold ? kernels : nullptr;
   return lines.others.run([&](const int64_t* at) {
     const std::byte* x = rest.data + at[0];
     std::byte* y = result.data + at[1];
-    if (folding && folded(*folding, with, result.dtype, lines, x, y)) return true;
+    if (kernels && !tests && combined(*kernels, with, result.dtype, lines, x, y)) return true;
     loop(lines, x, y, tests ? tests->data + at[2] : nullptr);
     return true;
   });
