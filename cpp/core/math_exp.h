@@ -66,15 +66,25 @@ DVM_ALWAYS_INLINE T exp_minus_one_near_zero(T r, const T (&quotient)[kCount]) {
   return A::mul_add(polynomial<A>(r, quotient), r * r, r);
 }
 
+// kRound + n, and r.
+template <Float T>
+struct Exponent {
+  T t, r;
+};
 template <typename A, Float T>
-DVM_ALWAYS_INLINE Reduced<T> reduce(T x) {
+DVM_ALWAYS_INLINE Exponent<T> exponent_of(T x) {
   using C = ExpTable<T>;
   constexpr T kRound = Format<T>::kRound;
   const T t = A::mul_add(x, C::kLog2E, kRound);
   const T n = t - kRound;
-  T r = A::mul_add(n, -C::kLn2High, x);
-  r = A::mul_add(n, -C::kLn2Low, r);
-  return {t, exp_minus_one_near_zero<A>(r, C::kQuotient)};
+  const T r = A::mul_add(n, -C::kLn2High, x);
+  return {t, A::mul_add(n, -C::kLn2Low, r)};
+}
+
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Reduced<T> reduce(T x) {
+  const Exponent<T> e = exponent_of<A>(x);
+  return {e.t, exp_minus_one_near_zero<A>(e.r, ExpTable<T>::kQuotient)};
 }
 
 // y * 2**n, exactly, where neither y nor the result is subnormal.

@@ -12,7 +12,7 @@ template <Float T>
 struct HyperbolicTable;
 template <>
 struct HyperbolicTable<float> {
-  static constexpr float kFar = 88;  // sinh and cosh beyond may be infinite
+  static constexpr float kFar = 86;  // beyond, e**-x / 2 may be subnormal
   static constexpr float kSquarable = 0x1p62f;
   // (arctanh s - s) / s**3 over s**2, up to s = 0.293: 2**-29.6
   static constexpr float kArctanh[] = {0x1.555538p-2f, 0x1.99b2f6p-3f, 0x1.2130d6p-3f,
@@ -22,14 +22,24 @@ struct HyperbolicTable<float> {
                                        0x1.c64a46p-6f, -0x1.98c40cp-7f};
   // (arccosh(1 + d) / sqrt(2 d) - 1) / d, up to d = 1/8: 2**-27.9
   static constexpr float kArccosh[] = {-0x1.5554aep-4f, 0x1.32b302p-6f, -0x1.518baap-8f};
+  // (cosh r - 1) / r**2 and (sinh r - r) / r**3 over r**2, up to r = 0.3466: 2**-31
+  static constexpr float kCosh[] = {0x1.000000p-1f, 0x1.5554e8p-5f, 0x1.6d436ap-10f};
+  static constexpr float kSinh[] = {0x1.555556p-3f, 0x1.1110e0p-7f, 0x1.a12530p-13f};
   // (tanh s - s) / s**3 over s**2, up to s = 0.3466: 2**-31.1
   static constexpr float kTanh[] = {-0x1.55554ep-2f, 0x1.110c38p-3f, -0x1.b82d14p-5f,
                                     0x1.3ef864p-6f};
 };
 template <>
 struct HyperbolicTable<double> {
-  static constexpr double kFar = 709;
+  static constexpr double kFar = 707;
   static constexpr double kSquarable = 0x1p510;
+  // 2**-56
+  static constexpr double kCosh[] = {0x1.0000000000001p-1, 0x1.5555555553d4dp-5,
+                                     0x1.6c16c1789442ap-10, 0x1.a019b8ec9eb15p-16,
+                                     0x1.2891abf65f8ebp-22};
+  static constexpr double kSinh[] = {0x1.5555555555556p-3, 0x1.11111111109adp-7,
+                                     0x1.a01a01a7c945dp-13, 0x1.71de0d9a6c6b0p-19,
+                                     0x1.af38d90b4365ap-26};
   // 2**-58.1 and 2**-62.6
   static constexpr double kArctanh[] = {
       0x1.55555555555aep-2, 0x1.9999999985914p-3, 0x1.2492493106874p-3,
@@ -103,19 +113,37 @@ struct CoshFlags : FarFlags {
   }
 };
 
-// (e + e / (e + 1)) / 2; for small e as e less what is the smaller the smaller e is.
+// |x| = n log 2 + r: half of 2**n and of 2**-n, r, sinh r - r and cosh r - 1.
+template <Float T>
+struct HyperbolicParts {
+  T up, down, r, sinh, cosh;
+};
+template <typename A, Float T>
+DVM_ALWAYS_INLINE HyperbolicParts<T> hyperbolic_parts(T x) {
+  using C = HyperbolicTable<T>;
+  const Exponent<T> e = exponent_of<A>(x);
+  const T z = e.r * e.r;
+  const T down = from_bits<T>(to_bits(T{0.5}) - (to_bits(e.t) << Format<T>::kFraction));
+  return {scale(T{0.5}, e.t), down, e.r, e.r * z * polynomial<A>(z, C::kSinh),
+          z * polynomial<A>(z, C::kCosh)};
+}
+
+// sinh and cosh of the sum of n log 2 and r, the large terms last. Where n is 0, sinh x is sinh r.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T sinh(T x) {
-  const T e = expm1_of_positive<A>(absolute(x));
-  const T part = e / (e + 1);
-  const T small = A::mul_add(T{-0.5} * e, part, e), large = T{0.5} * (e + part);
-  return with_sign_of(e < 1 ? small : large, x);
+  const HyperbolicParts<T> p = hyperbolic_parts<A>(absolute(x));
+  const T sum = p.up + p.down, difference = p.up - p.down;
+  const T rest = A::mul_add(sum, p.sinh, difference * p.cosh);
+  return with_sign_of(difference + A::mul_add(sum, p.r, rest), x);
 }
 
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T cosh(T x) {
-  const T e = exp<A, Domain::plain>(absolute(x));
-  return x == x ? A::mul_add(T{0.5}, e, T{0.5} / e) : x;
+  const HyperbolicParts<T> p = hyperbolic_parts<A>(absolute(x));
+  const T sum = p.up + p.down, difference = p.up - p.down;
+  const T rest = A::mul_add(difference, p.sinh, A::mul_add(sum, p.cosh, p.down));
+  const T y = p.up + A::mul_add(difference, p.r, rest);
+  return x == x ? y : x;
 }
 
 // Where the square of x, or of its distance to 1, is too large.

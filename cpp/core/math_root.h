@@ -5,36 +5,40 @@
 
 namespace dvm::core::math {
 
-// Of m in [sqrt(1/2), sqrt(2)): its cube root and a third of that to the power -2, good enough for
-// one step of Newton's method (f32: 2**-13.7 and 2**-10.3) or two (f64: 2**-19.6 and 2**-18.2).
+// x**(-1/3) begins as the line -bits / 3, on the leading bits of x as a whole number, which is off
+// by a tenth at most: with r the start and h = 1 - x * r**3, |h| <= 0.1022, it is r * (1 -
+// h)**(-1/3).
 template <Float T>
 struct CbrtTable;
 template <>
 struct CbrtTable<float> {
-  static constexpr float kRoot[] = {0x1.f85444p-2f, 0x1.7abc32p-1f, -0x1.295830p-2f,
-                                    0x1.dced8ap-5f};
-  static constexpr float kSlope[] = {0x1.d0291ep-1f, -0x1.125ba4p0f, 0x1.4b313ap-1f,
-                                     -0x1.3053b2p-3f};
+  static constexpr int kDropped = 9;  // of the bits; a float holds the others
+  static constexpr float kStart = 2773243;
+  // ((1 - h)**(-1/3) - 1) / h: 2**-18.5
+  static constexpr float kSeries[] = {0x1.555478p-2f, 0x1.c9afdap-3f, 0x1.6514e6p-3f};
   static constexpr float kThird = 0x1.555556p-2f;
-  static constexpr float kRoot2 = 0x1.428a30p0f, kRootHalf = 0x1.965feap-1f;
+  static constexpr float kTiny = 0x1p-98f, kHuge = 0x1p126f;
 };
 template <>
 struct CbrtTable<double> {
-  static constexpr double kRoot[] = {0x1.afcf383c496ebp-2,  0x1.0e572ca6953e3p0,
-                                     -0x1.ac11923270509p-1, 0x1.059d1f1c93c86p-1,
-                                     -0x1.6fba506dd677fp-3, 0x1.b99e170326c71p-6};
-  static constexpr double kSlope[] = {
-      0x1.54c978c46f108p0, -0x1.9602b63606985p1,  0x1.37c0e5233b236p2, -0x1.2629d3041e32ep2,
-      0x1.4e0d46aa53eaep1, -0x1.a40d2f027fb62p-1, 0x1.c211b7867c23ap-4};
+  static constexpr int kDropped = 32;
+  static constexpr double kStart = 1430186361;
+  // 2**-32.3
+  static constexpr double kSeries[] = {0x1.5555562b95985p-2, 0x1.c71c751376f3ap-3,
+                                       0x1.61f49d2f4ca7cp-3, 0x1.26f41183db0fcp-3,
+                                       0x1.037109839f16ap-3, 0x1.ce7c5d80e2ae6p-4};
   static constexpr double kThird = 0x1.5555555555555p-2;
-  static constexpr double kRoot2 = 0x1.428a2f98d728bp0, kRootHalf = 0x1.965fea53d6e3dp-1;
+  static constexpr double kTiny = 0x1p-910, kHuge = 0x1p1022;
 };
 
 struct CbrtFlags {
-  // Subnormal.
+  // So small that what the cube of a root is off may be subnormal, or so large that the cube may be
+  // infinite.
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> hard(T x) {
-    return between(Bits<T>{0}, absolute(x), to_bits(std::numeric_limits<T>::min()));
+    using C = CbrtTable<T>;
+    return between(Bits<T>{0}, absolute(x), to_bits(C::kTiny)) |
+           between(to_bits(C::kHuge), absolute(x), Format<T>::kInfinity);
   }
   template <Float T>
   static T by_library(T x) {
@@ -51,24 +55,20 @@ DVM_ALWAYS_INLINE T nearer_root(T y, T x, T slope) {
   return A::mul_add(rest, slope, y);
 }
 
-// x = 2**(3 n + k) * m with k of -1, 0, 1.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T cbrt(T x) {
   using C = CbrtTable<T>;
-  constexpr T kRound = Format<T>::kRound;
+  constexpr T kUlp1 = T(Bits<T>{1} << Format<T>::kFraction);
   const T a = absolute(x);
-  const Binary<T> b = split(a);
-  const T t = A::mul_add(b.k, C::kThird, kRound);
-  const T n = t - kRound, k = b.k - 3 * n;
-  const T root = k == 0 ? T{1} : k > 0 ? C::kRoot2 : C::kRootHalf;
-  // 2**(-2k/3)
-  const T inverse = k == 0 ? T{1} : k > 0 ? C::kRootHalf * C::kRootHalf : C::kRoot2 * C::kRoot2;
-  const T m = scale(b.m, k + kRound), slope = polynomial<A>(b.m, C::kSlope) * inverse;
-  T y = polynomial<A>(b.m, C::kRoot) * root;
-  if constexpr (std::same_as<T, double>) y = A::mul_add(A::mul_add(-y * y, y, m), slope, y);
-  y = scale(nearer_root<A>(y, m, slope), t);
-  const bool ordinary = to_bits(a) - 1 < Format<T>::kInfinity - 1;
-  return with_sign_of(ordinary ? y : a, x);
+  // The sum has an ulp of 1, and its exponent drops out.
+  const T leading = from_bits<T>(to_bits(kUlp1) | to_bits(a) >> C::kDropped);
+  const T line = A::mul_add(leading, T{-1} / 3, C::kStart + kUlp1 + kUlp1 / 3);
+  const T r = from_bits<T>(to_bits(line) << C::kDropped);
+  const T h = A::mul_add(-(a * r), r * r, T{1});
+  const T inverse = A::mul_add(r * h, polynomial<A>(h, C::kSeries), r);
+  const T square = inverse * inverse;
+  const T y = nearer_root<A>(a * square, a, square * C::kThird);
+  return with_sign_of(to_bits(a) < Format<T>::kInfinity ? y : a, x);
 }
 
 template <Float T>
