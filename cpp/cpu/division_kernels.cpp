@@ -1,8 +1,8 @@
 // floor_divide, remainder, fmod and reciprocal of integers, by way of floats: there is no SIMD
 // division of integers. The dividend times the inverse of the divisor, which one loop makes for all
-// ops and a scalar needs but once, is less than half off the quotient. So the whole number nearest
-// to it may be one off what is asked for, which the sign of the rest shows. A block of i64 or u64
-// that f64 does not hold is divided one by one.
+// ops and a scalar needs but once, is nowhere near a whole number but where it is one. So half an
+// inverse more lies between the quotient, rounded down, and the next, by more than any rounding
+// error. A block of i64 or u64 that f64 does not hold is divided one by one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/division_kernels.cpp"
 #include "cpu/for_each_level.h"
@@ -21,12 +21,12 @@ using Quotient = std::conditional_t<sizeof(T) <= 2, float, double>;
 template <typename T>
 inline constexpr Quotient<T> kRound = core::math::Format<Quotient<T>>::kRound;
 
-// Whether |x| may be more than 2**51.
+// Whether |x| may be more than 2**49, beyond which errors of f64 are felt.
 template <typename T>
 DVM_ALWAYS_INLINE uint64_t is_wide(T x) {
   if constexpr (sizeof(T) < 8) return 0;
   const auto bits = static_cast<uint64_t>(x);
-  return std::is_signed_v<T> ? (bits ^ bits << 1) >> 52 : bits >> 51;
+  return std::is_signed_v<T> ? (bits ^ bits << 1) >> 50 : bits >> 49;
 }
 
 // Integers of 64 bits, which only AVX-512 converts, are the low bits of a number whose ulp is 1.
@@ -39,15 +39,10 @@ DVM_ALWAYS_INLINE Quotient<T> to_quotient(T x) {
     return static_cast<Quotient<T>>(x);
   }
 }
-// Of t - kRound.
+// Of t - kRound, whose low bits are those of t.
 template <typename T>
 DVM_ALWAYS_INLINE T from_rounded(Quotient<T> t) {
-  if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(std::bit_cast<uint64_t>(t) - std::bit_cast<uint64_t>(kRound<T>));
-  } else {
-    using Via = std::conditional_t<std::is_same_v<T, uint32_t>, int64_t, int32_t>;
-    return static_cast<T>(static_cast<Via>(t - kRound<T>));
-  }
+  return static_cast<T>(core::math::to_bits(t) - core::math::to_bits(kRound<T>));
 }
 
 // Words instead of bools from here on: of those GCC 12 makes branches, and no SIMD.
@@ -57,30 +52,25 @@ template <typename T>
 DVM_ALWAYS_INLINE Word<T> all_if(bool condition) {
   return static_cast<Word<T>>(condition ? -1 : 0);
 }
-template <typename T>
-DVM_ALWAYS_INLINE Word<T> all_if_negative(Word<T> x) {
-  return static_cast<Word<T>>(static_cast<std::make_signed_t<T>>(x) >> (8 * sizeof(T) - 1));
-}
 
+// Rounded down; for fmod, towards zero. Nearest to what is half off that is what is asked for.
 template <typename Op, typename T>
-DVM_ALWAYS_INLINE T divide(T dividend, T divisor, Quotient<T> inverse) {
+DVM_ALWAYS_INLINE Word<T> quotient_of(T dividend, Quotient<T> inverse) {
+  using Q = Quotient<T>;
+  const Q ratio = to_quotient(dividend) * inverse;
+  const Q down = Q{0.5} * core::math::absolute(inverse) - Q{0.5};
+  const bool to_zero = std::is_same_v<Op, core::scalar::fmod>;
+  const Q back = to_zero ? -core::math::with_sign_of(down, ratio) : down;
+  return static_cast<Word<T>>(from_rounded<T>(ratio + back + kRound<T>));
+}
+// The least number by -1 wraps.
+template <typename Op, typename T>
+DVM_ALWAYS_INLINE Word<T> divide(T dividend, T divisor, Quotient<T> inverse) {
   using W = Word<T>;
-  constexpr bool kSigned = std::is_signed_v<T>;
-  const auto a = static_cast<W>(dividend), b = static_cast<W>(divisor);
-  const auto nearest = static_cast<W>(from_rounded<T>(to_quotient(dividend) * inverse + kRound<T>));
-  const W rest = static_cast<W>(a - static_cast<tile_ops::Unsigned<T>>(nearest) * b);
-  // The rest is asked to have this one's sign. At most half of b, it is negative if unsigned, too.
-  const W like = std::is_same_v<Op, core::scalar::fmod> ? a : b;
-  const W nonzero = static_cast<W>(rest | (0 - rest));
-  const W apart = all_if_negative<T>(kSigned ? static_cast<W>((rest ^ like) & nonzero) : rest);
-  if constexpr (std::is_same_v<Op, core::scalar::floor_divide>) {
-    return static_cast<T>(nearest + apart);
-  } else {
-    // |b| with the sign of `like`, which is b itself for a remainder.
-    const W minus = kSigned ? all_if_negative<T>(static_cast<W>(like ^ b)) : W{0};
-    const W back = static_cast<W>((b ^ minus) - minus);
-    return static_cast<T>(rest + (back & apart));
-  }
+  const W quotient = quotient_of<Op>(dividend, inverse);
+  if constexpr (std::is_same_v<Op, core::scalar::floor_divide>) return quotient;
+  const auto multiple = static_cast<tile_ops::Unsigned<T>>(quotient) * static_cast<W>(divisor);
+  return static_cast<W>(static_cast<W>(dividend) - multiple);
 }
 
 // Zero is divided by as 1 is.
@@ -98,40 +88,42 @@ struct Seen {
   bool zero, overflow, wide;
 };
 
-// Division by zero gives 0. Of the least number by -1, which wraps, 0 is divided.
-template <typename Op, typename T>
+// Division by zero gives 0. kOne: all are divided by the first of b, and times the first inverse.
+template <typename Op, typename T, bool kOne>
 [[gnu::noinline]] Seen division_loop(const T* a, const T* b, const Quotient<T>* inverses, T* dst,
                                      int64_t size) {
   constexpr T kLeast = std::is_signed_v<T> ? std::numeric_limits<T>::min() : T{1};
-  constexpr bool kIsQuotient = std::is_same_v<Op, core::scalar::floor_divide>;
+  constexpr bool kOverflows = std::is_signed_v<T> && std::is_same_v<Op, core::scalar::floor_divide>;
   using W = Word<T>;
   W zero = 0, overflow = 0;
   uint64_t wide = 0;
+  const T one = *b;
+  const Quotient<T> one_inverse = *inverses;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) {
-    const T x = a[i], y = b[i];
+    const T x = a[i], y = kOne ? one : b[i];
     const W none = all_if<T>(y == 0);
-    const W wraps = std::is_signed_v<T> ? static_cast<W>(all_if<T>(x == kLeast) &
-                                                         all_if<T>(y == static_cast<T>(-1)))
-                                        : W{0};
-    zero |= none, overflow |= wraps;
+    zero |= none;
+    if constexpr (kOverflows) {
+      overflow |= static_cast<W>(all_if<T>(x == kLeast) & all_if<T>(y == static_cast<T>(-1)));
+    }
     wide |= is_wide(x) | is_wide(y);
-    const T dividend = static_cast<T>(static_cast<W>(x) & ~wraps);
-    const auto result = static_cast<W>(divide<Op>(dividend, nonzero(y), inverses[i]));
-    const W wrapped = kIsQuotient ? static_cast<W>(wraps & static_cast<W>(x)) : W{0};
-    dst[i] = static_cast<T>((result & ~none) | wrapped);
+    const W result = divide<Op>(x, nonzero(y), kOne ? one_inverse : inverses[i]);
+    dst[i] = static_cast<T>(result & ~none);
   }
   return {zero != 0, overflow != 0, wide != 0};
 }
 
-// Results that would replace operands are kept aside, and scalars become a block.
+// Scalars become a block. Results that may have to be computed again, of operands that they would
+// replace, are kept aside.
 template <typename Op, typename T>
 FpFlags division_blocks(const TileArgs& args) {
   constexpr int64_t kBlock = 512;
-  constexpr bool kOverflows = std::is_same_v<Op, core::scalar::floor_divide>;
+  constexpr bool kMayBeWide = sizeof(T) == 8;
   T aside[kBlock], scalars[2][kBlock];
   Quotient<T> inverses[kBlock];
   FpFlags raised = 0;
+  const bool one = (args.scalar_mask & 2) != 0;
   for (int64_t begin = 0; begin < args.size; begin += kBlock) {
     const int64_t size = std::min(kBlock, args.size - begin);
     const T* x[2];
@@ -141,14 +133,16 @@ FpFlags division_blocks(const TileArgs& args) {
       if (scalar && begin == 0) std::fill_n(scalars[k], size, *src);
       x[k] = scalar ? scalars[k] : src + begin;
     }
-    if (begin == 0 || (args.scalar_mask & 2) == 0) invert(x[1], inverses, size);
-    const Seen seen = division_loop<Op>(x[0], x[1], inverses, aside, size);
+    if (begin == 0 || !one) invert(x[1], inverses, one ? 1 : size);
+    auto* const dst = reinterpret_cast<T*>(args.dst) + begin;
+    T* const to = kMayBeWide ? aside : dst;
+    const Seen seen = one ? division_loop<Op, T, true>(x[0], x[1], inverses, to, size)
+                          : division_loop<Op, T, false>(x[0], x[1], inverses, to, size);
     if (seen.zero) raised |= core::kDivideByZero;
-    if (kOverflows && seen.overflow) raised |= core::kOverflow;
-    auto* dst = reinterpret_cast<T*>(args.dst) + begin;
+    if (seen.overflow) raised |= core::kOverflow;
     if (seen.wide) {
       for (int64_t i = 0; i < size; ++i) dst[i] = Op{}(x[0][i], x[1][i]);
-    } else {
+    } else if (kMayBeWide) {
       std::copy_n(aside, size, dst);
     }
   }

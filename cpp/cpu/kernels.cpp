@@ -14,6 +14,7 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_halves(level, *table);
   fill_integers(level, *table);
   fill_divisions(level, *table);  // after fill_integers, whose reciprocal is one by one
+  fill_divisors(level, *table);
   fill_integer_powers(level, *table);
   fill_math_f32(level, *table);
   fill_math_f64(level, *table);
