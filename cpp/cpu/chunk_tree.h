@@ -12,30 +12,33 @@ namespace dvm::cpu {
 // The totals of outputs that go through the additions in step, whatever their type is.
 template <int kBytes>
 struct Totals {
-  alignas(8) std::byte bytes[kBytes];
+  alignas(kBytes < 64 ? kBytes : 64) std::byte bytes[kBytes];
   template <typename A>
   A* as() {
     return reinterpret_cast<A*>(bytes);
   }
+  template <typename A>
+  const A* as() const {
+    return reinterpret_cast<const A*>(bytes);
+  }
 };
 
-// core::combine_chunks over functions of one type.
-template <int kBytes>
+// core::combine_chunks over functions of one type, for a single output.
 struct ChunkTree {
-  using T = Totals<kBytes>;
-  void (*chunk)(const void* context, int64_t begin, int64_t count, T& totals);
-  void (*combine)(T& totals, T& more);
+  using Total = Totals<8>;
+  void (*chunk)(const void* context, int64_t begin, int64_t count, Total& total);
+  void (*combine)(Total& total, Total& more);
   const void* context;
 
-  [[gnu::noinline]] T total(int64_t size) const {
-    return core::combine_chunks<T>(
+  [[gnu::noinline]] Total total(int64_t size) const {
+    return core::combine_chunks<Total>(
         size,
         [this](int64_t begin, int64_t count) {
-          T totals;
-          chunk(context, begin, count, totals);
-          return totals;
+          Total total;
+          chunk(context, begin, count, total);
+          return total;
         },
-        [this](T x, T y) {
+        [this](Total x, Total y) {
           combine(x, y);
           return x;
         });

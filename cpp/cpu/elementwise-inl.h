@@ -48,6 +48,13 @@ inline TileArgs swapped(TileArgs args) {
   return args;
 }
 
+// One element, repeated: compiled once for all ops.
+template <typename Storage>
+[[gnu::noinline]] void repeat_first(const TileArgs& args) {
+  auto* dst = reinterpret_cast<Storage*>(args.dst);
+  std::fill_n(dst + 1, args.size - 1, *dst);
+}
+
 template <DType D, DType Result, bool kCommutes, typename Apply>
 void binary(const TileArgs& args, Apply apply) {
   switch (args.scalar_mask) {
@@ -62,12 +69,10 @@ void binary(const TileArgs& args, Apply apply) {
     case 2:
       return binary_loop<D, Result, false, true>(args, apply);
     default: {
-      // One element, repeated.
       TileArgs one = args;
       one.size = 1;
       binary_loop<D, Result, false, true>(one, apply);
-      auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
-      std::fill_n(dst + 1, args.size - 1, *dst);
+      repeat_first<typename Element<Result>::Storage>(args);
     }
   }
 }
@@ -88,8 +93,7 @@ void unary(const TileArgs& args, Loop loop) {
   TileArgs one = args;
   one.size = 1;
   loop(one);
-  auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
-  std::fill_n(dst + 1, args.size - 1, *dst);
+  repeat_first<typename Element<Result>::Storage>(args);
 }
 
 // Runs and puts the flags back where that is asked for.

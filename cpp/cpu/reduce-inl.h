@@ -17,6 +17,7 @@
 
 #include "cpu/chunk_tree.h"
 #include "cpu/extremes-inl.h"
+#include "cpu/reduce_columns.h"
 #include "vm/tile_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,6 +27,21 @@ using core::kSumChunk;
 using core::kSumLanes;
 using vm::Insn;
 using vm::TileArgs;
+
+// The i-th element of each output.
+template <typename Of>
+DVM_ALWAYS_INLINE void gather(const Gathered& outputs, int64_t i, typename Of::Accumulator* out) {
+  for (int k = 0; k < kGathered; ++k) {
+    const std::byte* p = outputs.starts[k] + i * outputs.step;
+    out[k] = Of::load(*reinterpret_cast<const typename Of::Storage*>(p));
+  }
+}
+// Compiled once for all reductions.
+template <typename Of>
+[[gnu::noinline]] void gather_first(const Gathered& outputs, int64_t i,
+                                    typename Of::Accumulator* out) {
+  gather<Of>(outputs, i, out);
+}
 
 template <typename Op, typename Of>
 struct Reduce {
@@ -44,20 +60,6 @@ struct Reduce {
 
   static A combine(A x, A y) { return Op::template combine<A>(x, y); }
   static Storage store(A x) { return Of::store(Op::kFromZero ? combine(x, A{0}) : x); }
-
-  // Combines `count` runs of one vector or of four, `step` apart, in order.
-  template <int kVectors>
-  [[gnu::noinline]] static void add_runs(const A* p, int64_t count, int64_t step, A* out) {
-    if constexpr (kVectors == 1) {
-      const auto load = [](const A* q) -> Vector { return *reinterpret_cast<const Packed*>(q); };
-      Vector total = load(p);
-      for (int64_t i = 1; i < count; ++i) total = Op::combine(total, load(p += step));
-      std::memcpy(out, &total, sizeof(total));
-    } else {
-      const Vectors total = Vectors::of_whole_runs(p, count, step);
-      std::memcpy(out, &total, sizeof(total));
-    }
-  }
 
   // One chunk of adjacent elements, at least kSumLanes of floats. Lanes do not depend on each
   // other, so that a block of them runs through the whole chunk in registers before the next one
@@ -81,22 +83,39 @@ struct Reduce {
       return blocks[0].total();
     }
   }
-  DVM_ALWAYS_INLINE static void combine_into(A* totals, const A* more, int64_t count) {
-    DVM_INDEPENDENT
-    for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
-  }
-
-  template <int kBytes>
-  static void combine_totals(Totals<kBytes>& totals, Totals<kBytes>& more) {
-    combine_into(totals.template as<A>(), more.template as<A>(), kBytes / int{sizeof(A)});
-  }
-
-  static A row_chunk(const Storage* p, int64_t count) {
-    if (kAnyOrder || count >= kSumLanes) return lane_chunk(p, count);
+  // One after the other.
+  [[gnu::noinline]] static A in_order(const Storage* p, int64_t count) {
     A total = Of::load(p[0]);
     for (int64_t i = 1; i < count; ++i) total = combine(total, Of::load(p[i]));
     return total;
   }
+  static A row_chunk(const Storage* p, int64_t count) {
+    return kAnyOrder || count >= kSumLanes ? lane_chunk(p, count) : in_order(p, count);
+  }
+
+  // The tree above the chunks of one output. `kChunk` gives the total of elements that `context`
+  // leads to.
+  template <typename Context, A (*kChunk)(const Context&, int64_t begin, int64_t count)>
+  static A tree_total(const Context& context, int64_t size) {
+    using Total = ChunkTree::Total;
+    constexpr size_t kCopies = sizeof(Total) / sizeof(A);
+    const auto chunk = [](const void* of, int64_t begin, int64_t count, Total& total) {
+      std::fill_n(total.as<A>(), kCopies, kChunk(*static_cast<const Context*>(of), begin, count));
+    };
+    const auto combine_totals = [](Total& total, Total& more) {
+      std::fill_n(total.as<A>(), kCopies, combine(*total.as<A>(), *more.as<A>()));
+    };
+    Total total = ChunkTree{chunk, combine_totals, &context}.total(size);
+    return *total.as<A>();
+  }
+  using Row = const Storage*;
+  static A part_of_row(const Row& row, int64_t begin, int64_t count) {
+    return row_chunk(row + begin, count);
+  }
+  static A part_in_order(const Row& row, int64_t begin, int64_t count) {
+    return in_order(row + begin, count);
+  }
+
   // A row whose order does not matter.
   static bool any_order(const Storage* src, int64_t size, Storage& dst) {
     if constexpr (Op::kQuiet && std::is_floating_point_v<Storage>) {
@@ -107,129 +126,118 @@ struct Reduce {
     }
   }
   static void rows(const Storage* src, Storage* dst, int64_t m, int64_t size) {
-    constexpr int kBytes = 8;
-    const auto chunk = [](const void* row, int64_t begin, int64_t count, Totals<kBytes>& totals) {
-      const A total = row_chunk(static_cast<const Storage*>(row) + begin, count);
-      std::fill_n(totals.template as<A>(), kBytes / sizeof(A), total);
-    };
     for (; m > 0; --m, src += size) {
       if (any_order(src, size, *dst)) {
         ++dst;
       } else if (kAnyOrder || size <= kSumChunk) {
         *dst++ = store(row_chunk(src, size));
       } else {
-        const ChunkTree<kBytes> tree{chunk, combine_totals<kBytes>, src};
-        Totals<kBytes> totals = tree.total(size);
-        *dst++ = store(*totals.template as<A>());
+        *dst++ = store(tree_total<Row, part_of_row>(src, size));
       }
     }
   }
 
-  // Adjacent columns, one vector or four, in sequential order.
-  struct Columns {
-    const Storage* src;
-    int64_t n;
-  };
+  // What cpu/reduce_columns.h asks for.
+  DVM_ALWAYS_INLINE static void combine_into(A* totals, const A* more, int64_t count) {
+    DVM_INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
+  }
   template <int kVectors>
-  static void column_chunk(const void* context, int64_t begin, int64_t count,
-                           Totals<kVectors * kVectorBytes>& totals) {
-    constexpr int kColumns = kVectors * kPerVector;
-    const auto [start, n] = *static_cast<const Columns*>(context);
-    const Storage* src = start + begin * n;
-    A* out = totals.template as<A>();
-    if constexpr (!kConverts) {
-      add_runs<kVectors>(src, count, n, out);
-    } else {
+  static void columns(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
+    const auto& [start, step] = *static_cast<const Columns*>(context);
+    const std::byte* p = start + begin * step;
+    const auto elements = [&] { return reinterpret_cast<const Storage*>(p); };
+    if constexpr (kConverts) {
+      constexpr int kColumns = kVectors * kPerVector;
       A room[kColumns] = {};
-      std::copy_n(Of::run(src, kColumns, room), kColumns, out);
+      A* out = totals.as<A>();
+      std::copy_n(Of::run(elements(), kColumns, room), kColumns, out);
       for (int64_t i = 1; i < count; ++i) {
-        combine_into(out, Of::run(src + i * n, kColumns, room), kColumns);
+        p += step;
+        combine_into(out, Of::run(elements(), kColumns, room), kColumns);
       }
+    } else if constexpr (kVectors == 1) {
+      const auto load = [&]() -> Vector { return *reinterpret_cast<const Packed*>(p); };
+      Vector total = load();
+      for (int64_t i = 1; i < count; ++i) p += step, total = Op::combine(total, load());
+      std::memcpy(&totals, &total, sizeof(total));
+    } else {
+      const Vectors total =
+          Vectors::of_whole_runs(elements(), count, step / int64_t{sizeof(Storage)});
+      std::memcpy(&totals, &total, sizeof(total));
     }
   }
-  template <int kVectors>
-  static void reduce_columns(const Storage* src, Storage* dst, int64_t size, int64_t n) {
-    constexpr int kBytes = kVectors * kVectorBytes;
-    const Columns columns{src, n};
-    const ChunkTree<kBytes> tree{column_chunk<kVectors>, combine_totals<kBytes>, &columns};
-    Totals<kBytes> totals = tree.total(size);
-    for (int k = 0; k < kVectors * kPerVector; ++k) dst[k] = store(totals.template as<A>()[k]);
-  }
-
-  // Outputs whose elements are anywhere: short rows and columns that fill no vector.
-  static constexpr int kGathered = 16;
-  using GatheredTotals = Totals<kGathered * 8>;
-  struct Gathered {
-    const Storage* starts[kGathered];
-    int64_t n;
-  };
-  static void gathered_chunk(const void* context, int64_t begin, int64_t count,
-                             GatheredTotals& totals) {
-    const auto& [starts, n] = *static_cast<const Gathered*>(context);
-    A sums[kGathered] = {};
-    for (int64_t i = begin; i < begin + count; ++i) {
+  static constexpr int kGatheredBytes = kGathered * static_cast<int>(sizeof(A));
+  static constexpr int kGatheredVectors = std::max(1, kGatheredBytes / kVectorBytes);
+  static constexpr int kPartBytes = std::min(kVectorBytes, kGatheredBytes);
+  static constexpr int kParts = kGatheredBytes / kPartBytes;
+  typedef A GatheredVector __attribute__((vector_size(kPartBytes)));
+  typedef A GatheredPart __attribute__((vector_size(kPartBytes), aligned(1), may_alias));
+  static void gathered(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
+    const auto& outputs = *static_cast<const Gathered*>(context);
+    A sums[kGathered];
+    gather_first<Of>(outputs, begin, sums);
+    auto* parts = reinterpret_cast<GatheredPart*>(sums);
+    for (int64_t i = begin + 1; i < begin + count; ++i) {
       A more[kGathered];
-      for (int k = 0; k < kGathered; ++k) more[k] = Of::load(starts[k][i * n]);
-      if (i == begin) {
-        std::copy_n(more, kGathered, sums);
-      } else {
-        combine_into(sums, more, kGathered);
+      gather<Of>(outputs, i, more);
+      const auto* more_parts = reinterpret_cast<const GatheredPart*>(more);
+      for (int k = 0; k < kParts; ++k) {
+        parts[k] = Op::template combine<GatheredVector>(parts[k], more_parts[k]);
       }
     }
-    std::fill_n(totals.template as<A>(), sizeof(totals) / sizeof(A), sums[0]);
-    std::copy_n(sums, kGathered, totals.template as<A>());
+    std::fill_n(totals.as<A>(), kGatheredVectors * kPerVector, sums[0]);
+    std::copy_n(sums, kGathered, totals.as<A>());
   }
-
-  static void gather(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
-    for (int64_t begin = 0; begin < m * n; begin += kGathered) {
-      const int64_t outputs = std::min<int64_t>(kGathered, m * n - begin);
-      Gathered gathered{{}, n};
-      for (int64_t k = 0; k < kGathered; ++k) {
-        const int64_t o = begin + std::min(k, outputs - 1);
-        gathered.starts[k] = src + o / n * size * n + o % n;
+  static void combine_groups(GroupTotals& totals, const GroupTotals& more, int vectors) {
+    auto* x = reinterpret_cast<Packed*>(totals.bytes);
+    const auto* y = reinterpret_cast<const Packed*>(more.bytes);
+    for (int k = 0; k < vectors; ++k) x[k] = Op::template combine<Vector>(x[k], y[k]);
+  }
+  static void store_group(const GroupTotals& totals, int count, std::byte* dst) {
+    if constexpr (kConverts || (Op::kFromZero && !kAnyOrder)) {
+      for (int k = 0; k < count; ++k) {
+        reinterpret_cast<Storage*>(dst)[k] = store(totals.as<A>()[k]);
       }
-      const ChunkTree<kGathered * 8> tree{gathered_chunk, combine_totals<kGathered * 8>, &gathered};
-      GatheredTotals totals = tree.total(size);
-      for (int64_t k = 0; k < outputs; ++k) dst[begin + k] = store(totals.template as<A>()[k]);
+    } else {
+      std::memcpy(dst, totals.bytes, static_cast<size_t>(count) * sizeof(A));
     }
   }
+  static constexpr GroupKernels kGroups{.element_bytes = sizeof(Storage),
+                                        .per_vector = kPerVector,
+                                        .gathered_vectors = kGatheredVectors,
+                                        .any_order = kAnyOrder,
+                                        .columns = columns<1>,
+                                        .wide_columns = columns<4>,
+                                        .gathered = gathered,
+                                        .combine = combine_groups,
+                                        .store = store_group};
 
   // A single output: the last of the partials of a long row, say. Of halves too, an extreme that is
   // neither zero nor NaN is the same in any order.
   static A single(const Storage* src, int64_t size) {
-    if constexpr (kAnyOrder) return lane_chunk(src, size);
     if (Storage found{}; any_order(src, size, found)) return Of::load(found);
     if (Op::kQuiet && size >= kSumLanes && size <= kSumChunk) {
       const A total = lane_chunk(src, size);
       if (total == total && total != A{0}) return total;
     }
-    return core::reduce_canonical<A>(
-        size, false, [&](int64_t i) { return Of::load(src[i]); }, combine);
-  }
-
-  // Sequential order: outputs are independent, so that a block of them shares every step. Adjacent
-  // columns load whole vectors, the last of which may overlap the one before.
-  static void sequential(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
-    if (m * n == 1) return void(*dst = store(single(src, size)));
-    if (n < kPerVector) return gather(src, dst, m, size, n);
-    for (; m > 0; --m, src += size * n, dst += n) {
-      int64_t column = 0;
-      for (; column + kWidth <= n; column += kWidth) {
-        reduce_columns<4>(src + column, dst + column, size, n);
-      }
-      for (; column < n; column += kPerVector) {
-        const int64_t at = std::min(column, n - kPerVector);
-        reduce_columns<1>(src + at, dst + at, size, n);
-      }
-    }
+    return tree_total<Row, part_in_order>(src, size);
   }
 
   // The lane rule on elements that are not adjacent: no encoder asks for it, but the ISA allows it.
+  struct Column {
+    const Storage* start;
+    int64_t step;
+  };
+  static A part_of_column(const Column& column, int64_t begin, int64_t count) {
+    Storage room[kSumChunk];
+    for (int64_t i = 0; i < count; ++i) room[i] = column.start[(begin + i) * column.step];
+    return row_chunk(room, count);
+  }
   static void lane_columns(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
     for (int64_t o = 0; o < m * n; ++o) {
-      const Storage* start = src + o / n * size * n + o % n;
-      dst[o] = store(core::reduce_canonical<A>(
-          size, true, [&](int64_t i) { return Of::load(start[i * n]); }, combine));
+      const Column column{src + o / n * size * n + o % n, n};
+      dst[o] = store(tree_total<Column, part_of_column>(column, size));
     }
   }
 
@@ -237,14 +245,14 @@ struct Reduce {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
-    if (kAnyOrder && args.n == 1) {
+    if (args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
       rows(src, dst, args.m, args.size);
-    } else if (!lanes || args.size < kSumLanes) {
-      sequential(src, dst, args.m, args.size, args.n);
-    } else if (args.n == 1) {
-      rows(src, dst, args.m, args.size);
-    } else {
+    } else if (!kAnyOrder && args.m * args.n == 1) {
+      *dst = store(single(src, args.size));
+    } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
       lane_columns(src, dst, args.m, args.size, args.n);
+    } else {
+      reduce_columns(kGroups, args);
     }
   }
 
