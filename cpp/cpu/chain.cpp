@@ -42,15 +42,16 @@ struct KnownChain {
   uint64_t era = 0;
   int width = 0;
   std::optional<bool> repeats;  // may_repeat(), once somebody has asked
-  chains::Translator<float> of_floats;
-  chains::Translator<double> of_doubles;
+  // The second ones for sums in registers: rests of a tile take turns with it.
+  chains::Translator<float> of_floats[2];
+  chains::Translator<double> of_doubles[2];
 
   template <typename T>
-  chains::Translator<T>& translator() {
+  chains::Translator<T>& translator(bool in_lanes) {
     if constexpr (sizeof(T) == sizeof(float)) {
-      return of_floats;
+      return of_floats[in_lanes];
     } else {
-      return of_doubles;
+      return of_doubles[in_lanes];
     }
   }
 };
@@ -101,10 +102,12 @@ bool may_repeat(const ChainArgs& args) {
 constexpr int64_t kWholeBytes = 512, kShortBytes = 128;
 
 // False where the plain kernels have to run it; only what it writes may have changed then.
+// `in_lanes` as Translator::prepare says, `saved` where that can be put back.
 template <typename T>
-bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known, bool saved) {
-  chains::Translator<T>& translator = known.translator<T>();
-  if (!translator.prepare(bodies, args, known.era)) return false;
+bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known, bool in_lanes,
+               bool saved) {
+  chains::Translator<T>& translator = known.translator<T>(in_lanes);
+  if (!translator.prepare(bodies, args, known.era, in_lanes)) return false;
   const int64_t bytes = args.size() * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) {
     const bool may_overlap = bytes > kShortBytes && bytes % kWholeBytes != 0;
@@ -127,7 +130,7 @@ bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
 template <typename T>
 bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known) {
   if (args.insn->m == 1 && !vm::sums_rows(*args.insn)) {
-    return run_piece<T>(bodies, args, known, false);
+    return run_piece<T>(bodies, args, known, false, false);
   }
   // What a sum reads is computed a second time where a NaN comes out. What lies over what is the
   // same for all tiles.
@@ -135,8 +138,9 @@ bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
     if (!known.repeats) known.repeats = may_repeat(args);
     if (!*known.repeats) return false;
   }
-  return run_chain_rows<T>(
-      args, [&](const ChainArgs& piece) { return run_piece<T>(bodies, piece, known, false); });
+  return run_chain_rows<T>(bodies, args, [&](const ChainArgs& piece, bool in_lanes) {
+    return run_piece<T>(bodies, piece, known, in_lanes, false);
+  });
 }
 
 void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {
@@ -156,7 +160,7 @@ class OverItself {
         const int64_t columns = std::min(kPiece, args_.columns - column);
         const ChainArgs piece = vm::part_of_chain(args_, row, 1, column, columns);
         const bool kept = keep(piece);
-        if (run_piece<T>(bodies, piece, known, kept)) continue;
+        if (run_piece<T>(bodies, piece, known, false, kept)) continue;
         if (kept) put_back();
         run_plain(piece, kernels);
       }

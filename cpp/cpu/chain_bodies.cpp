@@ -107,7 +107,7 @@ extern "C" {
   run_kernel<double>(bank, row, elements);
 }
 }
-#define DVM_CHAIN_TEXT(level, width, T, times, raises)                                          \
+#define DVM_CHAIN_TEXT(level, width, T, times, raises, block_bytes, lane_banks)                 \
   extern "C" {                                                                                  \
   [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies_##level##_##width[];      \
   [[gnu::visibility("hidden")]] void dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
@@ -118,11 +118,12 @@ extern "C" {
       ##width = make_constants<T, times>();                                                     \
   }                                                                                             \
   static constexpr ChainBodies k_##level##_##width = {dvm_chain_bodies_##level##_##width,       \
-                                                      dvm_chain_run_##level##_##width, raises};
-DVM_CHAIN_TEXT(avx512, 32, float, 1, false)
-DVM_CHAIN_TEXT(avx512, 64, double, 1, false)
-DVM_CHAIN_TEXT(avx2, 32, float, 8, true)
-DVM_CHAIN_TEXT(avx2, 64, double, 4, true)
+                                                      dvm_chain_run_##level##_##width, raises,  \
+                                                      block_bytes, lane_banks};
+DVM_CHAIN_TEXT(avx512, 32, float, 1, false, 512, 1)
+DVM_CHAIN_TEXT(avx512, 64, double, 1, false, 512, 1)
+DVM_CHAIN_TEXT(avx2, 32, float, 8, true, 128, 2)
+DVM_CHAIN_TEXT(avx2, 64, double, 4, true, 128, 0)
 #undef DVM_CHAIN_TEXT
 // NOLINTEND(readability-identifier-naming)
 

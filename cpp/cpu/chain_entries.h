@@ -41,7 +41,8 @@ inline constexpr int kUnaryRows = static_cast<int>(Binary::count) * kBanks * kSo
 inline constexpr int kStoredRows = kUnaryRows + static_cast<int>(Unary::count) * kBanks * kSources;
 inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * 2 * kBanks;
 inline constexpr int kStore = kEnd + 1;
-inline constexpr int kLoadTwo = kStore + kBanks;
+inline constexpr int kStoreLast = kStore + kBanks;  // a store and the end in one
+inline constexpr int kLoadTwo = kStoreLast + kBanks;
 inline constexpr int kLoadThree = kLoadTwo + kBanks * kBanks;
 inline constexpr int kLoadPerRow = kLoadThree + 1;
 inline constexpr int kLoadPerColumn = kLoadPerRow + kBanks;
@@ -49,5 +50,9 @@ inline constexpr int kLoadPerColumn = kLoadPerRow + kBanks;
 inline constexpr int kSum = kLoadPerColumn + kBanks;
 inline constexpr int kSumBlocks = kSum + kBanks;
 inline constexpr int kSumChunks = kSumBlocks + kBanks;
+// The same in registers, of a bank or of memory, or of their squares; and what comes before.
+inline constexpr int kBeginSums = kSumChunks + kBanks;
+inline constexpr int kSumInLanes = kBeginSums + 1;
+inline constexpr int kSumSquares = kSumInLanes + kBanks + 1;
 
 }  // namespace dvm::cpu::chains

@@ -1,6 +1,8 @@
 // Chains over several rows, and such as sum rows, in pieces: bodies find the row of an element with
-// a reciprocal that is exact for so many rows, and add up rows in lanes (core/sum_order.h) that lie
-// here, in the first cache, until the plain kernels make totals of them.
+// a reciprocal that is exact for so many rows, and add up rows in lanes (core/sum_order.h), which
+// end up here, in the first cache, and which the plain kernels make totals of. Of whole blocks,
+// lanes are registers where the chain leaves enough of them free; of what remains, they are here
+// all the time.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 
 #include "core/fp_flags.h"
 #include "core/sum_order.h"
+#include "cpu/chain_bodies.h"
 #include "cpu/kernels.h"
 #include "cpu/simd_level.h"
 #include "vm/chain.h"
@@ -18,10 +21,12 @@ namespace dvm::cpu {
 template <typename T, typename RunPiece>
 class ChainRows {
  public:
-  ChainRows(const vm::ChainArgs& args, RunPiece& run_piece)
-      : args_(args),
+  ChainRows(const ChainBodies& bodies, const vm::ChainArgs& args, RunPiece& run_piece)
+      : bodies_(bodies),
+        args_(args),
         run_piece_(run_piece),
         sums_(vm::sums_rows(*args.insn)),
+        in_lanes_(sums_ && has_free_banks()),
         chunks_(vm::sum_chunks(args.columns)) {}
 
   // False where pieces cannot run it: then only what the chain writes may have changed.
@@ -46,14 +51,22 @@ class ChainRows {
   // Of a piece.
   static constexpr int64_t kMostElements = 65536;
   static constexpr int64_t kMostLanes = 2048;
+  // Elements of a row that is worth a run of its own: what is for each row is then a scalar.
+  static constexpr int64_t kLongRow = 1024;
 
   bool run_rows(int64_t row, int64_t rows, int64_t columns) {
     for (int64_t column = 0; column < args_.columns; column += columns) {
       const int64_t count = std::min(columns, args_.columns - column);
-      const bool is_all = rows == args_.rows && count == args_.columns;
-      vm::ChainArgs piece = is_all ? args_ : vm::part_of_chain(args_, row, rows, column, count);
-      if (sums_) piece.operands[total_operand()] = reinterpret_cast<std::byte*>(lanes_);
-      if (!run_piece_(piece)) return false;
+      const int64_t at_once = count < kLongRow ? rows : 1;
+      T* lanes = lanes_;
+      for (int64_t i = 0; i < rows; i += at_once) {
+        if (!sums_) {
+          if (!run_piece_(part(row + i, at_once, column, count), false)) return false;
+        } else {
+          if (!fill_lanes(row + i, at_once, column, count, lanes)) return false;
+          lanes += at_once * vm::sum_chunks(count) * core::kSumLanes;
+        }
+      }
       if (sums_) fold_lanes(rows, count, sums_of(row) + column / core::kSumChunk);
     }
     if (!sums_) return true;
@@ -61,6 +74,53 @@ class ChainRows {
     if (chunks_ > 1) add_chunks(rows, totals);
     // The plain kernels find out what flags a NaN raises.
     return std::none_of(totals, totals + rows, [](T total) { return std::isnan(total); });
+  }
+
+  vm::ChainArgs part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    const bool is_all = rows == args_.rows && columns == args_.columns;
+    return is_all ? args_ : vm::part_of_chain(args_, row, rows, column, columns);
+  }
+
+  // Whether the lanes find room in registers.
+  bool has_free_banks() const {
+    if (bodies_.lane_banks == 0) return false;
+    const int end = vm::kFirstBank + vm::kBanks - bodies_.lane_banks;
+    const auto is_taken = [&](uint8_t place) { return place >= end && place < vm::kFirstOperand; };
+    return std::ranges::none_of(args_.insn->micro_ops(), [&](const vm::MicroOp& op) {
+      return is_taken(op.dst) || std::ranges::any_of(op.src, is_taken);
+    });
+  }
+
+  bool fill_lanes(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
+    const int64_t block = bodies_.block_bytes / static_cast<int64_t>(sizeof(T));
+    const bool in_lanes = in_lanes_ && (rows == 1 || columns % core::kSumLanes == 0);
+    int64_t whole_rows = in_lanes ? rows : 0, whole_columns = columns;
+    if (in_lanes && rows == 1) {
+      whole_columns = columns % std::max(block, core::kSumLanes) == 0
+                          ? columns
+                          : columns / core::kSumChunk * core::kSumChunk;
+    } else if (in_lanes && rows * columns % block != 0) {
+      --whole_rows;  // a row is a unit at least, two of them are a block
+    }
+    if (whole_rows * whole_columns > 0 &&
+        !fill_in_blocks(row, whole_rows, column, whole_columns, lanes)) {
+      return false;
+    }
+    const bool is_row = whole_rows < rows;
+    if (!is_row && whole_columns == columns) return true;
+    vm::ChainArgs rest = is_row ? part(row + whole_rows, rows - whole_rows, column, columns)
+                                : part(row, 1, column + whole_columns, columns - whole_columns);
+    const int64_t chunks = is_row ? whole_rows * chunks_ : whole_columns / core::kSumChunk;
+    rest.operands[total_operand()] = reinterpret_cast<std::byte*>(lanes + chunks * core::kSumLanes);
+    return run_piece_(rest, false);
+  }
+  bool fill_in_blocks(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
+    const int64_t units = columns / core::kSumLanes;
+    const int64_t chunk = std::min(units, core::kSumChunk / core::kSumLanes);
+    SumCursor cursor{chunk, units - chunk, units, reinterpret_cast<std::byte*>(lanes)};
+    vm::ChainArgs piece = part(row, rows, column, columns);
+    piece.operands[total_operand()] = reinterpret_cast<std::byte*>(&cursor);
+    return run_piece_(piece, true);
   }
 
   int total_operand() const { return args_.insn->micro_ops().back().dst - vm::kFirstOperand; }
@@ -71,12 +131,15 @@ class ChainRows {
   T* sums_of(int64_t row) { return chunks_ > 1 ? chunk_sums_ : totals_of(row); }
 
   // The lanes hold each chunk of each row; of a last one that is short, its elements.
-  void fold_lanes(int64_t rows, int64_t columns, T* sums) {
-    const int64_t rest = columns % core::kSumChunk;
-    const bool is_short = rest != 0 && rest < core::kSumLanes;
-    const int64_t chunks = rows * vm::sum_chunks(columns) - is_short;
-    if (chunks > 0) sum(chunks, core::kSumLanes, lanes_, sums);
-    if (is_short) sum(1, rest, lanes_ + chunks * core::kSumLanes, sums + chunks);
+  void fold_lanes(int64_t rows, int64_t columns, T* sums) const {
+    const int64_t chunks = vm::sum_chunks(columns), rest = columns % core::kSumChunk;
+    if (rest == 0 || rest >= core::kSumLanes)
+      return sum(rows * chunks, core::kSumLanes, lanes_, sums);
+    const T* lanes = lanes_;
+    for (int64_t row = 0; row < rows; ++row, lanes += chunks * core::kSumLanes, sums += chunks) {
+      if (chunks > 1) sum(chunks - 1, core::kSumLanes, lanes, sums);
+      sum(1, rest, lanes + (chunks - 1) * core::kSumLanes, sums + chunks - 1);
+    }
   }
   void add_chunks(int64_t rows, T* totals) const {
     for (int64_t row = 0; row < rows; ++row) {
@@ -99,17 +162,18 @@ class ChainRows {
     kernel_table(simd_level())(insn)(args);
   }
 
+  const ChainBodies& bodies_;
   const vm::ChainArgs& args_;
   RunPiece& run_piece_;
-  const bool sums_;
+  const bool sums_, in_lanes_;
   const int64_t chunks_;  // of a row
   alignas(64) T lanes_[kMostLanes];
   T chunk_sums_[core::kSumChunk];
 };
 
 template <typename T, typename RunPiece>
-bool run_chain_rows(const vm::ChainArgs& args, RunPiece run_piece) {
-  return ChainRows<T, RunPiece>(args, run_piece).run();
+bool run_chain_rows(const ChainBodies& bodies, const vm::ChainArgs& args, RunPiece run_piece) {
+  return ChainRows<T, RunPiece>(bodies, args, run_piece).run();
 }
 
 }  // namespace dvm::cpu

@@ -3,13 +3,16 @@
 // program: only the addresses and scalars in it change from one to the next.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -116,21 +119,24 @@ class Translator {
  public:
   // Makes the program of `args`; false where there is no body for a micro-op. Of a chain like the
   // last one, only addresses and scalars are new; it is the last one itself where the instruction
-  // has the same address in the same `era`.
-  bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era) {
+  // has the same address in the same `era`. With `in_lanes` the operand of the sum that a chain
+  // ends with is a SumCursor, and only whole blocks may run.
+  bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era, bool in_lanes) {
     args_ = &args;
     const vm::Instruction& insn = *args.insn;
-    const bool same = &insn == insn_ && era == era_;
+    const Form form = {in_lanes, args.rows == 1 && insn.m > 1};
+    const bool same = &insn == insn_ && era == era_ && form == form_;
     insn_ = &insn;
     era_ = era;
     operands_ = insn.operands();
     if (same && renew()) return complete_;
     const size_t bytes = sizeof(vm::Instruction) + (insn.aux + insn.steps) * sizeof(uint64_t);
-    if (bodies_ == &bodies && bytes == known_bytes_ && std::memcmp(known_, &insn, bytes) == 0 &&
-        renew()) {
+    if (bodies_ == &bodies && form == form_ && bytes == known_bytes_ &&
+        std::memcmp(known_, &insn, bytes) == 0 && renew()) {
       return complete_;
     }
     bodies_ = &bodies;
+    form_ = form;
     known_bytes_ = bytes;
     std::memcpy(known_, &insn, bytes);
     count_ = looked_at_count_ = foreign_count_ = 0;
@@ -143,6 +149,12 @@ class Translator {
   bool may_fail() const { return quiet_ && bodies_->raise_too_much; }
 
  private:
+  // What makes another program of the same chain: sums in registers; one row of several, of which
+  // what is for each row is a scalar, and what is for each column lies like all else.
+  struct Form {
+    bool in_lanes = false, one_row = false;
+    bool operator==(const Form&) const = default;
+  };
   // A bank, or what a step holds: an address or the bits of a scalar, and the place it is from.
   // Two registers large.
   struct Source {
@@ -163,16 +175,60 @@ class Translator {
 
   bool translate_all() {
     const std::span<const MicroOp> ops = args_->insn->micro_ops();
+    if (form_.in_lanes) return put(kBeginSums, {}) && translate_sum(ops);
+    if (!translate(ops)) return false;
+    if (ops.back().insn != Insn::copy || is_bank(ops.back().dst) || !is_wide(ops.back().dtype)) {
+      return put(kEnd, {});
+    }
+    set_bodies(steps_[count_ - 1], kStoreLast + bank(ops.back().src[0]));
+    return true;
+  }
+
+  bool translate(std::span<const MicroOp> ops) {
     for (size_t i = 0; i < ops.size();) {
       const size_t loads = count_loads(ops.subspan(i));
-      if (loads > 1) {
+      if (const std::optional<MicroOp> op = with_load(ops.subspan(i))) {
+        if (!translate(*op)) return false;
+        i += 2;
+      } else if (loads > 1) {
         load_together(ops.subspan(i, loads));
         i += loads;
       } else if (!translate(ops[i++])) {
         return false;
       }
     }
-    return put(kEnd, {});
+    return true;
+  }
+
+  // The second of `ops` with the operand that the first one loads, where rows made that a step of
+  // its own.
+  std::optional<MicroOp> with_load(std::span<const MicroOp> ops) const {
+    if (!form_.one_row || ops.size() < 2) return {};
+    const MicroOp &load = ops[0], &user = ops[1];
+    if (load.insn != Insn::copy || !is_bank(load.dst) || is_bank(load.src[0]) ||
+        own_reach(load.src[0]) == vm::Reach::each || !is_source(load.src[0]) ||
+        !is_wide(load.dtype)) {
+      return {};
+    }
+    const bool arithmetic = user.insn == Insn::add || user.insn == Insn::sub ||
+                            user.insn == Insn::mul || user.insn == Insn::div;
+    const int at = user.src[1] == load.dst;
+    const uint8_t other = user.src[1 - at];
+    if (!arithmetic || user.dtype != kFloat || user.src[at] != load.dst || other == load.dst ||
+        (!is_bank(other) && !is_memory(other)) || is_read(ops.subspan(1), load.dst)) {
+      return {};
+    }
+    MicroOp whole = user;
+    whole.src[at] = load.src[0];
+    return whole;
+  }
+  // Whether a bank is read behind the first of `ops`.
+  static bool is_read(std::span<const MicroOp> ops, uint8_t bank) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (i > 0 && std::ranges::find(ops[i].src, bank) != std::end(ops[i].src)) return true;
+      if (ops[i].dst == bank) return false;
+    }
+    return false;
   }
 
   static constexpr DType kFloat = sizeof(T) == 4 ? DType::f32 : DType::f64;
@@ -180,10 +236,15 @@ class Translator {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
   bool put(int entry, const Source& operand) {
+    const bool exists = set_bodies(steps_[count_], entry);
+    put_operand(operand);
+    return exists;
+  }
+  bool set_bodies(ChainStep& step, int entry) const {
     const auto* base = reinterpret_cast<const std::byte*>(bodies_->table);
     const int32_t* offsets = bodies_->table + ptrdiff_t{2} * entry;
-    steps_[count_] = {base + offsets[0], base + offsets[1], 0};
-    put_operand(operand);
+    step.block = base + offsets[0];
+    step.vector = base + offsets[1];
     return offsets[0] != 0;
   }
   // Also a second operand of the step before.
@@ -208,8 +269,14 @@ class Translator {
   }
   Source memory(uint8_t place) const { return {address(place), kMemory, place}; }
   // What an operand holds; one element that stands for all is a scalar.
-  vm::Reach reach(uint8_t place) const {
+  vm::Reach own_reach(uint8_t place) const {
     return vm::Access::reach(operands_[place - vm::kFirstOperand].access);
+  }
+  vm::Reach reach(uint8_t place) const {
+    const vm::Reach whom = own_reach(place);
+    if (form_.one_row && whom == vm::Reach::per_row) return vm::Reach::one;
+    if (form_.one_row && whom == vm::Reach::per_column) return vm::Reach::each;
+    return whom;
   }
   bool is_memory(uint8_t place) const {
     if (is_bank(place)) return false;
@@ -326,7 +393,8 @@ class Translator {
     const auto units = static_cast<uint64_t>(args_->insn->size / kUnit);
     put_operand({args_->insn->m > 1 ? ((uint64_t{1} << 32) + units - 1) / units : 0, kScalar});
   }
-  bool has_whole_units() const { return args_->insn->m == 1 || args_->insn->size % kUnit == 0; }
+  bool is_row() const { return args_->insn->m == 1 || form_.one_row; }
+  bool has_whole_units() const { return is_row() || args_->insn->size % kUnit == 0; }
   void put_row_bytes() { put_operand({args_->insn->size * sizeof(T), kScalar}); }
 
   bool load_row_operand(const MicroOp& op) {
@@ -341,9 +409,9 @@ class Translator {
   // Into lanes, which the caller adds up.
   bool sum(const MicroOp& op) {
     const vm::Instruction& insn = *args_->insn;
-    if (!is_bank(op.src[0]) || op.dtype != kFloat || !has_whole_units()) return false;
+    if (op.dtype != kFloat || !has_whole_units()) return false;
     const int from = bank(op.src[0]);
-    if (insn.m == 1 || insn.size % core::kSumChunk == 0) {
+    if (is_row() || insn.size % core::kSumChunk == 0) {
       return put(kSumChunks + from, memory(op.dst));
     }
     const bool blocks = insn.size % (2 * kUnit) == 0;
@@ -353,6 +421,33 @@ class Translator {
     const auto lanes = static_cast<uint64_t>(vm::sum_chunks(insn.size) * core::kSumLanes);
     put_operand({lanes * sizeof(T), kScalar});
     return true;
+  }
+
+  // The sum that `ops` end with, in registers; loads and squares are no steps of their own.
+  bool translate_sum(std::span<const MicroOp> ops) {
+    const MicroOp& sum = ops.back();
+    if (sum.dtype != kFloat) return false;
+    ops = ops.first(ops.size() - 1);
+    uint8_t place = sum.src[0];
+    int entry = kSumInLanes;
+    if (!ops.empty() && ops.back().dst == place && is_square(ops.back())) {
+      place = ops.back().src[0];
+      ops = ops.first(ops.size() - 1);
+      entry = kSumSquares;
+    }
+    if (ops.size() == 1 && ops[0].dst == place && is_load(ops[0])) {
+      place = ops[0].src[0];
+      ops = {};
+    }
+    const Source from = source(place);
+    if (from.kind == kScalar || !translate(ops)) return false;
+    const bool exists = put(entry + from.kind, memory(sum.dst));
+    if (from.kind == kMemory) put_operand(from);
+    return exists;
+  }
+  bool is_square(const MicroOp& op) const {
+    const bool squares = op.insn == Insn::mul ? op.src[0] == op.src[1] : op.insn == Insn::square;
+    return squares && (is_bank(op.src[0]) || is_adjacent(op.src[0]));
   }
 
   bool copy(const MicroOp& op) {
@@ -495,6 +590,7 @@ class Translator {
   const ChainBodies* bodies_ = nullptr;
   const ChainArgs* args_ = nullptr;
   const vm::Operand* operands_ = nullptr;
+  Form form_;
   bool quiet_ = false, complete_ = false;
   const vm::Instruction* insn_ = nullptr;
   uint64_t era_ = 0;

@@ -77,10 +77,22 @@ struct Reduce {
     } else {
       Vectors blocks[kBlocks];
       for (int k = 0; k < kBlocks; ++k) blocks[k] = block(k * kWidth);
-      for (int half = kBlocks / 2; half > 0; half /= 2) {
-        for (int k = 0; k < half; ++k) blocks[k] = Vectors::combine(blocks[k], blocks[k + half]);
-      }
-      return blocks[0].total();
+      return fold(blocks);
+    }
+  }
+  template <size_t kBlocks>
+  DVM_ALWAYS_INLINE static A fold(Vectors (&lanes)[kBlocks]) {
+    for (size_t half = kBlocks / 2; half > 0; half /= 2) {
+      for (size_t k = 0; k < half; ++k) lanes[k] = Vectors::combine(lanes[k], lanes[k + half]);
+    }
+    return lanes[0].total();
+  }
+  // Rows that are the lanes of a sum each: what chains leave (chain_rows.h).
+  static void fold_rows(const A* src, A* dst, int64_t m) {
+    for (; m > 0; --m, src += kLanes) {
+      Vectors lanes[kLanes / kWidth];
+      for (int64_t k = 0; k < kLanes / kWidth; ++k) lanes[k] = Vectors::load(src + k * kWidth);
+      *dst++ = store(fold(lanes));
     }
   }
   // One after the other.
@@ -126,6 +138,9 @@ struct Reduce {
     }
   }
   static void rows(const Storage* src, Storage* dst, int64_t m, int64_t size) {
+    if constexpr (!kConverts && !kAnyOrder && !Op::kQuiet) {
+      if (size == kLanes) return fold_rows(src, dst, m);
+    }
     for (; m > 0; --m, src += size) {
       if (any_order(src, size, *dst)) {
         ++dst;
