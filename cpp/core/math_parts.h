@@ -64,7 +64,11 @@ DVM_ALWAYS_INLINE T power_of_two(T n) {
 // exact, unless the last power is the least or the largest, and then what was rounded is 0 or
 // infinite in the end.
 template <Float T>
-DVM_ALWAYS_INLINE T ldexp(T x, T exponent) {
+struct PowersOfTwo {
+  T first, second, last;
+};
+template <Float T>
+DVM_ALWAYS_INLINE PowersOfTwo<T> powers_of_two(T exponent) {
   using L = std::numeric_limits<T>;
   constexpr T kHighest = L::max_exponent - 1, kLowest = L::min_exponent - 1;
   const auto within = [](T n, T bound) {
@@ -73,7 +77,17 @@ DVM_ALWAYS_INLINE T ldexp(T x, T exponent) {
   };
   const T all = within(exponent, 3), last = within(all, 1);
   const T rest = all - last, second = within(rest, 1);
-  return x * power_of_two(rest - second) * power_of_two(second) * power_of_two(last);
+  return {power_of_two(rest - second), power_of_two(second), power_of_two(last)};
+}
+template <Float T>
+DVM_ALWAYS_INLINE T ldexp(T x, T exponent) {
+  const PowersOfTwo<T> powers = powers_of_two(exponent);
+  return x * powers.first * powers.second * powers.last;
+}
+// Whether the exponent takes more than the last of them.
+template <Float T>
+DVM_ALWAYS_INLINE Bits<T> takes_more_powers(T exponent) {
+  return beyond_magnitude(T{std::numeric_limits<T>::max_exponent - 2}, exponent);
 }
 
 // What taking the step from x to the next float raises.
@@ -91,6 +105,12 @@ struct SpacingFlags {
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> underflow(T x) {
     return to_bits(absolute(x)) - (to_bits(std::numeric_limits<T>::min()) - 1);
+  }
+  // Of a signalling NaN.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> invalid(T x) {
+    constexpr Bits<T> kQuiet = Format<T>::kInfinity | Bits<T>{1} << (Format<T>::kFraction - 1);
+    return between(Format<T>::kInfinity, absolute(x), kQuiet);
   }
 };
 

@@ -11,6 +11,7 @@ namespace {
 std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   auto table = std::make_unique<vm::KernelTable>();
   fill_floats(level, *table);
+  fill_scalings(level, *table);  // after fill_floats, whose ldexp takes all powers
   fill_halves(level, *table);
   fill_integers(level, *table);
   fill_divisions(level, *table);  // after fill_integers, whose reciprocal is one by one

@@ -10,6 +10,7 @@ const vm::KernelTable& kernel_table(SimdLevel level);
 
 // Rows of tile_ops.h and cmp.
 void fill_floats(SimdLevel level, vm::KernelTable& table);
+void fill_scalings(SimdLevel level, vm::KernelTable& table);
 void fill_halves(SimdLevel level, vm::KernelTable& table);  // by way of f32: after fill_floats
 void fill_integers(SimdLevel level, vm::KernelTable& table);
 void fill_divisions(SimdLevel level, vm::KernelTable& table);
