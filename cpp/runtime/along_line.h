@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "core/fp_flags.h"
@@ -11,6 +12,45 @@
 
 namespace dvm::runtime {
 
+// What only combines bits does so in any order, and four vectors at a time.
+template <typename T, typename Combine>
+inline constexpr bool kOfBits = sizeof(T) > 1 && std::is_integral_v<T> &&
+                                (std::is_same_v<Combine, core::scalar::bitwise_and> ||
+                                 std::is_same_v<Combine, core::scalar::bitwise_or> ||
+                                 std::is_same_v<Combine, core::scalar::bitwise_xor>);
+template <typename T, typename Combine>
+T fold_bits(T total, const T* line, int64_t count, Combine combine) {
+  using Vector [[gnu::vector_size(16)]] = uint64_t;
+  constexpr int64_t kEach = sizeof(Vector) / sizeof(T), kAll = 4 * kEach;
+  const auto load = [](const T* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof(v));
+    return v;
+  };
+  const auto both = [](Vector x, Vector y) {
+    if constexpr (std::is_same_v<Combine, core::scalar::bitwise_and>) return x & y;
+    if constexpr (std::is_same_v<Combine, core::scalar::bitwise_or>) return x | y;
+    return x ^ y;
+  };
+  int64_t i = 0;
+  if (count >= kAll) {
+    Vector a = load(line), b = load(line + kEach), c = load(line + 2 * kEach),
+           d = load(line + 3 * kEach);
+    for (i = kAll; i + kAll <= count; i += kAll) {
+      a = both(a, load(line + i));
+      b = both(b, load(line + i + kEach));
+      c = both(c, load(line + i + 2 * kEach));
+      d = both(d, load(line + i + 3 * kEach));
+    }
+    const Vector all = both(both(a, b), both(c, d));
+    T parts[kEach];
+    std::memcpy(parts, &all, sizeof(parts));
+    for (const T part : parts) total = combine(total, part);
+  }
+  for (; i < count; ++i) total = combine(total, line[i]);
+  return total;
+}
+
 // What goes round stays in a register, and of whole numbers folded the compiler keeps several.
 template <typename T, typename Combine>
 void step_by_step(const Lines& lines, const std::byte* x, std::byte* y, Combine combine) {
@@ -18,7 +58,11 @@ void step_by_step(const Lines& lines, const std::byte* x, std::byte* y, Combine 
   const int64_t count = lines.count;
   if (lines.to == 0 && lines.from == sizeof(T)) {
     const T* line = &element<T>(x, 0);
-    for (int64_t i = 0; i < count; ++i) total = combine(total, line[i]);
+    if constexpr (kOfBits<T, Combine>) {
+      total = fold_bits(total, line, count, combine);
+    } else {
+      for (int64_t i = 0; i < count; ++i) total = combine(total, line[i]);
+    }
     element<T>(y, 0) = total;
     return;
   }
