@@ -128,7 +128,7 @@ DVM_ALWAYS_INLINE HyperbolicParts<T> hyperbolic_parts(T x) {
           z * polynomial<A>(z, C::kCosh)};
 }
 
-// sinh and cosh of the sum of n log 2 and r, the large terms last. Where n is 0, sinh x is sinh r.
+// The large terms last. Where n is 0, sinh x is sinh r.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T sinh(T x) {
   const HyperbolicParts<T> p = hyperbolic_parts<A>(absolute(x));

@@ -1,8 +1,7 @@
 // power in f32 and f64, at most 1.9 and 1.3 ulp (tests/cpp/core/math_ulp_test.cpp): e**(b log a)
 // with the logarithm in two parts. That takes a fused multiply-add; levels without one run the
 // meaning of scalar_ops.h. A negative base gives the sign by which whole exponent it has. Zeros,
-// infinities, NaN, roots of negative numbers and what may overflow or be subnormal are the
-// library's.
+// infinities, NaN and what may overflow or be subnormal are the library's.
 #pragma once
 
 #include "core/math_log.h"
@@ -93,19 +92,28 @@ DVM_ALWAYS_INLINE T exp_of_pair(Pair<T> y) {
   return scale(1 + exp_minus_one_near_zero<A>(r, C::kQuotient), t);
 }
 
+// What may overflow or be subnormal, and bases that are not normal, are hard; negative bases are
+// special.
 struct PowerFlags {
   static constexpr bool kNeedsExact = true;
 
   // Most of it is what `power` computes as well, and so costs nothing beside it.
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> hard(T x, T exponent) {
-    constexpr T kRound = Format<T>::kRound;
-    const T a = absolute(x);
-    const bool whole = (exponent + kRound) - kRound == exponent;
-    const Bits<T> known = whole ? beyond_magnitude(kRound / 4, exponent) : ~Bits<T>{0};
-    const T log = scaled_log<Fused>(a, exponent).high;
-    return not_positive_normal(a) | beyond_magnitude(PowerTable<T>::kFar, log) |
-           (known & to_bits(x));
+    const T a = absolute(x), log = scaled_log<Fused>(a, exponent).high;
+    return not_positive_normal(a) | beyond_magnitude(PowerTable<T>::kFar, log);
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x, T) {
+    return to_bits(x);
+  }
+  // Roots of negative numbers that are not hard.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> invalid(T x, T exponent) {
+    const Bits<T> part = std::trunc(exponent) == exponent ? Bits<T>{0} : ~Bits<T>{0};
+    const Bits<T> none = not_positive_normal(absolute(x)) |
+                         beyond_magnitude(std::numeric_limits<T>::max(), exponent);
+    return to_bits(x) & part & ~none;
   }
   template <Float T>
   static T by_library(T x, T exponent) {
@@ -118,11 +126,14 @@ struct PowerFlags {
   }
 };
 
-template <typename A, Float T>
+template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T power(T x, T exponent) {
   const T y = exp_of_pair<A>(scaled_log<A>(absolute(x), exponent));
-  const Bits<T> odd = to_bits(exponent + Format<T>::kRound) << (8 * sizeof(T) - 1);
-  return from_bits<T>(to_bits(y) | (odd & to_bits(x)));
+  if constexpr (kDomain == Domain::plain) return y;
+  const T half = T{0.5} * exponent;
+  const bool whole = std::trunc(exponent) == exponent, even = std::trunc(half) == half;
+  const T negative = !whole ? std::numeric_limits<T>::quiet_NaN() : even ? y : -y;
+  return choose<T>(all_if(to_bits(x)), negative, y);
 }
 
 }  // namespace dvm::core::math

@@ -17,7 +17,7 @@ struct CbrtTable<float> {
   // ((1 - h)**(-1/3) - 1) / h: 2**-18.5
   static constexpr float kSeries[] = {0x1.555478p-2f, 0x1.c9afdap-3f, 0x1.6514e6p-3f};
   static constexpr float kThird = 0x1.555556p-2f;
-  static constexpr float kTiny = 0x1p-98f, kHuge = 0x1p126f;
+  static constexpr float kTiny = 0x1p-98f, kHuge = 0x1p126f, kUp = 0x1p20f;
 };
 template <>
 struct CbrtTable<double> {
@@ -28,21 +28,17 @@ struct CbrtTable<double> {
                                        0x1.61f49d2f4ca7cp-3, 0x1.26f41183db0fcp-3,
                                        0x1.037109839f16ap-3, 0x1.ce7c5d80e2ae6p-4};
   static constexpr double kThird = 0x1.5555555555555p-2;
-  static constexpr double kTiny = 0x1p-910, kHuge = 0x1p1022;
+  static constexpr double kTiny = 0x1p-910, kHuge = 0x1p1022, kUp = 0x1p60;
 };
 
 struct CbrtFlags {
   // So small that what the cube of a root is off may be subnormal, or so large that the cube may be
   // infinite.
   template <Float T>
-  DVM_ALWAYS_INLINE static Bits<T> hard(T x) {
+  DVM_ALWAYS_INLINE static Bits<T> special(T x) {
     using C = CbrtTable<T>;
-    return between(Bits<T>{0}, absolute(x), to_bits(C::kTiny)) |
-           between(to_bits(C::kHuge), absolute(x), Format<T>::kInfinity);
-  }
-  template <Float T>
-  static T by_library(T x) {
-    return std::cbrt(x);
+    const Bits<T> bits = to_bits(absolute(x));
+    return (bits - to_bits(C::kTiny)) | (to_bits(C::kHuge) - bits);
   }
 };
 
@@ -56,10 +52,9 @@ DVM_ALWAYS_INLINE T nearer_root(T y, T x, T slope) {
 }
 
 template <typename A, Float T>
-DVM_ALWAYS_INLINE T cbrt(T x) {
+DVM_ALWAYS_INLINE T cbrt_of_ordinary(T a) {
   using C = CbrtTable<T>;
   constexpr T kUlp1 = T(Bits<T>{1} << Format<T>::kFraction);
-  const T a = absolute(x);
   // The sum has an ulp of 1, and its exponent drops out.
   const T leading = from_bits<T>(to_bits(kUlp1) | to_bits(a) >> C::kDropped);
   const T line = A::mul_add(leading, T{-1} / 3, C::kStart + kUlp1 + kUlp1 / 3);
@@ -67,8 +62,23 @@ DVM_ALWAYS_INLINE T cbrt(T x) {
   const T h = A::mul_add(-(a * r), r * r, T{1});
   const T inverse = A::mul_add(r * h, polynomial<A>(h, C::kSeries), r);
   const T square = inverse * inverse;
-  const T y = nearer_root<A>(a * square, a, square * C::kThird);
-  return with_sign_of(to_bits(a) < Format<T>::kInfinity ? y : a, x);
+  return nearer_root<A>(a * square, a, square * C::kThird);
+}
+
+// Others are scaled by the cube of a power of two.
+template <typename A, Domain kDomain = Domain::all, Float T>
+DVM_ALWAYS_INLINE T cbrt(T x) {
+  using C = CbrtTable<T>;
+  const T a = absolute(x);
+  const Bits<T> sign = to_bits(x) & Format<T>::kSign;
+  if constexpr (kDomain == Domain::plain) {
+    return from_bits<T>(to_bits(cbrt_of_ordinary<A>(a)) | sign);
+  }
+  const bool tiny = a<C::kTiny, huge = a> C::kHuge;
+  const T scaled = a * (tiny ? C::kUp * C::kUp * C::kUp : huge ? T{0.125} : T{1});
+  const T y = cbrt_of_ordinary<A>(scaled) * (tiny ? 1 / C::kUp : huge ? T{2} : T{1});
+  const bool ordinary = to_bits(a) - 1 < Format<T>::kInfinity - 1;
+  return from_bits<T>(to_bits(ordinary ? y : a) | sign);
 }
 
 template <Float T>

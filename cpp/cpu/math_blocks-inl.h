@@ -58,18 +58,26 @@ template <typename Op, typename T, int kArity>
   return answer;
 }
 
+// What a block of special arguments raises, and whether some are hard as well.
+struct Special {
+  FpFlags raised = 0;
+  bool hard = false;
+};
 template <typename Op, typename T, int kArity>
-[[gnu::noinline]] FpFlags special_loop(MathBlock<T, kArity> block) {
-  math::MathFlags<typename Op::Signs, T> raised;
+[[gnu::noinline]] Special special_loop(MathBlock<T, kArity> block) {
+  using Signs = typename Op::Signs;
+  math::MathFlags<Signs, T> raised;
+  math::Bits<T> hard = 0;
   T* const dst = block.dst;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < block.size; ++i) {
     dst[i] = with_arguments(block, i, [&](auto... x) {
       raised.note(x...);
+      if constexpr (math::HasHardArguments<Signs, decltype(x)...>) hard |= Signs::hard(x...);
       return Op::template compute<Arithmetic, Domain::all>(x...);
     });
   }
-  return raised.flags();
+  return {raised.flags(), math::says_yes<T>(hard)};
 }
 
 template <typename Op, typename T, int kArity>
@@ -98,9 +106,13 @@ FpFlags run_block(const MathBlock<T, kArity>& block) {
   using Signs = typename Op::Signs;
   if (!math::says_yes<T>(plain_loop<Op>(block))) return 0;
   const auto rest = [&](auto... x) -> FpFlags {
-    if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>) return special_loop<Op>(block);
-    if constexpr (math::HasHardArguments<Signs, decltype(x)...>) return hard_loop<Op>(block);
-    return 0;
+    Special special{0, true};
+    if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>)
+      special = special_loop<Op>(block);
+    if constexpr (math::HasHardArguments<Signs, decltype(x)...>) {
+      if (special.hard) special.raised |= hard_loop<Op>(block);
+    }
+    return special.raised;
   };
   return with_arguments(block, 0, rest);
 }
