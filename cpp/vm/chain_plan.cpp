@@ -420,7 +420,7 @@ int chain_end(const Stage& stage, const int16_t* root, int begin) {
   }
   // Sums of other rows join where a tile is one row.
   if (steps > 0 && end < stage.step_count && sums_rows(stage, stage.steps[end], width) &&
-      stage.reduced_elements() % core::kSumLanes == 0 &&
+      may_be_rows(stage.reduced_elements()) &&
       computes(stage, begin, end, root[stage.steps[end].src[0]])) {
     ++end;
     ++steps;

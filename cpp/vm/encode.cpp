@@ -13,7 +13,7 @@
 namespace dvm::vm {
 
 struct EncodeScratch {
-  Stage stage, next, uncut;
+  Stage stage, next, uncut, rows;
   Drafts drafts;
 };
 
@@ -53,7 +53,10 @@ class Encoder {
     if (!kernel.parts.empty()) {
       const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
       watch_.end(&PhaseTimes::bind);
-      if (rows == RowBinding::rows && try_emit(Reduction::whole) == Reduction::whole) return;
+      if (rows == RowBinding::rows &&
+          try_emit(scratch_.stage, Reduction::whole) == Reduction::whole) {
+        return;
+      }
       if (rows != RowBinding::elements) {
         compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
         find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
@@ -86,10 +89,10 @@ class Encoder {
     }
   }
 
-  // Appends one Program; true where it leaves a workspace for scratch.next to reduce.
+  // Appends a Program or two; true where they leave a workspace for scratch.next to reduce.
   bool encode_stage(Workspace& workspace, int globals) {
     Stage& stage = scratch_.stage;
-    const Reduction reduction = try_emit(Reduction::whole);
+    const Reduction reduction = try_emit(stage, Reduction::whole);
     if (reduction == Reduction::whole) return false;
     stage.global_count = std::max(stage.global_count, globals);
     if (reduction == Reduction::chunks) {
@@ -97,18 +100,22 @@ class Encoder {
       store_partials(stage, scratch_.next, workspace);
       watch_.end(&PhaseTimes::bind);
       // Partial results can be wider than the results, so that a chunk no longer fits.
-      if (try_emit(Reduction::chunks) == Reduction::chunks) return true;
+      if (request_ == nullptr && target_.kind == TargetKind::cpu &&
+          make_rows_of_chunks(stage, scratch_.rows) &&
+          try_emit(scratch_.rows, Reduction::whole) == Reduction::whole) {
+        leave_last_chunks(stage);
+      }
+      if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
       stage = scratch_.uncut;
     }
     store_sources(stage, scratch_.next, workspace);
     watch_.end(&PhaseTimes::bind);
-    DVM_CHECK(try_emit(Reduction::whole) == Reduction::whole, "there is no reduction left");
+    DVM_CHECK(try_emit(stage, Reduction::whole) == Reduction::whole, "there is no reduction left");
     return true;
   }
 
   // Appends a Program if the tiler treats the reductions as `wanted`; returns how it treats them.
-  Reduction try_emit(Reduction wanted) {
-    const Stage& stage = scratch_.stage;
+  Reduction try_emit(const Stage& stage, Reduction wanted) {
     const TileRequest* request = compiled_.stage_count == 0 ? request_ : nullptr;
     const StageUse use = use_of(stage, target_);
     for (int64_t limit = tile_limit(target_, use); limit > 0;) {

@@ -1,6 +1,7 @@
 #include "vm/partials.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/sum_order.h"
@@ -183,6 +184,67 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
   }
   stage.whole_rows = Stage::Rows::never;  // whatever the steps just added make cheaper
   merge_dims(next);
+}
+
+namespace {
+
+int64_t chunks_of(const Stage& stage) {
+  return (stage.sizes[stage.reduce_begin] + core::kSumChunk - 1) / core::kSumChunk;
+}
+
+}  // namespace
+
+bool make_rows_of_chunks(const Stage& stage, Stage& rows) {
+  constexpr int64_t kMany = 16;
+  const int reduced = stage.reduce_begin;
+  if (stage.reduce_end != stage.rank || stage.rank == kMaxRank || chunks_of(stage) < kMany) {
+    return false;
+  }
+  rows = stage;
+  rows.rank = stage.rank + 1;
+  rows.sizes[reduced] = chunks_of(stage) - 2;
+  rows.sizes[reduced + 1] = core::kSumChunk;
+  rows.reduce_begin = reduced + 1;
+  rows.reduce_end = reduced + 2;
+  rows.whole_rows = Stage::Rows::must;
+  const auto along_both = [&](DimMask span) {
+    return static_cast<DimMask>(span | (span & dim_bit(reduced)) << 1);
+  };
+  for (int k = 0; k < rows.value_count; ++k) {
+    rows.values[k].span = along_both(rows.values[k].span);
+  }
+  for (int k = 0; k < rows.access_count; ++k) {
+    StageAccess& access = rows.accesses[k];
+    if (access.per_tile != 0) {
+      access.span |= std::exchange(access.per_tile, DimMask{0});
+      continue;
+    }
+    access.span = along_both(access.span);
+    access.strides[reduced + 1] = access.strides[reduced];
+    access.strides[reduced] *= core::kSumChunk;
+  }
+  for (int k = 0; k < rows.step_count; ++k) {
+    KernelStep& step = rows.steps[k];
+    if (step.axes == 0) continue;
+    step.axes = dim_bit(reduced + 1);
+    rows.values[step.dst].span |= dim_bit(reduced);
+  }
+  merge_dims(rows);
+  return true;
+}
+
+void leave_last_chunks(Stage& stage) {
+  const int reduced = stage.reduce_begin;
+  const int64_t done = chunks_of(stage) - 2;
+  for (int k = 0; k < stage.access_count; ++k) {
+    StageAccess& access = stage.accesses[k];
+    if (access.per_tile != 0) {
+      access.offset += done * access.strides[reduced];
+    } else if (access.span & dim_bit(reduced)) {
+      access.offset += done * core::kSumChunk * access.strides[reduced];
+    }
+  }
+  stage.sizes[reduced] -= done * core::kSumChunk;
 }
 
 void store_sources(Stage& stage, Stage& next, Workspace& workspace) {

@@ -22,6 +22,12 @@ DType partial_dtype(Insn insn, DType dtype);
 // a tiling with Reduction::chunks; the one reduced dim must be single. `next` reduces the partials.
 void store_partials(Stage& stage, Stage& next, Workspace& workspace);
 
+// Where the chunks of store_partials() are rows of memory and there are many: makes `rows`, a Stage
+// of all but the last two, whose tiles may hold several. leave_last_chunks() keeps the two in
+// `stage`, the last of which may be short.
+bool make_rows_of_chunks(const Stage& stage, Stage& rows);
+void leave_last_chunks(Stage& stage);
+
 // Turns each reduction of `stage` into a store of what it would reduce; `next` reduces that.
 void store_sources(Stage& stage, Stage& next, Workspace& workspace);
 

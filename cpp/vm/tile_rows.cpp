@@ -3,11 +3,16 @@
 #include <bit>
 
 #include "core/sum_order.h"
+#include "vm/chain.h"
 
 namespace dvm::vm {
 
 bool is_wide(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+}
+
+bool may_be_rows(int64_t elements) {
+  return elements % core::kSumLanes == 0 || elements >= kLongRow;
 }
 
 TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
@@ -22,9 +27,7 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
     }
     const bool ragged =
         tiling.split >= boundary && tiling.tile[tiling.split] < tiling.sizes[tiling.split];
-    // Lanes of sums and blocks of chains: no row may end within one.
-    const bool fits = elements % core::kSumLanes == 0 && !ragged;
-    return fits && columns != rows.wide ? columns : DimMask{0};
+    return may_be_rows(elements) && !ragged && columns != rows.wide ? columns : DimMask{0};
   };
   if (stage.reduces()) {
     if (stage.reduce_end == stage.rank) rows.columns = from(stage.reduce_begin);

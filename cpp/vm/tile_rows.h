@@ -17,6 +17,10 @@ struct TileRows {
 };
 TileRows tile_rows(const Stage& stage, const Tiling& tiling);
 
+// Whether chains compute several rows of so many elements at once: of short ones, none may end
+// within the lanes of a sum.
+bool may_be_rows(int64_t elements);
+
 // What the elements of a value stand for, in a chain over elements that span `of`; nothing where it
 // has to be expanded. Spans are of Stage values.
 std::optional<Reach> reach_of(DimMask value, DimMask of, TileRows rows);

@@ -290,6 +290,33 @@ TEST(Encode, PartialSumsStayPartial) {
   }
 }
 
+// Long rows: tiles of several chunks, and one more Program for the last two, which may be short.
+TEST(Encode, ManyChunksAreRows) {
+  for (const std::string dtype : {"f32", "f64", "f16", "i32"}) {
+    const core::Region region =
+        region_of("%0 = input " + dtype + "[s0, s1]\n%1 = mul(%0, %0) " + dtype +
+                  "[s0, s1]\n%2 = sum(%1) " + dtype + "[s0, 1] {axes = [1]}\nreturn %2");
+    const Kernel kernel = prepare(region);
+    for (const int64_t rows : {1, 3}) {
+      for (const int64_t columns : {70000, 131072, 131073, 131583, 131584}) {
+        Call call(region, kernel, {rows, columns});
+        std::mt19937_64 random(1);
+        std::vector<core::Array> inputs = {
+            core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+        fill(inputs[0], random);
+        Arena arena;
+        Coverage coverage;
+        const TargetTraits target = tiny("cpu", 8192);
+        EXPECT_EQ(encode(kernel, call.binding(), target, arena).stage_count, 3);
+        arena.reset();
+        const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+        EXPECT_EQ(results[0].data, core::evaluate(region.body, inputs)[0].data)
+            << dtype << " " << rows << " x " << columns;
+      }
+    }
+  }
+}
+
 // One number out of so many that partial sums of partial sums are needed: three Programs.
 TEST(Encode, SumsOfPartialSumsKeepTheCanonicalOrder) {
   for (const char* dtype : {"f32", "f16"}) {
@@ -307,7 +334,10 @@ TEST(Encode, SumsOfPartialSumsKeepTheCanonicalOrder) {
       Arena arena;
       Coverage coverage;
       const TargetTraits target = tiny("cpu", 4096);
-      EXPECT_EQ(encode(kernel, call.binding(), target, arena).stage_count, 3);
+      // Chunks of memory are rows of a Program of their own, all but the last two.
+      const int stages = encode(kernel, call.binding(), target, arena).stage_count;
+      EXPECT_EQ(stages, columns == 1 ? 4 : 3);
+      arena.reset();
       const auto results = run_call(kernel, call, target, arena, inputs, coverage);
       EXPECT_EQ(results[0].data, expected[0].data) << dtype << " " << columns;
     }
