@@ -11,7 +11,6 @@ that is asked on every call.
 
 from __future__ import annotations
 
-import fractions
 from collections.abc import Callable
 from typing import Any
 
@@ -19,21 +18,27 @@ import numpy as np
 
 from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
 from dvm.magpy_capture.masked import is_masked
-from dvm.magpy_capture.objects import PLAIN_TYPES
+from dvm.magpy_capture.objects import PLAIN_TYPES, imported
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import Abstract, Host, Tensor
 
-#: Of the classes in Python that arrays hold, each operator is guarded to be the library's own.
-PYTHON_NUMBERS = (fractions.Fraction,)
 MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
-PLAIN = frozenset({*PLAIN_TYPES, *PYTHON_NUMBERS, *np.sctypeDict.values()} - {np.void, np.object_})
+PLAIN = frozenset({*PLAIN_TYPES, *np.sctypeDict.values()} - {np.void, np.object_})
 
 Array = np.ndarray[Any, Any]
 
 
+def python_numbers() -> tuple[type, ...]:
+    """The classes in Python that arrays hold: each operator is guarded to be the library's own."""
+    return imported("fractions", "Fraction")
+
+
 def holds_plain_objects(array: Array) -> bool:
     """Whether all elements are immutable objects of Python itself."""
-    return array.size <= MAX_OBJECTS and PLAIN.issuperset(map(type, array.ravel().tolist()))
+    if array.size > MAX_OBJECTS:
+        return False
+    plain = PLAIN.union(imported("decimal", "Decimal"), python_numbers())
+    return plain.issuperset(map(type, array.ravel().tolist()))
 
 
 def like(array: Array) -> Array:
@@ -85,7 +90,7 @@ class HostArrays(ArrayClasses):
         seen = value.object
         if seen.dtype != object or not holds_plain_objects(seen):
             return False
-        for cls in PYTHON_NUMBERS:
+        for cls in python_numbers():
             if any(type(part) is cls for part in seen.flat):
                 for name, found in vars(cls).items():
                     if name.startswith("__") and callable(found):

@@ -8,10 +8,10 @@ not guarded (paper MagPy, section 4.1: nodes are created lazily).
 from __future__ import annotations
 
 import datetime
-import decimal
 import enum
 import functools
 import operator
+import sys
 import types
 from collections import deque
 from collections.abc import Callable
@@ -88,9 +88,9 @@ SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, np.dtype)
 
-#: The same, of what an array of objects may hold.
+#: The same, of what an array of objects may hold; and Decimal, where it is imported.
 PLAIN_TYPES = frozenset(
-    {*PURE_TYPES, type(Ellipsis), decimal.Decimal}
+    {*PURE_TYPES, type(Ellipsis)}
     | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
 )
 FLAGS = type(np.zeros(0).flags)
@@ -588,6 +588,12 @@ def is_array(value: Any) -> bool:
     return issubclass(type(value), np.ndarray)
 
 
+def imported(module: str, name: str) -> tuple[type, ...]:
+    """A class of a large module, if the program has imported it; dvm does not, to save memory."""
+    found = getattr(sys.modules.get(module), name, None)
+    return () if found is None else (found,)
+
+
 def is_shared_draw(value: Any) -> bool:
     """A method of NumPy's global generator: `np.random.rand`."""
     return type(value) is types.MethodType and type(value.__self__) is np.random.RandomState
@@ -599,7 +605,9 @@ def is_pure_object(value: Any) -> bool:
         return not value.dtype.hasobject
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
-    return kind in PLAIN_TYPES or isinstance(value, (np.dtype, FLAGS))
+    if kind in PLAIN_TYPES or kind in imported("decimal", "Decimal"):
+        return True
+    return isinstance(value, (np.dtype, FLAGS))
 
 
 def is_pure_class(value: Any) -> bool:
