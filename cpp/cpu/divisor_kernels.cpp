@@ -61,14 +61,13 @@ DVM_ALWAYS_INLINE void step(R& x, R& y) {
   x = done ? x : divisor;
 }
 
-template <typename R>
+template <int kSteps, typename R>
 [[gnu::noinline]] bool steps(R* x, R* y, int64_t size) {
   Bits<R> left = 0;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) {
     R a = x[i], b = y[i];
-    step(a, b);
-    step(a, b);
+    for (int k = 0; k < kSteps; ++k) step(a, b);
     x[i] = a;
     y[i] = b;
     left |= to_bits(b);
@@ -98,8 +97,9 @@ void divisor_block(const T* a, const T* b, uint8_t scalar_mask, T* dst, int64_t 
   using R = Real<T>;
   using U = std::make_unsigned_t<T>;
   alignas(64) R x[kNumbers], y[kNumbers], factors[2][kNumbers];
-  const bool wide_a = load(a, (scalar_mask & 1) != 0, x, size);
-  const bool wide_b = load(b, (scalar_mask & 2) != 0, y, size);
+  // Divisors so far, of folds, come first and are small: one step may be enough to see that.
+  const bool wide_a = load(a, (scalar_mask & 1) != 0, y, size);
+  const bool wide_b = load(b, (scalar_mask & 2) != 0, x, size);
   if (wide_a || wide_b) {
     const auto one = [&](int64_t i) {
       return Op{}(a[scalar_mask & 1 ? 0 : i], b[scalar_mask & 2 ? 0 : i]);
@@ -112,8 +112,8 @@ void divisor_block(const T* a, const T* b, uint8_t scalar_mask, T* dst, int64_t 
     std::copy_n(x, size, factors[0]);
     std::copy_n(y, size, factors[1]);
   }
-  while (steps(x, y, size)) {
-  }
+  bool left = steps<1>(x, y, size);
+  while (left) left = steps<2>(x, y, size);
   auto* const to = reinterpret_cast<U*>(dst);
   if constexpr (kMultiple) {
     store_multiples(x, factors[0], factors[1], to, size);
