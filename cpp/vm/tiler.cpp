@@ -13,8 +13,9 @@ namespace {
 
 // Of a cpu, in elements. Below kLeastTile setup is all there is. A tile takes no more than an
 // eighth of all, to have something to share out and to even out, but may always take kShare, and
-// never more than kMostElements. What lies together up to kLongestRow is a tile of its own.
-constexpr int64_t kLeastTile = 96, kShare = 16384, kMostElements = 262144, kLongestRow = 65536;
+// never more than kMostElements. Columns that lie together are no more than that, either, where one
+// tile takes all of them.
+constexpr int64_t kLeastTile = 96, kShare = 16384, kMostElements = 262144;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -158,6 +159,16 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
     least = costs(best).ns;
     return best;
   }
+  // Columns that lie together need no copy, which counts for more than sharing out a little work.
+  const bool columns = stage.reduces() && end < stage.rank && stage.whole_rows != Stage::Rows::must;
+  if (columns && inner <= std::min(longest, kMostElements)) {
+    Tiling whole = untiled(stage);
+    count_tiles(whole);
+    if (const TileCosts::Estimate cost = costs(whole); cost.ns < least) {
+      least = cost.ns;
+      best = whole;
+    }
+  }
   for (int d = 0; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
@@ -207,7 +218,10 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
       stage.sizes[stage.reduce_begin] > core::kSumChunk && limit >= core::kSumChunk) {
     const int64_t align = align_elements(stage, target);
     const int64_t columns = end == stage.rank ? 1 : stage.sizes[stage.rank - 1];
-    for (int64_t t = std::min(columns, std::min(limit, kMostElements) / core::kSumChunk);; t /= 2) {
+    // Whole rows of memory need no copy, however long they are.
+    const int64_t most =
+        std::max(std::min(limit, kMostElements), std::min(limit, columns * core::kSumChunk));
+    for (int64_t t = std::min(columns, most / core::kSumChunk);; t /= 2) {
       Tiling tiling = untiled(stage);
       cut_into_chunks(tiling, stage, t, align);
       count_tiles(tiling);
