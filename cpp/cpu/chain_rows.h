@@ -51,11 +51,15 @@ class ChainRows {
   // Of a piece.
   static constexpr int64_t kMostElements = 65536;
   static constexpr int64_t kMostLanes = 2048;
+  // Elements of a row that is worth a run of its own, in which what is for each row is a scalar.
+  // Rows that end within the lanes of a sum have no other way.
+  static constexpr int64_t kLongRow = 1024;
 
   bool run_rows(int64_t row, int64_t rows, int64_t columns) {
     for (int64_t column = 0; column < args_.columns; column += columns) {
       const int64_t count = std::min(columns, args_.columns - column);
-      const int64_t at_once = count < vm::kLongRow ? rows : 1;
+      const bool together = count < kLongRow && count % core::kSumLanes == 0;
+      const int64_t at_once = together ? rows : 1;
       T* lanes = lanes_;
       for (int64_t i = 0; i < rows; i += at_once) {
         if (!sums_) {

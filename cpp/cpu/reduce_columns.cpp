@@ -49,11 +49,29 @@ void gather(const GroupKernels& kernels, const vm::TileArgs& args) {
   }
 }
 
+void reduce_narrow(const GroupKernels& kernels, const vm::TileArgs& args) {
+  const int64_t step = args.n * kernels.element_bytes;
+  for (int64_t row = 0; row < args.m; ++row) {
+    const NarrowColumns columns{args.src[0] + row * args.size * step, step,
+                                static_cast<int>(args.n)};
+    GroupTotals totals;
+    total_of(kernels, kernels.narrow_columns, &columns, args.size, 1, totals);
+    kernels.store(totals, columns.count, args.dst + row * step);
+  }
+}
+
 }  // namespace
 
 void reduce_columns(const GroupKernels& kernels, const vm::TileArgs& args) {
   const int64_t bytes = kernels.element_bytes, step = args.n * bytes;
-  if (args.n < kernels.per_vector) return gather(kernels, args);
+  if (args.n < kernels.per_vector) {
+    // An addition of a vector takes as long as gathering that many elements.
+    constexpr int64_t kWorthOne = 4;
+    if (kernels.narrow_columns != nullptr && args.n >= kWorthOne) {
+      return reduce_narrow(kernels, args);
+    }
+    return gather(kernels, args);
+  }
   const int wide = 4 * kernels.per_vector;
   for (int64_t row = 0; row < args.m; ++row) {
     const std::byte* const src = args.src[0] + row * args.size * step;

@@ -20,6 +20,12 @@ struct Columns {
   const std::byte* src;
   int64_t step;
 };
+// Fewer than a vector holds.
+struct NarrowColumns {
+  const std::byte* src;
+  int64_t step;
+  int count;
+};
 // Outputs whose first elements are anywhere: short rows, and columns that fill no vector.
 inline constexpr int kGathered = 16;
 struct Gathered {
@@ -36,6 +42,7 @@ struct GroupKernels {
   bool any_order;               // a row is one chunk
   Chunk columns, wide_columns;  // one vector of outputs, four of them
   Chunk gathered;
+  Chunk narrow_columns;  // nullptr where a level cannot load a part of a vector
   void (*combine)(GroupTotals& totals, const GroupTotals& more, int vectors);
   void (*store)(const GroupTotals& totals, int count, std::byte* dst);
 };

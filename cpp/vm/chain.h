@@ -14,10 +14,6 @@
 
 namespace dvm::vm {
 
-// Elements of a row from which on it is worth a run of its own, in which what is for the row is a
-// scalar; of shorter ones a target may ask that they are whole units of the lanes of a sum.
-inline constexpr int64_t kLongRow = 1024;
-
 // A chain over the elements of one tile, tail already applied.
 struct ChainArgs {
   const Instruction* insn;

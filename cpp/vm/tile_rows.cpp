@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "core/sum_order.h"
-#include "vm/chain.h"
 
 namespace dvm::vm {
 
@@ -12,7 +11,9 @@ bool is_wide(DType dtype) {
 }
 
 bool may_be_rows(int64_t elements) {
-  return elements % core::kSumLanes == 0 || elements >= kLongRow;
+  // Of those that end within the lanes of a sum, each is a run of its own (cpu/chain_rows.h).
+  constexpr int64_t kWorthRuns = 128;
+  return elements % core::kSumLanes == 0 || elements >= kWorthRuns;
 }
 
 TileRows tile_rows(const Stage& stage, const Tiling& tiling) {

@@ -179,10 +179,17 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
       const int64_t t = ceil_div(length, tiles);
       Tiling tiling = untiled(stage);
       // Loops of kernels take several vectors at a time, and what is left of a tile is slow.
-      const int64_t vectors = inner > 1 || t < 16 * align ? 1 : t < 64 * align ? 4 : 16;
-      const int64_t aligned = align_tile(t, length, t_max, inner, vectors * align);
+      const bool sums_columns = stage.reduces() && d + 1 == stage.rank;
+      const bool long_run = inner == 1 && t >= 16 * align;
+      const int64_t vectors = sums_columns && t > align ? 4
+                              : !long_run               ? 1
+                              : t < 64 * align          ? 4
+                                                        : 16;
+      const int64_t aligned =
+          align_tile(t, length, t_max, sums_columns ? 1 : inner, vectors * align);
       // Rows of awkward length are not worth a tile that leaves the cache.
-      split_at(tiling, stage, d, inner > 1 && aligned > t + t / 4 ? t : aligned);
+      const int64_t at_most = sums_columns ? 2 * t : inner > 1 ? t + t / 4 : aligned;
+      split_at(tiling, stage, d, aligned > at_most ? t : aligned);
       count_tiles(tiling);
       const TileCosts::Estimate cost = costs(tiling);
       if (cost.ns < least) {
