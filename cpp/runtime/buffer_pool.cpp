@@ -16,30 +16,30 @@ namespace dvm::runtime {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{1} << 21;
-// A waiting block of the next two classes serves as well: sizes that change from call to call
-// share blocks instead of each keeping its own. Small blocks serve down to half their size, for
-// their pages are small too, and each new one is a fault.
-constexpr int64_t kSlackClasses = 2;
-constexpr int64_t kSmallBlock = 2 * kHugePage;
-
-// The distance of classes around `bytes`.
-int64_t class_step(int64_t bytes) {
+// Of the power of two below.
+int64_t eighth(int64_t bytes) {
   return int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
 }
+
+// The distance of classes around `bytes`. Whole huge pages: one is there in a third of the time of
+// small pages of half its size.
+int64_t class_step(int64_t bytes) { return std::max(kHugePage, eighth(bytes)); }
 
 int64_t class_bytes(int64_t bytes) {
   const int64_t step = class_step(bytes);
   return (bytes + step - 1) / step * step;
 }
 
+// The largest waiting block that serves as well: sizes that change from call to call share blocks
+// instead of each keeping its own.
+int64_t most_bytes(int64_t bytes) { return bytes + std::max(kHugePage, 2 * eighth(bytes)); }
+
 std::byte* map(int64_t bytes) {
   // An area that begins on a huge page: the ends that are too much go back at once.
-  const int64_t room = bytes < kHugePage ? bytes : bytes + kHugePage;
-  void* const area = mmap(nullptr, static_cast<size_t>(room), PROT_READ | PROT_WRITE,
+  void* const area = mmap(nullptr, static_cast<size_t>(bytes + kHugePage), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED) return nullptr;
   auto* block = static_cast<std::byte*>(area);
-  if (room == bytes) return block;
   const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(block) % kHugePage);
   const int64_t before = beyond == 0 ? 0 : kHugePage - beyond;
   if (before > 0) munmap(block, static_cast<size_t>(before));
@@ -88,8 +88,7 @@ std::byte* BufferPool::take(int64_t bytes) {
 
 // Of the blocks that fit the one that was returned last: it may be in the cache.
 std::byte* BufferPool::take_cached(int64_t bytes) {
-  const int64_t most =
-      std::max(bytes + kSlackClasses * class_step(bytes), std::min(2 * bytes, kSmallBlock));
+  const int64_t most = most_bytes(bytes);
   const auto last = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& entry) {
     return bytes <= entry.mapped() && entry.mapped() <= most;
   });
