@@ -234,7 +234,9 @@ class Calibrator {
 
   void measure_stores() {
     constexpr double kWorthIt = 0.97;
-    if (time_of_large(true) > kWorthIt * time_of_large(false)) table_.store_far_bytes = kNever;
+    const double near = time_of_large(false);
+    if (time_of_large(true) > kWorthIt * near) table_.store_far_bytes = kNever;
+    table_.far_ns = near / (3 * kBytes / 2);
   }
 
   // A job of two chunks that wait for each other, by the caller and a worker.

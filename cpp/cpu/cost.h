@@ -77,4 +77,14 @@ inline double tile_cost(const vm::Program& program) {
   return total;
 }
 
+// Nanoseconds that one thread waits for memory, which are the longer ones of simple programs.
+inline double memory_cost(const vm::Program& program) {
+  const vm::CostTable& cost = vm::cost_table();
+  double bytes = 0;
+  for (const vm::Global& global : program.globals()) {
+    bytes += static_cast<double>(global.high - global.low);
+  }
+  return bytes < cost.far_bytes ? 0 : bytes * cost.far_ns;
+}
+
 }  // namespace dvm::cpu
