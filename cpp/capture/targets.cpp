@@ -54,6 +54,15 @@ int32_t allocation_of(const runtime::Plan& plan, int32_t reg) {
   return allocation;
 }
 
+// Whether NumPy raises, whatever its error state, where a Region only has a flag to raise behind
+// what it wrote: integers to negative powers.
+bool may_refuse_elements(const core::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const core::Node& node) {
+    const bool power = node.op == core::Op::power || node.attrs.with == "power";
+    return power && !core::is_floating(node.type.dtype);
+  });
+}
+
 bool can_be_target(PyObject* object, core::DType dtype) {
   if (!PyArray_Check(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
@@ -66,11 +75,13 @@ bool can_be_target(PyObject* object, core::DType dtype) {
 
 void find_targets(Segment& segment) {
   const runtime::Plan& plan = segment.compilation.plan;
-  const int32_t* const returned = plan.pool.data() + plan.code.back().operands + 1;
-  for (Segment::Output& output : segment.outputs) {
-    output.allocation = output.target < 0 ? -1 : allocation_of(plan, returned[output.result]);
-  }
   const core::Graph& graph = segment.graph;
+  const int32_t* const returned = plan.pool.data() + plan.code.back().operands + 1;
+  const bool refuses = may_refuse_elements(graph);
+  for (Segment::Output& output : segment.outputs) {
+    const bool allowed = output.target >= 0 && !refuses;
+    output.allocation = allowed ? allocation_of(plan, returned[output.result]) : -1;
+  }
   std::vector<bool> read(static_cast<size_t>(graph.size()));
   for (const core::Node& node : graph.nodes()) {
     for (const core::Value v : node.inputs) read[static_cast<size_t>(v)] = true;

@@ -6,7 +6,7 @@
 // can fail, and the original, which then runs, writes all of the target without having read it. It
 // must come that far, too. A failed check of the Plan would stop it, so all checks come before the
 // first write; a warning that is an error would, so where flags are looked at the filters are
-// asked.
+// asked; an integer to a negative power would, so those have no targets.
 #pragma once
 
 #include <span>

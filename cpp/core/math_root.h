@@ -74,7 +74,8 @@ DVM_ALWAYS_INLINE T cbrt(T x) {
   if constexpr (kDomain == Domain::plain) {
     return from_bits<T>(to_bits(cbrt_of_ordinary<A>(a)) | sign);
   }
-  const bool tiny = a<C::kTiny, huge = a> C::kHuge;
+  const bool tiny = a < C::kTiny;
+  const bool huge = a > C::kHuge;
   const T scaled = a * (tiny ? C::kUp * C::kUp * C::kUp : huge ? T{0.125} : T{1});
   const T y = cbrt_of_ordinary<A>(scaled) * (tiny ? 1 / C::kUp : huge ? T{2} : T{1});
   const bool ordinary = to_bits(a) - 1 < Format<T>::kInfinity - 1;

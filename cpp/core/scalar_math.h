@@ -171,7 +171,7 @@ T square(T x) {
   }
 }
 
-// The second of two equals, as NumPy's: it matters for zeros.
+// The first of two equals, as NumPy's: it matters for zeros.
 template <typename T>
 T fmax(T a, T b) {
   return a >= b || b != b ? a : b;

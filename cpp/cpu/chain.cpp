@@ -41,7 +41,8 @@ struct KnownChain {
   const vm::Instruction* insn = nullptr;
   uint64_t era = 0;
   int width = 0;
-  std::optional<bool> repeats;  // may_repeat(), once somebody has asked
+  std::optional<bool> repeats;  // may_repeat(), once somebody has asked; of sums also:
+  bool may_use_lanes = false;   // has_lanes()
   // The second ones for sums in registers: rests of a tile take turns with it.
   chains::Translator<float> of_floats[2];
   chains::Translator<double> of_doubles[2];
@@ -73,6 +74,7 @@ KnownChain& known_chain(const vm::Instruction& insn) {
   free->era = era;
   free->width = width_of(insn);
   free->repeats.reset();
+  free->may_use_lanes = false;
   return *free;
 }
 
@@ -135,12 +137,16 @@ bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
   // What a sum reads is computed a second time where a NaN comes out. What lies over what is the
   // same for all tiles.
   if (vm::sums_rows(*args.insn)) {
-    if (!known.repeats) known.repeats = may_repeat(args);
+    if (!known.repeats) {
+      known.repeats = may_repeat(args);
+      known.may_use_lanes = has_lanes(bodies, *args.insn);
+    }
     if (!*known.repeats) return false;
   }
-  return run_chain_rows<T>(bodies, args, [&](const ChainArgs& piece, bool in_lanes) {
-    return run_piece<T>(bodies, piece, known, in_lanes, false);
-  });
+  return run_chain_rows<T>(bodies, args, known.may_use_lanes,
+                           [&](const ChainArgs& piece, bool in_lanes) {
+                             return run_piece<T>(bodies, piece, known, in_lanes, false);
+                           });
 }
 
 void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {

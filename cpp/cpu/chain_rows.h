@@ -18,15 +18,26 @@
 
 namespace dvm::cpu {
 
+// Whether the lanes of the sum that a chain ends with find room in registers.
+inline bool has_lanes(const ChainBodies& bodies, const vm::Instruction& chain) {
+  if (bodies.lane_banks == 0) return false;
+  const int end = vm::kFirstBank + vm::kBanks - bodies.lane_banks;
+  const auto is_taken = [&](uint8_t place) { return place >= end && place < vm::kFirstOperand; };
+  return std::ranges::none_of(chain.micro_ops(), [&](const vm::MicroOp& op) {
+    return is_taken(op.dst) || std::ranges::any_of(op.src, is_taken);
+  });
+}
+
 template <typename T, typename RunPiece>
 class ChainRows {
  public:
-  ChainRows(const ChainBodies& bodies, const vm::ChainArgs& args, RunPiece& run_piece)
+  ChainRows(const ChainBodies& bodies, const vm::ChainArgs& args, bool in_lanes,
+            RunPiece& run_piece)
       : bodies_(bodies),
         args_(args),
         run_piece_(run_piece),
         sums_(vm::sums_rows(*args.insn)),
-        in_lanes_(sums_ && has_free_banks()),
+        in_lanes_(in_lanes),
         chunks_(vm::sum_chunks(args.columns)) {}
 
   // False where pieces cannot run it: then only what the chain writes may have changed.
@@ -81,16 +92,6 @@ class ChainRows {
   vm::ChainArgs part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
     const bool is_all = rows == args_.rows && columns == args_.columns;
     return is_all ? args_ : vm::part_of_chain(args_, row, rows, column, columns);
-  }
-
-  // Whether the lanes find room in registers.
-  bool has_free_banks() const {
-    if (bodies_.lane_banks == 0) return false;
-    const int end = vm::kFirstBank + vm::kBanks - bodies_.lane_banks;
-    const auto is_taken = [&](uint8_t place) { return place >= end && place < vm::kFirstOperand; };
-    return std::ranges::none_of(args_.insn->micro_ops(), [&](const vm::MicroOp& op) {
-      return is_taken(op.dst) || std::ranges::any_of(op.src, is_taken);
-    });
   }
 
   bool fill_lanes(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
@@ -173,9 +174,11 @@ class ChainRows {
   T chunk_sums_[core::kSumChunk];
 };
 
+// `in_lanes`: what has_lanes() says, of a chain that ends with a sum.
 template <typename T, typename RunPiece>
-bool run_chain_rows(const ChainBodies& bodies, const vm::ChainArgs& args, RunPiece run_piece) {
-  return ChainRows<T, RunPiece>(bodies, args, run_piece).run();
+bool run_chain_rows(const ChainBodies& bodies, const vm::ChainArgs& args, bool in_lanes,
+                    RunPiece run_piece) {
+  return ChainRows<T, RunPiece>(bodies, args, in_lanes, run_piece).run();
 }
 
 }  // namespace dvm::cpu

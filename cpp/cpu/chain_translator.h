@@ -215,18 +215,19 @@ class Translator {
     const int at = user.src[1] == load.dst;
     const uint8_t other = user.src[1 - at];
     if (!arithmetic || user.dtype != kFloat || user.src[at] != load.dst || other == load.dst ||
-        (!is_bank(other) && !is_memory(other)) || is_read(ops.subspan(1), load.dst)) {
+        (!is_bank(other) && !is_memory(other)) || is_read_behind(user, load.dst)) {
       return {};
     }
     MicroOp whole = user;
     whole.src[at] = load.src[0];
     return whole;
   }
-  // Whether a bank is read behind the first of `ops`.
-  static bool is_read(std::span<const MicroOp> ops, uint8_t bank) {
-    for (size_t i = 0; i < ops.size(); ++i) {
-      if (i > 0 && std::ranges::find(ops[i].src, bank) != std::end(ops[i].src)) return true;
-      if (ops[i].dst == bank) return false;
+  // Whether a bank still holds what a later micro-op reads, or the sum at the end.
+  bool is_read_behind(const MicroOp& op, uint8_t bank) const {
+    const std::span<const MicroOp> all = args_->insn->micro_ops();
+    for (const MicroOp* p = &op; p != all.data() + all.size(); ++p) {
+      if (p != &op && std::ranges::find(p->src, bank) != std::end(p->src)) return true;
+      if (p->dst == bank) return false;
     }
     return false;
   }

@@ -2,9 +2,9 @@
 // page that it hands out, which costs more than most programs do with it: beyond a few MiB an
 // eager library spends a quarter to three quarters of its time on page faults.
 //
-// Blocks come in classes, straight from mmap: whole huge pages, which the system may have, and eight
-// to each doubling (at most 12.5 % waste) from 32 MiB on. Only blocks from kLeastPooled bytes on: malloc keeps
-// smaller ones itself.
+// Blocks come in classes, straight from mmap: whole huge pages, which the system may have, and
+// eight to each doubling (at most 12.5 % waste) from 32 MiB on. Only blocks from kLeastPooled bytes
+// on: malloc keeps smaller ones itself.
 #pragma once
 
 #include <cstddef>

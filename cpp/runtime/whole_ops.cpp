@@ -120,14 +120,21 @@ template <typename T>
 bool take_along(const BufferView& a, const BufferView& indices, const BufferView& out, int axis) {
   if (!agree_but(axis, a, indices) || !agree_but(-1, indices, out)) return false;
   const int64_t extent = a.shape[axis], count = indices.shape[axis];
-  return lines(axis, indices, a, out).run([&](const int64_t* at) {
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t index = element<int64_t>(indices.data, at[0] + i * indices.strides[axis]);
-      if (!wrap(index, extent)) return false;
-      element<T>(out.data, at[2] + i * out.strides[axis]) =
-          element<T>(a.data, at[1] + index * a.strides[axis]);
-    }
-    return true;
+  const auto for_each = [&](auto take) {
+    return lines(axis, indices, a, out).run([&](const int64_t* at) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t index = element<int64_t>(indices.data, at[0] + i * indices.strides[axis]);
+        if (!wrap(index, extent)) return false;
+        take(at, i, index);
+      }
+      return true;
+    });
+  };
+  // All are looked at before anything is written: the result may be an array of the caller.
+  if (!for_each([](const int64_t*, int64_t, int64_t) {})) return false;
+  return for_each([&](const int64_t* at, int64_t i, int64_t index) {
+    element<T>(out.data, at[2] + i * out.strides[axis]) =
+        element<T>(a.data, at[1] + index * a.strides[axis]);
   });
 }
 
@@ -196,7 +203,6 @@ bool by_size(DType dtype, F f) {
 
 template <typename T>
 bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) {
-  const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
   return op == Op::argmax ? arg<T>(a, out, lines, scalar::gt{})
                           : arg<T>(a, out, lines, scalar::lt{});
 }
@@ -219,6 +225,7 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
   if (op != Op::argmax && op != Op::argmin) return false;
   if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;
   const Lines lines(a, result, axis);
+  const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
   if (kernels && found(*kernels, op, a, result, lines)) return true;
   return core::dispatch(a.dtype, [&]<DType D>() { return arg<Storage<D>>(op, a, result, lines); });
 }

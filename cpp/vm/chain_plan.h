@@ -43,8 +43,8 @@ struct ChainPlan {
 };
 
 // Plans the longest chain that begins with step `begin`, if there is one of at least two steps, or
-// of one that is a function or reads an element for several. It may end with the sums of rows that
-// it computes.
+// of one that is a function, reads an element for several or sums long rows of memory. It may end
+// with the sums of rows that it computes.
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
 
 // The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where

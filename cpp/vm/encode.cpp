@@ -99,13 +99,13 @@ class Encoder {
       scratch_.uncut = stage;
       store_partials(stage, scratch_.next, workspace);
       watch_.end(&PhaseTimes::bind);
+      const bool rows = request_ == nullptr && target_.kind == TargetKind::cpu &&
+                        make_rows_of_chunks(stage, scratch_.rows) &&
+                        try_emit(scratch_.rows, Reduction::whole) == Reduction::whole;
+      if (rows) leave_last_chunks(stage);
       // Partial results can be wider than the results, so that a chunk no longer fits.
-      if (request_ == nullptr && target_.kind == TargetKind::cpu &&
-          make_rows_of_chunks(stage, scratch_.rows) &&
-          try_emit(scratch_.rows, Reduction::whole) == Reduction::whole) {
-        leave_last_chunks(stage);
-      }
       if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
+      if (rows) --compiled_.stage_count;
       stage = scratch_.uncut;
     }
     store_sources(stage, scratch_.next, workspace);

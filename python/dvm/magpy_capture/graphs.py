@@ -30,8 +30,8 @@ NUMBERS = frozenset(dtype.num for dtype in NAMES)
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
 #: Ops with checks at run time, which must happen even if nothing uses the result.
 CHECKED = frozenset(
-    {"broadcast", "reshape", "slice", "max", "min", "argmax", "argmin", "gather", "take_along"}
-    | {"update", "fold_at"}
+    {"broadcast", "reshape", "slice", "max", "min", "nanmax", "nanmin", "argmax", "argmin"}
+    | {"gather", "take_along", "update", "fold_at"}
 )
 
 #: Steps that a segment whose results they do not read may as well follow.

@@ -169,6 +169,38 @@ TEST_P(ChainRows, Sums) {
   }
 }
 
+// A bank that an operation and, folded into one step, the sum read: w for each row or column.
+// x * w is stored, w * w or w summed.
+void check_bank_read_twice(int64_t rows, int64_t columns, Reach reach, bool squares) {
+  constexpr DType kT = DType::f32;
+  constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+  const int64_t count = reach == Reach::per_row ? rows : columns;
+  const std::vector<float> x = numbers<float>(rows * columns, 6), w = numbers<float>(count, 7);
+  Chain chain(rows, columns, sizeof(float));
+  chain.step(Insn::copy, kT, 0, a, {chain.input(kT, bytes_of(w), reach)});
+  chain.step(Insn::mul, kT, 0, b, {chain.input(kT, bytes_of(x), Reach::each), a});
+  const uint8_t y = chain.output(kT);
+  chain.step(Insn::copy, kT, 0, y, {b});
+  if (squares) chain.step(Insn::square, kT, 0, a, {a});
+  const uint8_t total = chain.output(kT, Reach::per_row);
+  chain.step(Insn::sum, kT, 0, total, {a});
+  const Chain::Result want = chain.plain(), got = chain.in_registers();
+  EXPECT_EQ(int{got.flags}, int{want.flags});
+  EXPECT_TRUE(got.tensors == want.tensors) << rows << " x " << columns << " " << squares;
+}
+
+TEST_P(ChainRows, BanksReadTwice) {
+  for (const int64_t rows : {2, 3, 8}) {
+    for (const int64_t columns : {128, 576, 1000, 1024, 1088, 2048}) {
+      for (const Reach reach : {Reach::per_row, Reach::per_column}) {
+        for (const bool squares : {false, true}) {
+          check_bank_read_twice(rows, columns, reach, squares);
+        }
+      }
+    }
+  }
+}
+
 // A NaN has its flags found out by the plain kernels.
 TEST_P(ChainRows, RaiseWhatSumsRaise) {
   constexpr float kInf = std::numeric_limits<float>::infinity();

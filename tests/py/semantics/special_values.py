@@ -380,3 +380,20 @@ def subnormal_numbers(w: World) -> None:
     for v in (1.0, 1.0, 5e-324, 1e-310, 2.3e-308, 1e-40):
         w(f, np.array([v, -v]))
     w(f, np.array([1e-40, 1e-45], "f4"))
+
+
+@case
+def extremes_of_nothing_that_nobody_reads(w: World) -> None:
+    @w.compiled
+    def f(x):
+        np.fmax.reduce(x)
+        return x + 1
+
+    @w.compiled
+    def g(x):
+        np.fmin.reduce(x, axis=0)
+        return x * 2
+
+    for n in (3, 3, 0, 2):
+        w(f, floats(n))
+        w(g, floats(n))

@@ -313,3 +313,37 @@ def a_part_of_a_part(w: World) -> None:
 
     for _ in range(3):
         w(f, numbers(62), numbers().reshape(64, 64))
+
+
+@case
+def integers_to_negative_powers(w: World) -> None:
+    @w.compiled
+    def f(a, b, c):
+        c[...] = a**b
+
+    @w.compiled
+    def g(a, b, c):
+        c[...] = np.power.accumulate(a * b)
+
+    a, c = np.arange(N) % 5 + 1, w.watch(np.zeros(N, np.int64))
+    for exponent in (2, 3, -1, 2):
+        b = np.full(N, 1)
+        b[-1] = exponent
+        w(f, a, b, c)
+        w(g, np.ones(N, np.int64), b, c)
+
+
+@case
+def indices_that_do_not_fit(w: World) -> None:
+    @w.compiled
+    def f(a, k, c):
+        c[...] = np.take_along_axis(a, np.arange(len(c)) + k, 0)
+
+    @w.compiled
+    def g(a, k, c):
+        c[...] = a[np.arange(len(c)) + k]
+
+    c = w.watch(numbers())
+    for k in (0, 3, 1000, 1):
+        w(f, numbers(N + 4, 3.0), k, c)
+        w(g, numbers(N + 4, 3.0), k, c)
