@@ -165,14 +165,18 @@ class Call {
   }
 
   vm::Binding binding() const { return {dims_.data(), scalars_.data(), strides_}; }
+  // Valid until reserve() is called.
   std::vector<std::byte*> globals(const vm::Compiled& compiled) {
     std::vector<std::byte*> all;
     for (auto& operand : operands_) all.push_back(operand.get());
-    for (int k = 0; k < compiled.workspace_count; ++k) {
-      workspace_[k].resize(static_cast<size_t>(compiled.workspace_bytes[k]));
-      all.push_back(workspace_[k].data());
-    }
+    for (int k = 0; k < compiled.workspace_count; ++k) all.push_back(workspace_[k].data());
     return all;
+  }
+  void reserve(const vm::Compiled& compiled) {
+    for (int k = 0; k < compiled.workspace_count; ++k) {
+      const auto bytes = static_cast<size_t>(compiled.workspace_bytes[k]);
+      workspace_[k].resize(std::max(workspace_[k].size(), bytes));
+    }
   }
 
  private:
@@ -306,6 +310,7 @@ double run_region(const Case& test, const runtime::PlanRegion& region,
     add(&request, (chunks ? "chunks of " : "dim " + std::to_string(request.split) + " by ") +
                       std::to_string(request.tile));
   }
+  for (const auto& candidate : all) call.reserve(candidate->compiled);
   for (const auto& candidate : all) candidate->globals = call.globals(candidate->compiled);
 
   constexpr double kBlock = 4e5;
