@@ -241,3 +241,30 @@ def test_long_lines_are_numpys_too(text: str) -> None:
                     plain, actual = observe(form, (b,), {}), observe(dvm.compile(form), (b,), {})
                     found = differences(plain, actual, tolerance=0.0, scale=4.0)
                     assert not found, (dtype, size, b.shape, found)
+
+
+CUT = [
+    "(a * 2, (a * 2).sum(axis=-1))",
+    "(a.sum(axis=-1), a.max(axis=-1), (a * a).mean(axis=-1))",
+    "((a + b).min(axis=-1), (a * b).sum(axis=-1))",
+    "a.var(axis=-1)",
+]
+
+
+@pytest.mark.parametrize("text", CUT)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_lines_cut_into_chunks(text: str, dtype: str) -> None:
+    """Sums too long for a tile: stored elements, several sums, a broadcast, all strides."""
+    rng = np.random.default_rng(4)
+    compiled = dvm.compile(eval(f"lambda a, b: {text}", {"np": np}))
+    plain = eval(f"lambda a, b: {text}", {"np": np})
+    for size in (70_001, 131_072, 131_073):
+        base = (rng.uniform(-3, 3, (3, 2 * size))).astype(dtype)
+        for a in (base[0, :size], base[0, :size][::-1], base[:, ::2], base[:, ::-1][:, :size]):
+            for b in (a, a[..., :1]):
+                want, got = plain(a, b), compiled(a, b)
+                pairs = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
+                for w, g in pairs:
+                    assert w.dtype == g.dtype
+                    rtol = 1e-3 if dtype == "float32" else 1e-9
+                    np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol * 100)
