@@ -37,8 +37,8 @@ def holds_plain_objects(array: Array) -> bool:
     """Whether all elements are immutable objects of Python itself."""
     if array.size > MAX_OBJECTS:
         return False
-    plain = PLAIN.union(imported("decimal", "Decimal"), python_numbers())
-    return plain.issuperset(map(type, array.ravel().tolist()))
+    others = set(map(type, array.ravel().tolist())) - PLAIN
+    return not others or others <= {*imported("decimal", "Decimal"), *python_numbers()}
 
 
 def like(array: Array) -> Array:

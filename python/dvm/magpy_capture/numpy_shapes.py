@@ -9,7 +9,7 @@ import numpy as np
 from dvm import _dvm
 from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
 from dvm.magpy_capture.numpy_nan import NanReductions
-from dvm.magpy_capture.numpy_ufuncs import MAX_PARTS, NONE, ZERO
+from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
@@ -309,8 +309,7 @@ class Shapes(NanReductions):
 
     def joined(self, parts: SequenceOf[Tensor], axis: int) -> Tensor:
         """The parts one after the other along an axis, as new memory in C order."""
-        if len(parts) > MAX_PARTS:
-            raise self.refuse(f"an array of more than {MAX_PARTS} parts")
+        self.require_few(parts)
         dtype = self.common_dtype(parts)
         total = self.size(0)
         for part in parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,7 @@ class Ufuncs(Containers):
         if isinstance(value, Tensor):
             return value
         if isinstance(value, (ListValue, Sequence)):
-            if len(value.elements) > MAX_PARTS:
-                raise self.refuse(f"an array of more than {MAX_PARTS} parts")
+            self.require_few(value.elements)
             return self.stacked([self.element_of(part, dtype) for part in value.elements], dtype)
         if isinstance(value, Literal) and isinstance(value.object, (tuple, list)):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)
@@ -74,6 +74,10 @@ class Ufuncs(Containers):
             kind = self.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
         return self.operand(value, dtype)
+
+    def require_few(self, parts: Sized) -> None:
+        if len(parts) > MAX_PARTS:
+            raise self.refuse(f"an array of more than {MAX_PARTS} parts")
 
     def element_of(self, value: Abstract, dtype: str | None) -> Tensor:
         """`value` as it is stored into elements: NumPy checks a scalar's range if they are signed.
