@@ -384,14 +384,14 @@ def test_layouts_are_numpys_own_order_of_results() -> None:
     rng = np.random.default_rng(0)
     for _ in range(500):
         shape = rng.integers(1, 4, size=rng.integers(1, 5))
-        x = np.empty(shape * 2)
+        x = np.zeros(shape * 2)
         index = tuple(slice(None, None, int(rng.choice((1, 2, -1)))) for _ in shape)
         x = x[index].transpose(rng.permutation(len(shape)))
         axis = int(rng.integers(len(x.shape)))
         if rng.random() < 0.3:
             x = np.broadcast_to(x[(slice(None),) * axis + (slice(0, 1),)], x.shape)
         _, axes = _dvm.layout(x)
-        like = np.empty(np.array(x.shape)[list(axes)]).transpose(np.argsort(axes))
+        like = np.zeros(np.array(x.shape)[list(axes)]).transpose(np.argsort(axes))
         result = x + 0
         telling = [i for i, n in enumerate(x.shape) if n > 1]
         assert [result.strides[i] for i in telling] == [like.strides[i] for i in telling], (
