@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dvm
+from dvm import _dvm
 
 LARGE = 1 << 19  # elements of f32: 2 MiB
 
@@ -93,6 +94,28 @@ def test_a_reshaped_result_takes_the_memory_over() -> None:
     used = dvm.stats().used_bytes
     del y
     assert dvm.stats().used_bytes < used
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.argmax(x, axis=1),
+        lambda x: np.argmin(x, axis=0),
+        lambda x: np.bitwise_or.reduce(x, axis=0),
+        lambda x: np.subtract.reduce(x, axis=1),
+        lambda x: np.maximum.accumulate(x, axis=0),
+        lambda x: x.sum(axis=0),
+    ],
+)
+def test_what_an_axis_was_dropped_of_owns_its_memory_without_a_copy(program) -> None:
+    x = np.arange(35).reshape(5, 7) % 11
+    compiled = ready(dvm.compile(program), x)
+    y = compiled(x)
+    assert compiled.stats.hits == 1
+    assert y.flags.owndata
+    np.testing.assert_array_equal(y, program(x))
+    (path,) = _dvm.paths(compiled)
+    assert "call" not in path["steps"]
 
 
 def test_results_are_copied_pickled_and_collected_like_others() -> None:

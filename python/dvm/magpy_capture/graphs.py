@@ -83,7 +83,7 @@ class Graphs(Program):
         # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
         self._covered: set[int] = set()  # values that some segment computes
-        self._reduced: set[int] = set()
+        self._shapeable: set[int] = set()
         self._scattered: set[int] = set()  # inputs whose elements do not lie densely
 
     # ---- nodes
@@ -221,20 +221,22 @@ class Graphs(Program):
 
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
         made = self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
-        self._reduced.add(made)
+        self._shapeable.add(made)
         return made
 
     def along_value(
         self, op: str, inputs: SequenceOf[int], axis: int, combined_by: str = ""
     ) -> int:
         """An op that works along one axis: argmax, gather ..., or scan and fold by another op."""
-        return self.node(
+        made = self.node(
             op,
             inputs,
             lambda: self.graph.along(op, list(inputs), axis, combined_by, at=self.at),
             (axis, combined_by),
             combined_by,
         )
+        self._shapeable.add(made)
+        return made
 
     def iota_value(self, dtype: str, size: _dvm.Dim) -> int:
         """0, 1, 2 ... of one axis."""
@@ -316,7 +318,7 @@ class Graphs(Program):
 
     def is_shapeable(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return value in self._reduced or self._ops[value][0] == "broadcast"
+        return value in self._shapeable or self._ops[value][0] == "broadcast"
 
     def is_home(self, value: int) -> bool:
         return value in self._homes
