@@ -11,6 +11,7 @@
 #include "driver/pipeline.h"
 #include "vm/encode.h"
 #include "vm/tiler.h"
+#include "vm/widening.h"
 
 namespace dvm::driver {
 
@@ -115,6 +116,7 @@ std::string describe_tiles(const vm::Kernel& kernel, const vm::Binding& binding,
   for (vm::OutputMask todo = vm::all_outputs(kernel); todo != 0;) {
     todo = vm::bind(kernel, binding, todo, *stage);
     if (stage->output_count == 0) break;
+    if (target.streams) vm::read_narrow(*stage);
     const vm::StageUse use = vm::use_of(*stage, target);
     const vm::Tiling tiling = vm::tile(*stage, target, use, vm::tile_limit(target, use));
     if (tiling.reduction == vm::Tiling::Reduction::apart) {

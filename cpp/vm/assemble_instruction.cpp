@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "vm/widening.h"
+
 namespace dvm::vm {
 
 // An instruction as written. Operands enter the builder's tables only at the end, once what stands
@@ -82,6 +84,9 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   in_.expect(".");
   if (insn.row().format == Format::cast) {
     insn.fixed.aux = static_cast<uint8_t>(parse_listing_dtype(in_));
+    in_.expect(".");
+  } else if (insn.row().format == Format::reduce && in_.next_is_word()) {
+    insn.fixed.aux = reduce_aux(ReduceOrder{}, insn.fixed.dtype, parse_listing_dtype(in_));
     in_.expect(".");
   }
   insn.size = in_.integer(1, UINT32_MAX);
@@ -170,7 +175,7 @@ void InstructionParser::parse_attribute(Parsed& insn) {
   } else if (name == "cmp_type" && format == Format::compare) {
     insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");
   } else if (name == "order" && format == Format::reduce) {
-    insn.fixed.aux = parse_choice<ReduceOrder>(2, "an order of summation");
+    insn.fixed.aux |= parse_choice<ReduceOrder>(2, "an order of summation");
   } else {
     in_.error("attribute '" + std::string(name) + "' means nothing here");
   }

@@ -4,6 +4,7 @@
 
 #include "vm/listing.h"
 #include "vm/target.h"
+#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -75,7 +76,8 @@ class Printer {
     const bool memory = row.pipe != Pipe::simd;
     out_ += listing_name(insn.insn) + ".";
     if (!insn.is_chain()) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
-    if (row.format == Format::cast) out_ += listing_dtype(static_cast<DType>(insn.aux)) + ".";
+    const bool widens = row.format == Format::reduce && operand_dtype(insn, 1) != insn.dtype;
+    if (row.format == Format::cast || widens) out_ += listing_dtype(operand_dtype(insn, 1)) + ".";
     if (memory) {
       out_ += number(int64_t{insn.size} * core::byte_size(insn.dtype)) + "x1";
     } else if (info(row.format).extents == ExtentKind::triple) {
@@ -153,7 +155,7 @@ class Printer {
     if (row.format == Format::compare) {
       attribute("cmp_type", std::string(to_string(static_cast<Compare>(insn.aux))));
     } else if (row.format == Format::reduce) {
-      attribute("order", std::string(to_string(static_cast<ReduceOrder>(insn.aux))));
+      attribute("order", std::string(to_string(reduce_order(insn.aux))));
     }
   }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "vm/program.h"
+#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -116,6 +117,7 @@ DType operand_dtype(const Instruction& insn, int operand) {
   const InsnInfo& row = info(insn.insn);
   if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
   if (row.format == Format::cast) return static_cast<DType>(insn.aux);
+  if (row.format == Format::reduce) return reduced_dtype(insn.dtype, insn.aux);
   if (row.format == Format::select && operand == 1) return DType::boolean;
   return insn.dtype;
 }

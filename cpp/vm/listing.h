@@ -11,7 +11,8 @@
 //                  '{' pipe {',' src '_' dst '_sync(' ('wait' | 'set') ',' event ')'} '}'
 //   mnemonic    := name '.u8.' bytes 'x1'              loads and stores; the global has the dtype
 //                | Name '.' dtype '.' [source dtype '.'] size    elementwise; Cast names both
-//                | Name '.' dtype '.' M 'x' size 'x' N     broadcast and reduce
+//                | Name '.' dtype '.' [source dtype '.'] M 'x' size 'x' N     broadcast and reduce,
+//                which names the dtype of its source where it is another one
 //                | 'Chain.' [M 'x'] size                  operands have their own dtypes
 //   operand     := '0x' hex                            slot
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/sum_order.h"
 #include "vm/chain.h"
+#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -90,8 +91,8 @@ class Splitter {
     return static_cast<DimMask>((span & before) | ((span & after) >> merged()));
   }
 
-  // In `next`: loads `partial`, reduces it likewise and gives all outputs of the result.
-  void reduce_in_next(const TakenReduction& reduction, const StageAccess& partial,
+  // In `next`: loads `partial`, reduces it likewise in `dtype` and gives all outputs of the result.
+  void reduce_in_next(const TakenReduction& reduction, const StageAccess& partial, DType dtype,
                       ReduceOrder order) {
     const KernelStep& step = reduction.step;
     const StageValue& result = stage_.values[reduction.result];
@@ -100,13 +101,13 @@ class Splitter {
                                             .dtype = partial.dtype,
                                             .span = partial.span,
                                             .index = next_.add_access(partial)});
-    int16_t value = next_.add_value({.dtype = partial.dtype, .span = span});
+    int16_t value = next_.add_value({.dtype = dtype, .span = span});
     KernelStep& reduce = next_.steps[next_.step_count++];
-    reduce = {.insn = step.insn, .dtype = partial.dtype, .arity = 1, .dst = value};
-    reduce.aux = static_cast<uint8_t>(order);
+    reduce = {.insn = step.insn, .dtype = dtype, .arity = 1, .dst = value};
+    reduce.aux = reduce_aux(order, dtype, partial.dtype);
     reduce.src[0] = source;
     reduce.axes = step.axes;
-    if (partial.dtype != result.dtype) value = add_cast(next_, value, result.dtype);
+    if (dtype != result.dtype) value = add_cast(next_, value, result.dtype);
     for (int k = 0; k < stage_.output_count; ++k) {
       const StageOutput output = stage_.outputs[k];
       if (output.value != reduction.result) continue;
@@ -169,7 +170,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
     KernelStep step = reductions[i].step;
     const DType dtype = partial_dtype(step.insn, step.dtype);
     const StageAccess partial = split.allocate(dtype);
-    split.reduce_in_next(reductions[i], partial, ReduceOrder::sequential);
+    split.reduce_in_next(reductions[i], partial, dtype, ReduceOrder::sequential);
     if (dtype != step.dtype) {
       const DimMask span = stage.values[step.dst].span;
       step.src[0] = Splitter::add_cast(stage, step.src[0], dtype);
@@ -246,11 +247,11 @@ void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
     const KernelStep& step = reductions[i].step;
-    const StageAccess whole = split.allocate(step.dtype);
-    split.reduce_in_next(reductions[i], whole, static_cast<ReduceOrder>(step.aux));
+    const StageAccess whole = split.allocate(stage.values[step.src[0]].dtype);
+    split.reduce_in_next(reductions[i], whole, step.dtype, reduce_order(step.aux));
     // The same elements along the dims of `stage`.
     StageAccess stored = whole;
-    int64_t stride = core::byte_size(step.dtype);
+    int64_t stride = core::byte_size(whole.dtype);
     for (int d = stage.rank - 1; d >= 0; --d) {
       stored.span |= dim_bit(d);
       stored.strides[d] = stride;

@@ -63,7 +63,7 @@ inline constexpr int kCompareCount = 0
 std::string_view to_string(Compare compare);
 std::optional<Compare> compare_from_text(std::string_view text);
 
-// aux of reduce instructions: which of the two chunk rules of core/sum_order.h holds.
+// Of reduce instructions: which of the two chunk rules of core/sum_order.h holds.
 enum class ReduceOrder : uint8_t { lanes, sequential };
 std::string_view to_string(ReduceOrder order);
 
@@ -155,7 +155,7 @@ struct Instruction {
   Insn insn = Insn::copy;
   uint8_t words = 0;         // whole length
   DType dtype = DType::f32;  // see column `result` of isa.def
-  // cast: source dtype; compare: ordering; reduce: order; views: dims; chain: operands
+  // cast: source dtype; compare: ordering; reduce: widening.h; views: dims; chain: operands
   uint8_t aux = 0;
   uint8_t syncs = 0;
   uint8_t split = 0;   // Split; views: 1 + the split dim

@@ -2,6 +2,7 @@
 #include "vm/verify_tile.h"
 
 #include "core/error.h"
+#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -70,11 +71,17 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
   if (insn.is_chain()) aux_begin = 1, aux_end = kMaxChainOperands + 1;
   if (row.format == Format::cast) aux_end = core::kDTypeCount;
   if (row.format == Format::compare) aux_end = kCompareCount;
-  if (row.format == Format::reduce) aux_end = 2;
+  if (row.format == Format::reduce) aux_end = 2 * (core::kDTypeCount + 1);
   if (insn.is_view()) aux_begin = 1, aux_end = kMaxRank + 1;
   if (insn.aux < aux_begin || insn.aux >= aux_end) {
     fail("aux is " + number(insn.aux) + ", outside [" + number(aux_begin) + ", " + number(aux_end) +
          ")");
+  }
+  if (row.format == Format::reduce && insn.aux >= 2 &&
+      !(target_.streams && widens(insn.insn, insn.dtype, operand_dtype(insn, 1)))) {
+    fail("a reduction to " + std::string(core::to_string(insn.dtype)) + " reads no " +
+         std::string(core::to_string(operand_dtype(insn, 1))) + " on target " +
+         std::string(target_.name));
   }
 }
 

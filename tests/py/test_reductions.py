@@ -243,6 +243,40 @@ def test_long_lines_are_numpys_too(text: str) -> None:
                     assert not found, (dtype, size, b.shape, found)
 
 
+NARROW = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_sums_of_narrow_integers_are_wide(dtype: str) -> None:
+    """Rows, columns and all, in any layout, extreme elements among them."""
+    rng = np.random.default_rng(5)
+    forms = [
+        eval(f"lambda a: {text}", {"np": np})
+        for text in (
+            "a.sum()",
+            "a.sum(0)",
+            "a.sum(1)",
+            "a.prod(0)",
+            "a.sum(0, dtype='u8')",
+            "np.sum(a > 1, axis=0)",
+            "(a.sum(0), a.prod(0), a.max(0))",
+            "(a.astype('i8'), a.astype('i8').sum(0))",
+        )
+    ]
+    compiled = [dvm.compile(form) for form in forms]
+    shapes = [(1, 1), (3, 5), (513, 7), (7, 513), (100, 257), (1000, 300), (2, 3000), (4097, 1)]
+    for shape in shapes:
+        base = made(rng, (2 * shape[0], 2 * shape[1]), dtype)
+        if dtype != "bool":
+            base[rng.random(base.shape) < 0.1] = np.iinfo(dtype).min
+            base[rng.random(base.shape) < 0.1] = np.iinfo(dtype).max
+        half = base[: shape[0], : shape[1]]
+        for a in (half.copy(), half, half.T.copy().T, base[::2, ::2], half.copy()[::-1, ::-1]):
+            for form, fast in zip(forms, compiled, strict=True):
+                found = differences(observe(form, (a,), {}), observe(fast, (a,), {}))
+                assert not found, (shape, a.strides, found)
+
+
 CUT = [
     "(a * 2, (a * 2).sum(axis=-1))",
     "(a.sum(axis=-1), a.max(axis=-1), (a * a).mean(axis=-1))",

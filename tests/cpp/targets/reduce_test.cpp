@@ -9,6 +9,7 @@
 #include "every_target.h"
 #include "oracle.h"
 #include "tile_program.h"
+#include "vm/widening.h"
 
 namespace dvm::testing {
 namespace {
@@ -130,6 +131,62 @@ TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
                 const bool large = shape.m * shape.size * shape.n > 20000;
                 if (large && target.traits().kind != vm::TargetKind::cpu) return;
                 test_reduce<D>(target, insn, order, shape, special);
+              });
+            }
+          });
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A total of all elements, one after the other.
+template <DType From>
+void test_widening(vm::Target& target, Insn insn, DType to, const Shape& s) {
+  using T = Storage<From>;
+  const auto values = random_values<T>(int64_t{s.m} * s.size * s.n, s.size * 7 + s.n, false);
+  TileCase test{.fixed = {.insn = insn, .dtype = to}};
+  test.fixed.aux = vm::reduce_aux(ReduceOrder::sequential, to, From);
+  test.fixed.m = s.m;
+  test.fixed.size = s.size;
+  test.fixed.n = s.n;
+  test.sources = {{}};
+  test.streams = true;
+  const int64_t outputs = int64_t{s.m} * s.n;
+  Buffers buffers{to_bytes(values), std::vector<std::byte>(static_cast<size_t>(outputs) * 8)};
+  run(target, test, buffers);
+  const auto* result = reinterpret_cast<const uint64_t*>(buffers.back().data());
+  for (int64_t o = 0; o < outputs; ++o) {
+    uint64_t sum = 0, product = 1;
+    for (int64_t i = 0; i < s.size; ++i) {
+      const T x = values[static_cast<size_t>((o / s.n * s.size + i) * s.n + o % s.n)];
+      sum += static_cast<uint64_t>(x);
+      product *= static_cast<uint64_t>(x);
+    }
+    ASSERT_EQ(result[o], insn == Insn::sum ? sum : product)
+        << vm::info(insn).name << " of " << core::to_string(From) << " [" << s.m << "," << s.size
+        << "," << s.n << "] at " << o << " on " << target.traits().name;
+  }
+}
+
+TEST(Reduce, WidensIntegersAndBools) {
+  std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+  // Around what the cpu widens at a time: 2,048 elements, and 256 columns of one row.
+  for (const uint32_t size : {2047u, 2048u, 2049u, 4095u, 4096u, 70001u}) {
+    shapes.push_back({1, size, 1});
+  }
+  for (const uint32_t n : {3u, 255u, 256u, 257u, 513u, 3000u}) shapes.push_back({2, 37, n});
+  shapes.push_back({700, 3, 1});
+  for (const Shape& shape : shapes) {
+    for (const Insn insn : {Insn::sum, Insn::prod}) {
+      for (int d = 0; d < core::kDTypeCount; ++d) {
+        for (const DType to : {DType::i64, DType::u64}) {
+          if (!vm::widens(insn, to, static_cast<DType>(d))) continue;
+          core::dispatch(static_cast<DType>(d), [&]<DType From>() {
+            if constexpr (!core::is_floating(From)) {
+              on_every_target([&](vm::Target& target) {
+                if (target.traits().streams) test_widening<From>(target, insn, to, shape);
               });
             }
           });

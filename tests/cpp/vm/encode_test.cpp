@@ -106,7 +106,8 @@ struct RandomRegion {
         const int last = below(2) == 0 ? rank - 1 : first + static_cast<int>(below(rank - first));
         for (int axis = first; axis <= last; ++axis) axes.push_back(axis);
       }
-      const core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
+      core::Value v = full[static_cast<size_t>(below(std::ssize(full)))];
+      if (!feeds && g.type(v).dtype == DType::i32 && below(2) == 0) v = widened(v, conditions);
       bool empty = false;
       for (core::Dim dim : space) empty |= core::evaluate(dim, symbols) == 0;
       const core::Op ops[] = {core::Op::sum, core::Op::prod, core::Op::max,    core::Op::min,
@@ -129,6 +130,12 @@ struct RandomRegion {
   }
 
  private:
+  // What reductions may read without its cast.
+  core::Value widened(core::Value v, const std::vector<core::Value>& conditions) {
+    if (!conditions.empty() && below(2) == 0) v = conditions.back();
+    return region.body.cast(v, DType::i64);
+  }
+
   core::Dim symbol(std::string name, int64_t value) {
     symbols.push_back(value);
     return region.body.dims().symbol(name + std::to_string(symbols.size()));
@@ -150,6 +157,7 @@ void fill(core::Array& array, std::mt19937_64& random) {
 struct Coverage {
   int empty = 0, staged = 0, several = 0, rows = 0, parts = 0, insns[kInsnCount] = {};
   int row_chains = 0, totals = 0;  // chains of several rows, and those that sum rows
+  int widening = 0;                // reductions of narrower elements
   void add(const Kernel& kernel, const Compiled& compiled) {
     rows += !kernel.parts.empty() && compiled.stage_count == 1;
     parts += compiled.workspace_count > kFirstKept;
@@ -162,6 +170,8 @@ struct Coverage {
         ++insns[static_cast<int>(insn.insn)];
         row_chains += insn.is_chain() && insn.m > 1;
         totals += insn.is_chain() && sums_rows(insn);
+        widening +=
+            info(insn.insn).format == Format::reduce && operand_dtype(insn, 1) != insn.dtype;
         code = code.subspan(insn.words);
       }
     }
@@ -264,6 +274,7 @@ TEST(Encode, RandomRegionsGiveTheReferencesBits) {
   EXPECT_GT(coverage.parts, 100);
   EXPECT_GT(coverage.row_chains, 40);
   EXPECT_GT(coverage.totals, 20);
+  EXPECT_GT(coverage.widening, 20);
   for (Insn insn :
        {Insn::load, Insn::view_load, Insn::store, Insn::view_store, Insn::copy, Insn::broadcast,
         Insn::cast, Insn::select, Insn::sum, Insn::prod, Insn::max, Insn::min}) {
@@ -312,6 +323,40 @@ TEST(Encode, ManyChunksAreRows) {
         const auto results = run_call(kernel, call, target, arena, inputs, coverage);
         EXPECT_EQ(results[0].data, core::evaluate(region.body, inputs)[0].data)
             << dtype << " " << rows << " x " << columns;
+      }
+    }
+  }
+}
+
+// Sums of narrow integers, whole, in chunks and stored first: no cast is left of them.
+TEST(Encode, SumsReadNarrowIntegersAsTheyAre) {
+  for (const std::string dtype : {"bool", "i8", "u16", "i32"}) {
+    for (const std::string axes : {"0", "1", "0, 1", "1, 2", "0, 1, 2"}) {
+      const std::string rows = axes.find('0') == std::string::npos ? "s0" : "1";
+      const std::string columns = axes.find('1') == std::string::npos ? "s1" : "1";
+      const std::string last = axes.find('2') == std::string::npos ? "s2" : "1";
+      const core::Region region = region_of(
+          "%0 = input " + dtype + "[s0, s1, s2]\n%1 = cast(%0) i64[s0, s1, s2]\n%2 = sum(%1) i64[" +
+          rows + ", " + columns + ", " + last + "] {axes = [" + axes + "]}\nreturn %2");
+      const Kernel kernel = prepare(region);
+      for (const auto& sizes : {std::vector<int64_t>{3, 700, 5}, {2, 2, 3000}, {60, 40, 3}}) {
+        Call call(region, kernel, sizes);
+        std::mt19937_64 random(1);
+        for (int layout = 0; layout < 3; ++layout) {
+          if (layout != 0) call.operands[0].shuffle_layout(random);
+          std::vector<core::Array> inputs = {
+              core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+          fill(inputs[0], random);
+          const auto expected = core::evaluate(region.body, inputs);
+          Arena arena;
+          for (const TargetTraits& target : {target_named("cpu"), tiny("cpu", 4608)}) {
+            Coverage coverage;
+            const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+            EXPECT_EQ(results[0].data, expected[0].data) << dtype << " over " << axes;
+            EXPECT_EQ(coverage.insns[static_cast<int>(Insn::cast)], 0) << dtype << " over " << axes;
+            EXPECT_GT(coverage.widening, 0) << dtype << " over " << axes;
+          }
+        }
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/reductions.h"
 #include "vm/interpreter.h"
+#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -122,8 +123,12 @@ class PlainCore {
       case Insn::nanmin:
         for (int64_t i = 0; i < args.m * args.n; ++i) {
           const int64_t base = i / args.n * args.size * args.n + i % args.n;
-          const auto load = [&](int64_t k) { return at<T>(args, 0, base + k * args.n); };
-          const bool lanes = args.aux == static_cast<uint8_t>(ReduceOrder::lanes);
+          const auto load = [&](int64_t k) {
+            return core::dispatch(reduced_dtype(D, args.aux), [&]<DType From>() {
+              return op::cast<T>(at<core::Storage<From>>(args, 0, base + k * args.n));
+            });
+          };
+          const bool lanes = reduce_order(args.aux) == ReduceOrder::lanes;
           DVM_CHECK(!lanes || args.n == 1, "lanes are for adjacent elements");
           if (insn.insn == Insn::max) {
             put(args, i, op::max<T>(args.size, lanes, load));
