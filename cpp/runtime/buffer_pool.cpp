@@ -63,78 +63,118 @@ int64_t default_limit() {
 
 BufferPool::~BufferPool() {
   trim(0);
-  for (const auto& [block, bytes] : used_) unmap(block, bytes);
+  for (const auto& [data, block] : used_) unmap(data, block.bytes);
 }
 
 std::byte* BufferPool::take(int64_t bytes) {
   bytes = class_bytes(std::max(bytes, kLeastPooled));
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::byte* block = take_cached(bytes)) return block;
-  }
-  std::byte* block = map(bytes);
-  if (block == nullptr) {
-    // What waits may be just what is missing.
-    trim(0);
-    block = map(bytes);
-    if (block == nullptr) return nullptr;
-  }
   const std::lock_guard lock(mutex_);
-  used_.emplace(block, bytes);
-  used_bytes_ += bytes;
+  const int64_t most = std::max(most_asked_, asked_ + bytes);
+  const int64_t beyond = used_bytes_ + cached_bytes_ + bytes - most;
+  Place found = find_alike(bytes);
+  const bool split = found == waiting_.end() && beyond > 0;
+  if (split) found = find_smallest(bytes);
+  Waiting block{};
+  if (found != waiting_.end()) {
+    block = *found;
+    if (split) {
+      block.bytes = bytes;
+      found->data += bytes;
+      found->bytes -= bytes;
+    }
+    if (!split || found->bytes == 0) waiting_.erase(found);
+    cached_bytes_ -= block.bytes;
+    ++reused_;
+  } else {
+    if (beyond > 0) trim_locked(std::max<int64_t>(cached_bytes_ - beyond, 0));
+    block = {map(bytes), bytes, nullptr};
+    if (block.data == nullptr) {
+      // What waits may be just what is missing.
+      trim_locked(0);
+      block.data = map(bytes);
+      if (block.data == nullptr) return nullptr;
+    }
+    block.area = block.data;
+  }
+  used_.emplace(block.data, Used{block.bytes, bytes, block.area});
+  used_bytes_ += block.bytes;
+  asked_ += bytes;
+  most_asked_ = most;
   ++taken_;
-  return block;
+  return block.data;
 }
 
 // Of the blocks that fit the one that was returned last: it may be in the cache.
-std::byte* BufferPool::take_cached(int64_t bytes) {
+BufferPool::Place BufferPool::find_alike(int64_t bytes) {
   const int64_t most = most_bytes(bytes);
-  const auto last = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& entry) {
-    return bytes <= entry.mapped() && entry.mapped() <= most;
+  const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), [&](const Waiting& block) {
+    return bytes <= block.bytes && block.bytes <= most;
   });
-  if (last == free_.rend()) return nullptr;
-  std::byte* const block = last->key();
-  cached_bytes_ -= last->mapped();
-  used_bytes_ += last->mapped();
-  used_.insert(std::move(*last));
-  free_.erase(std::next(last).base());
-  ++taken_;
-  ++reused_;
-  return block;
+  return last == waiting_.rend() ? waiting_.end() : std::next(last).base();
+}
+
+BufferPool::Place BufferPool::find_smallest(int64_t bytes) {
+  Place found = waiting_.end();
+  for (Place block = waiting_.begin(); block != waiting_.end(); ++block) {
+    if (block->bytes < bytes) continue;
+    if (found == waiting_.end() || block->bytes < found->bytes) found = block;
+  }
+  return found;
 }
 
 void BufferPool::give(std::byte* block) {
   const std::lock_guard lock(mutex_);
-  Blocks::node_type entry = used_.extract(block);
-  DVM_CHECK(!entry.empty(), "a block that the pool has not given out");
-  const int64_t bytes = entry.mapped();
-  used_bytes_ -= bytes;
-  if (bytes > limit_) {
-    unmap(block, bytes);
+  const auto found = used_.find(block);
+  DVM_CHECK(found != used_.end(), "a block that the pool has not given out");
+  const Used used = found->second;
+  used_.erase(found);
+  used_bytes_ -= used.bytes;
+  asked_ -= used.asked;
+  if (used.bytes > limit_) {
+    unmap(block, used.bytes);
     return;
   }
-  trim_locked(limit_ - bytes);
-  free_.push_back(std::move(entry));
-  cached_bytes_ += bytes;
+  trim_locked(limit_ - used.bytes);
+  wait({block, used.bytes, used.area});
+}
+
+// What was split is joined again.
+void BufferPool::wait(Waiting block) {
+  cached_bytes_ += block.bytes;
+  std::erase_if(waiting_, [&](const Waiting& other) {
+    if (other.area != block.area) return false;
+    const bool before = other.data + other.bytes == block.data;
+    if (!before && block.data + block.bytes != other.data) return false;
+    if (before) block.data = other.data;
+    block.bytes += other.bytes;
+    return true;
+  });
+  waiting_.push_back(block);
 }
 
 int64_t BufferPool::size(std::byte* block) const {
   const std::lock_guard lock(mutex_);
-  return used_.at(block);
+  return used_.at(block).bytes;
 }
 
 void BufferPool::trim(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   trim_locked(bytes);
+  most_asked_ = asked_;
 }
 
+// Of the last block to go only the end, as far as it is huge pages.
 void BufferPool::trim_locked(int64_t bytes) {
-  auto it = free_.begin();
-  for (; it != free_.end() && cached_bytes_ > bytes; ++it) {
-    cached_bytes_ -= it->mapped();
-    unmap(it->key(), it->mapped());
+  auto it = waiting_.begin();
+  while (it != waiting_.end() && cached_bytes_ > bytes) {
+    const int64_t pages = (cached_bytes_ - bytes + kHugePage - 1) / kHugePage;
+    const int64_t gone = std::min(it->bytes, pages * kHugePage);
+    it->bytes -= gone;
+    cached_bytes_ -= gone;
+    unmap(it->data + it->bytes, gone);
+    if (it->bytes == 0) ++it;
   }
-  free_.erase(free_.begin(), it);
+  waiting_.erase(waiting_.begin(), it);
 }
 
 int64_t BufferPool::set_cache_limit(int64_t bytes) {

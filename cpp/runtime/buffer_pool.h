@@ -5,6 +5,11 @@
 // Blocks come in classes, straight from mmap: whole huge pages, which the system may have, and
 // eight to each doubling (at most 12.5 % waste) from 32 MiB on. Only blocks from kLeastPooled bytes
 // on: malloc keeps smaller ones itself.
+//
+// What is mapped is never more than what was in use at one time, but for what blocks are larger
+// than was asked for: with sizes that change from call to call, the resident set is that of a
+// program which frees at once. Where a new block would be too much, one that waits is split, or
+// goes back to the system.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +44,8 @@ class BufferPool {
   // Bytes of a taken block.
   int64_t size(std::byte* block) const;
 
-  // Blocks that wait go back to the system, the oldest first, until `bytes` are left.
+  // What waits goes back to the system, the oldest first, until `bytes` are left. What was in use
+  // until then no longer counts.
   void trim(int64_t bytes);
   int64_t set_cache_limit(int64_t bytes);  // trims; returns the former limit
   PoolStats stats() const;
@@ -49,18 +55,28 @@ class BufferPool {
   void go_on_after_fork();
 
  private:
-  using Blocks = std::unordered_map<std::byte*, int64_t>;  // sizes
+  struct Used {
+    int64_t bytes, asked;  // of the block, and of its class as it was asked for
+    std::byte* area;       // the mapping that it is (a part of)
+  };
+  struct Waiting {
+    std::byte* data;
+    int64_t bytes;
+    std::byte* area;
+  };
+  using Place = std::vector<Waiting>::iterator;
 
   // These need the lock.
-  std::byte* take_cached(int64_t bytes);
+  Place find_alike(int64_t bytes);
+  Place find_smallest(int64_t bytes);
+  void wait(Waiting block);
   void trim_locked(int64_t bytes);
 
   mutable std::mutex mutex_;
-  Blocks used_;
-  // In the order of their return. A block takes its entry along, so that no memory is needed for
-  // the bookkeeping of one that is used again.
-  std::vector<Blocks::node_type> free_;
+  std::unordered_map<std::byte*, Used> used_;
+  std::vector<Waiting> waiting_;  // in the order of their return
   int64_t used_bytes_ = 0, cached_bytes_ = 0, limit_, taken_ = 0, reused_ = 0;
+  int64_t asked_ = 0, most_asked_ = 0;  // at this time, and at one time
 };
 
 // The one of the process. It is never destroyed: arrays may outlive everything else.
