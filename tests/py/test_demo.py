@@ -20,7 +20,7 @@ ROWS = {
     "distinct lengths": r"\d+, from \d+ to \d+ words",
     "captures": r"1",
     "recaptures": r"0",
-    "fallbacks": r"0 of 24 calls ran uncompiled",
+    "fallbacks": r"0 of 48 calls ran uncompiled",
     "opaque calls": r"\d+ steps of the compiled path stay NumPy's own",
     "largest difference": r"\d\.\de[+-]\d\d",
     "NumPy, a pass": r"\d+\.\d{3} s, \d+ us a sentence",
@@ -29,6 +29,10 @@ ROWS = {
     "dvm, a warm pass": r"\d+\.\d{3} s, \d+ us a sentence",
     "dvm / NumPy": r"\d+\.\d\d: "
     r"dvm is (faster than|slower than|as fast as) NumPy",
+    "pages": r"12, from \d+ to \d+ words",
+    "NumPy, all pages": r"\d+ ms, \d+ the longest",
+    "dvm, never seen": r"\d+ ms, \d+ the longest",
+    "dvm, seen before": r"\d+ ms: \d+\.\d\d of NumPy's time",
 }
 
 
