@@ -145,7 +145,7 @@ void run_case(int norm, int64_t n, vm::Target& target) {
   const std::vector<float> want(out, out + results);
   variants.back()();
   for (size_t i = 0; i < results; ++i) {
-    if (!(std::fabs(out[i] - want[i]) <= 1e-4f * std::fabs(want[i]) + 1e-6f)) {
+    if (!(std::fabs(out[i] - want[i]) <= 1e-4f * std::fabs(want[i]) + 1e-5f)) {
       std::printf("DIFFERENT RESULTS ");
       break;
     }
