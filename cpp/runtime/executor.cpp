@@ -48,11 +48,11 @@ class Execution {
   Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
     const RecallKey key(plan_, target_, inputs, scalars_);
     if (!key.fits()) return run(inputs, results);
-    Recalled& record = state_.recalls.at(key);
-    if (record.is_for(key)) return recall(record, inputs, results);
+    if (const Recalled* record = state_.recalls.find(key)) return recall(*record, inputs, results);
     const Outcome outcome = run(inputs, results);
     if (outcome == Outcome::done && is_plain_) {
-      record.record(key, plan_, state_.buffers, {encoded_, static_cast<size_t>(encoded_count_)});
+      state_.recalls.record(key, plan_, state_.buffers,
+                            {encoded_, static_cast<size_t>(encoded_count_)});
     }
     return outcome;
   }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "runtime/host.h"
@@ -40,7 +41,7 @@ class RecallKey {
   uint64_t hash_ = 0;
   bool fits_ = false;
 
-  friend struct Recalled;
+  friend struct Recalled;  // which has as many words
 };
 
 struct Recalled {
@@ -65,11 +66,6 @@ struct Recalled {
     BufferView view;  // but for its data and owner
   };
 
-  // Of the run that has just ended, with what the registers hold. False: this Plan has no record.
-  bool record(const RecallKey& key, const Plan& plan, std::span<const BufferView> buffers,
-              std::span<const Encoding> encoded);
-  bool is_for(const RecallKey& key) const;
-
   uint64_t words[RecallKey::kMost];
   size_t size = 0;  // 0: no record
   int allocated_count = 0, run_count = 0, result_count = 0;
@@ -78,13 +74,17 @@ struct Recalled {
   Result results[kMaxResults];
 };
 
-// Each record where the hash of its key says.
 class Recalls {
  public:
-  Recalled& at(const RecallKey& key) { return entries_[key.hash() % entries_.size()]; }
+  // The record of an equal call, or null.
+  const Recalled* find(const RecallKey& key) const;
+  // Keeps the run that has just ended, by what the registers hold, if the Plan may have a record.
+  void record(const RecallKey& key, const Plan& plan, std::span<const BufferView> buffers,
+              std::span<const Recalled::Encoding> encoded);
 
  private:
-  std::array<Recalled, 32> entries_;
+  // Each where the hash of its key says, made when that is met first.
+  std::array<std::unique_ptr<Recalled>, 32> entries_;
 };
 
 }  // namespace dvm::runtime

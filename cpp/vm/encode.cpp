@@ -160,8 +160,8 @@ class Encoder {
 }  // namespace
 
 Arena::Arena(size_t words)
-    : words_(std::make_unique<uint64_t[]>(words)),
-      scratch_(std::make_unique<EncodeScratch>()),
+    : words_(std::make_unique_for_overwrite<uint64_t[]>(words)),
+      scratch_(std::make_unique_for_overwrite<EncodeScratch>()),
       capacity_(words) {}
 Arena::~Arena() = default;
 Arena::Arena(Arena&&) noexcept = default;

@@ -57,9 +57,10 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
 void Memo::make_room() {
   if (arena_.rest().size() >= kHalf) return;
   arena_.reset();
-  for (Entry& entry : entries_) {
-    entry.key = {};
-    entry.encoded.stamp = 0;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (!entry) continue;
+    entry->key = {};
+    entry->encoded.stamp = 0;
   }
 }
 
@@ -69,7 +70,9 @@ const Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
   KeyWriter writer(arena_.rest().first(kKeyWords));
   write_key(kernel, binding, target, writer);
   const std::span<uint64_t> key = writer.key();
-  Entry& entry = entries_[writer.slot(entries_.size())];
+  std::unique_ptr<Entry>& place = entries_[writer.slot(entries_.size())];
+  if (!place) place = std::make_unique<Entry>();
+  Entry& entry = *place;
   if (std::ranges::equal(entry.key, key)) return entry.encoded;
 
   arena_.take(key.size());

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "core/fp_flags.h"
@@ -42,7 +43,9 @@ class Memo {
 
   uint64_t stamps_ = 0;
   Arena arena_{2 * kHalf};
-  std::array<Entry, 128> entries_;  // each where the hash of its key says
+  // Each where the hash of its key says, made when that is met first: pages of what few programs
+  // need were much of a first call.
+  std::array<std::unique_ptr<Entry>, 128> entries_;
   Encoded unkept_;
 };
 
