@@ -149,33 +149,20 @@ inline constexpr DType kTo = core::is_floating(From) && byte_size(To) >= 4 ? To 
 
 constexpr int64_t kTruncated = 512;
 
-// Whether some element is none that the signed integer holds: of such a one the result is
-// undefined, and replaced. Asked of the bits, for of comparisons and choices the compiler makes one
-// chain.
-template <typename Signed, typename F>
-[[gnu::noinline]] bool truncate_ordinary(const F* src, int64_t count, Signed* dst) {
+// By way of a signed integer, and whether some element is none that it holds: of such a one the
+// result is undefined, and replaced. Asked of the bits, for of comparisons and choices the compiler
+// makes one chain.
+template <typename T, typename F>
+[[gnu::noinline]] bool truncate_ordinary(const F* src, int64_t count, T* dst) {
+  using Signed = typename core::scalar::Truncation<T, F>::Signed;
   constexpr F kEnd = -static_cast<F>(std::numeric_limits<Signed>::min());
   core::math::Bits<F> answer = 0;
   DVM_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
     answer |= core::math::to_bits(kEnd) - 1 - core::math::to_bits(core::math::absolute(src[i]));
-    dst[i] = static_cast<Signed>(src[i]);
+    dst[i] = static_cast<T>(static_cast<Signed>(src[i]));
   }
   return core::math::says_yes<F>(answer);
-}
-
-template <typename T, typename F>
-bool truncate_ordinary_to(const F* src, int64_t count, T* dst) {
-  using Signed = typename core::scalar::Truncation<T, F>::Signed;
-  if constexpr (sizeof(T) == sizeof(Signed)) {
-    return truncate_ordinary(src, count, reinterpret_cast<Signed*>(dst));
-  } else {
-    Signed wide[kTruncated];
-    const bool beyond = truncate_ordinary(src, count, wide);
-    DVM_INDEPENDENT
-    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<T>(wide[i]);
-    return beyond;
-  }
 }
 
 // A block at a time, kept aside where it replaces its source.
@@ -198,9 +185,9 @@ FpFlags truncate(const TileArgs& args, int64_t size) {
     bool beyond = false;
     if constexpr (From == DType::f16) {
       widen(src, count, widened);
-      beyond = truncate_ordinary_to(widened, count, results);
+      beyond = truncate_ordinary(widened, count, results);
     } else {
-      beyond = truncate_ordinary_to(src, count, results);
+      beyond = truncate_ordinary(src, count, results);
     }
     if (beyond) {
       raised |= cast_loop<To, From>(block, count);

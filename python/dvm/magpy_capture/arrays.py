@@ -499,7 +499,9 @@ class Arrays(Graphs):
         return [x if power.object == 2 else self.elementwise("mul", [x, x], dtype), x]
 
     def exponent(self, power: Tensor, dtype: str) -> Tensor:
-        """An exponent of two as a float, within what any float can have."""
+        """An exponent of two as a float: of halves within what any can have, else it may round."""
+        if dtype != "float16":
+            return self.cast(power, dtype)
         for op, limit in (("maximum", -10_000), ("minimum", 10_000)):
             bound = self.operand(Literal(limit), power.dtype)
             power = self.elementwise(op, [power, bound], power.dtype, power.order)
