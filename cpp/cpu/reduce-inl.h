@@ -198,6 +198,46 @@ struct Reduce {
 #else
   static constexpr GroupKernels::Chunk kNarrowColumns = nullptr;
 #endif
+  // Long rows, some of them at a time: memory is read as it lies, and the totals stay in the first
+  // cache.
+  template <int kRows>
+  [[gnu::noinline]] static void add_rows(const A* rows, int64_t step, int64_t count, A* totals) {
+    const auto at = [](const A* p) -> Vector { return *reinterpret_cast<const Packed*>(p); };
+    int64_t k = 0;
+    for (; k + kPerVector <= count; k += kPerVector) {
+      Vector total = at(totals + k);
+      for (int row = 0; row < kRows; ++row) total = Op::combine(total, at(rows + row * step + k));
+      std::memcpy(totals + k, &total, sizeof(total));
+    }
+    for (; k < count; ++k) {
+      for (int row = 0; row < kRows; ++row) totals[k] = combine(totals[k], rows[row * step + k]);
+    }
+  }
+  static void long_rows(const A* src, A* dst, int64_t size, int64_t n) {
+    constexpr int kRows = 4;
+    constexpr int64_t kMost = 16384 / sizeof(A);
+    for (int64_t begin = 0; begin < n; begin += kMost) {
+      const int64_t count = std::min(kMost, n - begin);
+      const A* row = src + begin;
+      A* const totals = dst + begin;
+      std::memcpy(totals, row, static_cast<size_t>(count) * sizeof(A));
+      int64_t left = size - 1;
+      for (row += n; left >= kRows; left -= kRows, row += kRows * n) {
+        add_rows<kRows>(row, n, count, totals);
+      }
+      for (; left > 0; --left, row += n) add_rows<1>(row, n, count, totals);
+      if constexpr (Op::kFromZero && !kAnyOrder) {
+        for (int64_t k = 0; k < count; ++k) totals[k] = store(totals[k]);
+      }
+    }
+  }
+  // Whether they are long, and more than the first cache holds.
+  static bool has_long_rows(const TileArgs& args) {
+    constexpr int64_t kLong = 2048, kNear = 32768;
+    const int64_t bytes = args.n * int64_t{sizeof(A)};
+    return bytes >= kLong && args.size * bytes > kNear && (kAnyOrder || args.size <= kSumChunk);
+  }
+
   static constexpr int kGatheredBytes = kGathered * static_cast<int>(sizeof(A));
   static constexpr int kGatheredVectors = std::max(1, kGatheredBytes / kVectorBytes);
   static constexpr int kPartBytes = std::min(kVectorBytes, kGatheredBytes);
@@ -284,6 +324,14 @@ struct Reduce {
     } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
       lane_columns(src, dst, args.m, args.size, args.n);
     } else {
+      if constexpr (!kConverts) {
+        if (has_long_rows(args)) {
+          for (int64_t m = 0; m < args.m; ++m) {
+            long_rows(src + m * args.size * args.n, dst + m * args.n, args.size, args.n);
+          }
+          return;
+        }
+      }
       reduce_columns(kGroups, args);
     }
   }

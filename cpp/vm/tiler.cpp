@@ -150,6 +150,7 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   int64_t inner = product(stage.sizes, 0, stage.rank);
   // What lies together is a tile of its own, where it leaves half of local memory to others.
   const int64_t longest = std::min(limit, target.local_bytes / 2);
+  const int64_t whole_columns = std::min(limit, kMostElements);
   // Rows are read again: what does not stay in the second cache costs more than setup.
   const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;
   limit = std::min(limit, std::clamp(inner / 8, kShare, most));
@@ -161,7 +162,7 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   }
   // Columns that lie together need no copy, which counts for more than sharing out a little work.
   const bool columns = stage.reduces() && end < stage.rank && stage.whole_rows != Stage::Rows::must;
-  if (columns && inner <= std::min(longest, kMostElements)) {
+  if (columns && inner <= whole_columns) {
     Tiling whole = untiled(stage);
     count_tiles(whole);
     if (const TileCosts::Estimate cost = costs(whole); cost.ns < least) {

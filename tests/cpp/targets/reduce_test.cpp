@@ -19,13 +19,14 @@ using vm::ReduceOrder;
 struct Shape {
   uint32_t m, size, n;
 };
-// Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), and two
-// levels of chunks.
-const Shape kShapes[] = {{1, 1, 1},    {3, 1, 5},    {1, 2, 1},    {7, 63, 1},  {2, 64, 1},
-                         {1, 65, 1},   {3, 127, 1},  {2, 512, 1},  {2, 513, 1}, {1, 600, 1},
-                         {1, 5000, 1}, {2, 8, 3},    {3, 70, 4},   {2, 33, 16}, {1, 100, 17},
-                         {2, 515, 64}, {1, 40, 67},  {1, 1030, 7}, {40, 5, 1},  {5, 3, 130},
-                         {3, 129, 1},  {2, 1000, 1}, {1, 511, 1}};
+// Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), two levels
+// of chunks, and rows that are long (2 to 16 KiB).
+const Shape kShapes[] = {{1, 1, 1},     {3, 1, 5},    {1, 2, 1},    {7, 63, 1},    {2, 64, 1},
+                         {1, 65, 1},    {3, 127, 1},  {2, 512, 1},  {2, 513, 1},   {1, 600, 1},
+                         {1, 5000, 1},  {2, 8, 3},    {3, 70, 4},   {2, 33, 16},   {1, 100, 17},
+                         {2, 515, 64},  {1, 40, 67},  {1, 1030, 7}, {40, 5, 1},    {5, 3, 130},
+                         {3, 129, 1},   {2, 1000, 1}, {1, 511, 1},  {2, 37, 1030}, {1, 512, 259},
+                         {1, 513, 259}, {1, 6, 16401}};
 
 template <typename T>
 std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
