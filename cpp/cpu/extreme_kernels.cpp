@@ -4,6 +4,7 @@
 #include "cpu/for_each_level.h"
 // What compiles per level comes after it.
 #include "cpu/reduce-inl.h"
+#include "cpu/reduce_casts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -13,6 +14,8 @@ void fill_extremes(vm::KernelTable& table) {
   fill_reduction<Min>(table, Insn::min);
   fill_reduction<NanMax>(table, Insn::nanmax);
   fill_reduction<NanMin>(table, Insn::nanmin);
+  table.entry(Insn::max, DType::boolean) = reduce_casts<uint8_t, true, reduce_bools<Max>>;
+  table.entry(Insn::min, DType::boolean) = reduce_casts<uint8_t, true, reduce_bools<Min>>;
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

@@ -11,7 +11,7 @@
 #include "driver/pipeline.h"
 #include "vm/encode.h"
 #include "vm/tiler.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::driver {
 
@@ -116,7 +116,7 @@ std::string describe_tiles(const vm::Kernel& kernel, const vm::Binding& binding,
   for (vm::OutputMask todo = vm::all_outputs(kernel); todo != 0;) {
     todo = vm::bind(kernel, binding, todo, *stage);
     if (stage->output_count == 0) break;
-    if (target.streams) vm::read_narrow(*stage);
+    if (target.streams) vm::spare_casts(*stage);
     const vm::StageUse use = vm::use_of(*stage, target);
     const vm::Tiling tiling = vm::tile(*stage, target, use, vm::tile_limit(target, use));
     if (tiling.reduction == vm::Tiling::Reduction::apart) {

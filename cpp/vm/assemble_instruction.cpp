@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "vm/listing.h"
+#include "vm/reduce_source.h"
 #include "vm/target.h"
-#include "vm/widening.h"
 
 namespace dvm::vm {
 

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "vm/emit.h"
 #include "vm/partials.h"
+#include "vm/reduce_source.h"
 #include "vm/tiler.h"
-#include "vm/widening.h"
 
 namespace dvm::vm {
 
@@ -53,7 +53,7 @@ class Encoder {
   void run(const Kernel& kernel, const Binding& binding) {
     if (!kernel.parts.empty()) {
       const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
-      if (target_.streams && rows == RowBinding::rows) read_narrow(scratch_.stage);
+      if (target_.streams && rows == RowBinding::rows) spare_casts(scratch_.stage);
       watch_.end(&PhaseTimes::bind);
       if (rows == RowBinding::rows &&
           try_emit(scratch_.stage, Reduction::whole) == Reduction::whole) {
@@ -74,7 +74,7 @@ class Encoder {
   void run_stages(const Kernel& kernel, const Binding& binding) {
     for (OutputMask todo = all_outputs(kernel); todo != 0;) {
       todo = bind(kernel, binding, todo, scratch_.stage);
-      if (target_.streams) read_narrow(scratch_.stage);
+      if (target_.streams) spare_casts(scratch_.stage);
       watch_.end(&PhaseTimes::bind);
       if (scratch_.stage.output_count != 0) encode_stages(kernel.operand_count());
     }

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "vm/program.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/sum_order.h"
 #include "vm/chain.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 

@@ -155,7 +155,7 @@ struct Instruction {
   Insn insn = Insn::copy;
   uint8_t words = 0;         // whole length
   DType dtype = DType::f32;  // see column `result` of isa.def
-  // cast: source dtype; compare: ordering; reduce: widening.h; views: dims; chain: operands
+  // cast: source dtype; compare: ordering; reduce: reduce_source.h; views: dims; chain: operands
   uint8_t aux = 0;
   uint8_t syncs = 0;
   uint8_t split = 0;   // Split; views: 1 + the split dim

@@ -2,7 +2,7 @@
 #include "vm/verify_tile.h"
 
 #include "core/error.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 
@@ -78,7 +78,8 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
          ")");
   }
   if (row.format == Format::reduce && insn.aux >= 2 &&
-      !(target_.streams && widens(insn.insn, insn.dtype, operand_dtype(insn, 1)))) {
+      !(target_.streams &&
+        reads(insn.insn, insn.dtype, reduce_order(insn.aux), operand_dtype(insn, 1)))) {
     fail("a reduction to " + std::string(core::to_string(insn.dtype)) + " reads no " +
          std::string(core::to_string(operand_dtype(insn, 1))) + " on target " +
          std::string(target_.name));

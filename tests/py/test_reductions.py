@@ -243,31 +243,41 @@ def test_long_lines_are_numpys_too(text: str) -> None:
                     assert not found, (dtype, size, b.shape, found)
 
 
-NARROW = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"]
+CASTING = [
+    "a.any(0)",
+    "a.all(0)",
+    "a.any()",
+    "np.all(a, axis=1)",
+    "(a.any(0), a.all(0))",
+]
+CASTING_INTEGERS = [
+    "a.sum()",
+    "a.sum(0)",
+    "a.sum(1)",
+    "a.prod(0)",
+    "a.mean(0)",
+    "(a.mean(0), a.sum(0))",
+    "a.sum(0, dtype='u8')",
+    "np.sum(a > 1, axis=0)",
+    "(a.sum(0), a.prod(0), a.max(0))",
+    "(a.astype('i8'), a.astype('i8').sum(0))",
+]
 
 
-@pytest.mark.parametrize("dtype", NARROW)
-def test_sums_of_narrow_integers_are_wide(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions_that_cast_what_they_read(dtype: str) -> None:
     """Rows, columns and all, in any layout, extreme elements among them."""
     rng = np.random.default_rng(5)
-    forms = [
-        eval(f"lambda a: {text}", {"np": np})
-        for text in (
-            "a.sum()",
-            "a.sum(0)",
-            "a.sum(1)",
-            "a.prod(0)",
-            "a.sum(0, dtype='u8')",
-            "np.sum(a > 1, axis=0)",
-            "(a.sum(0), a.prod(0), a.max(0))",
-            "(a.astype('i8'), a.astype('i8').sum(0))",
-        )
-    ]
+    texts = CASTING if dtype in FLOATS else CASTING + CASTING_INTEGERS
+    forms = [eval(f"lambda a: {text}", {"np": np}) for text in texts]
     compiled = [dvm.compile(form) for form in forms]
     shapes = [(1, 1), (3, 5), (513, 7), (7, 513), (100, 257), (1000, 300), (2, 3000), (4097, 1)]
     for shape in shapes:
         base = made(rng, (2 * shape[0], 2 * shape[1]), dtype)
-        if dtype != "bool":
+        if dtype in FLOATS:
+            base[rng.random(base.shape) < 0.9] = 0
+            base[rng.random(base.shape) < 0.01] = np.nan
+        elif dtype != "bool":
             base[rng.random(base.shape) < 0.1] = np.iinfo(dtype).min
             base[rng.random(base.shape) < 0.1] = np.iinfo(dtype).max
         half = base[: shape[0], : shape[1]]

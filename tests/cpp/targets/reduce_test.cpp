@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "core/reductions.h"
 #include "core/sum_order.h"
 #include "cpu/cpu_target.h"
 #include "every_target.h"
 #include "oracle.h"
 #include "tile_program.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::testing {
 namespace {
@@ -21,12 +22,11 @@ struct Shape {
 };
 // Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), two levels
 // of chunks, and rows that are long (2 to 16 KiB).
-const Shape kShapes[] = {{1, 1, 1},     {3, 1, 5},    {1, 2, 1},    {7, 63, 1},    {2, 64, 1},
-                         {1, 65, 1},    {3, 127, 1},  {2, 512, 1},  {2, 513, 1},   {1, 600, 1},
-                         {1, 5000, 1},  {2, 8, 3},    {3, 70, 4},   {2, 33, 16},   {1, 100, 17},
-                         {2, 515, 64},  {1, 40, 67},  {1, 1030, 7}, {40, 5, 1},    {5, 3, 130},
-                         {3, 129, 1},   {2, 1000, 1}, {1, 511, 1},  {2, 37, 1030}, {1, 512, 259},
-                         {1, 513, 259}, {1, 6, 16401}};
+const Shape kShapes[] = {
+    {1, 1, 1},    {3, 1, 5},    {1, 2, 1},     {7, 63, 1},    {2, 64, 1},  {1, 65, 1},  {3, 127, 1},
+    {2, 512, 1},  {2, 513, 1},  {1, 600, 1},   {1, 5000, 1},  {2, 8, 3},   {3, 70, 4},  {2, 33, 16},
+    {1, 100, 17}, {2, 515, 64}, {1, 40, 67},   {1, 1030, 7},  {40, 5, 1},  {5, 3, 130}, {3, 129, 1},
+    {2, 1000, 1}, {1, 511, 1},  {1, 37, 1030}, {1, 512, 259}, {1, 5, 4201}};
 
 template <typename T>
 std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
@@ -142,57 +142,69 @@ TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
   }
 }
 
-// A total of all elements, one after the other.
-template <DType From>
-void test_widening(vm::Target& target, Insn insn, DType to, const Shape& s) {
-  using T = Storage<From>;
-  const auto values = random_values<T>(int64_t{s.m} * s.size * s.n, s.size * 7 + s.n, false);
-  TileCase test{.fixed = {.insn = insn, .dtype = to}};
-  test.fixed.aux = vm::reduce_aux(ReduceOrder::sequential, to, From);
+// A reduction that casts what it reads, against the scalar meaning of both.
+template <DType From, DType To>
+void test_casting(vm::Target& target, Insn insn, const Shape& s) {
+  using R = Storage<To>;
+  auto values = random_values<Storage<From>>(int64_t{s.m} * s.size * s.n, s.size * 7 + s.n, true);
+  if (insn == Insn::max) {  // where a single one decides
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i % 2039 != 0) values[i] = {};
+    }
+  }
+  TileCase test{.fixed = {.insn = insn, .dtype = To}};
+  test.fixed.aux = vm::reduce_aux(ReduceOrder::sequential, To, From);
   test.fixed.m = s.m;
   test.fixed.size = s.size;
   test.fixed.n = s.n;
   test.sources = {{}};
   test.streams = true;
-  const int64_t outputs = int64_t{s.m} * s.n;
-  Buffers buffers{to_bytes(values), std::vector<std::byte>(static_cast<size_t>(outputs) * 8)};
+  const auto outputs = static_cast<size_t>(int64_t{s.m} * s.n);
+  Buffers buffers{to_bytes(values), std::vector<std::byte>(outputs * sizeof(R))};
   run(target, test, buffers);
-  const auto* result = reinterpret_cast<const uint64_t*>(buffers.back().data());
-  for (int64_t o = 0; o < outputs; ++o) {
-    uint64_t sum = 0, product = 1;
-    for (int64_t i = 0; i < s.size; ++i) {
-      const T x = values[static_cast<size_t>((o / s.n * s.size + i) * s.n + o % s.n)];
-      sum += static_cast<uint64_t>(x);
-      product *= static_cast<uint64_t>(x);
-    }
-    ASSERT_EQ(result[o], insn == Insn::sum ? sum : product)
-        << vm::info(insn).name << " of " << core::to_string(From) << " [" << s.m << "," << s.size
-        << "," << s.n << "] at " << o << " on " << target.traits().name;
+  const auto* result = reinterpret_cast<const R*>(buffers.back().data());
+  for (size_t o = 0; o < outputs; ++o) {
+    const auto load = [&](int64_t i) {
+      const size_t row = o / s.n * s.size + static_cast<size_t>(i);
+      return core::scalar::cast<R>(values[row * s.n + o % s.n]);
+    };
+    const R expected = insn == Insn::sum    ? core::scalar::sum<R>(s.size, false, load)
+                       : insn == Insn::prod ? core::scalar::prod<R>(s.size, false, load)
+                       : insn == Insn::max  ? core::scalar::max<R>(s.size, false, load)
+                                            : core::scalar::min<R>(s.size, false, load);
+    ASSERT_EQ(bits_of(result[o]), bits_of(expected))
+        << vm::info(insn).name << "." << core::to_string(To) << " of " << core::to_string(From)
+        << " [" << s.m << "," << s.size << "," << s.n << "] at " << o << " on "
+        << target.traits().name;
   }
 }
 
-TEST(Reduce, WidensIntegersAndBools) {
+TEST(Reduce, CastsWhatItReads) {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
-  // Around what the cpu widens at a time: 2,048 elements, and 256 columns of one row.
-  for (const uint32_t size : {2047u, 2048u, 2049u, 4095u, 4096u, 70001u}) {
+  // Around what the cpu casts at a time: 2,048 words, and 256 columns of one row; of bytes eight
+  // times as many.
+  for (const uint32_t size : {2047u, 2048u, 2049u, 4096u, 16383u, 16385u}) {
     shapes.push_back({1, size, 1});
   }
-  for (const uint32_t n : {3u, 255u, 256u, 257u, 513u, 3000u}) shapes.push_back({2, 37, n});
+  for (const uint32_t n : {3u, 255u, 256u, 257u, 3000u}) shapes.push_back({2, 37, n});
   shapes.push_back({700, 3, 1});
+  shapes.push_back({1, 1300, 30});
   for (const Shape& shape : shapes) {
-    for (const Insn insn : {Insn::sum, Insn::prod}) {
-      for (int d = 0; d < core::kDTypeCount; ++d) {
-        for (const DType to : {DType::i64, DType::u64}) {
-          if (!vm::widens(insn, to, static_cast<DType>(d))) continue;
-          core::dispatch(static_cast<DType>(d), [&]<DType From>() {
-            if constexpr (!core::is_floating(From)) {
-              on_every_target([&](vm::Target& target) {
-                if (target.traits().streams) test_widening<From>(target, insn, to, shape);
-              });
-            }
-          });
-          if (HasFailure()) return;
-        }
+    for (const Insn insn : {Insn::sum, Insn::prod, Insn::max, Insn::min}) {
+      for (int from = 0; from < core::kDTypeCount; ++from) {
+        core::dispatch(static_cast<DType>(from), [&]<DType From>() {
+          const auto test = [&]<DType To>() {
+            if (!vm::reads(insn, To, ReduceOrder::sequential, From)) return;
+            on_every_target([&](vm::Target& target) {
+              if (target.traits().streams) test_casting<From, To>(target, insn, shape);
+            });
+          };
+          test.template operator()<DType::boolean>();
+          test.template operator()<DType::i64>();
+          test.template operator()<DType::u64>();
+          test.template operator()<DType::f64>();
+        });
+        if (HasFailure()) return;
       }
     }
   }

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/reductions.h"
 #include "vm/interpreter.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 

@@ -10,7 +10,7 @@
 
 #include "vm/encoded_steps.h"
 #include "vm/program_builder.h"
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 
@@ -223,16 +223,17 @@ class ProgramGenerator {
     const InsnInfo& row = info(line.fixed.insn);
     const Value first = random_value();
     line.fixed.dtype = row.format == Format::cast ? random_dtype(row.dtypes) : first.dtype;
-    const bool widening =
-        target_->streams && widens(line.fixed.insn, DType::i64, line.fixed.dtype) && chance(50);
-    if (widening) line.fixed.dtype = DType::i64;
+    const DType casts[] = {DType::boolean, DType::i64, DType::f64};
+    const DType cast = casts[first.dtype == DType::boolean ? 1 : first.elements % 3];
+    const bool reduces = row.format == Format::reduce;
+    const auto order = static_cast<ReduceOrder>(reduces ? below(2) : 0);
+    const bool reads_cast =
+        reduces && target_->streams && reads(line.fixed.insn, cast, order, first.dtype);
+    if (reads_cast) line.fixed.dtype = cast;
     if (!contains(row.dtypes, line.fixed.dtype)) return;
     if (row.format == Format::cast) line.fixed.aux = static_cast<uint8_t>(first.dtype);
     if (row.format == Format::compare) line.fixed.aux = static_cast<uint8_t>(below(kCompareCount));
-    if (row.format == Format::reduce) {
-      const DType from = widening ? first.dtype : line.fixed.dtype;
-      line.fixed.aux = reduce_aux(static_cast<ReduceOrder>(below(2)), line.fixed.dtype, from);
-    }
+    if (reduces) line.fixed.aux = reduce_aux(order, line.fixed.dtype, first.dtype);
     line.fixed.size = static_cast<uint32_t>(first.elements);
     if (info(row.format).extents == ExtentKind::triple) {
       choose_triple(line.fixed, first.elements, row.format == Format::broadcast);

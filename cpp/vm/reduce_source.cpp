@@ -1,19 +1,26 @@
-#include "vm/widening.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 
 namespace {
 
-// Whether nothing but reductions needs what the cast makes, and each of them can read its source.
+// Whether nothing but reductions needs what the cast makes, and each of them can do without it.
+// Chains compute what casts to floats and bools read, so that these have to read memory.
 bool is_spared(const Stage& stage, const KernelStep& cast) {
   const auto source = static_cast<DType>(cast.aux);
   if (cast.insn != Insn::cast || is_output(stage, cast.dst)) return false;
-  if (stage.values[cast.src[0]].kind == StageValue::Kind::scalar) return false;
+  const StageValue::Kind kind = stage.values[cast.src[0]].kind;
+  const bool to_integer = core::info(cast.dtype).kind == core::Kind::integer;
+  if (kind != StageValue::Kind::global && !(to_integer && kind == StageValue::Kind::computed)) {
+    return false;
+  }
   for (int i = 0; i < stage.step_count; ++i) {
     const KernelStep& step = stage.steps[i];
     for (int k = 0; k < step.arity; ++k) {
       if (step.src[k] != cast.dst) continue;
-      if (step.axes == 0 || !widens(step.insn, step.dtype, source)) return false;
+      if (step.axes == 0 || !reads(step.insn, step.dtype, reduce_order(step.aux), source)) {
+        return false;
+      }
     }
   }
   return true;
@@ -21,7 +28,7 @@ bool is_spared(const Stage& stage, const KernelStep& cast) {
 
 }  // namespace
 
-void read_narrow(Stage& stage) {
+void spare_casts(Stage& stage) {
   if (!stage.reduces()) return;
   int kept = 0;
   for (int i = 0; i < stage.step_count; ++i) {
