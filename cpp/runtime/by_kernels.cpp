@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "core/fp_flags.h"
 #include "core/scalar_ops.h"
@@ -71,10 +72,15 @@ int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
     while (scalar::eq{}(block[i], block[i])) ++i;
     return i;
   }
-  if (count > 32) {
-    uint8_t equal[kBlock];
-    are_equal(compare, block, &value, count, true, equal);
-    return static_cast<const uint8_t*>(std::memchr(equal, 1, sizeof(equal))) - equal;
+  // Each comparison of floats takes status flags down and up again.
+  constexpr int64_t kFew = 32, kPiece = std::is_integral_v<T> ? 128 : kBlock;
+  for (; count - i > kFew; i += kPiece) {
+    uint8_t equal[kPiece];
+    const int64_t size = std::min(kPiece, count - i);
+    are_equal(compare, block + i, &value, size, true, equal);
+    if (const void* found = std::memchr(equal, 1, static_cast<size_t>(size))) {
+      return i + (static_cast<const uint8_t*>(found) - equal);
+    }
   }
   while (!scalar::eq{}(block[i], value)) ++i;
   return i;
@@ -83,11 +89,11 @@ int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
 template <typename T, typename Beats>
 int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* line, int64_t count,
                      Beats beats) {
-  constexpr int64_t kRows = 64;
+  constexpr int64_t kRows = 64, kRun = sizeof(T) <= 2 ? 4 * kBlock : kBlock;
   T extremes[kRows], value{};
   int64_t at = -1;
   for (int64_t begin = 0; begin < count;) {
-    const int64_t size = std::min(kBlock, count - begin);
+    const int64_t size = std::min(kRun, count - begin);
     const int64_t rows = std::min(kRows, (count - begin) / size);
     reduce(extreme, line + begin, extremes, rows, size);
     for (int64_t k = 0; k < rows; ++k, begin += size) {
@@ -98,22 +104,24 @@ int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* li
       if (!ordered) return at + find(compare, line + at, size, value);
     }
   }
-  return at + find(compare, line + at, std::min(kBlock, count - at), value);
+  return at + find(compare, line + at, std::min(kRun, count - at), value);
 }
 
 template <typename T, typename Beats>
 void search_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines, int64_t rows,
                  int64_t count, Places places, Beats beats) {
-  constexpr int64_t kRows = 64;
+  constexpr int64_t kRows = 64, kNear = 16384 / int64_t{sizeof(T)};
   if (count > kBlock) {
     for (int64_t i = 0; i < rows; ++i) {
       places[i] = find_extreme(extreme, compare, lines + i * count, count, beats);
     }
     return;
   }
+  // They are read again where they are.
+  const int64_t most = std::clamp<int64_t>(kNear / count, 1, kRows);
   T extremes[kRows];
-  for (int64_t begin = 0; begin < rows; begin += kRows) {
-    const int64_t some = std::min(kRows, rows - begin);
+  for (int64_t begin = 0; begin < rows; begin += most) {
+    const int64_t some = std::min(most, rows - begin);
     const T* block = lines + begin * count;
     reduce(extreme, block, extremes, some, count);
     for (int64_t k = 0; k < some; ++k, block += count) {
@@ -123,48 +131,100 @@ void search_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines,
 }
 
 // The extremes first, and then, row by row, where they are. NaN equals nothing, so that what is
-// left at the end are columns of which it is the extreme.
+// left at the end are columns of which it is the extreme. Short rows that follow one another are
+// worked on several at a time.
 template <typename T>
-void search_columns(vm::TileKernel larger, vm::TileKernel compare, const std::byte* lines,
-                    int64_t count, int64_t side, int64_t step, Places places) {
-  alignas(64) T extremes[kBlock];
-  uint8_t equal[kBlock] = {};
-  std::memcpy(extremes, lines, static_cast<size_t>(side) * sizeof(T));
-  auto* const y = reinterpret_cast<std::byte*>(extremes);
-  for (int64_t i = 1; i < count; ++i) combine(larger, y, lines + i * step, y, side);
-  for (int64_t j = 0; j < side; ++j) places[j] = -1;
-  int64_t left = side;
-  for (int64_t i = 0; i < count && left > 0; ++i) {
-    are_equal(compare, lines + i * step, extremes, side, false, equal);
-    for (int64_t word = 0; word < side; word += 8) {
-      uint64_t eight;
-      std::memcpy(&eight, equal + word, sizeof(eight));
-      for (; eight != 0; eight &= eight - 1) {
-        int64_t& place = places[word + std::countr_zero(eight) / 8];
-        if (place >= 0) continue;
-        place = i;
-        --left;
+class ColumnSearch {
+ public:
+  ColumnSearch(const std::byte* lines, int64_t count, int64_t side, int64_t step, Places places)
+      : lines_(lines), count_(count), side_(side), step_(step), places_(places) {
+    const bool dense = step == side * int64_t{sizeof(T)};
+    together_ = dense ? std::min(kBlock / side, count) : 1;
+  }
+
+  void run(vm::TileKernel larger, vm::TileKernel compare) {
+    find_extremes(larger);
+    for (int64_t j = 0; j < side_; ++j) places_[j] = -1;
+    std::memset(open_, -1, static_cast<size_t>(together_ * side_));
+    left_ = side_;
+    for (int64_t i = 0; i < count_ && left_ > 0; i += together_) {
+      const int64_t size = std::min(together_, count_ - i) * side_;
+      are_equal(compare, lines_ + i * step_, extremes_, size, false, equal_);
+      std::memset(equal_ + size, 0, 7);
+      note(i, size);
+    }
+    for (int64_t j = 0; j < side_ && left_ > 0; ++j) {
+      if (places_[j] < 0) place(j, first_nan(j));
+    }
+  }
+
+ private:
+  // Of each column, once for each of the rows that are compared together.
+  void find_extremes(vm::TileKernel larger) {
+    const auto row = [&](int64_t i) { return reinterpret_cast<std::byte*>(extremes_ + i * side_); };
+    const auto bytes = static_cast<size_t>(side_) * sizeof(T);
+    std::memcpy(extremes_, lines_, bytes * static_cast<size_t>(together_));
+    for (int64_t i = together_; i < count_; i += together_) {
+      const int64_t size = std::min(together_, count_ - i) * side_;
+      combine(larger, row(0), lines_ + i * step_, row(0), size);
+    }
+    for (int64_t rows = together_; rows > 1;) {
+      const int64_t half = rows / 2;
+      rows -= half;
+      combine(larger, row(0), row(rows), row(0), half * side_);
+    }
+    for (int64_t i = 1; i < together_; i *= 2) {
+      std::memcpy(row(i), row(0), bytes * static_cast<size_t>(std::min(i, together_ - i)));
+    }
+  }
+
+  void note(int64_t i, int64_t size) {
+    for (int64_t word = 0; word < size; word += 8) {
+      uint64_t eight, open;
+      std::memcpy(&eight, equal_ + word, sizeof(eight));
+      std::memcpy(&open, open_ + word, sizeof(open));
+      for (eight &= open; eight != 0; eight &= eight - 1) {
+        const int64_t at = word + std::countr_zero(eight) / 8;
+        if (places_[at % side_] < 0) place(at % side_, i + at / side_);
       }
     }
   }
-  for (int64_t j = 0; j < side && left > 0; ++j) {
-    if (places[j] >= 0) continue;
-    const auto at = [&](int64_t i) { return reinterpret_cast<const T*>(lines + i * step)[j]; };
-    int64_t i = 0;
-    while (scalar::eq{}(at(i), at(i))) ++i;
-    places[j] = i;
-    --left;
+
+  void place(int64_t column, int64_t i) {
+    places_[column] = i;
+    --left_;
+    for (int64_t row = 0; row < together_; ++row) open_[row * side_ + column] = 0;
   }
-}
+
+  int64_t first_nan(int64_t column) const {
+    for (int64_t i = 0;; ++i) {
+      const T x = reinterpret_cast<const T*>(lines_ + i * step_)[column];
+      if (!scalar::eq{}(x, x)) return i;
+    }
+  }
+
+  const std::byte* const lines_;
+  const int64_t count_, side_, step_;
+  const Places places_;
+  int64_t together_, left_ = 0;
+  alignas(64) T extremes_[kBlock];
+  uint8_t equal_[kBlock + 8], open_[kBlock + 8];
+};
 
 // Bools stop at the first that is one thing or the other.
-int64_t find_bool(const uint8_t* line, int64_t count, bool wanted) {
+int64_t find_bool(vm::TileKernel any, const uint8_t* line, int64_t count, bool wanted) {
   if (!wanted) {
     const void* found = std::memchr(line, 0, static_cast<size_t>(count));
     return found ? static_cast<const uint8_t*>(found) - line : 0;
   }
-  constexpr int64_t kWord = sizeof(uint64_t);
+  constexpr int64_t kRun = 16384;
   int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) {
+    uint8_t found = 0;
+    reduce(any, line + i, &found, 1, kRun);
+    if (found != 0) break;
+  }
+  constexpr int64_t kWord = sizeof(uint64_t);
   for (uint64_t word = 0; i + kWord <= count; i += kWord) {
     std::memcpy(&word, line + i, sizeof(word));
     if (word != 0) break;
@@ -212,8 +272,9 @@ void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std:
                   int64_t rows, int64_t count, Places places) {
   const bool largest = op == Op::argmax;
   if (dtype == DType::boolean) {
+    const vm::TileKernel any = kernel_of(kernels, Insn::max, dtype);
     for (int64_t i = 0; i < rows; ++i, lines += count) {
-      places[i] = find_bool(reinterpret_cast<const uint8_t*>(lines), count, largest);
+      places[i] = find_bool(any, reinterpret_cast<const uint8_t*>(lines), count, largest);
     }
     return;
   }
@@ -235,9 +296,9 @@ void find_in_columns(const vm::KernelTable& kernels, Op op, DType dtype, const s
   core::dispatch(dtype, [&]<DType D>() {
     using T = core::Storage<D>;
     for (int64_t begin = 0; begin < side; begin += kBlock) {
-      search_columns<T>(kernel_of(kernels, larger, D), kernel_of(kernels, Insn::cmp, D),
-                        lines + begin * int64_t{sizeof(T)}, count, std::min(kBlock, side - begin),
-                        step, {&places[begin], places.step});
+      ColumnSearch<T>(lines + begin * int64_t{sizeof(T)}, count, std::min(kBlock, side - begin),
+                      step, {&places[begin], places.step})
+          .run(kernel_of(kernels, larger, D), kernel_of(kernels, Insn::cmp, D));
     }
   });
 }

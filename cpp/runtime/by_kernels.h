@@ -24,7 +24,7 @@ struct Places {
 // other beats, or the first NaN.
 void find_in_rows(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
                   const std::byte* lines, int64_t rows, int64_t count, Places places);
-// The same of each of `side` columns of `count` rows, `step` bytes apart, of numbers.
+// The same of each of `side` columns of `count` rows, `step` bytes apart.
 void find_in_columns(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
                      const std::byte* lines, int64_t count, int64_t side, int64_t step,
                      Places places);

@@ -42,9 +42,8 @@ bool found(const vm::KernelTable& kernels, Op op, const BufferView& a, const Buf
   // Elements of what a kernel pays for.
   constexpr int64_t kLeastSide = 16, kLeast = 64;
   if (lines.side != 1) {
-    if (lines.from_side != bytes || lines.side < kLeastSide || a.dtype == DType::boolean) {
-      return false;
-    }
+    const bool dense = lines.from == lines.side * bytes && lines.count * lines.side >= kLeast;
+    if (lines.from_side != bytes || (lines.side < kLeastSide && !dense)) return false;
     return lines.others.run([&](const int64_t* at) {
       find_in_columns(kernels, op, a.dtype, a.data + at[0], lines.count, lines.side, lines.from,
                       {out.data + at[1], lines.to_side});

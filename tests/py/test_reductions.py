@@ -243,6 +243,31 @@ def test_long_lines_are_numpys_too(text: str) -> None:
                     assert not found, (dtype, size, b.shape, found)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions_in_columns_that_are_searched_together(dtype: str) -> None:
+    """Ties, both zeros, NaN and the last row, in as many rows as are looked at and in few more."""
+    rng = np.random.default_rng(6)
+    forms = [lambda a: a.argmax(0), lambda a: a.argmin(0)]
+    compiled = [dvm.compile(form) for form in forms]
+    for side in (2, 3, 7, 8, 15, 16, 17, 100, 257, 511, 513):
+        together = max(1, 512 // side)
+        for count in (1, 2, together - 1, together, together + 1, 2 * together, 5 * together + 3):
+            if count < 1:
+                continue
+            a = made(rng, (count, side), dtype)
+            last = a.copy()
+            last[-1] = 1 if dtype == "bool" else 100
+            arrays = [a, np.zeros_like(a), last, np.concatenate([a, a], 1)[:, :side]]
+            if dtype in FLOATS:
+                holes = a.copy()
+                holes[rng.random(a.shape) < 0.01] = np.nan
+                arrays += [holes, np.where(a > 0, a.dtype.type(0), -a * 0)]
+            for b in arrays:
+                for form, fast in zip(forms, compiled, strict=True):
+                    found = differences(observe(form, (b,), {}), observe(fast, (b,), {}))
+                    assert not found, (side, count, found)
+
+
 CASTING = [
     "a.any(0)",
     "a.all(0)",
