@@ -82,6 +82,12 @@ DVM_ALWAYS_INLINE T with_sign_of(T magnitude, T sign) {
                       (to_bits(sign) & Format<T>::kSign));
 }
 
+// x, with the other sign if `sign` is negative.
+template <Float T>
+DVM_ALWAYS_INLINE T flip_sign(T x, T sign) {
+  return from_bits<T>(to_bits(x) ^ (to_bits(sign) & Format<T>::kSign));
+}
+
 // c[0] + x * (c[1] + x * (c[2] + ...)), by Horner's rule.
 template <typename A, Float T, int kCount>
 DVM_ALWAYS_INLINE T polynomial(T x, const T (&c)[kCount]) {
@@ -91,13 +97,28 @@ DVM_ALWAYS_INLINE T polynomial(T x, const T (&c)[kCount]) {
   return sum;
 }
 
+// The same, of two halves that do not wait for one another: the terms of even powers and the
+// others.
+template <typename A, Float T, int kCount>
+DVM_ALWAYS_INLINE T polynomial_in_halves(T x, const T (&c)[kCount]) {
+  constexpr int kEven = (kCount - 1) / 2 * 2, kOdd = kCount / 2 * 2 - 1;  // the last of each
+  const T square = x * x;
+  T even = c[kEven], odd = c[kOdd];
+#pragma GCC unroll 32
+  for (int i = kEven - 2; i >= 0; i -= 2) even = A::mul_add(even, square, c[i]);
+#pragma GCC unroll 32
+  for (int i = kOdd - 2; i >= 0; i -= 2) odd = A::mul_add(odd, square, c[i]);
+  return A::mul_add(odd, x, even);
+}
+
 // What a function f says of its arguments is a struct of questions, each asked of the bits: the
 // sign of the answer says yes. Comparing NaN would raise a flag itself, and words gather in a loop
 // without a branch. All are optional:
 //   overflow, underflow, divide_by_zero, invalid   what f raises
 //   special   whether f needs its Domain::all. Where a whole block of arguments is not, all of them
 //             are computed as Domain::plain, which raises nothing, with the same bits.
-//   hard      whether the element is left to `by_library`, which raises flags by itself
+//   hard      whether the element is left to `by_library`, which raises flags by itself; where a
+//             function has both, special arguments include the hard ones
 struct NoFlags {};
 
 // Which arguments a function may be called with: any, or those that are not special.
@@ -116,8 +137,9 @@ DVM_ALWAYS_INLINE Bits<T> beyond_magnitude(T bound, T x) {
 // Whether x is anything but positive, normal and finite.
 template <Float T>
 DVM_ALWAYS_INLINE Bits<T> not_positive_normal(T x) {
-  const Bits<T> bits = to_bits(x);
-  return bits | (bits - to_bits(std::numeric_limits<T>::min())) | (Format<T>::kInfinity - 1 - bits);
+  const Bits<T> least = to_bits(std::numeric_limits<T>::min());
+  // Infinity and beyond become negative by the sum, what is less or negative by the difference.
+  return (to_bits(x) - least) | (to_bits(x) + least);
 }
 
 template <Float T>

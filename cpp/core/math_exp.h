@@ -30,9 +30,6 @@ struct ExpTable<float> {
   static constexpr float kMax2 = 128, kSmall2 = -125, kZero2 = -151;
   static constexpr float kMinusOne = -18, kLastPlain = 88;  // of expm1
   static constexpr float kTanhOne = 9.5f;
-  // kQuotient for 0 <= r <= ln 2: 2**-26.1
-  static constexpr float kQuotientUp[] = {0x1.00001ep-1f, 0x1.554b62p-3f, 0x1.566232p-5f,
-                                          0x1.04ea62p-7f, 0x1.e7b596p-10f};
 };
 template <>
 struct ExpTable<double> {
@@ -49,11 +46,6 @@ struct ExpTable<double> {
   static constexpr double kMax2 = 1024, kSmall2 = -1021, kZero2 = -1076;
   static constexpr double kMinusOne = -38, kLastPlain = 709;
   static constexpr double kTanhOne = 20;
-  // 2**-55.4
-  static constexpr double kQuotientUp[] = {
-      0x1.fffffffffffa8p-2,  0x1.55555555586acp-3,  0x1.555555542481bp-5,  0x1.1111114b18611p-7,
-      0x1.6c16b4c736cabp-10, 0x1.a01bb40fda949p-13, 0x1.9ff4ea340b233p-16, 0x1.73e1ef5a40496p-19,
-      0x1.16be70ca983e6p-22, 0x1.274d2ddac8e1fp-25};
 };
 
 template <Float T>

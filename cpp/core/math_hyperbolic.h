@@ -1,7 +1,10 @@
 // tanh, sinh, cosh, arcsinh, arccosh and arctanh in f32 and f64, at most 2 ulp, 2.8 in f64
-// (tests/cpp/core/math_ulp_test.cpp). The inverses are logarithms of some w = 2**k * m, of which
-// log m = 2 arctanh((m - 1) / (m + 1)), so that none of them takes more than one division.
+// (tests/cpp/core/math_ulp_test.cpp). The inverses are logarithms of sums (`log_of_sum`). What
+// does not wait for a division or a root stands before what does, so that a core which runs ahead
+// has something to run.
 #pragma once
+
+#include <iterator>
 
 #include "core/math_exp.h"
 #include "core/math_log.h"
@@ -14,9 +17,6 @@ template <>
 struct HyperbolicTable<float> {
   static constexpr float kFar = 86;  // beyond, e**-x / 2 may be subnormal
   static constexpr float kSquarable = 0x1p62f;
-  // (arctanh s - s) / s**3 over s**2, up to s = 0.293: 2**-29.6
-  static constexpr float kArctanh[] = {0x1.555538p-2f, 0x1.99b2f6p-3f, 0x1.2130d6p-3f,
-                                       0x1.101eb4p-3f};
   // (arcsinh s - s) / s**3 over s**2, up to s = 0.53: 2**-28.7
   static constexpr float kArcsinh[] = {-0x1.555522p-3f, 0x1.331e24p-4f, -0x1.6ae2f4p-5f,
                                        0x1.c64a46p-6f, -0x1.98c40cp-7f};
@@ -40,11 +40,12 @@ struct HyperbolicTable<double> {
   static constexpr double kSinh[] = {0x1.5555555555556p-3, 0x1.11111111109adp-7,
                                      0x1.a01a01a7c945dp-13, 0x1.71de0d9a6c6b0p-19,
                                      0x1.af38d90b4365ap-26};
-  // 2**-58.1 and 2**-62.6
+  // (arctanh s - s) / s**3 over s**2, up to s = 0.293: 2**-58.1
   static constexpr double kArctanh[] = {
       0x1.55555555555aep-2, 0x1.9999999985914p-3, 0x1.2492493106874p-3,
       0x1.c71c6a32f9e5cp-4, 0x1.745e64511ede5p-4, 0x1.3af14fd333ebbp-4,
       0x1.133c9d9193bb7p-4, 0x1.b83ffd403aec9p-5, 0x1.41d44e5cd405cp-4};
+  // 2**-62.6
   static constexpr double kArcsinh[] = {
       -0x1.5555555555551p-3, 0x1.3333333332953p-4, -0x1.6db6db6d3a44cp-5, 0x1.f1c71c4071bb2p-6,
       -0x1.6e8b9d2589cecp-6, 0x1.1c4e55f0cc387p-6, -0x1.c98e44ffbcb2fp-7, 0x1.7a1fe874baadfp-7,
@@ -52,22 +53,22 @@ struct HyperbolicTable<double> {
       -0x1.2fa7505deac92p-10};
 };
 
-// e**x - 1 for x >= 0 to the last digit but one: with n rounded down instead of to nearest, r and
-// both terms of 2**n * p + (2**n - 1) are positive, and nothing cancels.
-//   t = (x *+ (kLog2E, -1/2)) + kRound;  n = t - kRound
-//   r = n *+ (-kLn2High, x);  r = n *+ (-kLn2Low, r);  p = e**r - 1 as in `reduce`
-//   s = from_bits(bits(1) + (bits(t) << kFraction));  result = s *+ (p, s - 1)
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T expm1_of_positive(T x) {
+// The terms of e**(2 r) - 1 = 2 (r + r**2 * P(r)).
+template <Float T>
+struct TanhTable {
   using C = ExpTable<T>;
-  constexpr T kRound = Format<T>::kRound;
-  const T t = A::mul_add(x, C::kLog2E, T{-0.5}) + kRound;
-  const T n = t - kRound;
-  T r = A::mul_add(n, -C::kLn2High, x);
-  r = A::mul_add(n, -C::kLn2Low, r);
-  const T s = scale(T{1}, t);
-  return A::mul_add(s, exp_minus_one_near_zero<A>(r, C::kQuotientUp), s - 1);
-}
+  struct Terms {
+    T at[std::size(C::kQuotient)];
+  };
+  static constexpr Terms kTerms = [] {
+    Terms terms{};
+    T power = 2;
+    for (size_t i = 0; i < std::size(terms.at); ++i, power *= 2) {
+      terms.at[i] = power * C::kQuotient[i];
+    }
+    return terms;
+  }();
+};
 
 // s + s**3 * P(s**2)
 template <typename A, Float T, int kCount>
@@ -76,22 +77,32 @@ DVM_ALWAYS_INLINE T odd_series(T s, const T (&terms)[kCount]) {
   return A::mul_add(s * z, polynomial<A>(z, terms), s);
 }
 
-// e / (e + 2), or, where rounding e + 2 would be felt, e / 2 less its product with that.
-//   a = |x|;  c = a > kTanhOne ? kTanhOne : a;  e = expm1_of_positive(c + c);  y = e / (e + 2)
-//   h = e / 2;  result = e < 1 ? -h *+ (y, h) : y, with x's sign
+// h / (h + 1) of h = (e**(2 |x|) - 1) / 2, or, where rounding h + 1 would be felt, h less its
+// product with that.
+//   a = |x|;  c = kTanhOne < a ? kTanhOne : a
+//   t = c *+ (2 * kLog2E, kRound);  n = t - kRound
+//   r = n *+ (-kLn2 / 2, c)        where kLn2 is not good enough, e**(2 r) is large
+//   p = P(r) *+ (r * r, r);  s = from_bits(bits(1) + (bits(t) << kFraction))
+//   h = s *+ (p, s *+ (1/2, -1/2));  y = h / (h + 1)
+//   result = h < 1/2 ? -h *+ (y, h) : y, with x's sign
 // Floats whose products are rounded twice have a series there, in which that is felt less.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T tanh(T x) {
-  constexpr T kOne = ExpTable<T>::kTanhOne;
+  using C = ExpTable<T>;
+  constexpr T kRound = Format<T>::kRound;
   const T a = absolute(x);
-  const T c = a > kOne ? kOne : a;
-  const T e = expm1_of_positive<A>(c + c);
-  const T y = e / (e + 2), h = T{0.5} * e;
+  const T c = C::kTanhOne < a ? C::kTanhOne : a;
+  const T t = A::mul_add(c, 2 * C::kLog2E, kRound);
+  const T s = scale(T{1}, t);
+  const T r = A::mul_add(t - kRound, -C::kLn2 / 2, c);
+  const T p = exp_minus_one_near_zero<A>(r, TanhTable<T>::kTerms.at);
+  const T h = A::mul_add(s, p, A::mul_add(s, T{0.5}, T{-0.5}));
+  const T y = h / (h + 1);
   T small = A::mul_add(-h, y, h);
   if constexpr (std::same_as<T, float> && !A::kExact) {
     small = odd_series<A>(c, HyperbolicTable<float>::kTanh);
   }
-  return with_sign_of(e < 1 ? small : y, x);
+  return flip_sign(h < T{0.5} ? small : y, x);
 }
 
 struct FarFlags {
@@ -160,7 +171,7 @@ struct ArcsinhFlags {
 struct ArccoshFlags {
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> hard(T x) {
-    return ArcsinhFlags::hard(x) | ~between(Format<T>::kOne - 1, x, Format<T>::kInfinity + 1);
+    return (to_bits(x) - Format<T>::kOne) | (to_bits(HyperbolicTable<T>::kSquarable) - to_bits(x));
   }
   template <Float T>
   static T by_library(T x) {
@@ -178,24 +189,14 @@ struct ArctanhFlags {
   }
 };
 
-// The logarithm of high + low >= 1, of which `low` is less than an ulp of high.
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T log_of_sum(T high, T low) {
-  using C = ExpTable<T>;
-  const Binary<T> b = split(high);
-  const T rest = low * scale(T{1}, Format<T>::kRound - b.k);
-  const T half = odd_series<A>(((b.m - 1) + rest) / (b.m + 1), HyperbolicTable<T>::kArctanh);
-  return A::mul_add(b.k, C::kLn2High, A::mul_add(b.k, C::kLn2Low, 2 * half));
-}
-
 // log(a + sqrt(a**2 + 1)), unless that is near 0.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T arcsinh(T x) {
   const T a = absolute(x), root = std::sqrt(A::mul_add(a, a, T{1}));
+  const T small = odd_series<A>(a, HyperbolicTable<T>::kArcsinh);
   const T sum = root + a;
   const T large = log_of_sum<A>(sum, a - (sum - root));
-  const T small = odd_series<A>(a, HyperbolicTable<T>::kArcsinh);
-  return with_sign_of(choose<T>(all_if(beyond_magnitude(T{0.53f}, a)), large, small), x);
+  return flip_sign(choose<T>(all_if(beyond_magnitude(T{0.53f}, a)), large, small), x);
 }
 
 // log(1 + q) with q = d + sqrt(d**2 + 2 d), d = x - 1; in f32 small ones are nearer to sqrt(2 d).
@@ -206,30 +207,40 @@ DVM_ALWAYS_INLINE T arccosh(T x) {
       std::same_as<T, float> ? all_if(beyond_magnitude(T{0.125}, d)) : ~Bits<T>{0};
   const T root = std::sqrt(A::mul_add(choose<T>(large, d, T{0}), d, d + d));
   const T q = root + d, sum = 1 + q;
-  const T y = log_of_sum<A>(sum, q - (sum - 1));
   if constexpr (std::same_as<T, float>) {
-    const T small = d * polynomial<A>(d, HyperbolicTable<T>::kArccosh);
+    const T small = d * polynomial<A>(d, HyperbolicTable<float>::kArccosh);
+    const T y = log_of_sum<A>(sum, q - (sum - 1));
     return choose<T>(large, y, A::mul_add(root, small, root));
   }
-  return y;
+  return log_of_sum<A>(sum, q - (sum - 1));
+}
+
+// Half of log(1 + q) with q = 2 a + 2 a * a / (1 - a).
+template <typename A>
+DVM_ALWAYS_INLINE float arctanh(float x) {
+  const float a = absolute(x), twice = a + a;
+  const float q = A::mul_add(twice, a / (1 - a), twice), sum = 1 + q;
+  return flip_sign(0.5f * log_of_sum<A>(sum, q - (sum - 1)), x);
 }
 
 // Half of log((1 + a) / (1 - a)), of which 2**k is found from both, and
 //   arctanh a = k log 2 / 2 + arctanh s,  s = ((1 + a) - 2**k (1 - a)) / ((1 + a) + 2**k (1 - a))
-// where s is a itself if k is 0. The dividend is a (1 + 2**k) + (1 - 2**k), of which less cancels
-// when a is replaced by its distance to 1/2, unless k is large.
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T arctanh(T x) {
-  using C = ExpTable<T>;
-  const T a = absolute(x), more = 1 + a, less = 1 - a;
-  const T k = split(more).k - split(less).k, power = scale(T{1}, Format<T>::kRound + k);
-  const T start = choose<T>(all_if(beyond_magnitude(T{0.25}, a)), T{0.5}, T{0});
-  const T near = A::mul_add(a - start, 1 + power, (1 - power) + start * (1 + power));
-  const T far = A::mul_add(-power, less, more);
-  const T dividend = choose<T>(all_if(beyond_magnitude(T{0.5}, a)), far, near);
-  const T rest =
-      odd_series<A>(dividend / A::mul_add(power, less, more), HyperbolicTable<T>::kArctanh);
-  return with_sign_of(A::mul_add(k, C::kLn2High / 2, A::mul_add(k, C::kLn2Low / 2, rest)), x);
+// where s is a itself if k is 0: one division in f64, where the logarithm takes one as well. The
+// dividend is a (1 + 2**k) + (1 - 2**k), of which less cancels when a is replaced by its distance
+// to 1/2, unless k is large.
+template <typename A>
+DVM_ALWAYS_INLINE double arctanh(double x) {
+  using C = ExpTable<double>;
+  const double a = absolute(x), more = 1 + a, less = 1 - a;
+  const double k = split(more).k - split(less).k;
+  const double power = scale(1.0, Format<double>::kRound + k);
+  const double start = choose<double>(all_if(beyond_magnitude(0.25, a)), 0.5, 0);
+  const double near = A::mul_add(a - start, 1 + power, (1 - power) + start * (1 + power));
+  const double far = A::mul_add(-power, less, more);
+  const double dividend = choose<double>(all_if(beyond_magnitude(0.5, a)), far, near);
+  const double s = dividend / A::mul_add(power, less, more);
+  const double rest = odd_series<A>(s, HyperbolicTable<double>::kArctanh);
+  return flip_sign(A::mul_add(k, C::kLn2High / 2, A::mul_add(k, C::kLn2Low / 2, rest)), x);
 }
 
 }  // namespace dvm::core::math

@@ -1,7 +1,7 @@
 // log, log2, log10, log1p in f32 and f64, at most 2 ulp (tests/cpp/core/math_ulp_test.cpp). All
-// take take
+// take
 //   x = 2**k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
-//   f32: log(1 + f) = f + f * f * (f * P(f) - 1/2)
+//   f32: log(1 + f) = f + f * f * (f * P(f) - 1/2);  log2(1 + f), log10(1 + f) = f * P(f)
 //   f64: s = f / (2 + f), z = s * s;  log(1 + f) = f + (s * (f * f / 2 + z * P(z)) - f * f / 2),
 //        which takes a division but half the terms
 // of which nothing cancels, and differ in how k is added.
@@ -22,8 +22,14 @@ struct LogTable<float> {
   static constexpr uint32_t kHalfRoot = 0x3f3504f3u;  // sqrt(1/2)
   static constexpr float kNormal = 0x1p-126f, kUp = 0x1p25f, kUpDigits = 25;
   static constexpr float kWhole = 0x1p30f;  // 1 + x is x
-  static constexpr float kLog2EHigh = 0x1.715476p0f, kLog2ELow = 0x1.4ae0c0p-26f;
-  static constexpr float kLog10EHigh = 0x1.bcb7b2p-2f, kLog10ELow = -0x1.5b235ep-27f;
+  // log2(1 + f) / f, minimax with more weight on both ends, where rounding is felt most: 2**-24.4
+  static constexpr float kLog2[] = {0x1.715476p0f,   -0x1.715472p-1f, 0x1.ec73bap-2f,
+                                    -0x1.715b32p-2f, 0x1.26d186p-2f,  -0x1.e98a78p-3f,
+                                    0x1.ba40e0p-3f,  -0x1.a7711ap-3f, 0x1.fe0074p-4f};
+  // log10(1 + f) / f, minimax: 2**-24.4
+  static constexpr float kLog10[] = {0x1.bcb7b0p-2f,  -0x1.bcb7b0p-3f, 0x1.287d42p-3f,
+                                     -0x1.bcbeaep-4f, 0x1.62cf80p-4f,  -0x1.26ba1ep-4f,
+                                     0x1.0bcf3cp-4f,  -0x1.fefbcep-5f, 0x1.2cd3e0p-5f};
   // kLog10Of2High has zero bits for a product with k.
   static constexpr float kLog10Of2High = 0x1.344p-2f, kLog10Of2Low = 0x1.3509f8p-18f;
 };
@@ -35,28 +41,36 @@ struct LogTable<double> {
   static constexpr uint64_t kHalfRoot = 0x3fe6a09e667f3bcdu;
   static constexpr double kNormal = 0x1p-1022, kUp = 0x1p54, kUpDigits = 54;
   static constexpr double kWhole = 0x1p60;
-  static constexpr double kLog2EHigh = 0x1.71547652b82fep0, kLog2ELow = 0x1.777d0ffda0d24p-56;
-  static constexpr double kLog10EHigh = 0x1.bcb7b1526e50ep-2, kLog10ELow = 0x1.95355baaafad3p-57;
+  // log2(e) and log10(e) in two parts.
+  static constexpr double kLog2[] = {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56};
+  static constexpr double kLog10[] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
   static constexpr double kLog10Of2High = 0x1.34413509f6p-2, kLog10Of2Low = 0x1.9fef311f12b36p-42;
 };
 
-// x = 2**k * m of positive normal x. `exponent` is k + the bias, as an integer.
+// x = 2**k * m of positive normal x. k is counted in parts of 1 / kUnit: f32 takes the bits of its
+// place in x as an integer, and what k is multiplied with is divided by kUnit beforehand, exactly.
 template <Float T>
 struct Binary {
+  static constexpr T kUnit = std::same_as<T, float> ? T(0x1p23) : T{1};
   T k, m;
-  Bits<T> exponent;
+  Bits<T> up;  // added to the bits of a number, multiplies it by 2**k
 };
 template <Float T>
 DVM_ALWAYS_INLINE Binary<T> split(T x) {
   using F = Format<T>;
   constexpr Bits<T> kHalfRoot = LogTable<T>::kHalfRoot;
   constexpr Bits<T> kFraction = (Bits<T>{1} << F::kFraction) - 1;
-  const Bits<T> shifted = to_bits(x) + (F::kOne - kHalfRoot);
-  const Bits<T> exponent = shifted >> F::kFraction;
-  // As the low bits of a number whose ulp is 1, since not every level converts 64-bit integers.
-  constexpr T kUlp1 = T(Bits<T>{1} << F::kFraction), kBias = T(F::kOne >> F::kFraction);
-  const T k = from_bits<T>(to_bits(kUlp1) | exponent) - (kUlp1 + kBias);
-  return {k, from_bits<T>((shifted & kFraction) + kHalfRoot), exponent};
+  if constexpr (std::same_as<T, float>) {
+    const Bits<T> up = (to_bits(x) - kHalfRoot) & ~kFraction;
+    return {static_cast<float>(static_cast<int32_t>(up)), from_bits<T>(to_bits(x) - up), up};
+  } else {
+    const Bits<T> shifted = to_bits(x) + (F::kOne - kHalfRoot);
+    // As the low bits of a number whose ulp is 1, since not every level converts 64-bit integers.
+    constexpr T kUlp1 = T(Bits<T>{1} << F::kFraction), kBias = T(F::kOne >> F::kFraction);
+    const T k = from_bits<T>(to_bits(kUlp1) | (shifted >> F::kFraction)) - (kUlp1 + kBias);
+    const Bits<T> up = (shifted & ~kFraction) - F::kOne;
+    return {k, from_bits<T>((shifted & kFraction) + kHalfRoot), up};
+  }
 }
 
 template <typename A, Float T>
@@ -70,21 +84,43 @@ DVM_ALWAYS_INLINE T log_of_one_plus(T f) {
   }
 }
 
-// k and log(m).
+// k, counted as in Binary, and f.
 template <Float T>
 struct LogParts {
-  T k, log;
+  T k, f;
 };
-template <typename A, Domain kDomain, Float T>
+template <Domain kDomain, Float T>
 DVM_ALWAYS_INLINE LogParts<T> log_parts(T x) {
   using C = LogTable<T>;
   if constexpr (kDomain == Domain::plain) {
     const Binary<T> b = split(x);
-    return {b.k, log_of_one_plus<A>(b.m - 1)};
+    return {b.k, b.m - 1};
   }
   const bool small = x < C::kNormal;
   const Binary<T> b = split(small ? x * C::kUp : x);
-  return {small ? b.k - C::kUpDigits : b.k, log_of_one_plus<A>(b.m - 1)};
+  return {small ? b.k - C::kUpDigits * Binary<T>::kUnit : b.k, b.m - 1};
+}
+
+// log(2**k * (1 + f))
+template <typename A, Float T>
+DVM_ALWAYS_INLINE T log_of_parts(T k, T f) {
+  using C = ExpTable<T>;
+  constexpr T kUnit = Binary<T>::kUnit;
+  const T low = A::mul_add(k, C::kLn2Low / kUnit, log_of_one_plus<A>(f));
+  return A::mul_add(k, C::kLn2High / kUnit, low);
+}
+
+// 2**-k, unless k is the largest there is.
+template <Float T>
+DVM_ALWAYS_INLINE T scale_down(Binary<T> b) {
+  return from_bits<T>(Format<T>::kOne - b.up);
+}
+
+// The logarithm of high + low, of which `low` is so small that their sum is no other power of 2.
+template <typename A, Float T>
+DVM_ALWAYS_INLINE T log_of_sum(T high, T low) {
+  const Binary<T> b = split(high);
+  return log_of_parts<A>(b.k, A::mul_add(low, scale_down(b), b.m - 1));
 }
 
 // What a logarithm gives where y does not hold: at 0, below, at infinity and of NaN; x is shifted
@@ -114,25 +150,37 @@ struct LogFlags {
 
 template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log(T x) {
-  using C = ExpTable<T>;
-  const LogParts<T> p = log_parts<A, kDomain>(x);
-  return beyond<kDomain>(x, A::mul_add(p.k, C::kLn2High, A::mul_add(p.k, C::kLn2Low, p.log)));
+  const LogParts<T> p = log_parts<kDomain>(x);
+  return beyond<kDomain>(x, log_of_parts<A>(p.k, p.f));
 }
 
 template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log2(T x) {
   using C = LogTable<T>;
-  const LogParts<T> p = log_parts<A, kDomain>(x);
-  return beyond<kDomain>(x, A::mul_add(p.log, C::kLog2EHigh, A::mul_add(p.log, C::kLog2ELow, p.k)));
+  const LogParts<T> p = log_parts<kDomain>(x);
+  if constexpr (std::same_as<T, float>) {
+    const T k = p.k * (1 / Binary<T>::kUnit);
+    return beyond<kDomain>(x, A::mul_add(polynomial<A>(p.f, C::kLog2), p.f, k));
+  } else {
+    const T log = log_of_one_plus<A>(p.f);
+    return beyond<kDomain>(x, A::mul_add(log, C::kLog2[0], A::mul_add(log, C::kLog2[1], p.k)));
+  }
 }
 
 template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log10(T x) {
   using C = LogTable<T>;
-  const LogParts<T> p = log_parts<A, kDomain>(x);
-  const T low = A::mul_add(p.k, C::kLog10Of2Low, p.log * C::kLog10ELow);
-  return beyond<kDomain>(x,
-                         A::mul_add(p.k, C::kLog10Of2High, A::mul_add(p.log, C::kLog10EHigh, low)));
+  const LogParts<T> p = log_parts<kDomain>(x);
+  constexpr T kHigh = C::kLog10Of2High / Binary<T>::kUnit,
+              kLow = C::kLog10Of2Low / Binary<T>::kUnit;
+  T rest;
+  if constexpr (std::same_as<T, float>) {
+    rest = A::mul_add(polynomial<A>(p.f, C::kLog10), p.f, p.k * kLow);
+  } else {
+    const T log = log_of_one_plus<A>(p.f);
+    rest = A::mul_add(log, C::kLog10[0], A::mul_add(p.k, kLow, log * C::kLog10[1]));
+  }
+  return beyond<kDomain>(x, A::mul_add(p.k, kHigh, rest));
 }
 
 struct Log1pFlags {
@@ -155,17 +203,13 @@ struct Log1pFlags {
 // Of 1 + x = u + lost, both exact: f takes back what the sum lost.
 template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T log1p(T x) {
-  using C = ExpTable<T>;
   const T u = 1 + x;
   const T part = u - x;
   const T lost = (1 - part) + (x - (u - part));
   const Binary<T> b = split(u);
-  constexpr Bits<T> kTwiceBias = (Format<T>::kOne >> Format<T>::kFraction) * 2;
-  const T down = from_bits<T>((kTwiceBias - b.exponent) << Format<T>::kFraction);  // 2**-k
-  const T f =
-      (b.m - 1) + (kDomain == Domain::plain || x < LogTable<T>::kWhole ? lost * down : T{0});
-  const T log = log_of_one_plus<A>(f);
-  const T y = A::mul_add(b.k, C::kLn2High, A::mul_add(b.k, C::kLn2Low, log));
+  const T rest = lost * scale_down(b);
+  const bool felt = kDomain == Domain::plain || x < LogTable<T>::kWhole;
+  const T y = log_of_parts<A>(b.k, (b.m - 1) + (felt ? rest : T{0}));
   // The sign of x, which x itself has where y is tiny, and -0.
   return beyond<kDomain>(u, with_sign_of(y, x));
 }

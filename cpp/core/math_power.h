@@ -1,7 +1,7 @@
-// power in f32 and f64, at most 1.9 and 1.3 ulp (tests/cpp/core/math_ulp_test.cpp): e**(b log a)
-// with the logarithm in two parts. That takes a fused multiply-add; levels without one run the
-// meaning of scalar_ops.h. A negative base gives the sign by which whole exponent it has. Zeros,
-// infinities, NaN and what may overflow or be subnormal are the library's.
+// power in f32 and f64, at most 1.9 and 1.3 ulp (tests/cpp/core/math_ulp_test.cpp): e**(b log a),
+// or 2**(b log2 a) in f32, with the logarithm in two parts. That takes a fused multiply-add; levels
+// without one run the meaning of scalar_ops.h. A negative base gives the sign by which whole
+// exponent it has. Zeros, infinities, NaN and what may overflow or be subnormal are the library's.
 #pragma once
 
 #include "core/math_log.h"
@@ -12,11 +12,22 @@ template <Float T>
 struct PowerTable;
 template <>
 struct PowerTable<float> {
-  // (arctanh(s) / s - 1) / z over z = s**2: 2**-35.2 of the logarithm
-  static constexpr float kArctanh[] = {0x1.555554p-2f, 0x1.999c28p-3f, 0x1.23d31cp-3f,
-                                       0x1.f15e5ep-4f};
-  // Beyond, 31 digits of the logarithm are not enough for e to that power.
-  static constexpr float kFar = 32;
+  // 2 / log 2, and that times (arctanh(s) / s - 1) / z over z = s**2: 2**-36.4 of the logarithm
+  static constexpr float kScale = 0x1.715476p1f, kScaleLow = 0x1.4ae0cp-25f;
+  static constexpr float kArctanh[] = {0x1.ec709ep-1f, 0x1.2776e0p-1f, 0x1.a5d042p-2f,
+                                       0x1.58910cp-2f};
+  // 2 / log 2 + 3 z * P(z) of some s, nearly right for all: what the digits below s count.
+  static constexpr float kBelow = 2.927f;
+  // 2**r: 2**-28.3
+  static constexpr float kExp2[] = {1,
+                                    0x1.62e430p-1f,
+                                    0x1.ebfbdcp-3f,
+                                    0x1.c6af7ap-5f,
+                                    0x1.3b2dd4p-7f,
+                                    0x1.5f095ap-10f,
+                                    0x1.4178b0p-13f};
+  // Beyond, 31 digits of the logarithm are not enough for 2 to that power.
+  static constexpr float kFar = 46;
 };
 template <>
 struct PowerTable<double> {
@@ -40,13 +51,7 @@ DVM_ALWAYS_INLINE Pair<T> add_smaller(T a, T b) {
   return {sum, (a - sum) + b};
 }
 
-// arctanh s - s, for which a number is enough in f32, where few digits of it count.
-template <typename A>
-DVM_ALWAYS_INLINE Pair<float> arctanh_rest(Pair<float> s) {
-  const float z = s.high * s.high;
-  return {s.high * (z * polynomial<A>(z, PowerTable<float>::kArctanh)), 0};
-}
-// s * u, u = z / 3 + z**2 * P(z)
+// arctanh s - s = s * u, u = z / 3 + z**2 * P(z)
 template <typename A>
 DVM_ALWAYS_INLINE Pair<double> arctanh_rest(Pair<double> s) {
   using C = PowerTable<double>;
@@ -60,19 +65,36 @@ DVM_ALWAYS_INLINE Pair<double> arctanh_rest(Pair<double> s) {
   return {v, A::mul_add(s.high, u_low, A::mul_add(s.low, u, A::mul_add(s.high, u, -v)))};
 }
 
-// The natural logarithm of a positive normal number, to some 31 and 68 digits: 2 arctanh s + k log
-// 2 with s = (m - 1) / (m + 1).
-template <typename A, Float T>
-DVM_ALWAYS_INLINE Pair<T> log_pair(T x) {
-  const Binary<T> b = split(x);
-  const T f = b.m - 1, d = b.m + 1, d_low = b.m - (d - 1);
-  const T inverse = 1 / d, s = f * inverse;
-  const T s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
-  const Pair<T> rest = arctanh_rest<A>(Pair<T>{s, s_low});
-  const Pair<T> half = add_smaller(s, rest.high);
-  const T low = 2 * (half.low + (rest.low + s_low));
-  const Pair<T> sum = add_smaller(b.k * ExpTable<T>::kLn2High, 2 * half.high);
-  return {sum.high, sum.low + A::mul_add(b.k, ExpTable<T>::kLn2Low, low)};
+// The natural logarithm of a positive normal number, to some 68 digits: 2 arctanh s + k log 2 with
+// s = (m - 1) / (m + 1).
+template <typename A>
+DVM_ALWAYS_INLINE Pair<double> log_pair(double x) {
+  using C = ExpTable<double>;
+  const Binary<double> b = split(x);
+  const double f = b.m - 1, d = b.m + 1, d_low = b.m - (d - 1);
+  const double inverse = 1 / d, s = f * inverse;
+  const double s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
+  const Pair<double> rest = arctanh_rest<A>(Pair<double>{s, s_low});
+  const Pair<double> half = add_smaller(s, rest.high);
+  const double low = 2 * (half.low + (rest.low + s_low));
+  const Pair<double> sum = add_smaller(b.k * C::kLn2High, 2 * half.high);
+  return {sum.high, sum.low + A::mul_add(b.k, C::kLn2Low, low)};
+}
+
+// The same to base 2, to some 31 digits, of which `low` has more than those below `high`:
+//   k + kScale * (s + s_low) + s**3 * P(s**2)
+template <typename A>
+DVM_ALWAYS_INLINE Pair<float> log_pair(float x) {
+  using C = PowerTable<float>;
+  const Binary<float> b = split(x);
+  const float k = b.k * (1 / Binary<float>::kUnit);
+  const float f = b.m - 1, d = f + 2, d_low = f - (d - 2);
+  const float s = f / d, inverse = A::mul_add(s, -0.5f, 0.5f);  // of d
+  const float s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
+  const float z = s * s, rest = A::mul_add(z, polynomial<A>(z, C::kArctanh), C::kScaleLow);
+  const float high = A::mul_add(s, C::kScale, k);
+  const float lost = A::mul_add(s, C::kScale, k - high);
+  return {high, A::mul_add(s_low, C::kBelow, A::mul_add(s, rest, lost))};
 }
 
 template <typename A, Float T>
@@ -82,14 +104,22 @@ DVM_ALWAYS_INLINE Pair<T> scaled_log(T x, T exponent) {
   return {high, A::mul_add(exponent, log.low, A::mul_add(exponent, log.high, -high))};
 }
 
-template <typename A, Float T>
-DVM_ALWAYS_INLINE T exp_of_pair(Pair<T> y) {
-  using C = ExpTable<T>;
-  const T t = A::mul_add(y.high, C::kLog2E, Format<T>::kRound);
-  const T n = t - Format<T>::kRound;
-  T r = A::mul_add(n, -C::kLn2High, y.high);
+// What log_pair is the logarithm of.
+template <typename A>
+DVM_ALWAYS_INLINE double exp_of_pair(Pair<double> y) {
+  using C = ExpTable<double>;
+  const double t = A::mul_add(y.high, C::kLog2E, Format<double>::kRound);
+  const double n = t - Format<double>::kRound;
+  double r = A::mul_add(n, -C::kLn2High, y.high);
   r = A::mul_add(n, -C::kLn2Low, r) + y.low;
   return scale(1 + exp_minus_one_near_zero<A>(r, C::kQuotient), t);
+}
+template <typename A>
+DVM_ALWAYS_INLINE float exp_of_pair(Pair<float> y) {
+  constexpr float kRound = Format<float>::kRound;
+  const float t = (y.high + y.low) + kRound;
+  const float r = (y.high - (t - kRound)) + y.low;
+  return scale(polynomial<A>(r, PowerTable<float>::kExp2), t);
 }
 
 // What may overflow or be subnormal, and bases that are not normal, are hard; negative bases are
@@ -99,13 +129,13 @@ struct PowerFlags {
 
   // Most of it is what `power` computes as well, and so costs nothing beside it.
   template <Float T>
-  DVM_ALWAYS_INLINE static Bits<T> hard(T x, T exponent) {
-    const T a = absolute(x), log = scaled_log<Fused>(a, exponent).high;
-    return not_positive_normal(a) | beyond_magnitude(PowerTable<T>::kFar, log);
+  DVM_ALWAYS_INLINE static Bits<T> special(T x, T exponent) {
+    const T log = scaled_log<Fused>(x, exponent).high;
+    return not_positive_normal(x) | beyond_magnitude(PowerTable<T>::kFar, log);
   }
   template <Float T>
-  DVM_ALWAYS_INLINE static Bits<T> special(T x, T) {
-    return to_bits(x);
+  DVM_ALWAYS_INLINE static Bits<T> hard(T x, T exponent) {
+    return special(absolute(x), exponent);
   }
   // Roots of negative numbers that are not hard.
   template <Float T>
@@ -128,8 +158,8 @@ struct PowerFlags {
 
 template <typename A, Domain kDomain = Domain::all, Float T>
 DVM_ALWAYS_INLINE T power(T x, T exponent) {
+  if constexpr (kDomain == Domain::plain) return exp_of_pair<A>(scaled_log<A>(x, exponent));
   const T y = exp_of_pair<A>(scaled_log<A>(absolute(x), exponent));
-  if constexpr (kDomain == Domain::plain) return y;
   const T half = T{0.5} * exponent;
   const bool whole = std::trunc(exponent) == exponent, even = std::trunc(half) == half;
   const T negative = !whole ? std::numeric_limits<T>::quiet_NaN() : even ? y : -y;

@@ -41,35 +41,49 @@ struct TrigTable<double> {
       -0x1.9b964b283b118p-15, 0x1.6edf41cf390e3p-16};
 };
 
-// n * step + r + low + lost, of which `low` is what the last rounding took from r and `lost` what
-// the one before did, to its own last digits only where r is not tiny.
+// W: the type in which the angle is reduced.
+template <typename A, Float T>
+using Wide = std::conditional_t<A::kExact, T, double>;
+
+// |x| less n times the first two parts of the step, where `lost` is what the last rounding took, to
+// its own last digits only where that is not tiny.
+template <Float W>
+struct Begun {
+  W n, rest, lost;
+  Bits<W> turns;  // n in its low bits
+};
+// step = pi * kPart. n is the whole number nearest x / step, plus kOffset less kOffset.
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Begun<Wide<A, T>> begin_angle(T magnitude, Wide<A, T> part, Wide<A, T> offset) {
+  using W = Wide<A, T>;
+  using C = TrigTable<W>;
+  constexpr W kRound = Format<W>::kRound;
+  const W x = magnitude;
+  // A sum with 0 would be computed.
+  const W t = offset == 0 ? A::mul_add(x, C::kInversePi / part, kRound)
+                          : A::mul_add(x, C::kInversePi / part, offset) + kRound;
+  const W n = (t - kRound) - offset;
+  const W first = A::mul_add(n, -C::kPi[0] * part, x);
+  const W second = A::mul_add(n, -C::kPi[1] * part, first);
+  return {n, second, A::mul_add(n, -C::kPi[1] * part, first - second), to_bits(t)};
+}
+
+// n * step + r + low + lost, of which `low` is less than an ulp of r unless r is tiny.
 template <Float T>
 struct Angle {
   T r, low, lost;
   Bits<T> n;  // its low bits count
 };
-
-// W: the type in which the angle is reduced.
-template <typename A, Float T>
-using Wide = std::conditional_t<A::kExact, T, double>;
-
-// step = pi * kPart. n is the whole number nearest x / step, plus kOffset less kOffset.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE Angle<T> reduce_angle(T magnitude, Wide<A, T> part, Wide<A, T> offset) {
   using W = Wide<A, T>;
-  using C = TrigTable<W>;
-  constexpr W kRound = Format<W>::kRound;
-  const W x = magnitude;
-  const W t = A::mul_add(x, C::kInversePi / part, offset) + kRound;
-  const W n = (t - kRound) - offset;
-  const W first = A::mul_add(n, -C::kPi[0] * part, x);
-  const W second = A::mul_add(n, -C::kPi[1] * part, first);
-  const W third = A::mul_add(n, -C::kPi[2] * part, second);
+  const Begun<W> begun = begin_angle<A, T>(magnitude, part, offset);
+  const W last = -TrigTable<W>::kPi[2] * part;
+  const W third = A::mul_add(begun.n, last, begun.rest);
   const T r = static_cast<T>(third);
-  W low = A::mul_add(n, -C::kPi[2] * part, second - third);
+  W low = A::mul_add(begun.n, last, begun.rest - third);
   if constexpr (!std::same_as<W, T>) low += third - r;
-  const W lost = A::mul_add(n, -C::kPi[1] * part, first - second);
-  return {r, static_cast<T>(low), static_cast<T>(lost), static_cast<Bits<T>>(to_bits(t))};
+  return {r, static_cast<T>(low), static_cast<T>(begun.lost), static_cast<Bits<T>>(begun.turns)};
 }
 
 struct TrigFlags {
@@ -115,19 +129,30 @@ DVM_ALWAYS_INLINE T cos(T x) {
   return sin_of<A>(reduce_angle<A, T>(absolute(x), 1, 0.5f), Bits<T>{0});
 }
 
+// Of f32 the last part of the step, times n, is so small that it is low itself.
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Angle<T> tan_angle(T magnitude) {
+  constexpr Wide<A, T> kPart = 0.5f;
+  if constexpr (std::same_as<T, float> && A::kExact) {
+    const Begun<T> begun = begin_angle<A, T>(magnitude, kPart, 0);
+    return {begun.rest, begun.n * (-TrigTable<T>::kPi[2] * kPart), begun.lost, begun.turns};
+  } else {
+    return reduce_angle<A, T>(magnitude, kPart, 0);
+  }
+}
+
 // tan r in two parts, so that the reciprocal of both is as good. What was lost of r counts the more
 // the steeper tan is, twice at pi / 4; times r**2 takes enough of that away.
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T tan(T x) {
-  const Angle<T> angle = reduce_angle<A, T>(absolute(x), 0.5f, 0);
+  const Angle<T> angle = tan_angle<A>(absolute(x));
   const T r = angle.r, z = r * r;
-  const T rest = A::mul_add(r, polynomial<A>(z, TrigTable<T>::kTan), angle.lost);
+  const T rest = A::mul_add(r, polynomial_in_halves<A>(z, TrigTable<T>::kTan), angle.lost);
   const T more = A::mul_add(z, rest, angle.low);
   const T high = r + more, low = (r - high) + more;
   const T inverse = -1 / high;
   const T error = A::mul_add(inverse, low, A::mul_add(inverse, high, T{1}));
-  const T y = angle.n & 1 ? A::mul_add(inverse, error, inverse) : high;
-  return from_bits<T>(to_bits(y) ^ (to_bits(x) & Format<T>::kSign));
+  return flip_sign(angle.n & 1 ? A::mul_add(inverse, error, inverse) : high, x);
 }
 
 }  // namespace dvm::core::math

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/math_erf.h"
+#include "core/math_hyperbolic.h"
 #include "core/math_log.h"
 #include "core/math_trig.h"
 #include "cpu/kernels.h"
@@ -21,6 +22,7 @@ using core::math::ErfTable;
 using core::math::ExpTable;
 using core::math::Format;
 using core::math::LogTable;
+using core::math::TanhTable;
 using core::math::TrigTable;
 
 template <typename T, size_t kCount>
@@ -70,6 +72,7 @@ constexpr Constants<T, kTimes> make_constants() {
   using L = LogTable<T>;
   using G = TrigTable<T>;
   using E = ErfTable<T>;
+  using H = TanhTable<T>;
   Constants<T, kTimes> made{};
   for (int i = 0; i < kTimes; ++i) {
 #define DVM_CHAIN_CONSTANT(name, value) made.name[i] = static_cast<T>(value);

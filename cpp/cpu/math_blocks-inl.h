@@ -49,9 +49,11 @@ template <typename Op, typename T, int kArity>
   DVM_INDEPENDENT
   for (int64_t i = 0; i < block.size; ++i) {
     dst[i] = with_arguments(block, i, [&](auto... x) {
-      if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>)
+      if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>) {
         answer |= Signs::special(x...);
-      if constexpr (math::HasHardArguments<Signs, decltype(x)...>) answer |= Signs::hard(x...);
+      } else if constexpr (math::HasHardArguments<Signs, decltype(x)...>) {
+        answer |= Signs::hard(x...);
+      }
       return Op::template compute<Arithmetic, Domain::plain>(x...);
     });
   }
