@@ -1,6 +1,6 @@
 // Casts between every pair of dtypes, with the meaning of scalar::cast. A float beyond the integer
-// it goes through raises `invalid`, which the conversion itself never sees: a block of floats is
-// truncated as if there were none such, and done again where there is.
+// it goes through raises `invalid`: a block of floats is truncated as if there were none such, and
+// done again where the flag says that there was.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/cast_kernels.cpp"
 #include "cpu/for_each_level.h"
@@ -147,22 +147,15 @@ inline constexpr DType kFrom = To == DType::boolean ||
 template <DType To, DType From>
 inline constexpr DType kTo = core::is_floating(From) && byte_size(To) >= 4 ? To : unsigned_of(To);
 
-constexpr int64_t kTruncated = 512;
+constexpr int64_t kTruncated = 2048;
 
-// By way of a signed integer, and whether some element is none that it holds: of such a one the
-// result is undefined, and replaced. Asked of the bits, for of comparisons and choices the compiler
-// makes one chain.
+// By way of a signed integer. Of an element that is none which it holds the result is undefined,
+// and the hardware raises `invalid`.
 template <typename T, typename F>
-[[gnu::noinline]] bool truncate_ordinary(const F* src, int64_t count, T* dst) {
+[[gnu::noinline]] void truncate_ordinary(const F* src, int64_t count, T* dst) {
   using Signed = typename core::scalar::Truncation<T, F>::Signed;
-  constexpr F kEnd = -static_cast<F>(std::numeric_limits<Signed>::min());
-  core::math::Bits<F> answer = 0;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) {
-    answer |= core::math::to_bits(kEnd) - 1 - core::math::to_bits(core::math::absolute(src[i]));
-    dst[i] = static_cast<T>(static_cast<Signed>(src[i]));
-  }
-  return core::math::says_yes<F>(answer);
+  for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<T>(static_cast<Signed>(src[i]));
 }
 
 // A block at a time, kept aside where it replaces its source.
@@ -173,6 +166,7 @@ FpFlags truncate(const TileArgs& args, int64_t size) {
   T aside[kTruncated];
   [[maybe_unused]] float widened[kTruncated];
   FpFlags raised = 0;
+  const core::WatchFpFlags watch;  // comparisons with NaN raise flags too
   for (int64_t begin = 0; begin < size; begin += kTruncated) {
     const int64_t count = std::min(kTruncated, size - begin);
     TileArgs block = args;
@@ -182,14 +176,13 @@ FpFlags truncate(const TileArgs& args, int64_t size) {
     auto* const dst = reinterpret_cast<T*>(block.dst);
     const bool replaces = block.src[0] == block.dst;
     T* const results = replaces ? aside : dst;
-    bool beyond = false;
     if constexpr (From == DType::f16) {
       widen(src, count, widened);
-      beyond = truncate_ordinary(widened, count, results);
+      truncate_ordinary(widened, count, results);
     } else {
-      beyond = truncate_ordinary(src, count, results);
+      truncate_ordinary(src, count, results);
     }
-    if (beyond) {
+    if ((watch.raised() & core::kInvalid) != 0) {
       raised |= cast_loop<To, From>(block, count);
     } else if (replaces) {
       std::copy_n(aside, count, dst);
@@ -204,12 +197,7 @@ void cast_kernel(const TileArgs& args) noexcept {
   const int64_t size = args.scalar_mask ? 1 : args.size;
   core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
     if constexpr (kTruncates<To, From>) {
-      FpFlags flags = 0;
-      {
-        const core::KeepFpFlags keep;  // comparisons with NaN raise flags too
-        flags = truncate<kTo<To, From>, From>(args, size);
-      }
-      core::raise(flags);
+      core::raise(truncate<kTo<To, From>, From>(args, size));
     } else {
       core::raise(cast_run<kTo<To, From>, kFrom<To, From>>(args, size));
     }
