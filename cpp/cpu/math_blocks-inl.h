@@ -40,24 +40,30 @@ DVM_ALWAYS_INLINE auto with_arguments(const MathBlock<T, kArity>& block, int64_t
   }
 }
 
-// The answers of all arguments, in one word.
-template <typename Op, typename T, int kArity>
-[[gnu::noinline]] math::Bits<T> plain_loop(MathBlock<T, kArity> block) {
+// The answers of all arguments, in one word. The pointers come in registers: a struct would be read
+// in wider pieces than it was just written in, which waits for the writes.
+template <typename Op, typename T, typename... X>
+[[gnu::noinline]] math::Bits<T> plain_loop(T* dst, int64_t size, const X*... x) {
   using Signs = typename Op::Signs;
   math::Bits<T> answer = 0;
-  T* const dst = block.dst;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < block.size; ++i) {
-    dst[i] = with_arguments(block, i, [&](auto... x) {
-      if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>) {
-        answer |= Signs::special(x...);
-      } else if constexpr (math::HasHardArguments<Signs, decltype(x)...>) {
-        answer |= Signs::hard(x...);
-      }
-      return Op::template compute<Arithmetic, Domain::plain>(x...);
-    });
+  for (int64_t i = 0; i < size; ++i) {
+    if constexpr (math::HasSpecialArguments<Signs, X...>) {
+      answer |= Signs::special(x[i]...);
+    } else if constexpr (math::HasHardArguments<Signs, X...>) {
+      answer |= Signs::hard(x[i]...);
+    }
+    dst[i] = Op::template compute<Arithmetic, Domain::plain>(x[i]...);
   }
   return answer;
+}
+template <typename Op, typename T, int kArity>
+math::Bits<T> plain_block(const MathBlock<T, kArity>& block) {
+  if constexpr (kArity == 1) {
+    return plain_loop<Op>(block.dst, block.size, block.x[0]);
+  } else {
+    return plain_loop<Op>(block.dst, block.size, block.x[0], block.x[1]);
+  }
 }
 
 // What a block of special arguments raises, and whether some are hard as well.
@@ -106,7 +112,7 @@ template <typename Op, typename T, int kArity>
 template <typename Op, typename T, int kArity>
 FpFlags run_block(const MathBlock<T, kArity>& block) {
   using Signs = typename Op::Signs;
-  if (!math::says_yes<T>(plain_loop<Op>(block))) return 0;
+  if (!math::says_yes<T>(plain_block<Op>(block))) return 0;
   const auto rest = [&](auto... x) -> FpFlags {
     Special special{0, true};
     if constexpr (math::HasSpecialArguments<Signs, decltype(x)...>)
