@@ -55,6 +55,21 @@ constexpr T word_and_rest(T x, uint32_t rest) {
   }
 }
 
+template <typename T>
+constexpr Bits<T> doubled(T x) {
+  return std::bit_cast<Bits<T>>(x) << 1;
+}
+// In which the steps of chain_divide.inc are exact where they have to be: what they take away stays
+// far from the smallest normal number, and quotients from the largest.
+template <typename T>
+struct QuotientRange {
+  static constexpr bool kSingle = sizeof(T) == 4;
+  static constexpr T kLeastDividend = kSingle ? T(0x1p-70) : T(0x1p-800);
+  static constexpr T kMostDividend = kSingle ? T(0x1p100) : T(0x1p800);
+  static constexpr T kLeastDivisor = kSingle ? T(0x1p-25) : T(0x1p-100);
+  static constexpr T kMostDivisor = kSingle ? T(0x1p25) : T(0x1p100);
+};
+
 }  // namespace
 
 // Each number as often as it stands in memory: AVX-512 can repeat one that stands there once.
@@ -73,6 +88,7 @@ constexpr Constants<T, kTimes> make_constants() {
   using G = TrigTable<T>;
   using E = ErfTable<T>;
   using H = TanhTable<T>;
+  using Q = QuotientRange<T>;
   Constants<T, kTimes> made{};
   for (int i = 0; i < kTimes; ++i) {
 #define DVM_CHAIN_CONSTANT(name, value) made.name[i] = static_cast<T>(value);

@@ -54,5 +54,8 @@ inline constexpr int kSumChunks = kSumBlocks + kBanks;
 inline constexpr int kBeginSums = kSumChunks + kBanks;
 inline constexpr int kSumInLanes = kBeginSums + 1;
 inline constexpr int kSumSquares = kSumInLanes + kBanks + 1;
+// Of a bank or of memory, for each destination: by a scalar, and by an element for each row.
+inline constexpr int kDivideByScalar = kSumSquares + kBanks + 1;
+inline constexpr int kDivideByRows = kDivideByScalar + kBanks * (kBanks + 1);
 
 }  // namespace dvm::cpu::chains

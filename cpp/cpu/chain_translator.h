@@ -108,6 +108,8 @@ class Translator {
       if (const std::optional<MicroOp> op = with_load(ops.subspan(i))) {
         if (!translate(*op)) return false;
         i += 2;
+      } else if (divide_by_rows(ops.subspan(i))) {
+        i += 2;
       } else if (loads > 1) {
         load_together(ops.subspan(i, loads));
         i += loads;
@@ -150,6 +152,37 @@ class Translator {
     return false;
   }
 
+  // A division by what the first of `ops` loads for each row is one step with it.
+  bool divide_by_rows(std::span<const MicroOp> ops) {
+    if (form_.one_row || ops.size() < 2) return false;
+    const MicroOp &load = ops[0], &divide = ops[1];
+    if (load.insn != Insn::copy || !is_bank(load.dst) || is_bank(load.src[0]) ||
+        own_reach(load.src[0]) != vm::Reach::per_row || !is_wide(load.dtype) ||
+        divide.insn != Insn::div || divide.dtype != kFloat || divide.src[1] != load.dst ||
+        divide.src[0] == load.dst || is_read_behind(divide, load.dst) ||
+        !(is_bank(divide.src[0]) || is_adjacent(divide.src[0]))) {
+      return false;
+    }
+    const Source a = source(divide.src[0]);
+    const int entry = divisions(kDivideByRows, divide, a);
+    if (!has(entry) || !has_whole_units()) return false;
+    put(entry, memory(load.src[0]));
+    put_reciprocal();
+    if (a.kind == kMemory) put_operand(a);
+    return true;
+  }
+  static int divisions(int first, const MicroOp& op, Source a) {
+    return first + bank(op.dst) * (kBanks + 1) + a.kind;
+  }
+  bool divide(const MicroOp& op, Source a, Source b) {
+    if (b.kind != kScalar || a.kind == kScalar || !has(divisions(kDivideByScalar, op, a))) {
+      return binary(Binary::div, op, a, b);
+    }
+    put(divisions(kDivideByScalar, op, a), a.kind == kMemory ? a : b);
+    if (a.kind == kMemory) put_operand(b);
+    return true;
+  }
+
   static constexpr DType kFloat = sizeof(T) == 4 ? DType::f32 : DType::f64;
   static constexpr DType kInteger = sizeof(T) == 4 ? DType::i32 : DType::i64;
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -166,6 +199,7 @@ class Translator {
     step.vector = base + offsets[1];
     return offsets[0] != 0;
   }
+  bool has(int entry) const { return bodies_->table[ptrdiff_t{2} * entry] != 0; }
   // Also a second operand of the step before.
   void put_operand(const Source& operand) {
     if (operand.place != 0) {
@@ -470,6 +504,8 @@ class Translator {
     switch (op.insn) {
       case Insn::cmp:
         return compare(op, a, b);
+      case Insn::div:
+        return divide(op, a, b);
       case Insn::select: {
         if (a.kind >= kBanks) return false;
         const auto row = static_cast<Binary>(static_cast<int>(Binary::select_a) + a.kind);
