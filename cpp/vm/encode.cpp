@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "vm/emit.h"
 #include "vm/partials.h"
+#include "vm/recompute.h"
 #include "vm/reduce_source.h"
 #include "vm/tiler.h"
 
@@ -53,7 +54,10 @@ class Encoder {
   void run(const Kernel& kernel, const Binding& binding) {
     if (!kernel.parts.empty()) {
       const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
-      if (target_.streams && rows == RowBinding::rows) spare_casts(scratch_.stage);
+      if (target_.streams && rows == RowBinding::rows) {
+        spare_casts(scratch_.stage);
+        repeat_behind_reductions(scratch_.stage);
+      }
       watch_.end(&PhaseTimes::bind);
       if (rows == RowBinding::rows &&
           try_emit(scratch_.stage, Reduction::whole) == Reduction::whole) {

@@ -372,6 +372,44 @@ TEST(Encode, ReductionsReadWhatTheyCast) {
   }
 }
 
+// The centered elements of a layer norm, which steps before and behind a sum read, are computed
+// twice where operands are streams.
+TEST(Encode, DifferencesAreRepeatedBehindReductions) {
+  const core::Region region = region_of(R"(
+    %0 = input f32[s0, s1]
+    %1 = sum(%0) f32[s0, 1] {axes = [1]}
+    %2 = broadcast(%1) f32[s0, s1]
+    %3 = sub(%0, %2) f32[s0, s1]
+    %4 = mul(%3, %3) f32[s0, s1]
+    %5 = sum(%4) f32[s0, 1] {axes = [1]}
+    %6 = broadcast(%5) f32[s0, s1]
+    %7 = div(%3, %6) f32[s0, s1]
+    %8 = sub(%3, %7) f32[s0, s1]
+    return %8)");
+  const Kernel kernel = prepare(region);
+  for (const auto& [name, subtractions] : {std::pair("cpu", 3), std::pair("ascend910b3", 2)}) {
+    const TargetTraits& target = target_named(name);
+    for (const int64_t columns : {2, 64, 200, 1500}) {
+      Call call(region, kernel, {16, columns});
+      Arena arena;
+      const Compiled compiled = encode(kernel, call.binding(), target, arena);
+      ASSERT_EQ(compiled.stage_count, 1);
+      const std::string listing = disassemble(compiled.stages[0]);
+      int found = 0;
+      for (size_t at = 0; (at = listing.find("Sub.", at)) != std::string::npos; ++at) ++found;
+      EXPECT_EQ(found, subtractions) << listing;
+      std::mt19937_64 random(1);
+      std::vector<core::Array> inputs = {
+          core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+      fill(inputs[0], random);
+      Coverage coverage;
+      arena.reset();
+      const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+      EXPECT_EQ(results[0].data, core::evaluate(region.body, inputs)[0].data) << columns;
+    }
+  }
+}
+
 // One number out of so many that partial sums of partial sums are needed: three Programs.
 TEST(Encode, SumsOfPartialSumsKeepTheCanonicalOrder) {
   for (const char* dtype : {"f32", "f16"}) {
