@@ -147,8 +147,8 @@ template <typename A, Float T>
 DVM_ALWAYS_INLINE T tan(T x) {
   const Angle<T> angle = tan_angle<A>(absolute(x));
   const T r = angle.r, z = r * r;
-  const T rest = A::mul_add(r, polynomial_in_halves<A>(z, TrigTable<T>::kTan), angle.lost);
-  const T more = A::mul_add(z, rest, angle.low);
+  const T lost = A::mul_add(z, angle.lost, angle.low);
+  const T more = A::mul_add(z * r, polynomial_in_halves<A>(z, TrigTable<T>::kTan), lost);
   const T high = r + more, low = (r - high) + more;
   const T inverse = -1 / high;
   const T error = A::mul_add(inverse, low, A::mul_add(inverse, high, T{1}));
