@@ -30,17 +30,12 @@ INLINE Vector exponential(Vector x) {
 }
 // As core/math_hyperbolic.h writes it.
 INLINE Vector tangent(Vector x) {
-  const Vector a = absolute(x), c = LAYER(min_ps)(all(9.5f), a), up = LAYER(add_ps)(c, c);
-  const Vector round = all(0x1.8p23f);
-  const Vector t = LAYER(add_ps)(LAYER(fmadd_ps)(up, all(0x1.715476p0f), all(-0.5f)), round);
-  const Vector n = LAYER(sub_ps)(t, round);
-  Vector r = LAYER(fmadd_ps)(n, all(-0x1.62e4p-1f), up);
-  r = LAYER(fmadd_ps)(n, all(-0x1.7f7d1cp-20f), r);
-  const Vector q =
-      horner(r, 0x1.e7b596p-10f, 0x1.04ea62p-7f, 0x1.566232p-5f, 0x1.554b62p-3f, 0x1.00001ep-1f);
+  const Vector a = absolute(x), c = LAYER(min_ps)(all(9.5f), a), round = all(0x1.8p23f);
+  const Vector t = LAYER(fmadd_ps)(c, all(0x1.715476p1f), round);
+  const Vector r = LAYER(fmadd_ps)(LAYER(sub_ps)(t, round), all(-0x1.62e430p-2f), c);
+  const Vector q = horner(r, 0x1.6d98dap-5f, 0x1.1227fep-3f, 0x1.555488p-2f, 0x1.5554b0p-1f, 1.0f);
   const Vector p = LAYER(fmadd_ps)(q, LAYER(mul_ps)(r, r), r), s = scale(all(1), t);
-  const Vector e = LAYER(fmadd_ps)(s, p, LAYER(sub_ps)(s, all(1)));
-  const Vector y = LAYER(div_ps)(e, LAYER(add_ps)(e, all(2)));
-  const Vector half = LAYER(mul_ps)(all(0.5f), e), minus_half = LAYER(mul_ps)(all(-0.5f), e);
-  return with_sign(x, choose(less(e, all(1)), LAYER(fmadd_ps)(minus_half, y, half), y));
+  const Vector h = LAYER(fmadd_ps)(s, p, LAYER(fmadd_ps)(s, all(0.5f), all(-0.5f)));
+  const Vector y = LAYER(div_ps)(h, LAYER(add_ps)(h, all(1)));
+  return with_sign(x, choose(less(h, all(0.5f)), LAYER(fnmadd_ps)(h, y, h), y));
 }
