@@ -76,12 +76,12 @@ DVM_ALWAYS_INLINE T shift_right(T a, T by) {
 template <typename T>
 DVM_ALWAYS_INLINE T larger_number(T a, T b) {
   const T larger = b > a ? b : a;
-  return (a != a) & (b == b) ? b : larger;
+  return ((a != a) & (b == b)) ? b : larger;
 }
 template <typename T>
 DVM_ALWAYS_INLINE T smaller_number(T a, T b) {
   const T smaller = b < a ? b : a;
-  return (a != a) & (b == b) ? b : smaller;
+  return ((a != a) & (b == b)) ? b : smaller;
 }
 
 // std::signbit, which GCC 12 cannot vectorise without crashing.

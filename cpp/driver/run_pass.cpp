@@ -10,8 +10,8 @@
 #include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "vm/encode.h"
-#include "vm/tiler.h"
 #include "vm/reduce_source.h"
+#include "vm/tiler.h"
 
 namespace dvm::driver {
 

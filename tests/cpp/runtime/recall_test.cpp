@@ -31,14 +31,14 @@ class Recall : public testing::Test {
     core::Array array = core::make_array(core::DType::f32, call.shape);
     auto* x = reinterpret_cast<float*>(array.data.data());
     for (int64_t i = 0; i < array.size(); ++i) x[i] = first + static_cast<float>(i);
-    BufferView input = test::to_buffer(host_, array, 0);
+    BufferView input = test::to_buffer(host, array, 0);
     if (call.transposed) {
       std::swap(input.shape[0], input.shape[1]);
       std::swap(input.strides[0], input.strides[1]);
     }
     ExecutionContext& context = ExecutionContext::acquire();
     BufferView results[3];
-    const Outcome outcome = execute(plan_, *target_, host_, {&input, 1}, {}, results, context);
+    const Outcome outcome = execute(plan_, *target_, host, {&input, 1}, {}, results, context);
     const RecallKey key(plan_, *target_, {&input, 1}, {});
     const bool recorded = context.state().recalls.find(key) != nullptr;
     ExecutionContext::release(context);
@@ -47,12 +47,12 @@ class Recall : public testing::Test {
     } else {
       expect_results(outcome, input, results);
     }
-    host_.release(input.owner);
-    EXPECT_EQ(host_.live, 0);
+    host.release(input.owner);
+    EXPECT_EQ(host.live, 0);
     return recorded;
   }
 
-  FakeHost host_;
+  FakeHost host;
 
  private:
   void expect_results(Outcome outcome, const BufferView& input, const BufferView* results) {
@@ -67,7 +67,7 @@ class Recall : public testing::Test {
         EXPECT_EQ(at(results[2], i, j), -x);
       }
     }
-    for (int k = 0; k < 3; ++k) host_.release(results[k].owner);
+    for (int k = 0; k < 3; ++k) host.release(results[k].owner);
   }
   static float at(const BufferView& view, int64_t i, int64_t j) {
     EXPECT_LT(i, view.shape[0]);
@@ -108,18 +108,18 @@ TEST_F(Recall, ReleasesWhatItAllocatedWhenTheHostFails) {
   const auto target = cpu::make_cpu_target();
   for (int round = 0; round < 2; ++round) {
     core::Array array = core::make_array(core::DType::f32, {2, 3});
-    const BufferView input = test::to_buffer(host_, array, 0);
+    const BufferView input = test::to_buffer(host, array, 0);
     ExecutionContext& context = ExecutionContext::acquire();
     BufferView results[3];
-    host_.fail_at = round == 0 ? -1 : host_.allocations;
-    const Outcome outcome = execute(plan, *target, host_, {&input, 1}, {}, results, context);
+    host.fail_at = round == 0 ? -1 : host.allocations;
+    const Outcome outcome = execute(plan, *target, host, {&input, 1}, {}, results, context);
     ExecutionContext::release(context);
     EXPECT_EQ(outcome, round == 0 ? Outcome::done : Outcome::host_error);
     for (const BufferView& result : results) {
-      if (round == 0) host_.release(result.owner);
+      if (round == 0) host.release(result.owner);
     }
-    host_.release(input.owner);
-    EXPECT_EQ(host_.live, 0);
+    host.release(input.owner);
+    EXPECT_EQ(host.live, 0);
   }
 }
 

@@ -334,8 +334,8 @@ To cast_oracle(From x) {
     // Through i32 or i64, where it saturates, and on to the narrower or unsigned by wrapping.
     __extension__ using Wide = __int128;
     const Wide low = sizeof(To) <= 4 ? INT32_MIN : INT64_MIN;
-    const bool unsigned_ = sizeof(To) >= 4 && std::is_unsigned_v<To>;
-    const Wide high = unsigned_ ? -2 * low - 1 : -(low + 1);
+    const bool wraps = sizeof(To) >= 4 && std::is_unsigned_v<To>;
+    const Wide high = wraps ? -2 * low - 1 : -(low + 1);
     if (std::isnan(wide)) return 0;
     if (wide <= static_cast<double>(low)) return static_cast<To>(low);
     if (wide >= static_cast<double>(high)) return static_cast<To>(high);

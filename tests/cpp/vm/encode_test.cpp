@@ -136,7 +136,7 @@ struct RandomRegion {
     return region.body.cast(v, DType::i64);
   }
 
-  core::Dim symbol(std::string name, int64_t value) {
+  core::Dim symbol(const std::string& name, int64_t value) {
     symbols.push_back(value);
     return region.body.dims().symbol(name + std::to_string(symbols.size()));
   }
@@ -300,12 +300,25 @@ TEST(Encode, PartialSumsStayPartial) {
   }
 }
 
+// A text with words for the names in it.
+std::string replaced(std::string text,
+                     const std::vector<std::pair<std::string, std::string>>& words) {
+  for (const auto& [name, word] : words) {
+    for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += word.size()) {
+      text.replace(at, name.size(), word);
+    }
+  }
+  return text;
+}
+
 // Long rows: tiles of several chunks, and one more Program for the last two, which may be short.
 TEST(Encode, ManyChunksAreRows) {
   for (const std::string dtype : {"f32", "f64", "f16", "i32"}) {
-    const core::Region region =
-        region_of("%0 = input " + dtype + "[s0, s1]\n%1 = mul(%0, %0) " + dtype +
-                  "[s0, s1]\n%2 = sum(%1) " + dtype + "[s0, 1] {axes = [1]}\nreturn %2");
+    const core::Region region = region_of(replaced(R"(%0 = input T[s0, s1]
+                    %1 = mul(%0, %0) T[s0, s1]
+                    %2 = sum(%1) T[s0, 1] {axes = [1]}
+                    return %2)",
+                                                   {{"T", dtype}}));
     const Kernel kernel = prepare(region);
     for (const int64_t rows : {1, 3}) {
       for (const int64_t columns : {70000, 131072, 131073, 131583, 131584}) {
@@ -341,10 +354,17 @@ TEST(Encode, ReductionsReadWhatTheyCast) {
       const std::string rows = axes.find('0') == std::string::npos ? "s0" : "1";
       const std::string columns = axes.find('1') == std::string::npos ? "s1" : "1";
       const std::string last = axes.find('2') == std::string::npos ? "s2" : "1";
-      const core::Region region =
-          region_of("%0 = input " + dtype + "[s0, s1, s2]\n%1 = cast(%0) " + wide +
-                    "[s0, s1, s2]\n%2 = " + op + "(%1) " + wide + "[" + rows + ", " + columns +
-                    ", " + last + "] {axes = [" + axes + "]}\nreturn %2");
+      const core::Region region = region_of(replaced(R"(%0 = input FROM[s0, s1, s2]
+                      %1 = cast(%0) TO[s0, s1, s2]
+                      %2 = OP(%1) TO[ROWS, COLUMNS, LAST] {axes = [AXES]}
+                      return %2)",
+                                                     {{"FROM", from},
+                                                      {"TO", to},
+                                                      {"OP", op},
+                                                      {"ROWS", rows},
+                                                      {"COLUMNS", columns},
+                                                      {"LAST", last},
+                                                      {"AXES", axes}}));
       // Rows of floats are for chains.
       const bool reads = wide != "f64" || last != "1";
       const Kernel kernel = prepare(region);
