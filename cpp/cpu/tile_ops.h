@@ -72,16 +72,17 @@ DVM_ALWAYS_INLINE T shift_right(T a, T by) {
   return inside || std::is_signed_v<T> ? shifted : T{0};
 }
 
-// math::fmax and math::fmin, so that one instruction makes the choice where neither is NaN.
+// math::fmax and math::fmin, so that one instruction makes the choice where neither is NaN. Of two
+// NaNs either will do.
 template <typename T>
 DVM_ALWAYS_INLINE T larger_number(T a, T b) {
   const T larger = b > a ? b : a;
-  return ((a != a) & (b == b)) ? b : larger;
+  return a != a ? b : larger;
 }
 template <typename T>
 DVM_ALWAYS_INLINE T smaller_number(T a, T b) {
   const T smaller = b < a ? b : a;
-  return ((a != a) & (b == b)) ? b : smaller;
+  return a != a ? b : smaller;
 }
 
 // std::signbit, which GCC 12 cannot vectorise without crashing.
