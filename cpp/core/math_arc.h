@@ -4,6 +4,8 @@
 //   arcsin a = pi / 2 - 2 arcsin sqrt((1 - a) / 2)   for a > 1/2
 #pragma once
 
+#include <algorithm>
+
 #include "core/math_basis.h"
 
 namespace dvm::core::math {
@@ -77,9 +79,10 @@ template <typename A, Float T>
 DVM_ALWAYS_INLINE T arctan2(T y, T x) {
   using C = ArcTable<T>;
   const T a = absolute(y), b = absolute(x);
-  const bool turned = a > b;
-  const T big = turned ? a : b;
-  const T angle = arctan_of<A>(turned ? b : a, big == 0 ? T{1} : big, turned);
+  // By extremes: of quotients by which is larger GCC makes both and chooses. Nothing but two zeros
+  // is below kTiny.
+  const T big = std::max(a, b);
+  const T angle = arctan_of<A>(std::min(a, b), std::max(big, C::kTiny), b < big);
   const bool left = (to_bits(x) & Format<T>::kSign) != 0;
   return with_sign_of(left ? 2 * C::kHalfPi - (angle - 2 * C::kHalfPiLow) : angle, y);
 }

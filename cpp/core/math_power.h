@@ -1,6 +1,6 @@
-// power in f32 and f64, at most 1.9 and 1.3 ulp (tests/cpp/core/math_ulp_test.cpp): e**(b log a),
-// or 2**(b log2 a) in f32, with the logarithm in two parts. That takes a fused multiply-add; levels
-// without one run the meaning of scalar_ops.h. A negative base gives the sign by which whole
+// power in f32 and f64, at most 1.9 ulp (tests/cpp/core/math_ulp_test.cpp): 2**(b log2 a) with the
+// logarithm in two parts. That takes a fused multiply-add; levels without one run the meaning of
+// scalar_ops.h. A negative base gives the sign by which whole
 // exponent it has. Zeros, infinities, NaN and what may overflow or be subnormal are the library's.
 #pragma once
 
@@ -31,66 +31,74 @@ struct PowerTable<float> {
 };
 template <>
 struct PowerTable<double> {
-  // (arctanh(s) / s - 1 - z / 3) / z**2: 2**-73.5
+  // 2 / log 2, a third of it, and it times ((arctanh(s) / s - 1) / z - 1 / 3) / z: 2**-73.5
+  static constexpr double kScale = 0x1.71547652b82fep1, kScaleLow = 0x1.777d0ffda0d24p-55;
+  static constexpr double kThird = 0x1.ec709dc3a03fdp-1, kThirdLow = 0x1.d27f05548af0cp-55;
   static constexpr double kArctanh[] = {
-      0x1.9999999999996p-3, 0x1.2492492492f51p-3, 0x1.c71c71c5968c2p-4, 0x1.745d18295a2fep-4,
-      0x1.3b1364c7c6441p-4, 0x1.11206f7b6ade3p-4, 0x1.de3d61890edfbp-5, 0x1.eac6508348474p-5};
-  static constexpr double kThird = 0x1.5555555555555p-2, kThirdLow = 0x1.5555555555555p-56;
-  static constexpr double kFar = 707;  // e**kFar is finite, e**-kFar is normal
+      0x1.2776c50ef9bfcp-1, 0x1.a61762a7aee5ap-2, 0x1.484b13d6a6ea4p-2, 0x1.0c9a853d61b70p-2,
+      0x1.c68ee841c5b06p-3, 0x1.8a09dd92add25p-3, 0x1.58fa2162b10eap-3, 0x1.6204e2fad1ff8p-3};
+  // 2**-55.4
+  static constexpr double kExp2[] = {1,
+                                     0x1.62e42fefa39efp-1,
+                                     0x1.ebfbdff82c598p-3,
+                                     0x1.c6b08d704a0c2p-5,
+                                     0x1.3b2ab6fba1ddap-7,
+                                     0x1.5d87fe78a5276p-10,
+                                     0x1.430913096fd9fp-13,
+                                     0x1.ffcbfc670dcd4p-17,
+                                     0x1.62bfd47773353p-20,
+                                     0x1.b524fae627834p-24,
+                                     0x1.e6063f7217bc6p-28,
+                                     0x1.e9d3fe3952179p-32};
+  static constexpr double kFar = 1020;  // the power is finite and normal
 };
 
-// high + low, with |low| at most an ulp of high.
+// high + low, where `low` may have more than the digits below `high`.
 template <Float T>
 struct Pair {
   T high, low;
 };
-// a + b of |a| >= |b|, or a == 0.
+
+// s + s_low = (m - 1) / (m + 1), of which log2 m is 2 / log 2 times the arctanh.
 template <Float T>
-DVM_ALWAYS_INLINE Pair<T> add_smaller(T a, T b) {
-  const T sum = a + b;
-  return {sum, (a - sum) + b};
+struct Ratio {
+  T s, s_low;
+};
+template <typename A, Float T>
+DVM_ALWAYS_INLINE Ratio<T> ratio_of(T m) {
+  const T f = m - 1, d = f + 2, d_low = f - (d - 2);
+  const T s = f / d, inverse = A::mul_add(s, T{-0.5}, T{0.5});  // of d
+  return {s, inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f))};
 }
 
-// arctanh s - s = s * u, u = z / 3 + z**2 * P(z)
-template <typename A>
-DVM_ALWAYS_INLINE Pair<double> arctanh_rest(Pair<double> s) {
-  using C = PowerTable<double>;
-  const double z = s.high * s.high;
-  const double z_low = A::mul_add(s.high + s.high, s.low, A::mul_add(s.high, s.high, -z));
-  const Pair<double> t = add_smaller(C::kThird, z * polynomial<A>(z, C::kArctanh));
-  const double u = z * t.high;
-  const double u_low =
-      A::mul_add(z, t.low + C::kThirdLow, A::mul_add(z_low, t.high, A::mul_add(z, t.high, -u)));
-  const double v = s.high * u;
-  return {v, A::mul_add(s.high, u_low, A::mul_add(s.low, u, A::mul_add(s.high, u, -v)))};
-}
-
-// The natural logarithm of a positive normal number, to some 68 digits: 2 arctanh s + k log 2 with
-// s = (m - 1) / (m + 1).
+// The logarithm to base 2 of a positive normal number, to some 64 digits:
+//   k + kScale * (s + s_low * (1 + z)) + kThird * s**3 + s**5 * P(z) with z = s**2
+// s**3 is in two parts; what does not wait for P stands before it.
 template <typename A>
 DVM_ALWAYS_INLINE Pair<double> log_pair(double x) {
-  using C = ExpTable<double>;
+  using C = PowerTable<double>;
   const Binary<double> b = split(x);
-  const double f = b.m - 1, d = b.m + 1, d_low = b.m - (d - 1);
-  const double inverse = 1 / d, s = f * inverse;
-  const double s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
-  const Pair<double> rest = arctanh_rest<A>(Pair<double>{s, s_low});
-  const Pair<double> half = add_smaller(s, rest.high);
-  const double low = 2 * (half.low + (rest.low + s_low));
-  const Pair<double> sum = add_smaller(b.k * C::kLn2High, 2 * half.high);
-  return {sum.high, sum.low + A::mul_add(b.k, C::kLn2Low, low)};
+  const auto [s, s_low] = ratio_of<A>(b.m);
+  const double z = s * s, z_low = A::mul_add(s, s, -z);
+  const double cube = s * z, cube_low = A::mul_add(s, z_low, A::mul_add(s, z, -cube));
+  const double third = cube * C::kThird, third_low = A::mul_add(cube, C::kThird, -third);
+  const double scaled = A::mul_add(s, C::kScale, b.k);
+  const double lost = A::mul_add(s, C::kScaleLow, A::mul_add(s, C::kScale, b.k - scaled));
+  const double below = A::mul_add(s_low, A::mul_add(z, C::kScale, C::kScale), lost) +
+                       A::mul_add(cube_low, C::kThird, third_low);
+  const double high = scaled + third, rest = (scaled - high) + third;
+  const double tail = A::mul_add(z, polynomial<A>(z, C::kArctanh), C::kThirdLow);
+  return {high, rest + A::mul_add(cube, tail, below)};
 }
 
-// The same to base 2, to some 31 digits, of which `low` has more than those below `high`:
+// The same to some 31 digits:
 //   k + kScale * (s + s_low) + s**3 * P(s**2)
 template <typename A>
 DVM_ALWAYS_INLINE Pair<float> log_pair(float x) {
   using C = PowerTable<float>;
   const Binary<float> b = split(x);
   const float k = b.k * (1 / Binary<float>::kUnit);
-  const float f = b.m - 1, d = f + 2, d_low = f - (d - 2);
-  const float s = f / d, inverse = A::mul_add(s, -0.5f, 0.5f);  // of d
-  const float s_low = inverse * A::mul_add(-s, d_low, A::mul_add(-s, d, f));
+  const auto [s, s_low] = ratio_of<A>(b.m);
   const float z = s * s, rest = A::mul_add(z, polynomial<A>(z, C::kArctanh), C::kScaleLow);
   const float high = A::mul_add(s, C::kScale, k);
   const float lost = A::mul_add(s, C::kScale, k - high);
@@ -105,21 +113,12 @@ DVM_ALWAYS_INLINE Pair<T> scaled_log(T x, T exponent) {
 }
 
 // What log_pair is the logarithm of.
-template <typename A>
-DVM_ALWAYS_INLINE double exp_of_pair(Pair<double> y) {
-  using C = ExpTable<double>;
-  const double t = A::mul_add(y.high, C::kLog2E, Format<double>::kRound);
-  const double n = t - Format<double>::kRound;
-  double r = A::mul_add(n, -C::kLn2High, y.high);
-  r = A::mul_add(n, -C::kLn2Low, r) + y.low;
-  return scale(1 + exp_minus_one_near_zero<A>(r, C::kQuotient), t);
-}
-template <typename A>
-DVM_ALWAYS_INLINE float exp_of_pair(Pair<float> y) {
-  constexpr float kRound = Format<float>::kRound;
-  const float t = (y.high + y.low) + kRound;
-  const float r = (y.high - (t - kRound)) + y.low;
-  return scale(polynomial<A>(r, PowerTable<float>::kExp2), t);
+template <typename A, Float T>
+DVM_ALWAYS_INLINE T exp_of_pair(Pair<T> y) {
+  constexpr T kRound = Format<T>::kRound;
+  const T t = (y.high + y.low) + kRound;
+  const T r = (y.high - (t - kRound)) + y.low;
+  return scale(polynomial<A>(r, PowerTable<T>::kExp2), t);
 }
 
 // What may overflow or be subnormal, and bases that are not normal, are hard; negative bases are
