@@ -64,17 +64,36 @@ void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t siz
   compare(args);
 }
 
-// Where in a block the value is, which may be NaN.
+// The bits of an element, and the dtype that compares them.
 template <typename T>
-int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
-  int64_t i = 0;
-  if (!scalar::eq{}(value, value)) {
-    while (scalar::eq{}(block[i], block[i])) ++i;
-    return i;
+using Word =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+DType word_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return DType::i16;
+    case DType::f32:
+      return DType::i32;
+    case DType::f64:
+      return DType::i64;
+    default:
+      return dtype;
   }
-  // Each comparison of floats takes status flags down and up again.
-  constexpr int64_t kFew = 32, kPiece = std::is_integral_v<T> ? 128 : kBlock;
-  for (; count - i > kFew; i += kPiece) {
+}
+
+// What finds the extreme of a row and what compares with it: elements, or their bits.
+struct Search {
+  vm::TileKernel extreme, compare, compare_words;
+};
+
+// The first element that is the value, which is there; `few` are looked at one by one.
+template <typename T, int64_t kPiece, typename Same>
+int64_t find_same(vm::TileKernel compare, const T* block, int64_t count, T value, int64_t few,
+                  Same same) {
+  int64_t i = 0;
+  for (; count - i > few; i += kPiece) {
     uint8_t equal[kPiece];
     const int64_t size = std::min(kPiece, count - i);
     are_equal(compare, block + i, &value, size, true, equal);
@@ -82,38 +101,58 @@ int64_t find(vm::TileKernel compare, const T* block, int64_t count, T value) {
       return i + (static_cast<const uint8_t*>(found) - equal);
     }
   }
-  while (!scalar::eq{}(block[i], value)) ++i;
+  const auto here = [&](int64_t at) { return static_cast<int>(same(block[at], value)); };
+  while (i + 4 <= count && (here(i) | here(i + 1) | here(i + 2) | here(i + 3)) == 0) i += 4;
+  while (!here(i)) ++i;
   return i;
 }
 
+// Where in a block the value is, which may be NaN.
+template <typename T>
+int64_t find(const Search& search, const T* block, int64_t count, T value) {
+  if (!scalar::eq{}(value, value)) {
+    int64_t i = 0;
+    while (scalar::eq{}(block[i], block[i])) ++i;
+    return i;
+  }
+  if constexpr (!std::is_integral_v<T>) {
+    // Zeros alone are equal with other bits. Comparing floats takes status flags down and up again,
+    // and widens f16.
+    if (scalar::eq{}(value, T{})) {
+      return find_same<T, kBlock>(search.compare, block, count, value, 32, scalar::eq{});
+    }
+  }
+  const auto same = [](T a, T b) { return std::bit_cast<Word<T>>(a) == std::bit_cast<Word<T>>(b); };
+  return find_same<T, 128>(search.compare_words, block, count, value, 64, same);
+}
+
 template <typename T, typename Beats>
-int64_t find_extreme(vm::TileKernel extreme, vm::TileKernel compare, const T* line, int64_t count,
-                     Beats beats) {
+int64_t find_extreme(const Search& search, const T* line, int64_t count, Beats beats) {
   constexpr int64_t kRows = 64, kRun = sizeof(T) <= 2 ? 4 * kBlock : kBlock;
   T extremes[kRows], value{};
   int64_t at = -1;
   for (int64_t begin = 0; begin < count;) {
     const int64_t size = std::min(kRun, count - begin);
     const int64_t rows = std::min(kRows, (count - begin) / size);
-    reduce(extreme, line + begin, extremes, rows, size);
+    reduce(search.extreme, line + begin, extremes, rows, size);
     for (int64_t k = 0; k < rows; ++k, begin += size) {
       const bool ordered = scalar::eq{}(extremes[k], extremes[k]);
       if (at >= 0 && ordered && !beats(extremes[k], value)) continue;
       at = begin;
       value = extremes[k];
-      if (!ordered) return at + find(compare, line + at, size, value);
+      if (!ordered) return at + find(search, line + at, size, value);
     }
   }
-  return at + find(compare, line + at, std::min(kRun, count - at), value);
+  return at + find(search, line + at, std::min(kRun, count - at), value);
 }
 
 template <typename T, typename Beats>
-void search_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines, int64_t rows,
-                 int64_t count, Places places, Beats beats) {
+void search_rows(const Search& search, const T* lines, int64_t rows, int64_t count, Places places,
+                 Beats beats) {
   constexpr int64_t kRows = 64, kNear = 16384 / int64_t{sizeof(T)};
   if (count > kBlock) {
     for (int64_t i = 0; i < rows; ++i) {
-      places[i] = find_extreme(extreme, compare, lines + i * count, count, beats);
+      places[i] = find_extreme(search, lines + i * count, count, beats);
     }
     return;
   }
@@ -123,9 +162,9 @@ void search_rows(vm::TileKernel extreme, vm::TileKernel compare, const T* lines,
   for (int64_t begin = 0; begin < rows; begin += most) {
     const int64_t some = std::min(most, rows - begin);
     const T* block = lines + begin * count;
-    reduce(extreme, block, extremes, some, count);
+    reduce(search.extreme, block, extremes, some, count);
     for (int64_t k = 0; k < some; ++k, block += count) {
-      places[begin + k] = find(compare, block, count, extremes[k]);
+      places[begin + k] = find(search, block, count, extremes[k]);
     }
   }
 }
@@ -278,14 +317,15 @@ void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std:
     }
     return;
   }
-  const vm::TileKernel extreme = kernel_of(kernels, largest ? Insn::max : Insn::min, dtype);
-  const vm::TileKernel compare = kernel_of(kernels, Insn::cmp, dtype);
+  const Search search{kernel_of(kernels, largest ? Insn::max : Insn::min, dtype),
+                      kernel_of(kernels, Insn::cmp, dtype),
+                      kernel_of(kernels, Insn::cmp, word_of(dtype))};
   core::dispatch(dtype, [&]<DType D>() {
     const auto* x = reinterpret_cast<const core::Storage<D>*>(lines);
     if (largest) {
-      search_rows(extreme, compare, x, rows, count, places, scalar::gt{});
+      search_rows(search, x, rows, count, places, scalar::gt{});
     } else {
-      search_rows(extreme, compare, x, rows, count, places, scalar::lt{});
+      search_rows(search, x, rows, count, places, scalar::lt{});
     }
   });
 }
