@@ -53,6 +53,9 @@ std::byte* map(int64_t bytes) {
 
 void unmap(std::byte* block, int64_t bytes) { munmap(block, static_cast<size_t>(bytes)); }
 
+// So that small arrays whose sizes take turns do not send each other's blocks back.
+constexpr int64_t kSpare = int64_t{1} << 25;
+
 // An eighth of the machine's memory, and never more than 1 GiB.
 int64_t default_limit() {
   const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
@@ -70,7 +73,7 @@ std::byte* BufferPool::take(int64_t bytes) {
   bytes = class_bytes(std::max(bytes, kLeastPooled));
   const std::lock_guard lock(mutex_);
   const int64_t most = std::max(most_asked_, asked_ + bytes);
-  const int64_t beyond = used_bytes_ + cached_bytes_ + bytes - most;
+  const int64_t beyond = used_bytes_ + cached_bytes_ + bytes - most - spare_;
   Place found = find_alike(bytes);
   const bool split = found == waiting_.end() && beyond > 0;
   if (split) found = find_smallest(bytes);
@@ -195,7 +198,7 @@ void BufferPool::go_on_after_fork() { mutex_.unlock(); }
 
 BufferPool& buffer_pool() {
   static BufferPool& pool = *[] {
-    auto* made = new BufferPool(default_limit());
+    auto* made = new BufferPool(default_limit(), kSpare);
     // A child process has the lock as it was at the fork, but no thread that would open it.
     pthread_atfork([] { buffer_pool().hold_for_fork(); }, [] { buffer_pool().go_on_after_fork(); },
                    [] { buffer_pool().go_on_after_fork(); });

@@ -6,10 +6,10 @@
 // eight to each doubling (at most 12.5 % waste) from 32 MiB on. Only blocks from kLeastPooled bytes
 // on: malloc keeps smaller ones itself.
 //
-// What is mapped is never more than what was in use at one time, but for what blocks are larger
-// than was asked for: with sizes that change from call to call, the resident set is that of a
-// program which frees at once. Where a new block would be too much, one that waits is split, or
-// goes back to the system.
+// What is mapped is never more than what was in use at one time, but for some spare bytes and for
+// what blocks are larger than was asked for: with sizes that change from call to call, the resident
+// set is that of a program which frees at once. Where a new block would be too much, one that waits
+// is split, or goes back to the system.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,8 @@ struct PoolStats {
 // Thread-safe.
 class BufferPool {
  public:
-  explicit BufferPool(int64_t cache_limit) : limit_(cache_limit) {}
+  explicit BufferPool(int64_t cache_limit, int64_t spare = 0)
+      : spare_(spare), limit_(cache_limit) {}
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -72,6 +73,7 @@ class BufferPool {
   void wait(Waiting block);
   void trim_locked(int64_t bytes);
 
+  const int64_t spare_;
   mutable std::mutex mutex_;
   std::unordered_map<std::byte*, Used> used_;
   std::vector<Waiting> waiting_;  // in the order of their return

@@ -55,6 +55,7 @@ struct StageOutput {
 };
 
 // Beyond the Kernel's: a sum in a wider type takes two more steps and three values per output.
+// Where rows are whole there are no such sums, and recompute.h may have that room.
 inline constexpr int kMaxStageSteps = kMaxSteps + 2 * kMaxGlobals;
 inline constexpr int kMaxStageValues = kMaxValues + 3 * kMaxGlobals;
 inline constexpr int kMaxStageAccesses = 2 * kMaxGlobals;

@@ -93,6 +93,19 @@ TEST(BufferPool, MapsNoMoreThanWasInUseAtOneTime) {
   EXPECT_EQ(mapped(), 16 * kMiB) << "a trim begins anew";
 }
 
+TEST(BufferPool, SpareBytesKeepSizesThatTakeTurns) {
+  BufferPool pool(int64_t{1} << 40, 16 * kMiB);
+  for (int i = 0; i < 4; ++i) {
+    std::byte* first = pool.take(6 * kMiB);
+    std::byte* second = pool.take(4 * kMiB);
+    pool.give(first);
+    pool.give(second);
+    pool.give(pool.take(8 * kMiB));
+  }
+  const PoolStats stats = pool.stats();
+  EXPECT_EQ(stats.taken - stats.reused, 3) << "each size was mapped once";
+}
+
 TEST(BufferPool, AnySequenceOfSizes) {
   struct Mine {
     std::byte* block;
