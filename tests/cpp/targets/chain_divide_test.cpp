@@ -56,7 +56,7 @@ std::vector<T> dividends(Dividends kind, int64_t count) {
 template <typename T>
 void expect_quotients(const Chain& chain, const std::string& what) {
   const Chain::Result want = chain.plain(), got = chain.in_registers();
-  EXPECT_EQ(got.ran, cpu::has_chain_registers()) << what;
+  EXPECT_TRUE(got.ran) << what;
   EXPECT_EQ(int{got.flags}, int{want.flags}) << what;
   for (size_t k = 0; k < got.tensors.size(); ++k) {
     for (size_t i = 0; i + sizeof(T) <= got.tensors[k].size(); i += sizeof(T)) {
@@ -121,6 +121,7 @@ void check_scalars() {
 }
 
 TEST_P(ChainDivision, ByScalars) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
   check_scalars<float>();
   check_scalars<double>();
 }
@@ -141,6 +142,7 @@ void check_rows() {
 }
 
 TEST_P(ChainDivision, ByRows) {
+  if (!cpu::has_chain_registers()) GTEST_SKIP() << "this level has no chains";
   check_rows<float>();
   check_rows<double>();
 }
