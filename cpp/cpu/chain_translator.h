@@ -125,9 +125,8 @@ class Translator {
   std::optional<MicroOp> with_load(std::span<const MicroOp> ops) const {
     if (!form_.one_row || ops.size() < 2) return {};
     const MicroOp &load = ops[0], &user = ops[1];
-    if (load.insn != Insn::copy || !is_bank(load.dst) || is_bank(load.src[0]) ||
-        own_reach(load.src[0]) == vm::Reach::each || !is_source(load.src[0]) ||
-        !is_wide(load.dtype)) {
+    if (!loads_operand(load) || own_reach(load.src[0]) == vm::Reach::each ||
+        !is_source(load.src[0])) {
       return {};
     }
     const bool arithmetic = user.insn == Insn::add || user.insn == Insn::sub ||
@@ -156,8 +155,7 @@ class Translator {
   bool divide_by_rows(std::span<const MicroOp> ops) {
     if (form_.one_row || ops.size() < 2) return false;
     const MicroOp &load = ops[0], &divide = ops[1];
-    if (load.insn != Insn::copy || !is_bank(load.dst) || is_bank(load.src[0]) ||
-        own_reach(load.src[0]) != vm::Reach::per_row || !is_wide(load.dtype) ||
+    if (!loads_operand(load) || own_reach(load.src[0]) != vm::Reach::per_row ||
         divide.insn != Insn::div || divide.dtype != kFloat || divide.src[1] != load.dst ||
         divide.src[0] == load.dst || is_read_behind(divide, load.dst) ||
         !(is_bank(divide.src[0]) || is_adjacent(divide.src[0]))) {
@@ -262,9 +260,10 @@ class Translator {
     return s.kind == kScalar && !std::isnan(value(s)) && value(s) != 0;
   }
 
-  bool is_load(const MicroOp& op) const {
-    return op.insn == Insn::copy && is_wide(op.dtype) && is_bank(op.dst) && is_adjacent(op.src[0]);
+  static bool loads_operand(const MicroOp& op) {
+    return op.insn == Insn::copy && is_wide(op.dtype) && is_bank(op.dst) && !is_bank(op.src[0]);
   }
+  bool is_load(const MicroOp& op) const { return loads_operand(op) && is_adjacent(op.src[0]); }
   // How many loads into different banks stand at the start of `ops`.
   size_t count_loads(std::span<const MicroOp> ops) const {
     size_t count = 0;
