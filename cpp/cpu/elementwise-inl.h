@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "core/elementwise.h"
+#include "cpu/answers-inl.h"
+#include "cpu/cache_lines.h"
 #include "cpu/elements.h"
 #include "cpu/same_bits.h"
 #include "cpu/tile_ops.h"
@@ -33,13 +35,24 @@ using Arithmetic = std::conditional_t<HWY_NATIVE_FMA != 0, core::math::Fused, co
 //
 // The result's dtype may differ from the operands' (comparisons), hence two element types.
 template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
-[[gnu::noinline]] void binary_loop(const TileArgs& args, Apply apply) {
+[[gnu::noinline]] void binary_part(const TileArgs& args, Apply apply) {
+  using T = typename Element<D>::Storage;
   const Source<D, kScalarA> a(args.src[0]);
   const Source<D, kScalarB> b(args.src[1]);
   auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
   const int64_t size = args.size;
+  int64_t done = 0;
+  if constexpr (Result == DType::boolean) {
+    done = answer<Apply, kScalarA, kScalarB>(reinterpret_cast<const T*>(args.src[0]),
+                                             reinterpret_cast<const T*>(args.src[1]), dst, size);
+  }
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
+  for (int64_t i = done; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
+}
+template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
+void binary_loop(const TileArgs& args, Apply apply) {
+  in_cache_lines<2, typename Element<Result>::Storage, typename Element<D>::Storage>(
+      args, [&](const TileArgs& part) { binary_part<D, Result, kScalarA, kScalarB>(part, apply); });
 }
 
 inline TileArgs swapped(TileArgs args) {
@@ -78,12 +91,23 @@ void binary(const TileArgs& args, Apply apply) {
 }
 
 template <typename Op, DType D, DType Result>
-[[gnu::noinline]] void unary_loop(const TileArgs& args) {
+[[gnu::noinline]] void unary_part(const TileArgs& args) {
+  using T = typename Element<D>::Storage;
   const Source<D, false> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
   const int64_t size = args.size;
+  int64_t done = 0;
+  if constexpr (Result == DType::boolean) {
+    const auto* x = reinterpret_cast<const T*>(args.src[0]);
+    done = answer<Op, false, true>(x, x, dst, size);
+  }
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < size; ++i) dst[i] = Element<Result>::store(Op::apply(a[i], a[i]));
+  for (int64_t i = done; i < size; ++i) dst[i] = Element<Result>::store(Op::apply(a[i], a[i]));
+}
+template <typename Op, DType D, DType Result>
+void unary_loop(const TileArgs& args) {
+  in_cache_lines<1, typename Element<Result>::Storage, typename Element<D>::Storage>(
+      args, unary_part<Op, D, Result>);
 }
 
 // A scalar operand makes one element, repeated.
@@ -115,6 +139,10 @@ void unary_kernel(const TileArgs& args) noexcept {
 
 template <typename Op, DType D, DType Result>
 void binary_kernel(const TileArgs& args) noexcept {
+  // A square reads its operand once.
+  if constexpr (std::is_same_v<Op, tile_ops::mul> && D != DType::boolean) {
+    if (args.src[0] == args.src[1]) return unary_kernel<tile_ops::square, D, Result>(args);
+  }
   constexpr bool kCommutes = !core::is_floating(D) && tile_ops::kCommutes<Op>;
   finish<Op::kQuiet && core::is_floating(D)>(
       [&] { binary<D, Result, kCommutes>(args, [](auto a, auto b) { return Op::apply(a, b); }); });

@@ -72,19 +72,6 @@ DVM_ALWAYS_INLINE T shift_right(T a, T by) {
   return inside || std::is_signed_v<T> ? shifted : T{0};
 }
 
-// math::fmax and math::fmin, so that one instruction makes the choice where neither is NaN. Of two
-// NaNs either will do.
-template <typename T>
-DVM_ALWAYS_INLINE T larger_number(T a, T b) {
-  const T larger = b > a ? b : a;
-  return a != a ? b : larger;
-}
-template <typename T>
-DVM_ALWAYS_INLINE T smaller_number(T a, T b) {
-  const T smaller = b < a ? b : a;
-  return a != a ? b : smaller;
-}
-
 // std::signbit, which GCC 12 cannot vectorise without crashing.
 template <typename T>
 DVM_ALWAYS_INLINE bool is_negative(T x) {
@@ -135,8 +122,8 @@ DVM_TILE_OP(mul, a* b, ua* ub, a& b)
 DVM_TILE_OP(div, a / b, kNever, kNever)
 DVM_TILE_OP_QUIET(maximum, (a > b || a != a) ? a : b, a > b ? a : b, a | b)
 DVM_TILE_OP_QUIET(minimum, (a < b || a != a) ? a : b, a < b ? a : b, a& b)
-DVM_TILE_OP_QUIET(fmax, larger_number(a, b), a > b ? a : b, a | b)
-DVM_TILE_OP_QUIET(fmin, smaller_number(a, b), a < b ? a : b, a& b)
+DVM_TILE_OP_QUIET(fmax, (b > a || a != a) ? b : a, a > b ? a : b, a | b)
+DVM_TILE_OP_QUIET(fmin, (b < a || a != a) ? b : a, a < b ? a : b, a& b)
 DVM_TILE_OP_QUIET(neg, -a, 0 - ua, kNever)
 DVM_TILE_OP_QUIET(abs, std::fabs(a), magnitude(a), a)
 DVM_TILE_OP_QUIET(fabs, std::fabs(a), kNever, kNever)
