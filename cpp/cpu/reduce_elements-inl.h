@@ -16,6 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 #if HWY_TARGET == HWY_AVX3
 // Two instructions where the compiler makes four of the comparisons and the choice: where neither
 // is NaN, the instruction gives the second of two zeros, and y if any is. Where `test` is NaN, x.
@@ -47,6 +49,22 @@ DVM_ALWAYS_INLINE uint8_t still_ordered(uint8_t lanes, Doubles x, Doubles y) {
   return _mm512_mask_cmp_pd_mask(lanes, x, y, _CMP_ORD_Q);
 }
 #endif
+
+// Of whole numbers one instruction, which the compiler does not make of the comparison and the
+// choice either.
+template <typename T>
+concept WholeNumbers = HWY_TARGET != HWY_SCALAR && !std::is_arithmetic_v<T> &&
+                       std::is_integral_v<std::remove_cvref_t<decltype(T{}[0])>>;
+template <WholeNumbers T, typename Best>
+DVM_ALWAYS_INLINE T best_of(T x, T y, Best best) {
+  using A = std::remove_cvref_t<decltype(x[0])>;
+  const hn::FixedTag<A, sizeof(T) / sizeof(A)> tag;
+  const auto load = [&](const T& from) {
+    return hn::LoadU(tag, reinterpret_cast<const A*>(&from));
+  };
+  hn::StoreU(best(load(x), load(y)), tag, reinterpret_cast<A*>(&x));
+  return x;
+}
 
 // All take scalars and SIMD vectors alike. A quiet one raises no status flags. Combined with its
 // identity, any element stays what it is, to the last bit.
@@ -82,6 +100,10 @@ struct Upwards {
   DVM_ALWAYS_INLINE static auto beats(T x, T y) {
     return x > y;
   }
+  template <WholeNumbers T>
+  DVM_ALWAYS_INLINE static T choose(T x, T y) {
+    return best_of(x, y, [](auto a, auto b) { return hn::Max(a, b); });
+  }
 #if HWY_TARGET == HWY_AVX3
   template <typename... T>
   DVM_ALWAYS_INLINE static auto choose(T... x) {
@@ -96,6 +118,10 @@ struct Downwards {
   template <typename T>
   DVM_ALWAYS_INLINE static auto beats(T x, T y) {
     return x < y;
+  }
+  template <WholeNumbers T>
+  DVM_ALWAYS_INLINE static T choose(T x, T y) {
+    return best_of(x, y, [](auto a, auto b) { return hn::Min(a, b); });
   }
 #if HWY_TARGET == HWY_AVX3
   template <typename... T>
@@ -118,6 +144,7 @@ struct Extreme : Direction {
                                           : std::numeric_limits<T>::quiet_NaN();
   template <typename T>
   DVM_ALWAYS_INLINE static T combine(T x, T y) {
+    if constexpr (WholeNumbers<T>) return Direction::choose(x, y);
     const T test = kNanWins ? x : y;
 #if HWY_TARGET == HWY_AVX3
     if constexpr (kIsWholeFloats<T>) return Direction::choose(x, y, test);
