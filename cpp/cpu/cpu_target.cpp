@@ -85,14 +85,8 @@ void run_range(void* context, int64_t begin, int64_t end) noexcept {
 int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
   const int64_t tiles = program.header().tile_count;
   if (tiles == 1 || team.threads() == 1) return tiles;
-  const auto count = static_cast<double>(tiles);
-  const double tile_ns = std::max(tile_cost(program), memory_cost(program) / count);
-  const vm::CostTable& cost = vm::cost_table();
-  const double fork_ns = team.asleep() ? cost.fork_asleep_ns : cost.fork_spinning_ns;
-  if (tile_ns * count < fork_ns) return tiles;
-  const auto least = static_cast<int64_t>(cost.chunk_ns / tile_ns) + 1;
-  const auto chunks = static_cast<int64_t>(team.threads() * cost.chunks_per_thread);
-  return std::max(least, tiles / chunks);
+  const double shared_ns = memory_cost(program) / static_cast<double>(tiles);
+  return team.chunk_of(tiles, std::max(tile_cost(program), shared_ns));
 }
 
 class CpuTarget final : public vm::Target {

@@ -5,17 +5,27 @@
 // What compiles per level comes after it.
 #include "cpu/reduce-inl.h"
 #include "cpu/reduce_casts-inl.h"
+#include "cpu/truth-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
+
+// Of bools, and of numbers that are read as such.
+template <typename Op>
+void reduce_truth(const TileArgs& args) noexcept {
+  const DType from = vm::reduced_dtype(DType::boolean, args.aux);
+  if (args.n == 1) return find_truth_of<std::is_same_v<Op, Max>>(from, args);
+  if (core::byte_size(from) == 1) return reduce_bools<Op>(args);
+  CastReduction<uint8_t, true>(args, from, reduce_bools<Op>).run();
+}
 
 void fill_extremes(vm::KernelTable& table) {
   fill_reduction<Max>(table, Insn::max);
   fill_reduction<Min>(table, Insn::min);
   fill_reduction<NanMax>(table, Insn::nanmax);
   fill_reduction<NanMin>(table, Insn::nanmin);
-  table.entry(Insn::max, DType::boolean) = reduce_casts<uint8_t, true, reduce_bools<Max>>;
-  table.entry(Insn::min, DType::boolean) = reduce_casts<uint8_t, true, reduce_bools<Min>>;
+  table.entry(Insn::max, DType::boolean) = reduce_truth<Max>;
+  table.entry(Insn::min, DType::boolean) = reduce_truth<Min>;
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

@@ -377,7 +377,8 @@ template <typename Op>
 void reduce_bools(const TileArgs& args) noexcept {
   Reduce<Op, Plain<uint8_t>>::kernel(args);
   auto* dst = reinterpret_cast<uint8_t*>(args.dst);
-  for (int64_t i = 0; i < args.m * args.n; ++i) dst[i] = dst[i] != 0;
+  const int64_t count = args.m * args.n;  // which bytes that are stored might else change
+  for (int64_t i = 0; i < count; ++i) dst[i] = dst[i] != 0;
 }
 
 template <typename Op, DType D>

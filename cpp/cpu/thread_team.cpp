@@ -65,6 +65,16 @@ std::chrono::nanoseconds ThreadTeam::spin_limit() const {
   return std::chrono::nanoseconds(ns);
 }
 
+int64_t ThreadTeam::chunk_of(int64_t count, double item_ns) const {
+  if (count == 1 || threads() == 1) return count;
+  const vm::CostTable& cost = vm::cost_table();
+  const double fork_ns = asleep() ? cost.fork_asleep_ns : cost.fork_spinning_ns;
+  if (item_ns * static_cast<double>(count) < fork_ns) return count;
+  const auto least = static_cast<int64_t>(cost.chunk_ns / item_ns) + 1;
+  const auto chunks = static_cast<int64_t>(threads() * cost.chunks_per_thread);
+  return std::max(least, count / chunks);
+}
+
 void ThreadTeam::run(int64_t count, int64_t chunk, Work work, void* context) {
   if (threads() == 1 || count <= chunk || busy_.exchange(true, std::memory_order_acquire)) {
     work(context, 0, count);

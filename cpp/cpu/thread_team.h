@@ -28,6 +28,9 @@ class ThreadTeam {
   void set_threads(int threads);  // caller included, at least 1; from the next run() on
   // Whether run() would have to wake a worker, which costs far more than a spinning one.
   bool asleep() const;
+  // How many of `count` items of that many nanoseconds each a thread takes at a time, or all of
+  // them where a single thread is as fast.
+  int64_t chunk_of(int64_t count, double item_ns) const;
 
   // work(context, begin, end) for disjoint ranges of up to `chunk` items that cover [0, count);
   // count and chunk at most INT32_MAX.

@@ -74,6 +74,26 @@ void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t alig
   tiling.tile[inner] = t;
 }
 
+// Whether all that is done is to ask of lines of memory whether any or all elements are true. A
+// tile asks whole ones: it stops at the first element that decides, and has threads of its own for
+// a single line; cut in two, the second part would not know of the first.
+bool asks_lines(const Stage& stage, const StageUse& use) {
+  const int last = stage.rank - 1;
+  if (use.live != 0 || stage.step_count == 0 || stage.reduce_begin != last ||
+      stage.reduce_end != stage.rank || stage.sizes[last] > kMaxTileElements) {
+    return false;
+  }
+  return std::all_of(stage.steps, stage.steps + stage.step_count, [&](const KernelStep& step) {
+    const StageValue& source = stage.values[step.src[0]];
+    if ((step.insn != Insn::max && step.insn != Insn::min) || step.dtype != DType::boolean ||
+        step.axes == 0 || source.kind != StageValue::Kind::global) {
+      return false;
+    }
+    const StageAccess& access = stage.accesses[source.index];
+    return access.strides[last] == core::byte_size(access.dtype);
+  });
+}
+
 void count_tiles(Tiling& tiling) {
   for (int d = 0; d < tiling.rank; ++d) {
     tiling.tile_elements *= tiling.tile[d];
@@ -141,8 +161,9 @@ int64_t tile_limit(const TargetTraits& target, const StageUse& use) {
 namespace {
 
 // The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing fits.
+// Lines may have any length.
 Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
-                        int64_t limit, double& least) {
+                        int64_t limit, bool lines, double& least) {
   const int64_t align = align_elements(stage, target);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   Tiling best;
@@ -154,7 +175,8 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   // Rows are read again: what does not stay in the second cache costs more than setup.
   const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;
   limit = std::min(limit, std::clamp(inner / 8, kShare, most));
-  if (stage.reduces() && inner <= longest && product(stage.sizes, begin, end) == inner) {
+  const bool single = stage.reduces() && product(stage.sizes, begin, end) == inner;
+  if (single && (inner <= longest || lines)) {
     best = untiled(stage);
     count_tiles(best);
     least = costs(best).ns;
@@ -173,7 +195,7 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   for (int d = 0; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
-    if (inner > std::max(limit, longest)) continue;
+    if (inner > std::max(limit, longest) && !(lines && inner == stage.sizes[begin])) continue;
     const int64_t length = stage.sizes[d];
     const int64_t t_max = std::clamp(limit / inner, int64_t{1}, length);
     for (int64_t tiles = ceil_div(length, t_max);; tiles += std::max<int64_t>(1, tiles / 2)) {
@@ -212,7 +234,9 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
   Tiling best;
   best.tile_count = 0;
   if (stage.whole_rows != Stage::Rows::never) {
-    best = least_cost_whole(stage, target, costs, limit, least);
+    const bool lines = asks_lines(stage, use);
+    best = least_cost_whole(stage, target, costs, limit, lines, least);
+    if (lines && best.tile_count != 0) return best;
   }
   if (!stage.reduces()) {
     if (best.tile_count != 0) return best;

@@ -312,6 +312,31 @@ def test_reductions_that_cast_what_they_read(dtype: str) -> None:
                 assert not found, (shape, a.strides, found)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_element_that_decides_may_be_anywhere(dtype: str) -> None:
+    """Lines and rows with one true or one false element, or none, and strided ones."""
+    texts = ("a.any()", "a.all()", "np.any(a, -1)", "(a.all(axis=-1), a.any(axis=-1))")
+    texts += ("a.max()", "a.min(-1)") if dtype == "bool" else ()
+    forms = [eval(f"lambda a: {text}", {"np": np}) for text in texts]
+    compiled = [dvm.compile(form) for form in forms]
+    odd = [2, -1] if dtype in FLOATS else [1]
+    odd += [np.nan, np.inf, 6e-8] if dtype in FLOATS else []
+    for size in (0, 1, 2, 63, 64, 65, 511, 2047, 2048, 2049, 70_001, 300_001):
+        zeros = np.zeros(2 * size, dtype)
+        if dtype in FLOATS:
+            zeros[::3] = -0.0
+        for start, hits in ((zeros, odd), (np.full(2 * size, odd[-1], dtype), [0])):
+            places = {0, 1, 63, 64, size // 2, 2048, 16_384, size - 1}
+            for at in [None, *sorted(p for p in places if 0 <= p < size)]:
+                a = start.copy()
+                if at is not None:
+                    a[at] = hits[at % len(hits)]
+                for b in (a[:size], a.reshape(2, size), a[::-2]):
+                    for form, fast in zip(forms, compiled, strict=True):
+                        found = differences(observe(form, (b,), {}), observe(fast, (b,), {}))
+                        assert not found, (size, at, b.shape, found)
+
+
 CUT = [
     "(a * 2, (a * 2).sum(axis=-1))",
     "(a.sum(axis=-1), a.max(axis=-1), (a * a).mean(axis=-1))",

@@ -2,6 +2,7 @@
 // the canonical order, walked here element by element, and sums agree with long double.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 
 #include "core/reductions.h"
@@ -208,6 +209,93 @@ TEST(Reduce, CastsWhatItReads) {
       }
     }
   }
+}
+
+// Rows of values that do not decide but for one in each, at `hits`; and, with `none`, a row more
+// where there is none.
+template <DType From>
+void test_deciding(vm::Target& target, Insn insn, uint32_t size, const std::vector<uint32_t>& hits,
+                   bool none = true) {
+  using T = Storage<From>;
+  const bool any = insn == Insn::max;
+  constexpr bool kFloat = core::is_floating(From);
+  // Of true elements any bit may be the one that is set.
+  const auto value = [&](bool is_true, size_t k) {
+    constexpr size_t kBits = 8 * sizeof(T);
+    const size_t bit = k % (kFloat ? kBits - 1 : kBits);
+    const uint64_t bits = is_true           ? uint64_t{1} << bit
+                          : kFloat && k % 2 ? uint64_t{1} << (kBits - 1)
+                                            : uint64_t{0};
+    T result;
+    std::memcpy(static_cast<void*>(&result), &bits, sizeof(T));
+    return result;
+  };
+  const auto rows = static_cast<uint32_t>(hits.size()) + (none ? 1 : 0);
+  std::vector<T> values;
+  for (size_t i = 0; i < size_t{rows} * size; ++i) values.push_back(value(!any, i));
+  for (size_t k = 0; k < hits.size(); ++k) values[k * size + hits[k]] = value(any, k);
+  TileCase test{.fixed = {.insn = insn, .dtype = DType::boolean}};
+  test.fixed.aux = vm::reduce_aux(ReduceOrder::lanes, DType::boolean, From);
+  test.fixed.m = rows;
+  test.fixed.size = size;
+  test.sources = {{}};
+  test.streams = true;
+  Buffers buffers{to_bytes(values), std::vector<std::byte>(rows)};
+  run(target, test, buffers);
+  for (uint32_t row = 0; row < rows; ++row) {
+    ASSERT_EQ(static_cast<int>(buffers[1][row]), (row < hits.size()) == any ? 1 : 0)
+        << vm::info(insn).name << " of " << core::to_string(From) << " [" << rows << "," << size
+        << "], hit at " << (row < hits.size() ? static_cast<int64_t>(hits[row]) : -1);
+  }
+}
+
+TEST(Reduce, FindsTheOneElementThatDecides) {
+  const auto cpu = cpu::make_cpu_target();
+  for (const Insn insn : {Insn::max, Insn::min}) {
+    for (int from = 0; from < core::kDTypeCount; ++from) {
+      core::dispatch(static_cast<DType>(from), [&]<DType From>() {
+        // Every place in rows around vectors, and in longer ones those around blocks of them.
+        for (const uint32_t size : {1u, 2u, 3u, 7u, 8u, 15u, 16u, 17u, 31u, 33u, 63u, 64u, 65u,
+                                    127u, 129u, 255u, 257u, 300u}) {
+          std::vector<uint32_t> hits(size);
+          std::iota(hits.begin(), hits.end(), 0u);
+          test_deciding<From>(*cpu, insn, size, hits);
+        }
+        for (const uint32_t size : {511u, 513u, 2047u, 2048u, 2049u, 2111u, 2113u, 5000u}) {
+          std::vector<uint32_t> hits;
+          for (uint32_t at = 0; at < size; at += at % 64 < 2 || at % 64 == 63 ? 1 : 31) {
+            hits.push_back(at);
+          }
+          hits.push_back(size - 1);
+          test_deciding<From>(*cpu, insn, size, hits);
+        }
+      });
+    }
+  }
+}
+
+// The threads of the team share a row that is long enough, and all know what one has found.
+TEST(Reduce, FindsItWithSeveralThreads) {
+  const auto cpu = cpu::make_cpu_target();
+  const int threads = cpu::thread_count();
+  for (const int count : {1, 2, 3}) {
+    cpu::set_thread_count(count);
+    for (const Insn insn : {Insn::max, Insn::min}) {
+      const auto test = [&]<DType From>() {
+        const auto least = static_cast<uint32_t>(131072 / sizeof(Storage<From>));
+        for (const uint32_t size : {least - 1, least, least + 1, 20 * least + 5}) {
+          test_deciding<From>(*cpu, insn, size, {});
+          for (const uint32_t at : {0u, 1u, 16383u, 16384u, 20000u, size / 2, size - 2, size - 1}) {
+            test_deciding<From>(*cpu, insn, size, {std::min(at, size - 1)}, false);
+          }
+        }
+      };
+      test.template operator()<DType::boolean>();
+      test.template operator()<DType::i16>();
+      test.template operator()<DType::f64>();
+    }
+  }
+  cpu::set_thread_count(threads);
 }
 
 TEST(Reduce, SumsOfHalvesRoundOnce) {

@@ -116,6 +116,24 @@ TEST(Tiler, KeepsRowsWholeAndCutsLongOnesIntoChunks) {
   EXPECT_EQ(cut.tile_count, 3 * 196);
 }
 
+// Cut in two, the second part would be read although the first has decided.
+TEST(Tiler, AsksWholeLinesWhetherTheyAreTrue) {
+  constexpr std::string_view kAny =
+      "%0 = input bool[s0, s1]\n%1 = max(%0) bool[s0, 1] {axes = [1]}\nreturn %1";
+  for (const int64_t size : {int64_t{100'001}, int64_t{500'000'000}}) {
+    Tiled line(kAny, {1, size});
+    const Tiling one = line.on("cpu");
+    EXPECT_EQ(one.reduction, Tiling::Reduction::whole);
+    EXPECT_EQ(one.tile_count, 1);
+    Tiled lines(kAny, {3, size});
+    const Tiling some = lines.on("cpu");
+    EXPECT_EQ(some.reduction, Tiling::Reduction::whole);
+    EXPECT_EQ(some.tile_count, 3);
+    line.stage.accesses[0].strides[0] = 2;
+    EXPECT_EQ(line.on("cpu").reduction, Tiling::Reduction::chunks);
+  }
+}
+
 TEST(Tiler, CutsColumnsSoThatTheirRunsStayLong) {
   Tiled columns(kColumnSum, {5001, 1000});
   const Tiling cut = columns.on("cpu");
