@@ -17,6 +17,7 @@ namespace dvm::cpu {
 
 namespace {
 
+using core::math::Binary;
 using core::math::Bits;
 using core::math::ErfTable;
 using core::math::ExpTable;
