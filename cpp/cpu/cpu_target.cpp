@@ -6,6 +6,7 @@
 
 #include "cpu/chain.h"
 #include "cpu/cost.h"
+#include "cpu/find_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/thread_team.h"
 #include "hwy/cache_control.h"
@@ -95,6 +96,7 @@ class CpuTarget final : public vm::Target {
   const vm::TargetTraits& traits() const override { return cpu_traits(); }
 
   const vm::KernelTable* kernels() const override { return &kernel_table(simd_level()); }
+  const vm::FindTable* finds() const override { return &find_table(simd_level()); }
 
   core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
     Job job{program, kernel_table(simd_level()), globals};

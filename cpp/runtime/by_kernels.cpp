@@ -64,71 +64,23 @@ void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t siz
   compare(args);
 }
 
-// The bits of an element, and the dtype that compares them.
-template <typename T>
-using Word =
-    std::conditional_t<sizeof(T) == 1, uint8_t,
-                       std::conditional_t<sizeof(T) == 2, uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
-DType word_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return DType::i16;
-    case DType::f32:
-      return DType::i32;
-    case DType::f64:
-      return DType::i64;
-    default:
-      return dtype;
-  }
-}
-
-// What finds the extreme of a row and what compares with it: elements, or their bits.
+// What finds the extreme of a row, and where it is.
 struct Search {
-  vm::TileKernel extreme, compare, compare_words;
+  vm::TileKernel extreme;
+  vm::FindKernel find;
+
+  template <typename T>
+  int64_t place_of(T value, const T* row, int64_t size) const {
+    int64_t place = 0;
+    find({bytes_of(row), 1, size, bytes_of(&value), &place});
+    return place;
+  }
+  static const std::byte* bytes_of(const void* p) { return static_cast<const std::byte*>(p); }
 };
-
-// The first element that is the value, which is there; `few` are looked at one by one.
-template <typename T, int64_t kPiece, typename Same>
-int64_t find_same(vm::TileKernel compare, const T* block, int64_t count, T value, int64_t few,
-                  Same same) {
-  int64_t i = 0;
-  for (; count - i > few; i += kPiece) {
-    uint8_t equal[kPiece];
-    const int64_t size = std::min(kPiece, count - i);
-    are_equal(compare, block + i, &value, size, true, equal);
-    if (const void* found = std::memchr(equal, 1, static_cast<size_t>(size))) {
-      return i + (static_cast<const uint8_t*>(found) - equal);
-    }
-  }
-  const auto here = [&](int64_t at) { return static_cast<int>(same(block[at], value)); };
-  while (i + 4 <= count && (here(i) | here(i + 1) | here(i + 2) | here(i + 3)) == 0) i += 4;
-  while (!here(i)) ++i;
-  return i;
-}
-
-// Where in a block the value is, which may be NaN.
-template <typename T>
-int64_t find(const Search& search, const T* block, int64_t count, T value) {
-  if (!scalar::eq{}(value, value)) {
-    int64_t i = 0;
-    while (scalar::eq{}(block[i], block[i])) ++i;
-    return i;
-  }
-  if constexpr (!std::is_integral_v<T>) {
-    // Zeros alone are equal with other bits. Comparing floats takes status flags down and up again,
-    // and widens f16.
-    if (scalar::eq{}(value, T{})) {
-      return find_same<T, kBlock>(search.compare, block, count, value, 32, scalar::eq{});
-    }
-  }
-  const auto same = [](T a, T b) { return std::bit_cast<Word<T>>(a) == std::bit_cast<Word<T>>(b); };
-  return find_same<T, 128>(search.compare_words, block, count, value, 64, same);
-}
 
 template <typename T, typename Beats>
 int64_t find_extreme(const Search& search, const T* line, int64_t count, Beats beats) {
-  constexpr int64_t kRows = 64, kRun = sizeof(T) <= 2 ? 4 * kBlock : kBlock;
+  constexpr int64_t kRows = 64, kRun = 4096 / int64_t{sizeof(T)};
   T extremes[kRows], value{};
   int64_t at = -1;
   for (int64_t begin = 0; begin < count;) {
@@ -140,17 +92,18 @@ int64_t find_extreme(const Search& search, const T* line, int64_t count, Beats b
       if (at >= 0 && ordered && !beats(extremes[k], value)) continue;
       at = begin;
       value = extremes[k];
-      if (!ordered) return at + find(search, line + at, size, value);
+      if (!ordered) return at + search.place_of(value, line + at, size);
     }
   }
-  return at + find(search, line + at, std::min(kRun, count - at), value);
+  return at + search.place_of(value, line + at, std::min(kRun, count - at));
 }
 
 template <typename T, typename Beats>
 void search_rows(const Search& search, const T* lines, int64_t rows, int64_t count, Places places,
                  Beats beats) {
-  constexpr int64_t kRows = 64, kNear = 16384 / int64_t{sizeof(T)};
-  if (count > kBlock) {
+  constexpr int64_t kRows = 64, kNear = 16384 / int64_t{sizeof(T)},
+                    kLong = 4096 / int64_t{sizeof(T)};
+  if (count > kLong) {
     for (int64_t i = 0; i < rows; ++i) {
       places[i] = find_extreme(search, lines + i * count, count, beats);
     }
@@ -159,13 +112,13 @@ void search_rows(const Search& search, const T* lines, int64_t rows, int64_t cou
   // They are read again where they are.
   const int64_t most = std::clamp<int64_t>(kNear / count, 1, kRows);
   T extremes[kRows];
+  int64_t found[kRows];
   for (int64_t begin = 0; begin < rows; begin += most) {
     const int64_t some = std::min(most, rows - begin);
     const T* block = lines + begin * count;
     reduce(search.extreme, block, extremes, some, count);
-    for (int64_t k = 0; k < some; ++k, block += count) {
-      places[begin + k] = find(search, block, count, extremes[k]);
-    }
+    search.find({Search::bytes_of(block), some, count, Search::bytes_of(extremes), found});
+    for (int64_t k = 0; k < some; ++k) places[begin + k] = found[k];
   }
 }
 
@@ -307,8 +260,9 @@ bool is_zero_or_nan(const std::byte* at) {
 
 }  // namespace
 
-void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std::byte* lines,
+void find_in_rows(const vm::Target& target, Op op, DType dtype, const std::byte* lines,
                   int64_t rows, int64_t count, Places places) {
+  const vm::KernelTable& kernels = *target.kernels();
   const bool largest = op == Op::argmax;
   if (dtype == DType::boolean) {
     const vm::TileKernel any = kernel_of(kernels, Insn::max, dtype);
@@ -318,8 +272,7 @@ void find_in_rows(const vm::KernelTable& kernels, Op op, DType dtype, const std:
     return;
   }
   const Search search{kernel_of(kernels, largest ? Insn::max : Insn::min, dtype),
-                      kernel_of(kernels, Insn::cmp, dtype),
-                      kernel_of(kernels, Insn::cmp, word_of(dtype))};
+                      target.finds()->at[static_cast<int>(dtype)]};
   core::dispatch(dtype, [&]<DType D>() {
     const auto* x = reinterpret_cast<const core::Storage<D>*>(lines);
     if (largest) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/graph.h"
-#include "vm/tile_kernel.h"
+#include "vm/target.h"
 
 namespace dvm::runtime {
 
@@ -22,8 +22,8 @@ struct Places {
 
 // argmax or argmin of each of `rows` adjacent rows of `count` adjacent elements: the first that no
 // other beats, or the first NaN.
-void find_in_rows(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
-                  const std::byte* lines, int64_t rows, int64_t count, Places places);
+void find_in_rows(const vm::Target& target, core::Op op, core::DType dtype, const std::byte* lines,
+                  int64_t rows, int64_t count, Places places);
 // The same of each of `side` columns of `count` rows, `step` bytes apart.
 void find_in_columns(const vm::KernelTable& kernels, core::Op op, core::DType dtype,
                      const std::byte* lines, int64_t count, int64_t side, int64_t step,

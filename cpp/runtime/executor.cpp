@@ -352,7 +352,7 @@ class Execution {
   Outcome whole(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++);
     return along(p, [&](auto operands, const BufferView& result, int axis) {
-      return run_whole(op, operands, result, axis, target_.kernels());
+      return run_whole(op, operands, result, axis, target_);
     });
   }
 

@@ -36,7 +36,7 @@ bool iota(const BufferView& out) {
 }
 
 // Whether the kernels have found the extremes: of dense rows, or of columns side by side.
-bool found(const vm::KernelTable& kernels, Op op, const BufferView& a, const BufferView& out,
+bool found(const vm::Target& target, Op op, const BufferView& a, const BufferView& out,
            const Lines& lines) {
   const int64_t bytes = core::byte_size(a.dtype);
   // Elements of what a kernel pays for.
@@ -45,8 +45,8 @@ bool found(const vm::KernelTable& kernels, Op op, const BufferView& a, const Buf
     const bool dense = lines.from == lines.side * bytes && lines.count * lines.side >= kLeast;
     if (lines.from_side != bytes || (lines.side < kLeastSide && !dense)) return false;
     return lines.others.run([&](const int64_t* at) {
-      find_in_columns(kernels, op, a.dtype, a.data + at[0], lines.count, lines.side, lines.from,
-                      {out.data + at[1], lines.to_side});
+      find_in_columns(*target.kernels(), op, a.dtype, a.data + at[0], lines.count, lines.side,
+                      lines.from, {out.data + at[1], lines.to_side});
       return true;
     });
   }
@@ -59,7 +59,7 @@ bool found(const vm::KernelTable& kernels, Op op, const BufferView& a, const Buf
   }
   if (lines.from != bytes || rows * lines.count < kLeast) return false;
   return outer.run([&](const int64_t* at) {
-    find_in_rows(kernels, op, a.dtype, a.data + at[0], rows, lines.count, {out.data + at[1], step});
+    find_in_rows(target, op, a.dtype, a.data + at[0], rows, lines.count, {out.data + at[1], step});
     return true;
   });
 }
@@ -209,7 +209,7 @@ bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) 
 }  // namespace
 
 bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferView& result,
-               int axis, const vm::KernelTable* kernels) {
+               int axis, const vm::Target& target) {
   if (op == Op::iota) {
     return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
   }
@@ -225,7 +225,7 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
   if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;
   const Lines lines(a, result, axis);
   const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
-  if (kernels && found(*kernels, op, a, result, lines)) return true;
+  if (target.kernels() && found(target, op, a, result, lines)) return true;
   return core::dispatch(a.dtype, [&]<DType D>() { return arg<Storage<D>>(op, a, result, lines); });
 }
 

@@ -4,14 +4,14 @@
 #include <span>
 
 #include "runtime/host.h"
-#include "vm/tile_kernel.h"
+#include "vm/target.h"
 
 namespace dvm::runtime {
 
 // Ranks and dtypes are those of a verified Plan. False where sizes disagree, an index is out of
 // range, or there is nothing to take the maximum of; the result is undefined then. Dense lines are
-// left to the kernels where there are some.
+// left to the kernels of the target where it has some.
 bool run_whole(core::Op op, std::span<const BufferView* const> operands, const BufferView& result,
-               int axis, const vm::KernelTable* kernels);
+               int axis, const vm::Target& target);
 
 }  // namespace dvm::runtime

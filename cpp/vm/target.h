@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/fp_flags.h"
+#include "vm/find_kernel.h"
 #include "vm/program.h"
 #include "vm/tile_kernel.h"
 
@@ -40,6 +41,8 @@ class Target {
   virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
   // Its kernels by themselves, for the calling thread; null where only run() may use them.
   virtual const KernelTable* kernels() const { return nullptr; }
+  // What finds positions, likewise; there where kernels() are.
+  virtual const FindTable* finds() const { return nullptr; }
 };
 
 }  // namespace dvm::vm
