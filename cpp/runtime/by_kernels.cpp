@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "core/fp_flags.h"
 #include "core/scalar_ops.h"
@@ -50,16 +49,14 @@ void reduce(vm::TileKernel kernel, const void* x, void* y, int64_t rows, int64_t
   kernel(args);
 }
 
-// Which elements equal those of y, or, if that is a scalar, the one at y.
-void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t size, bool scalar,
-               uint8_t* equal) {
+// Which elements equal those of y.
+void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t size, uint8_t* equal) {
   TileArgs args{};
   args.dst = reinterpret_cast<std::byte*>(equal);
   args.src[0] = static_cast<const std::byte*>(x);
   args.src[1] = static_cast<const std::byte*>(y);
   args.m = args.n = 1;
   args.size = size;
-  args.scalar_mask = scalar ? 2 : 0;
   args.aux = static_cast<uint8_t>(vm::Compare::eq);
   compare(args);
 }
@@ -141,7 +138,7 @@ class ColumnSearch {
     left_ = side_;
     for (int64_t i = 0; i < count_ && left_ > 0; i += together_) {
       const int64_t size = std::min(together_, count_ - i) * side_;
-      are_equal(compare, lines_ + i * step_, extremes_, size, false, equal_);
+      are_equal(compare, lines_ + i * step_, extremes_, size, equal_);
       std::memset(equal_ + size, 0, 7);
       note(i, size);
     }
