@@ -41,27 +41,30 @@ struct Separate {
   }
 };
 
+// The bits of a number, as an integer of its width.
+template <typename T>
+using Bits =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 template <Float T>
 struct Format;
 template <>
 struct Format<float> {
-  using Bits = uint32_t;
   static constexpr int kFraction = 23;
-  static constexpr Bits kSign = 0x80000000u, kOne = 0x3f800000u, kInfinity = 0x7f800000u;
+  static constexpr uint32_t kSign = 0x80000000u, kOne = 0x3f800000u, kInfinity = 0x7f800000u;
   // Added to a number below 2**22, leaves its nearest integer in the low bits of the sum; a shift
   // by kFraction then makes it the bits of an exponent, since those of kRound itself drop out.
   static constexpr float kRound = 0x1.8p23f;
 };
 template <>
 struct Format<double> {
-  using Bits = uint64_t;
   static constexpr int kFraction = 52;
-  static constexpr Bits kSign = 0x8000000000000000u, kOne = 0x3ff0000000000000u,
-                        kInfinity = 0x7ff0000000000000u;
+  static constexpr uint64_t kSign = 0x8000000000000000u, kOne = 0x3ff0000000000000u,
+                            kInfinity = 0x7ff0000000000000u;
   static constexpr double kRound = 0x1.8p52;
 };
-template <Float T>
-using Bits = typename Format<T>::Bits;
 
 template <Float T>
 DVM_ALWAYS_INLINE Bits<T> to_bits(T x) {

@@ -20,7 +20,7 @@ struct Parts {
 template <Float T>
 DVM_ALWAYS_INLINE Parts<T> parts_of(T x) {
   using F = Format<T>;
-  using Bits = typename F::Bits;
+  using Bits = math::Bits<T>;
   constexpr T kBias = std::numeric_limits<T>::max_exponent - 2;  // of a mantissa below 1
   constexpr Bits kHalf = std::bit_cast<Bits>(T{0.5});
   // An integer below 2**kFraction is the low bits of itself added to that.

@@ -18,6 +18,9 @@ namespace dvm::core {
 inline constexpr int64_t kSumChunk = 512;
 inline constexpr int64_t kSumLanes = 64;
 
+// Of so many elements.
+constexpr int64_t sum_chunks(int64_t count) { return (count + kSumChunk - 1) / kSumChunk; }
+
 // `combine(x, y)` is + for sums; max uses the same tree so that one kernel shape serves both.
 template <typename T, typename Load, typename Combine>
 T reduce_chunk(int64_t count, bool adjacent, Load load, Combine combine) {

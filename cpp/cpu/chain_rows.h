@@ -38,7 +38,7 @@ class ChainRows {
         run_piece_(run_piece),
         sums_(vm::sums_rows(*args.insn)),
         in_lanes_(in_lanes),
-        chunks_(vm::sum_chunks(args.columns)) {}
+        chunks_(core::sum_chunks(args.columns)) {}
 
   // False where pieces cannot run it: then only what the chain writes may have changed.
   bool run() {
@@ -77,7 +77,7 @@ class ChainRows {
           if (!run_piece_(part(row + i, at_once, column, count), false)) return false;
         } else {
           if (!fill_lanes(row + i, at_once, column, count, lanes)) return false;
-          lanes += at_once * vm::sum_chunks(count) * core::kSumLanes;
+          lanes += at_once * core::sum_chunks(count) * core::kSumLanes;
         }
       }
       if (sums_) fold_lanes(rows, count, sums_of(row) + column / core::kSumChunk);
@@ -135,7 +135,7 @@ class ChainRows {
 
   // The lanes hold each chunk of each row; of a last one that is short, its elements.
   void fold_lanes(int64_t rows, int64_t columns, T* sums) const {
-    const int64_t chunks = vm::sum_chunks(columns), rest = columns % core::kSumChunk;
+    const int64_t chunks = core::sum_chunks(columns), rest = columns % core::kSumChunk;
     if (rest == 0 || rest >= core::kSumLanes)
       return sum(rows * chunks, core::kSumLanes, lanes_, sums);
     const T* lanes = lanes_;

@@ -14,6 +14,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/math_basis.h"
 #include "core/scalar_math.h"
 #include "core/sum_order.h"
 #include "cpu/chain_bodies.h"
@@ -183,7 +184,7 @@ class Translator {
 
   static constexpr DType kFloat = sizeof(T) == 4 ? DType::f32 : DType::f64;
   static constexpr DType kInteger = sizeof(T) == 4 ? DType::i32 : DType::i64;
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  using Bits = core::math::Bits<T>;
 
   bool put(int entry, const Source& operand) {
     const bool exists = set_bodies(steps_[count_], entry);
@@ -370,7 +371,7 @@ class Translator {
     if (!put((blocks ? kSumBlocks : kSum) + from, memory(op.dst))) return false;
     put_reciprocal();
     put_row_bytes();
-    const auto lanes = static_cast<uint64_t>(vm::sum_chunks(insn.size) * core::kSumLanes);
+    const auto lanes = static_cast<uint64_t>(core::sum_chunks(insn.size) * core::kSumLanes);
     put_operand({lanes * sizeof(T), kScalar});
     return true;
   }

@@ -49,7 +49,7 @@ DVM_ALWAYS_INLINE T from_rounded(Quotient<T> t) {
 template <typename T>
 using Word = std::make_unsigned_t<T>;
 template <typename T>
-DVM_ALWAYS_INLINE Word<T> all_if(bool condition) {
+DVM_ALWAYS_INLINE Word<T> ones_if(bool condition) {
   return static_cast<Word<T>>(condition ? -1 : 0);
 }
 
@@ -76,7 +76,7 @@ DVM_ALWAYS_INLINE Word<T> divide(T dividend, T divisor, Quotient<T> inverse) {
 // Zero is divided by as 1 is.
 template <typename T>
 DVM_ALWAYS_INLINE T nonzero(T divisor) {
-  return static_cast<T>(static_cast<Word<T>>(divisor) | (all_if<T>(divisor == 0) & 1));
+  return static_cast<T>(static_cast<Word<T>>(divisor) | (ones_if<T>(divisor == 0) & 1));
 }
 template <typename T>
 [[gnu::noinline]] void invert(const T* divisors, Quotient<T>* inverses, int64_t size) {
@@ -102,10 +102,10 @@ template <typename Op, typename T, bool kOne>
   DVM_INDEPENDENT
   for (int64_t i = 0; i < size; ++i) {
     const T x = a[i], y = kOne ? one : b[i];
-    const W none = all_if<T>(y == 0);
+    const W none = ones_if<T>(y == 0);
     zero |= none;
     if constexpr (kOverflows) {
-      overflow |= static_cast<W>(all_if<T>(x == kLeast) & all_if<T>(y == static_cast<T>(-1)));
+      overflow |= static_cast<W>(ones_if<T>(x == kLeast) & ones_if<T>(y == static_cast<T>(-1)));
     }
     wide |= is_wide(x) | is_wide(y);
     const W result = divide<Op>(x, nonzero(y), kOne ? one_inverse : inverses[i]);
@@ -167,9 +167,9 @@ void reciprocal_kernel(const TileArgs& args) noexcept {
     DVM_INDEPENDENT
     for (int64_t i = 0; i < some.size; ++i) {
       const T x = src[i];
-      const auto minus = std::is_signed_v<T> ? all_if<T>(x == static_cast<T>(-1)) : Word<T>{0};
-      zero |= all_if<T>(x == 0);
-      dst[i] = static_cast<T>((all_if<T>(x == 1) & 1) | minus);
+      const auto minus = std::is_signed_v<T> ? ones_if<T>(x == static_cast<T>(-1)) : Word<T>{0};
+      zero |= ones_if<T>(x == 0);
+      dst[i] = static_cast<T>((ones_if<T>(x == 1) & 1) | minus);
     }
     if (zero != 0) core::raise(core::kDivideByZero | core::kInvalid);
   };

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "cpu/elementwise-inl.h"
-#include "cpu/integer_powers.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {

@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include "cpu/integer_powers.h"
-
 namespace dvm::cpu {
 
 namespace {

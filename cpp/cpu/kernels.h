@@ -15,6 +15,7 @@ void fill_halves(SimdLevel level, vm::KernelTable& table);  // by way of f32: af
 void fill_integers(SimdLevel level, vm::KernelTable& table);
 void fill_divisions(SimdLevel level, vm::KernelTable& table);
 void fill_divisors(SimdLevel level, vm::KernelTable& table);
+void fill_integer_powers(SimdLevel level, vm::KernelTable& table);
 void fill_math_f32(SimdLevel level, vm::KernelTable& table);
 void fill_math_f64(SimdLevel level, vm::KernelTable& table);
 

@@ -61,10 +61,6 @@ inline ChainArgs part_of_chain(const ChainArgs& chain, int64_t row, int64_t rows
 inline bool sums_rows(const Instruction& chain) {
   return chain.micro_ops().back().insn == Insn::sum;
 }
-// Chunks of the sum of a row.
-inline int64_t sum_chunks(int64_t columns) {
-  return (columns + core::kSumChunk - 1) / core::kSumChunk;
-}
 
 // One block of a row, as long as a chunk of a sum, so that sums are those of core/sum_order.h.
 inline constexpr int64_t kChainBlock = core::kSumChunk;

@@ -162,7 +162,7 @@ DType partial_dtype(Insn insn, DType dtype) {
 
 void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
   const int reduced = stage.reduce_begin;
-  Splitter split(stage, next, workspace, sum_chunks(stage.sizes[reduced]));
+  Splitter split(stage, next, workspace, core::sum_chunks(stage.sizes[reduced]));
   // They feed nothing, so they may move behind the other steps, past the casts they need.
   TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
@@ -191,12 +191,12 @@ bool make_rows_of_chunks(const Stage& stage, Stage& rows) {
   constexpr int64_t kMany = 16;
   const int reduced = stage.reduce_begin;
   if (stage.reduce_end != stage.rank || stage.rank == kMaxRank ||
-      sum_chunks(stage.sizes[reduced]) < kMany) {
+      core::sum_chunks(stage.sizes[reduced]) < kMany) {
     return false;
   }
   rows = stage;
   rows.rank = stage.rank + 1;
-  rows.sizes[reduced] = sum_chunks(stage.sizes[reduced]) - 2;
+  rows.sizes[reduced] = core::sum_chunks(stage.sizes[reduced]) - 2;
   rows.sizes[reduced + 1] = core::kSumChunk;
   rows.reduce_begin = reduced + 1;
   rows.reduce_end = reduced + 2;
@@ -229,7 +229,7 @@ bool make_rows_of_chunks(const Stage& stage, Stage& rows) {
 
 void leave_last_chunks(Stage& stage) {
   const int reduced = stage.reduce_begin;
-  const int64_t done = sum_chunks(stage.sizes[reduced]) - 2;
+  const int64_t done = core::sum_chunks(stage.sizes[reduced]) - 2;
   for (int k = 0; k < stage.access_count; ++k) {
     StageAccess& access = stage.accesses[k];
     if (access.per_tile != 0) {

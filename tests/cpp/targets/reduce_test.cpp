@@ -84,61 +84,82 @@ T reduce_oracle(Insn insn, const std::vector<T>& values, const Shape& s, int64_t
   }
 }
 
+constexpr Insn kReductions[] = {Insn::sum, Insn::prod,   Insn::max,
+                                Insn::min, Insn::nanmax, Insn::nanmin};
+
 template <DType D>
-void test_reduce(vm::Target& target, Insn insn, ReduceOrder order, const Shape& s, bool special) {
+class ReduceCase {
   using T = Storage<D>;
-  // Three tiles along m, the last one shorter: the tail replaces m.
-  const int64_t rows = 2 * s.m + (s.m + 1) / 2;
-  const auto values = random_values<T>(rows * s.size * s.n, s.size * 31 + s.n, special);
-  TileCase test{.fixed = {.insn = insn, .dtype = D, .aux = static_cast<uint8_t>(order)}};
-  test.fixed.m = s.m;
-  test.fixed.size = s.size;
-  test.fixed.n = s.n;
-  test.fixed.split = static_cast<uint8_t>(vm::Split::m);
-  test.fixed.tail = (s.m + 1) / 2;
-  test.grid = {3};
-  const int64_t row_bytes = int64_t{s.m} * s.n * static_cast<int64_t>(sizeof(T));
-  test.sources = {{.strides = {row_bytes * s.size}}};
-  test.dst_strides = {row_bytes};
-  test.streams = target.traits().streams;
-  Buffers buffers{to_bytes(values),
-                  std::vector<std::byte>(static_cast<size_t>(rows * s.n) * sizeof(T))};
-  run(target, test, buffers);
-  const auto* result = reinterpret_cast<const T*>(buffers.back().data());
-  for (int64_t m = 0; m < rows; ++m) {
-    for (int64_t n = 0; n < s.n; ++n) {
-      const T expected = reduce_oracle(insn, values, s, m, n, order == ReduceOrder::lanes);
-      const T got = result[m * s.n + n];
-      ASSERT_TRUE(same(got, expected))
-          << vm::info(insn).name << "." << core::to_string(D) << " " << to_string(order) << " ["
-          << s.m << "," << s.size << "," << s.n << "] at " << m << "," << n << " on "
-          << target.traits().name << ": " << double(widen(got)) << ", expected "
-          << double(widen(expected));
+
+ public:
+  ReduceCase(const Shape& shape, bool special)
+      : s_(shape),
+        rows_(2 * s_.m + (s_.m + 1) / 2),
+        values_(random_values<T>(rows_ * s_.size * s_.n, s_.size * 31 + s_.n, special)) {}
+
+  void test(Insn insn, ReduceOrder order) const {
+    std::vector<T> expected;
+    for (int64_t m = 0; m < rows_; ++m) {
+      for (int64_t n = 0; n < s_.n; ++n) {
+        expected.push_back(reduce_oracle(insn, values_, s_, m, n, order == ReduceOrder::lanes));
+      }
     }
+    on_every_target([&](vm::Target& target) {
+      // Beyond a local memory there is nothing to simulate.
+      const bool large = int64_t{s_.m} * s_.size * s_.n > 20000;
+      if (large && target.traits().kind != vm::TargetKind::cpu) return;
+      const std::vector<T> result = run_on(target, insn, order);
+      for (size_t i = 0; i < result.size(); ++i) {
+        ASSERT_TRUE(same(result[i], expected[i]))
+            << vm::info(insn).name << "." << core::to_string(D) << " " << to_string(order) << " ["
+            << s_.m << "," << s_.size << "," << s_.n << "] at " << i / s_.n << "," << i % s_.n
+            << " on " << target.traits().name << ": " << double(widen(result[i])) << ", expected "
+            << double(widen(expected[i]));
+      }
+    });
   }
-}
+
+ private:
+  // In three tiles along m, the last one shorter: the tail replaces m.
+  std::vector<T> run_on(vm::Target& target, Insn insn, ReduceOrder order) const {
+    TileCase test{.fixed = {.insn = insn, .dtype = D, .aux = static_cast<uint8_t>(order)}};
+    test.fixed.m = s_.m;
+    test.fixed.size = s_.size;
+    test.fixed.n = s_.n;
+    test.fixed.split = static_cast<uint8_t>(vm::Split::m);
+    test.fixed.tail = (s_.m + 1) / 2;
+    test.grid = {3};
+    const int64_t row_bytes = int64_t{s_.m} * s_.n * static_cast<int64_t>(sizeof(T));
+    test.sources = {{.strides = {row_bytes * s_.size}}};
+    test.dst_strides = {row_bytes};
+    test.streams = target.traits().streams;
+    std::vector<T> result(static_cast<size_t>(rows_ * s_.n));
+    Buffers buffers{to_bytes(values_), to_bytes(result)};
+    run(target, test, buffers);
+    std::memcpy(static_cast<void*>(result.data()), buffers.back().data(), buffers.back().size());
+    return result;
+  }
+
+  Shape s_;
+  int64_t rows_;
+  std::vector<T> values_;
+};
 
 TEST(Reduce, HasTheBitsOfTheCanonicalOrderOnAllTargets) {
   for (const Shape& shape : kShapes) {
-    for (const Insn insn :
-         {Insn::sum, Insn::prod, Insn::max, Insn::min, Insn::nanmax, Insn::nanmin}) {
-      for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
-        for (int d = 0; d < core::kDTypeCount; ++d) {
-          const auto dtype = static_cast<DType>(d);
-          if (!vm::contains(vm::info(insn).dtypes, dtype)) continue;
-          core::dispatch(dtype, [&]<DType D>() {
-            for (const bool special : {false, true}) {
-              on_every_target([&](vm::Target& target) {
-                // Beyond a local memory there is nothing to simulate.
-                const bool large = shape.m * shape.size * shape.n > 20000;
-                if (large && target.traits().kind != vm::TargetKind::cpu) return;
-                test_reduce<D>(target, insn, order, shape, special);
-              });
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      core::dispatch(static_cast<DType>(d), [&]<DType D>() {
+        for (const bool special : {false, true}) {
+          const ReduceCase<D> test(shape, special);
+          for (const Insn insn : kReductions) {
+            if (!vm::contains(vm::info(insn).dtypes, D)) continue;
+            for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
+              test.test(insn, order);
             }
-          });
-          if (HasFailure()) return;
+          }
         }
-      }
+      });
+      if (HasFailure()) return;
     }
   }
 }
