@@ -90,6 +90,13 @@ DVM_ALWAYS_INLINE Bits<T> takes_more_powers(T exponent) {
   return beyond_magnitude(T{std::numeric_limits<T>::max_exponent - 2}, exponent);
 }
 
+// Whether x is a signalling NaN.
+template <Float T>
+DVM_ALWAYS_INLINE Bits<T> signalling(T x) {
+  constexpr Bits<T> kQuiet = Format<T>::kInfinity | Bits<T>{1} << (Format<T>::kFraction - 1);
+  return between(Format<T>::kInfinity, absolute(x), kQuiet);
+}
+
 // What taking the step from x to the next float raises.
 struct SpacingFlags {
   // All but normal numbers; of the largest the next is infinite.
@@ -106,11 +113,9 @@ struct SpacingFlags {
   DVM_ALWAYS_INLINE static Bits<T> underflow(T x) {
     return to_bits(absolute(x)) - (to_bits(std::numeric_limits<T>::min()) - 1);
   }
-  // Of a signalling NaN.
   template <Float T>
   DVM_ALWAYS_INLINE static Bits<T> invalid(T x) {
-    constexpr Bits<T> kQuiet = Format<T>::kInfinity | Bits<T>{1} << (Format<T>::kFraction - 1);
-    return between(Format<T>::kInfinity, absolute(x), kQuiet);
+    return signalling(x);
   }
 };
 
@@ -122,6 +127,73 @@ DVM_ALWAYS_INLINE T spacing(T x) {
   const T step = from_bits<T>(to_bits(from) + 1) - from;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   return size < kInfinity ? step : size == kInfinity ? std::numeric_limits<T>::quiet_NaN() : x + x;
+}
+
+// The way from x to y by their bits. Answers are words of which the sign counts.
+template <Float T>
+struct Neighbours {
+  Bits<T> size;    // |x|
+  Bits<T> target;  // y; negative where x has the other sign
+
+  DVM_ALWAYS_INLINE Neighbours(T x, T y)
+      : size(to_bits(absolute(x))), target(to_bits(flip_sign(y, x))) {}
+
+  DVM_ALWAYS_INLINE static Bits<T> is_zero(Bits<T> word) { return (word - 1) & ~word; }
+  DVM_ALWAYS_INLINE Bits<T> outwards() const { return (size - target) & ~target; }
+  DVM_ALWAYS_INLINE Bits<T> numbers() const {
+    constexpr Bits<T> kInfinity = Format<T>::kInfinity;
+    return ~((kInfinity - size) | (kInfinity - (target & ~Format<T>::kSign)));
+  }
+  // Zeros of either sign are equal.
+  DVM_ALWAYS_INLINE Bits<T> equal() const {
+    return is_zero(size ^ target) | is_zero((size | target) & ~Format<T>::kSign);
+  }
+  DVM_ALWAYS_INLINE Bits<T> step() const { return (all_if(outwards()) & 2) - 1; }
+  // The magnitude of the next number, which from 0 is the least.
+  DVM_ALWAYS_INLINE Bits<T> next() const {
+    const Bits<T> from_zero = all_if(is_zero(size));
+    return ((size + step()) & ~from_zero) | (from_zero & 1);
+  }
+};
+
+// As the C library has it: a step to what is subnormal or zero underflows, one to infinity
+// overflows.
+struct NextafterFlags {
+  // All but normal numbers and steps between them.
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> special(T x, T y) {
+    const Bits<T> least = to_bits(std::numeric_limits<T>::min());
+    const Bits<T> most = to_bits(std::numeric_limits<T>::max());
+    const Bits<T> size = to_bits(absolute(x));
+    return (size - (least + 1)) | (most - 1 - size) | (Format<T>::kInfinity - to_bits(absolute(y)));
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> overflow(T x, T y) {
+    const Neighbours<T> way(x, y);
+    return Neighbours<T>::is_zero(way.next() ^ Format<T>::kInfinity) & way.outwards() &
+           way.numbers();
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> underflow(T x, T y) {
+    const Neighbours<T> way(x, y);
+    return (way.next() - to_bits(std::numeric_limits<T>::min())) & ~way.equal() & way.numbers();
+  }
+  template <Float T>
+  DVM_ALWAYS_INLINE static Bits<T> invalid(T x, T y) {
+    return signalling(x) | signalling(y);
+  }
+};
+
+// y where they are equal.
+template <typename A, Domain kDomain = Domain::all, Float T>
+DVM_ALWAYS_INLINE T nextafter(T x, T y) {
+  const Neighbours<T> way(x, y);
+  if constexpr (kDomain == Domain::plain) {
+    return from_bits<T>(to_bits(x) + (way.step() & ~all_if(way.is_zero(way.size ^ way.target))));
+  }
+  const T sign = choose<T>(all_if(way.is_zero(way.size)), y, x);
+  const T next = choose<T>(all_if(way.equal()), y, with_sign_of(from_bits<T>(way.next()), sign));
+  return choose<T>(all_if(way.numbers()), next, x + y);
 }
 
 }  // namespace dvm::core::math

@@ -249,7 +249,8 @@ DVM_PLAIN_1(bitwise_count, math::bitwise_count(a));
 struct nextafter {  // NOLINT(readability-identifier-naming)
   template <typename T>
   T operator()(T a, T b) const {
-    return std::nextafter(a, b);
+    const auto f = [](T x, T y) { return math::nextafter<math::Fused>(x, y); };
+    return math::evaluate<math::NextafterFlags>(f, a, b);
   }
   Half operator()(Half a, Half b) const {
     const float x = to_float(a), y = to_float(b);

@@ -44,7 +44,8 @@ concept Function = Written<Op> && requires {
 
 // Whether halves are computed as floats are, and rounded.
 template <typename Op>
-inline constexpr bool kHalvesAsFloats = !std::is_same_v<Op, spacing>;
+inline constexpr bool kHalvesAsFloats =
+    !std::is_same_v<Op, nextafter> && !std::is_same_v<Op, spacing>;
 
 inline constexpr int kNever = 0;
 
@@ -162,6 +163,7 @@ DVM_TILE_OP(left_shift, kNever, shift_left(a, b), kNever)
 DVM_TILE_OP(right_shift, kNever, shift_right(a, b), kNever)
 DVM_TILE_OP(bitwise_count, kNever, math::bitwise_count(a), kNever)
 
+DVM_TILE_MATH(nextafter, NextafterFlags)
 DVM_TILE_MATH(spacing, SpacingFlags)
 DVM_TILE_MATH(exp, ExpFlags)
 DVM_TILE_MATH(exp2, Exp2Flags)
