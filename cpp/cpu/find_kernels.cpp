@@ -4,9 +4,9 @@
 #include "cpu/for_each_level.h"
 // What compiles per level comes after it.
 #include <cstring>
-#include <type_traits>
 
 #include "core/dtype.h"
+#include "core/math_basis.h"
 #include "cpu/find_kernels.h"
 #include "hwy/highway.h"
 #include "vm/find_kernel.h"
@@ -71,10 +71,7 @@ HWY_INLINE int64_t find_float(const Word* p, int64_t count, Word value) {
 template <DType D>
 void find(const vm::FindArgs& args) noexcept {
   constexpr int kBytes = core::byte_size(D);
-  using Word =
-      std::conditional_t<kBytes == 1, uint8_t,
-                         std::conditional_t<kBytes == 2, uint16_t,
-                                            std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
+  using Word = core::math::Bits<core::Storage<D>>;
   const auto* row = reinterpret_cast<const Word*>(args.rows);
   for (int64_t k = 0; k < args.m; ++k, row += args.size) {
     Word value;

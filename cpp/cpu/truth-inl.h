@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/math_basis.h"
 #include "cpu/reduce_elements-inl.h"
 #include "cpu/shared_search.h"
 #include "vm/tile_kernel.h"
@@ -131,12 +132,7 @@ void find_truth(const TileArgs& args) {
 template <bool kAny>
 void find_truth_of(DType from, const TileArgs& args) {
   core::dispatch(from, [&]<DType From>() {
-    using Storage = core::Storage<From>;
-    using Word = std::conditional_t<
-        sizeof(Storage) == 1, uint8_t,
-        std::conditional_t<sizeof(Storage) == 2, uint16_t,
-                           std::conditional_t<sizeof(Storage) == 4, uint32_t, uint64_t>>>;
-    find_truth<Word, core::is_floating(From), kAny>(args);
+    find_truth<core::math::Bits<core::Storage<From>>, core::is_floating(From), kAny>(args);
   });
 }
 
