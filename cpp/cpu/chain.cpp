@@ -103,23 +103,30 @@ bool may_repeat(const ChainArgs& args) {
 // one of any.
 constexpr int64_t kWholeBytes = 512, kShortBytes = 128;
 
+// What is known of a piece: `in_lanes` as Translator::prepare says, `saved` where what it writes
+// can be put back, `repeats` where it is part of what may_repeat().
+struct PieceKind {
+  bool in_lanes = false, saved = false, repeats = false;
+};
+
 // False where the plain kernels have to run it; only what it writes may have changed then.
-// `in_lanes` as Translator::prepare says, `saved` where that can be put back.
 template <typename T>
-bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known, bool in_lanes,
-               bool saved) {
-  chains::Translator<T>& translator = known.translator<T>(in_lanes);
-  if (!translator.prepare(bodies, args, known.era, in_lanes)) return false;
+bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known,
+               const PieceKind& kind) {
+  chains::Translator<T>& translator = known.translator<T>(kind.in_lanes);
+  if (!translator.prepare(bodies, args, known.era, kind.in_lanes)) return false;
   const int64_t bytes = args.size() * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) {
     const bool may_overlap = bytes > kShortBytes && bytes % kWholeBytes != 0;
-    const bool overlap = may_overlap && !vm::sums_rows(*args.insn) && may_repeat(args);
+    const bool overlap =
+        may_overlap && !vm::sums_rows(*args.insn) && (kind.repeats || may_repeat(args));
     bodies.run(translator.program(), bytes, overlap);
     return true;
   }
-  const bool repeat = may_repeat(args), overlap = repeat && !vm::sums_rows(*args.insn);
+  const bool repeat = kind.repeats || may_repeat(args);
+  const bool overlap = repeat && !vm::sums_rows(*args.insn);
   // Rare, and new flags make the plain kernels find out which of them are right.
-  if (!repeat && !saved) return false;
+  if (!repeat && !kind.saved) return false;
   constexpr core::fp::State kFlags = core::fp::kInvalidBit | core::fp::kDivideBit |
                                      core::fp::kOverflowBit | core::fp::kUnderflowBit;
   const core::fp::State before = core::fp::get();
@@ -132,7 +139,7 @@ bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
 template <typename T>
 bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known) {
   if (args.insn->m == 1 && !vm::sums_rows(*args.insn)) {
-    return run_piece<T>(bodies, args, known, false, false);
+    return run_piece<T>(bodies, args, known, {});
   }
   // What a sum reads is computed a second time where a NaN comes out. What lies over what is the
   // same for all tiles.
@@ -143,10 +150,11 @@ bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
     }
     if (!*known.repeats) return false;
   }
-  return run_chain_rows<T>(bodies, args, known.may_use_lanes,
-                           [&](const ChainArgs& piece, bool in_lanes) {
-                             return run_piece<T>(bodies, piece, known, in_lanes, false);
-                           });
+  const bool repeats = vm::sums_rows(*args.insn) || may_repeat(args);
+  return run_chain_rows<T>(
+      bodies, args, known.may_use_lanes, [&](const ChainArgs& piece, bool in_lanes) {
+        return run_piece<T>(bodies, piece, known, {.in_lanes = in_lanes, .repeats = repeats});
+      });
 }
 
 void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {
@@ -161,12 +169,13 @@ class OverItself {
 
   template <typename T>
   void run(const ChainBodies& bodies, const vm::KernelTable& kernels, KnownChain& known) {
+    const vm::ChainParts parts(args_);
     for (int64_t row = 0; row < args_.rows; ++row) {
       for (int64_t column = 0; column < args_.columns; column += kPiece) {
         const int64_t columns = std::min(kPiece, args_.columns - column);
-        const ChainArgs piece = vm::part_of_chain(args_, row, 1, column, columns);
+        const ChainArgs piece = parts.part(row, 1, column, columns);
         const bool kept = keep(piece);
-        if (run_piece<T>(bodies, piece, known, false, kept)) continue;
+        if (run_piece<T>(bodies, piece, known, {.saved = kept})) continue;
         if (kept) put_back();
         run_plain(piece, kernels);
       }

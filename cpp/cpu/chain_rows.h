@@ -15,6 +15,7 @@
 #include "cpu/kernels.h"
 #include "cpu/simd_level.h"
 #include "vm/chain.h"
+#include "vm/tile_rows.h"
 
 namespace dvm::cpu {
 
@@ -35,6 +36,7 @@ class ChainRows {
             RunPiece& run_piece)
       : bodies_(bodies),
         args_(args),
+        parts_(args),
         run_piece_(run_piece),
         sums_(vm::sums_rows(*args.insn)),
         in_lanes_(in_lanes),
@@ -42,9 +44,7 @@ class ChainRows {
 
   // False where pieces cannot run it: then only what the chain writes may have changed.
   bool run() {
-    const vm::Instruction& insn = *args_.insn;
-    const bool short_rows = insn.m > 1 && args_.columns != insn.size;
-    if (short_rows || (sums_ && chunks_ > core::kSumChunk)) return false;
+    if (sums_ && chunks_ > core::kSumChunk) return false;
     const int64_t columns = std::min(args_.columns, sums_ ? kMostLanes / 2 * 8 : kMostElements);
     int64_t rows = std::max<int64_t>(1, kMostElements / args_.columns);
     if (sums_) rows = std::clamp<int64_t>(kMostLanes / (core::kSumLanes * chunks_), 1, rows);
@@ -62,19 +62,15 @@ class ChainRows {
   // Of a piece.
   static constexpr int64_t kMostElements = 65536;
   static constexpr int64_t kMostLanes = 2048;
-  // Elements of a row that is worth a run of its own, in which what is for each row is a scalar.
-  // Rows that end within the lanes of a sum have no other way.
-  static constexpr int64_t kLongRow = 1024;
 
   bool run_rows(int64_t row, int64_t rows, int64_t columns) {
     for (int64_t column = 0; column < args_.columns; column += columns) {
       const int64_t count = std::min(columns, args_.columns - column);
-      const bool together = count < kLongRow && count % core::kSumLanes == 0;
-      const int64_t at_once = together ? rows : 1;
+      const int64_t at_once = vm::are_alone(count) ? 1 : rows;
       T* lanes = lanes_;
       for (int64_t i = 0; i < rows; i += at_once) {
         if (!sums_) {
-          if (!run_piece_(part(row + i, at_once, column, count), false)) return false;
+          if (!run_piece_(parts_.part(row + i, at_once, column, count), false)) return false;
         } else {
           if (!fill_lanes(row + i, at_once, column, count, lanes)) return false;
           lanes += at_once * core::sum_chunks(count) * core::kSumLanes;
@@ -87,11 +83,6 @@ class ChainRows {
     if (chunks_ > 1) add_chunks(rows, totals);
     // The plain kernels find out what flags a NaN raises.
     return std::none_of(totals, totals + rows, [](T total) { return std::isnan(total); });
-  }
-
-  vm::ChainArgs part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
-    const bool is_all = rows == args_.rows && columns == args_.columns;
-    return is_all ? args_ : vm::part_of_chain(args_, row, rows, column, columns);
   }
 
   bool fill_lanes(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
@@ -111,8 +102,9 @@ class ChainRows {
     }
     const bool is_row = whole_rows < rows;
     if (!is_row && whole_columns == columns) return true;
-    vm::ChainArgs rest = is_row ? part(row + whole_rows, rows - whole_rows, column, columns)
-                                : part(row, 1, column + whole_columns, columns - whole_columns);
+    vm::ChainArgs rest = is_row
+                             ? parts_.part(row + whole_rows, rows - whole_rows, column, columns)
+                             : parts_.part(row, 1, column + whole_columns, columns - whole_columns);
     const int64_t chunks = is_row ? whole_rows * chunks_ : whole_columns / core::kSumChunk;
     rest.operands[total_operand()] = reinterpret_cast<std::byte*>(lanes + chunks * core::kSumLanes);
     return run_piece_(rest, false);
@@ -121,7 +113,7 @@ class ChainRows {
     const int64_t units = columns / core::kSumLanes;
     const int64_t chunk = std::min(units, core::kSumChunk / core::kSumLanes);
     SumCursor cursor{chunk, units - chunk, units, reinterpret_cast<std::byte*>(lanes)};
-    vm::ChainArgs piece = part(row, rows, column, columns);
+    vm::ChainArgs piece = parts_.part(row, rows, column, columns);
     piece.operands[total_operand()] = reinterpret_cast<std::byte*>(&cursor);
     return run_piece_(piece, true);
   }
@@ -167,6 +159,7 @@ class ChainRows {
 
   const ChainBodies& bodies_;
   const vm::ChainArgs& args_;
+  const vm::ChainParts parts_;
   RunPiece& run_piece_;
   const bool sums_, in_lanes_;
   const int64_t chunks_;  // of a row

@@ -43,7 +43,7 @@ class Translator {
   bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era, bool in_lanes) {
     args_ = &args;
     const vm::Instruction& insn = *args.insn;
-    const Form form = {in_lanes, args.rows == 1 && insn.m > 1};
+    const Form form = {in_lanes, args.rows == 1 && insn.m > 1, args.rows > 1 ? args.columns : 0};
     const bool same = &insn == insn_ && era == era_ && form == form_;
     insn_ = &insn;
     era_ = era;
@@ -69,9 +69,11 @@ class Translator {
 
  private:
   // What makes another program of the same chain: sums in registers; one row of several, of which
-  // what is for each row is a scalar, and what is for each column lies like all else.
+  // what is for each row is a scalar, and what is for each column lies like all else; how long
+  // several rows are.
   struct Form {
     bool in_lanes = false, one_row = false;
+    int64_t columns = 0;
     bool operator==(const Form&) const = default;
   };
   // A bank, or what a step holds: an address or the bits of a scalar, and the place it is from.
@@ -126,8 +128,9 @@ class Translator {
   std::optional<MicroOp> with_load(std::span<const MicroOp> ops) const {
     if (!form_.one_row || ops.size() < 2) return {};
     const MicroOp &load = ops[0], &user = ops[1];
-    if (!loads_operand(load) || own_reach(load.src[0]) == vm::Reach::each ||
-        !is_source(load.src[0])) {
+    const bool plain = loads_operand(load) && own_reach(load.src[0]) == vm::Reach::each &&
+                       stride_of_rows(load.src[0]) == 0;
+    if (!loads_operand(load) || plain || !is_source(load.src[0])) {
       return {};
     }
     const bool arithmetic = user.insn == Insn::add || user.insn == Insn::sub ||
@@ -224,10 +227,15 @@ class Translator {
   vm::Reach own_reach(uint8_t place) const {
     return vm::Access::reach(operands_[place - vm::kFirstOperand].access);
   }
+  int64_t stride_of_rows(uint8_t place) const {
+    return vm::row_stride(operands_[place - vm::kFirstOperand]);
+  }
   vm::Reach reach(uint8_t place) const {
     const vm::Reach whom = own_reach(place);
     if (form_.one_row && whom == vm::Reach::per_row) return vm::Reach::one;
     if (form_.one_row && whom == vm::Reach::per_column) return vm::Reach::each;
+    // One row for all is what does not move from row to row: another way apart, as it were.
+    if (!form_.one_row && stride_of_rows(place) != 0) return vm::Reach::per_column;
     return whom;
   }
   bool is_memory(uint8_t place) const {
@@ -343,35 +351,38 @@ class Translator {
   // Behind a step over rows: how it finds its row. 2**32 over units per row is exact for as many
   // units as a piece may have (chain_rows.h).
   void put_reciprocal() {
-    const auto units = static_cast<uint64_t>(args_->insn->size / kUnit);
+    const auto units = static_cast<uint64_t>(args_->columns / kUnit);
     put_operand({args_->insn->m > 1 ? ((uint64_t{1} << 32) + units - 1) / units : 0, kScalar});
   }
   bool is_row() const { return args_->insn->m == 1 || form_.one_row; }
-  bool has_whole_units() const { return is_row() || args_->insn->size % kUnit == 0; }
-  void put_row_bytes() { put_operand({args_->insn->size * sizeof(T), kScalar}); }
+  bool has_whole_units() const { return is_row() || args_->columns % kUnit == 0; }
+  // Of a row, less those from one row to the next where rows lie apart.
+  void put_row_bytes(int64_t stride = 0) {
+    put_operand({static_cast<uint64_t>(args_->columns * int64_t{sizeof(T)} - stride), kScalar});
+  }
 
   bool load_row_operand(const MicroOp& op) {
     const bool columns = reach(op.src[0]) == vm::Reach::per_column;
     const int entry = (columns ? kLoadPerColumn : kLoadPerRow) + bank(op.dst);
     if (!is_wide(op.dtype) || !has_whole_units() || !put(entry, memory(op.src[0]))) return false;
     put_reciprocal();
-    if (columns) put_row_bytes();
+    if (columns) put_row_bytes(stride_of_rows(op.src[0]));
     return true;
   }
 
   // Into lanes, which the caller adds up.
   bool sum(const MicroOp& op) {
-    const vm::Instruction& insn = *args_->insn;
+    const int64_t columns = args_->columns;
     if (op.dtype != kFloat || !has_whole_units()) return false;
     const int from = bank(op.src[0]);
-    if (is_row() || insn.size % core::kSumChunk == 0) {
+    if (is_row() || columns % core::kSumChunk == 0) {
       return put(kSumChunks + from, memory(op.dst));
     }
-    const bool blocks = insn.size % (2 * kUnit) == 0;
+    const bool blocks = columns % (2 * kUnit) == 0;
     if (!put((blocks ? kSumBlocks : kSum) + from, memory(op.dst))) return false;
     put_reciprocal();
     put_row_bytes();
-    const auto lanes = static_cast<uint64_t>(core::sum_chunks(insn.size) * core::kSumLanes);
+    const auto lanes = static_cast<uint64_t>(core::sum_chunks(columns) * core::kSumLanes);
     put_operand({lanes * sizeof(T), kScalar});
     return true;
   }

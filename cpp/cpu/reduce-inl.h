@@ -213,7 +213,7 @@ struct Reduce {
       for (int row = 0; row < kRows; ++row) totals[k] = combine(totals[k], rows[row * step + k]);
     }
   }
-  static void long_rows(const A* src, A* dst, int64_t size, int64_t n) {
+  static void long_rows(const A* src, int64_t step, A* dst, int64_t size, int64_t n) {
     constexpr int kRows = 4;
     constexpr int64_t kMost = 16384 / sizeof(A);
     for (int64_t begin = 0; begin < n; begin += kMost) {
@@ -222,10 +222,10 @@ struct Reduce {
       A* const totals = dst + begin;
       std::memcpy(totals, row, static_cast<size_t>(count) * sizeof(A));
       int64_t left = size - 1;
-      for (row += n; left >= kRows; left -= kRows, row += kRows * n) {
-        add_rows<kRows>(row, n, count, totals);
+      for (row += step; left >= kRows; left -= kRows, row += kRows * step) {
+        add_rows<kRows>(row, step, count, totals);
       }
-      for (; left > 0; --left, row += n) add_rows<1>(row, n, count, totals);
+      for (; left > 0; --left, row += step) add_rows<1>(row, step, count, totals);
       if constexpr (Op::kFromZero && !kAnyOrder) {
         for (int64_t k = 0; k < count; ++k) totals[k] = store(totals[k]);
       }
@@ -317,17 +317,19 @@ struct Reduce {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
-    if (args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
+    const bool apart = args.row_stride != 0;
+    if (!apart && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
       rows(src, dst, args.m, args.size);
-    } else if (!kAnyOrder && args.m * args.n == 1) {
+    } else if (!apart && !kAnyOrder && args.m * args.n == 1) {
       *dst = store(single(src, args.size));
     } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
       lane_columns(src, dst, args.m, args.size, args.n);
     } else {
       if constexpr (!kConverts) {
         if (has_long_rows(args)) {
+          const int64_t step = row_step(args, sizeof(A)) / int64_t{sizeof(A)};
           for (int64_t m = 0; m < args.m; ++m) {
-            long_rows(src + m * args.size * args.n, dst + m * args.n, args.size, args.n);
+            long_rows(src + m * args.size * step, step, dst + m * args.n, args.size, args.n);
           }
           return;
         }
@@ -362,11 +364,17 @@ struct Reduce {
       return found;
     };
     if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
-    const int64_t count = args.m * args.size * args.n;
-    const auto both = [&](A x, A y) {
-      return any(src, count, [x](A e) { return e == x; }) &&
-             any(src, count, [y](A e) { return e == y; });
+    const int64_t rows = args.row_stride != 0 ? args.m * args.size : 1;
+    const int64_t count = args.m * args.size * args.n / rows;
+    const int64_t step = row_step(args, sizeof(Storage)) / int64_t{sizeof(Storage)};
+    const auto has = [&](A x) {
+      bool found = false;
+      for (int64_t row = 0; row < rows && !found; ++row) {
+        found = any(src + row * step, count, [x](A e) { return e == x; });
+      }
+      return found;
     };
+    const auto both = [&](A x, A y) { return has(x) && has(y); };
     constexpr A kInf = std::numeric_limits<A>::infinity();
     return Op::kFromZero ? both(kInf, -kInf) : both(kInf, A{0}) || both(-kInf, A{0});
   }

@@ -12,6 +12,7 @@
 
 #include "core/sum_order.h"
 #include "cpu/elements.h"
+#include "cpu/reduce_columns.h"
 #include "vm/reduce_source.h"
 #include "vm/tile_kernel.h"
 
@@ -40,7 +41,7 @@ template <typename A, bool kTruth>
 class CastReduction {
  public:
   CastReduction(const TileArgs& args, DType from, vm::TileKernel kernel)
-      : args_(args), bytes_(core::byte_size(from)), kernel_(kernel) {
+      : args_(args), bytes_(core::byte_size(from)), step_(row_step(args, bytes_)), kernel_(kernel) {
     core::dispatch(from, [&]<DType From>() {
       if constexpr (kTruth || !core::is_floating(From)) cast_ = cast_elements<A, kTruth, From>;
     });
@@ -54,7 +55,7 @@ class CastReduction {
       const int64_t most = (args_.n + parts - 1) / parts;
       for (int64_t column = 0; column < args_.n; column += most) {
         const int64_t width = std::min(most, args_.n - column);
-        columns(args_.src[0] + (m * row + column) * bytes_, width,
+        columns(args_.src[0] + m * args_.size * step_ + column * bytes_, width,
                 reinterpret_cast<A*>(args_.dst) + m * args_.n + column);
       }
     }
@@ -69,7 +70,7 @@ class CastReduction {
     const int64_t most = kRoom / row;
     for (int64_t m = 0; m < args_.m; m += most) {
       const int64_t count = std::min(most, args_.m - m);
-      cast_(args_.src[0] + m * row * bytes_, count * row, room_);
+      cast_rows(args_.src[0] + m * args_.size * step_, count * args_.size, args_.n, room_);
       reduce(count, args_.size, args_.n, reinterpret_cast<A*>(args_.dst) + m * args_.n);
     }
   }
@@ -77,7 +78,7 @@ class CastReduction {
   void columns(const std::byte* src, int64_t width, A* dst) {
     const auto chunk = [&](int64_t begin, int64_t count) {
       Totals totals;
-      rows(src + begin * args_.n * bytes_, count, width, totals.of);
+      rows(src + begin * step_, count, width, totals.of);
       return totals;
     };
     const auto combine = [&](const Totals& x, const Totals& y) {
@@ -97,21 +98,20 @@ class CastReduction {
     for (int64_t at = 0; at < size;) {
       const int64_t kept = at == 0 ? 0 : 1, count = std::min(most - kept, size - at);
       if (kept != 0) std::memcpy(room_, totals, static_cast<size_t>(width) * sizeof(A));
-      A* const to = room_ + kept * width;
-      if (width == args_.n) {
-        cast_(src + at * width * bytes_, count * width, to);
-      } else {
-        for (int64_t i = 0; i < count; ++i) {
-          cast_(src + (at + i) * args_.n * bytes_, width, to + i * width);
-        }
-      }
+      cast_rows(src + at * step_, count, width, room_ + kept * width);
       reduce(1, kept + count, width, totals);
       at += count;
     }
   }
 
+  void cast_rows(const std::byte* src, int64_t rows, int64_t width, A* to) const {
+    if (step_ == width * bytes_) return cast_(src, rows * width, to);
+    for (int64_t i = 0; i < rows; ++i) cast_(src + i * step_, width, to + i * width);
+  }
+
   void reduce(int64_t m, int64_t size, int64_t n, A* dst) {
     TileArgs block = args_;
+    block.row_stride = 0;
     block.src[0] = reinterpret_cast<const std::byte*>(room_);
     block.dst = reinterpret_cast<std::byte*>(dst);
     block.m = m;
@@ -126,7 +126,7 @@ class CastReduction {
   };
 
   const TileArgs& args_;
-  const int64_t bytes_;
+  const int64_t bytes_, step_;  // of an element; from row to row
   const vm::TileKernel kernel_;
   void (*cast_)(const std::byte* src, int64_t count, A* dst) = nullptr;
   alignas(64) A room_[kRoom];

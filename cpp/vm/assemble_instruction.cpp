@@ -16,6 +16,7 @@ struct InstructionParser::Parsed {
     uint8_t access = 0;
     int64_t global = 0, offset = 0;
     uint64_t bits = 0;
+    uint32_t row_stride = 0;
   };
 
   Instruction fixed;
@@ -138,6 +139,7 @@ void InstructionParser::parse_operand(Parsed& insn) {
       in_.error("there is no global g" + std::to_string(op.global));
     }
     if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
+    if (in_.take_word("rows")) op.row_stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
   } else {
     op.mode = Mode::scalar;
     op.bits = parse_listing_scalar(in_, dtype);
@@ -317,6 +319,7 @@ void InstructionParser::enter(const Parsed& insn) {
       if (!insn.has("tile_stride")) in_.error("tile_stride is missing");
       operands.push_back(
           builder_.stream(static_cast<int>(op.global), op.offset, strides.first(grid_.size())));
+      operands.back().offset = op.row_stride;
       strides = strides.subspan(grid_.size());
     }
     operands.back().access = op.access;

@@ -25,9 +25,13 @@ struct ChainArgs {
 
 // Elements from the start of an operand to what it holds for the element at (row, column).
 inline int64_t chain_offset(const ChainArgs& chain, int operand, int64_t row, int64_t column) {
-  if (chain.insn->operands()[operand].mode == Mode::scalar) return 0;
+  const Operand& place = chain.insn->operands()[operand];
+  if (place.mode == Mode::scalar) return 0;
   switch (reach(*chain.insn, operand)) {
     case Reach::each:
+      if (const int64_t stride = row_stride(place); stride != 0) {
+        return row * (stride / core::byte_size(operand_dtype(*chain.insn, operand))) + column;
+      }
       return row * chain.columns + column;
     case Reach::per_row:
       return row;
@@ -44,19 +48,32 @@ inline std::byte* chain_address(const ChainArgs& chain, int operand, int64_t row
                                        core::byte_size(operand_dtype(*chain.insn, operand));
 }
 
-// Rows [row, row + rows) of a chain, and of each the columns [column, column + columns); several
-// rows have to be whole.
-inline ChainArgs part_of_chain(const ChainArgs& chain, int64_t row, int64_t rows, int64_t column,
-                               int64_t columns) {
-  ChainArgs part;
-  part.insn = chain.insn;
-  part.rows = rows;
-  part.columns = columns;
-  for (int k = 0; k < chain.insn->aux; ++k) {
-    part.operands[k] = chain_address(chain, k, row, column);
+// The parts of a chain, which are many: rows may be short.
+class ChainParts {
+ public:
+  explicit ChainParts(const ChainArgs& chain) : chain_(chain) {
+    for (int k = 0; k < chain.insn->aux; ++k) {
+      row_bytes_[k] = chain_address(chain, k, 1, 0) - chain.operands[k];
+      element_bytes_[k] = chain_address(chain, k, 0, 1) - chain.operands[k];
+    }
   }
-  return part;
-}
+  // Rows [row, row + rows), and of each the columns [column, column + columns); several rows have
+  // to be whole.
+  ChainArgs part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    ChainArgs part;
+    part.insn = chain_.insn;
+    part.rows = rows;
+    part.columns = columns;
+    for (int k = 0; k < chain_.insn->aux; ++k) {
+      part.operands[k] = chain_.operands[k] + row * row_bytes_[k] + column * element_bytes_[k];
+    }
+    return part;
+  }
+
+ private:
+  const ChainArgs& chain_;
+  int64_t row_bytes_[kMaxChainOperands], element_bytes_[kMaxChainOperands];
+};
 
 inline bool sums_rows(const Instruction& chain) {
   return chain.micro_ops().back().insn == Insn::sum;

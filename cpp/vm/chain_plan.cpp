@@ -165,8 +165,13 @@ class ChainPlanner {
   bool is_one(int16_t v) const { return reach(v) == Reach::one; }
   bool is_single(int16_t v) const { return is_scalar(stage_, v) || is_one(v); }
   // What only a load knows how to read, and only with the width of the chain.
-  bool is_of_rows(int16_t v) const {
+  bool is_of_rows(int16_t v) const { return is_repeated_by_rows(v) || is_apart(v); }
+  bool is_repeated_by_rows(int16_t v) const {
     return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
+  }
+  bool is_apart(int16_t v) const {
+    return context_.apart[v] && core::byte_size(stage_.values[v].dtype) == width_ &&
+           reach(v) == Reach::each;
   }
 
   template <typename F>
@@ -179,10 +184,13 @@ class ChainPlanner {
 
   // The end of the run of steps over the same elements; `begin` where it makes no chain.
   int find_end(int begin) {
-    if (stage_.steps[begin].axes != 0) return begin + sums_memory(stage_.steps[begin]);
+    if (stage_.steps[begin].axes != 0) {
+      width_ = core::byte_size(stage_.steps[begin].dtype);
+      return begin + sums_memory(stage_.steps[begin]);
+    }
     span_ = stage_.values[stage_.steps[begin].dst].span & context_.rows.wide;
     int end = begin, steps = 0, width = kAnyWidth;
-    bool repeats = false;
+    bool by_rows = false;
     Insn last{};
     for (; end < stage_.step_count; ++end) {
       const KernelStep& step = stage_.steps[end];
@@ -191,8 +199,10 @@ class ChainPlanner {
       int joined = width;
       if (!same || !joins(stage_, step, joined) || !fits_rows(step, joined)) break;
       width = joined;
-      for (int k = 0; k < step.arity; ++k)
-        repeats = repeats || reach(value(step, k)) != Reach::each;
+      for (int k = 0; k < step.arity; ++k) {
+        const int16_t v = value(step, k);
+        by_rows = by_rows || reach(v) != Reach::each || context_.apart[v];
+      }
       last = step.insn;
       ++steps;
     }
@@ -200,12 +210,14 @@ class ChainPlanner {
       ++end;
       ++steps;
     }
-    return pays(steps, repeats, last) ? end : begin;
+    width_ = width;
+    return pays(steps, by_rows, last) ? end : begin;
   }
   bool fits_rows(const KernelStep& step, int width) const {
     for (int k = 0; k < step.arity; ++k) {
       const DType dtype = stage_.values[step.src[k]].dtype;
-      if (is_of_rows(value(step, k)) && (!is_wide(dtype) || core::byte_size(dtype) != width)) {
+      if (is_repeated_by_rows(value(step, k)) &&
+          (!is_wide(dtype) || core::byte_size(dtype) != width)) {
         return false;
       }
     }
@@ -245,7 +257,7 @@ class ChainPlanner {
     uint8_t& operand = known_[v].operand;
     if (operand == kNone) {
       operand = static_cast<uint8_t>(plan_.operand_count++);
-      plan_.operands[operand] = {v, written, reach(v)};
+      plan_.operands[operand] = {v, written, reach(v), !written && is_apart(v)};
     }
     return static_cast<uint8_t>(kFirstOperand + operand);
   }
@@ -340,7 +352,7 @@ class ChainPlanner {
     bring(v, true, pinned);
     op.src[0] = bank_place(bank_of(v));
     op.dst = static_cast<uint8_t>(kFirstOperand + plan_.operand_count);
-    plan_.operands[plan_.operand_count++] = {step.dst, true, Reach::per_row};
+    plan_.operands[plan_.operand_count++] = {step.dst, true, Reach::per_row, false};
     put(op);
   }
 
@@ -394,6 +406,7 @@ class ChainPlanner {
   const Stage& stage_;
   ChainPlan& plan_;
   int end_ = 0;
+  int width_ = kAnyWidth;
   DimMask span_ = 0;  // of the chain, of dims that tiles span
   int16_t held_[kBanks] = {kFree, kFree, kFree};
   Known known_[kMaxStageValues];
@@ -403,6 +416,10 @@ class ChainPlanner {
 
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
   ChainPlanner(context, plan).run(begin);
+}
+
+bool may_join_chain(const Stage& stage, const KernelStep& step) {
+  return step.axes == 0 && chain_width(stage, step) != kNever;
 }
 
 int chain_end(const Stage& stage, const int16_t* root, int begin) {

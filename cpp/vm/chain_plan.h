@@ -22,6 +22,7 @@ struct ChainContext {
   const int16_t* root;
   const LastUse& last_use;
   const int16_t* first_output;  // by value, -1 without one
+  const bool* apart;            // by value: whether its rows lie apart in memory, see row_stride()
   TileRows rows;
 };
 
@@ -38,6 +39,7 @@ struct ChainPlan {
     int16_t value;
     bool written;
     Reach reach;
+    bool apart;  // read where it lies
   } operands[kMaxChainOperands];
   MicroOp steps[kMaxSteps];
 };
@@ -46,6 +48,9 @@ struct ChainPlan {
 // of one that is a function, reads an element for several or sums long rows of memory. It may end
 // with the sums of rows that it computes.
 void plan_chain(const ChainContext& context, int begin, ChainPlan& plan);
+
+// Whether the step may be one of a chain, as far as what it computes goes.
+bool may_join_chain(const Stage& stage, const KernelStep& step);
 
 // The end of the steps that make a chain with step `begin` where tiles span all dims; `begin` where
 // it makes none. Steps whose value has another `root` are none.

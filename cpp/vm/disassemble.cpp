@@ -127,6 +127,7 @@ class Printer {
         out_ += "g" + number(stream.global);
         if (stream.offset > 0) out_ += "+";
         if (stream.offset != 0) out_ += number(stream.offset);
+        if (row_stride(op) != 0) out_ += " rows " + number(row_stride(op));
         break;
       }
       case Mode::scalar:

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "vm/liveness.h"
 #include "vm/program_builder.h"
+#include "vm/reduce_source.h"
 #include "vm/slots.h"
 
 namespace dvm::vm {
@@ -35,7 +36,7 @@ class Emitter {
     for (int i = 0; i < stage_.step_count;) {
       const bool is_step = root_[stage_.steps[i].dst] == stage_.steps[i].dst;
       if (is_step && target_.chains) {
-        plan_chain({stage_, root_, last_use_, first_output_, rows_}, i, drafts_.chain);
+        plan_chain({stage_, root_, last_use_, first_output_, apart_, rows_}, i, drafts_.chain);
         if (drafts_.chain.end > i) {
           emit_chain(i);
           i = drafts_.chain.end;
@@ -103,6 +104,25 @@ class Emitter {
       next_output_[k] = first;
       first = static_cast<int16_t>(k);
     }
+    std::fill_n(apart_, stage_.value_count, false);
+    if (!target_.chains || rows_.columns == 0) return;
+    for (int16_t v = 0; v < stage_.value_count; ++v) {
+      apart_[v] = is_wide(stage_.values[v].dtype) && stride_of_rows(v, columns_begin()) != 0;
+    }
+  }
+
+  int columns_begin() const { return std::countr_zero(rows_.columns); }
+  // Of an input that is not dense, if its tiles are rows of the dims from `columns` on; else 0.
+  int64_t stride_of_rows(int16_t value, int columns) const {
+    const StageValue& bound = stage_.values[value];
+    if (bound.kind != StageValue::Kind::global || first_output_[value] >= 0) return 0;
+    const StageAccess& access = stage_.accesses[bound.index];
+    return is_dense(access) ? 0 : tiling_.row_stride(access, wide_, columns);
+  }
+  Operand rows_operand(int16_t value, int columns) const {
+    Operand operand = stream_operand(stage_.values[value].index);
+    operand.offset = static_cast<uint32_t>(stride_of_rows(value, columns));
+    return operand;
   }
 
   bool is_dense(const StageAccess& access) const { return tiling_.is_dense(access, wide_); }
@@ -145,10 +165,19 @@ class Emitter {
     if (target_.streams && dense && !has_strided_output(value)) {
       drafts_.home[value] = {Place::stream, stream_word(bound.index)};
     } else if (take_slot(value)) {
+      apart_[value] = false;
       transfer(dense ? Insn::load : Insn::view_load, access, drafts_.home[value].operand(),
                stream_operand(bound.index));
     }
     store_outputs(value, -1);
+  }
+
+  // Whether a reduction adds up rows that lie apart in memory, and need not be copied.
+  bool adds_rows_apart(const KernelStep& step) const {
+    const int16_t value = root_[step.src[0]];
+    return target_.streams && step.axes != 0 && reduce_order(step.aux) == ReduceOrder::sequential &&
+           drafts_.home[value].place == Place::nowhere &&
+           stride_of_rows(value, stage_.reduce_end) != 0;
   }
 
   void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {
@@ -228,7 +257,8 @@ class Emitter {
 
   void emit_step(int index) {
     const KernelStep& step = stage_.steps[index];
-    for (int k = 0; k < step.arity; ++k) load(root_[step.src[k]]);
+    const bool apart = adds_rows_apart(step);
+    for (int k = 0; k < step.arity && !apart; ++k) load(root_[step.src[k]]);
     const int written = place_result(step.dst);
     if (overflow_) return;
     const Operand dst = drafts_.home[step.dst].operand();
@@ -236,10 +266,11 @@ class Emitter {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
       const DimMask span = stage_.values[step.src[0]].span;
-      const Operand whole = expand(step.src[0], span);
+      const Operand whole =
+          apart ? rows_operand(root_[step.src[0]], stage_.reduce_end) : expand(step.src[0], span);
       triple(step.insn, step.dtype, step.aux, {dst, whole}, span, stage_.reduce_begin,
              stage_.reduce_end);
-      release_expanded(step.src[0], whole);
+      if (!apart) release_expanded(step.src[0], whole);
     } else {
       const DimMask span = stage_.values[step.dst].span;
       Operand operands[4] = {dst};
@@ -264,7 +295,7 @@ class Emitter {
     overflow_ |= offset == SlotAllocator::kNone;
     if (overflow_) return from;
     const Operand to = slot_operand(static_cast<uint32_t>(offset));
-    const int boundary = rows_.columns == 0 ? 0 : std::countr_zero(rows_.columns);
+    const int boundary = rows_.columns == 0 ? 0 : columns_begin();
     const int begin = reach == Reach::per_row ? boundary : 0;
     const int end = reach == Reach::per_column ? boundary : tiling_.rank;
     triple(Insn::broadcast, dtype, 0, {to, from}, span, begin, end);
@@ -283,14 +314,14 @@ class Emitter {
     int written[kMaxChainOperands];  // the output that a value is written to, or -1
     bool has_rows = false;
     for (int k = 0; k < plan.operand_count; ++k) {
-      if (!plan.operands[k].written) load(plan.operands[k].value);
+      if (!plan.operands[k].written && !plan.operands[k].apart) load(plan.operands[k].value);
     }
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
-      const auto [value, is_written, reach] = plan.operands[k];
+      const auto [value, is_written, reach, apart] = plan.operands[k];
       if (is_written) written[k] = place_result(value);
-      operands[k] = drafts_.home[value].operand();
+      operands[k] = apart ? rows_operand(value, columns_begin()) : drafts_.home[value].operand();
       operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
-      has_rows = has_rows || reach == Reach::per_row || reach == Reach::per_column;
+      has_rows = has_rows || apart || reach == Reach::per_row || reach == Reach::per_column;
     }
     if (overflow_) return;
     Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),
@@ -302,7 +333,7 @@ class Emitter {
     drafts_.steps += plan.step_count;
     const KernelStep& first = stage_.steps[begin];
     const DimMask span = stage_.values[first.axes != 0 ? first.src[0] : first.dst].span;
-    const int boundary = has_rows && rows_.columns != 0 ? std::countr_zero(rows_.columns) : 0;
+    const int boundary = has_rows && rows_.columns != 0 ? columns_begin() : 0;
     const Extent m = extent(span, 0, boundary), size = extent(span, boundary, tiling_.rank);
     draft.fixed.m = static_cast<uint32_t>(m.full);
     draft.fixed.size = static_cast<uint32_t>(size.full);
@@ -445,16 +476,20 @@ class Emitter {
       return builder.scalar(value.dtype, stage_.scalars[value.index]);
     }
     Operand& entered = entered_[operand.index];
-    if (entered.mode == Mode::stream) return entered;
-    const StageAccess& access = stage_.accesses[operand.index];
+    if (entered.mode != Mode::stream) entered = enter_stream(builder, operand.index);
+    Operand result = entered;
+    result.offset = operand.offset;
+    return result;
+  }
+  Operand enter_stream(ProgramBuilder& builder, int index) const {
+    const StageAccess& access = stage_.accesses[index];
     int64_t strides[kMaxRank];
     for (int g = 0; g < grid_rank_; ++g) {
       const int d = grid_dims_[g];
       const bool per_tile = (access.per_tile & dim_bit(d)) != 0;
       strides[g] = access.strides[d] * (per_tile ? 1 : tiling_.tile[d]);
     }
-    return entered = builder.stream(access.global, access.offset,
-                                    {strides, static_cast<size_t>(grid_rank_)});
+    return builder.stream(access.global, access.offset, {strides, static_cast<size_t>(grid_rank_)});
   }
 
   Program write(std::span<uint64_t> words) {
@@ -503,6 +538,7 @@ class Emitter {
   bool overflow_ = false;
   LastUse last_use_;
   int16_t root_[kMaxStageValues];       // the value that stands for each
+  bool apart_[kMaxStageValues];         // what chains may read where it lies, see ChainContext
   Operand entered_[kMaxStageAccesses];  // streams, once they are in the table
   int16_t first_output_[kMaxStageValues], next_output_[kMaxGlobals];  // lists per value
 };

@@ -171,6 +171,7 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   args.scalar_mask = 0;
   args.aux = insn.aux;
   args.dims = nullptr;
+  args.row_stride = 0;
   args.dst = locate(operands[0], cursor, core);
   for (int k = 1; k < layout.operands; ++k) {
     const Operand src = operands[k];
@@ -184,6 +185,8 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   ViewDim dims[kMaxRank];
   if (layout.extents == ExtentKind::view) {
     args.dims = reinterpret_cast<const ViewDim*>(operands + layout.operands);
+  } else if (layout.extents == ExtentKind::triple) {
+    args.row_stride = row_stride(operands[1]);
   }
   if (tile.tail && insn.split != 0) apply_tail(insn, layout.extents, dims, args);
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });

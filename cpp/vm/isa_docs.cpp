@@ -67,7 +67,11 @@ void chains(std::ostringstream& out) {
          "one for each column, and one marked `one` a single element for all. The last micro-op "
          "may\n"
          "be a `sum` of a bank, whose operand, marked `total`, gets the sum of each row. A target\n"
-         "may run a chain in blocks of any number of elements.\n";
+         "may run a chain in blocks of any number of elements. What is read for each element may "
+         "lie\n"
+         "in global memory in rows that are apart: `g0 rows 4096` begins a row every 4096 bytes. "
+         "So\n"
+         "may the rows of N elements that a sequential reduction adds up.\n";
 }
 
 void formats(std::ostringstream& out) {

@@ -16,6 +16,7 @@
 //                | 'Chain.' [M 'x'] size                  operands have their own dtypes
 //   operand     := '0x' hex                            slot
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride
+//                  ['rows' bytes]                      from one of its rows to the next
 //                | number | ['-'] ('inf' | 'nan(' bits without the sign ')')      scalar
 //                | role '.' dtype operand              of a chain
 //   role        := 'in' | 'out' | 'one'                for each of its elements; for all of them

@@ -89,7 +89,7 @@ struct Operand {
   Mode mode = Mode::slot;
   uint8_t access = 0;   // of a chain: see Access; else 0
   uint16_t index = 0;   // stream or scalar-pool index
-  uint32_t offset = 0;  // slot: byte offset in local memory
+  uint32_t offset = 0;  // slot: byte offset in local memory; stream: see row_stride()
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
@@ -112,6 +112,11 @@ struct Access {
 };
 static_assert(core::kDTypeCount <= 1 << Access::kReachShift);
 constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
+// Rows of a stream may lie apart: the bytes from one to the next, 0 where they follow one another.
+// Chains read rows of theirs so, and sequential reductions rows of N elements.
+constexpr int64_t row_stride(const Operand& operand) {
+  return operand.mode == Mode::stream ? operand.offset : 0;
+}
 
 struct Sync {
   uint8_t set = 0;  // 1 set after, 0 wait before the instruction

@@ -1,9 +1,11 @@
 #include "vm/tile_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "vm/chain_plan.h"
+#include "vm/reduce_source.h"
 
 namespace dvm::vm {
 
@@ -11,6 +13,8 @@ namespace {
 
 // A line of the cache, and the elements of a tile with which half of the stalls remain.
 constexpr double kLineBytes = 64, kHalfStall = 1024;
+// Of what a chain takes to begin, what another of its rows takes that is a run of its own.
+constexpr double kRowShare = 0.3;
 // What is left of the setup of tiles while the processor waits for memory.
 constexpr double kHiddenSetup = 0.5;
 
@@ -58,6 +62,49 @@ double TileCosts::per_element(int64_t weight) const {
   return static_cast<double>(weight) / static_cast<double>(use_.unit);
 }
 
+// Whether all that reads the access reads it as it lies in memory: rows that reductions add up, and
+// such as chains compute.
+bool TileCosts::is_read_by_rows(int access, const Tiling& tiling, TileRows rows) const {
+  const auto stride = [&](int columns) {
+    return tiling.row_stride(stage_.accesses[access], rows.wide, columns);
+  };
+  const bool adds = target_.streams && stage_.reduces() && stride(stage_.reduce_end) != 0;
+  const bool chains = target_.chains && rows.columns != 0 &&
+                      is_wide(stage_.accesses[access].dtype) &&
+                      stride(std::countr_zero(rows.columns)) != 0;
+  if (!adds && !chains) return false;
+  const auto is_of_access = [&](int16_t value) {
+    const StageValue& of = stage_.values[value];
+    return of.kind == StageValue::Kind::global && of.index == access;
+  };
+  bool is_read = false;
+  for (int i = 0; i < stage_.step_count; ++i) {
+    const KernelStep& step = stage_.steps[i];
+    if (std::none_of(step.src, step.src + step.arity, is_of_access)) continue;
+    const bool in_order = step.axes != 0 && reduce_order(step.aux) == ReduceOrder::sequential;
+    if (!(adds && in_order) && !(chains && may_join_chain(stage_, step))) return false;
+    is_read = true;
+  }
+  return is_read;
+}
+
+// Of the rows that the chains of all tiles compute one by one.
+double TileCosts::rows_ns(const Tiling& tiling, TileRows rows) const {
+  int64_t columns = 1, tail = 1;
+  for (int d = 0; d < tiling.rank; ++d) {
+    if ((rows.columns & dim_bit(d)) == 0) continue;
+    const int64_t t = tiling.tile[d], last = tiling.sizes[d] - (tiling.tiles(d) - 1) * t;
+    columns *= t;
+    tail *= d == tiling.split ? last : t;
+  }
+  const auto per_tile = static_cast<double>(tiling.tile_elements / columns);
+  const auto count = static_cast<double>(tiling.tile_count);
+  const auto tails =
+      tail == columns ? count : count / static_cast<double>(tiling.tiles(tiling.split));
+  const double alone = (are_alone(columns) ? count - tails : 0) + (are_alone(tail) ? tails : 0);
+  return alone * per_tile * kRowShare * table_.chain_ns * use_.chains;
+}
+
 TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const TileRows rows = tile_rows(stage_, tiling);
   const DimMask wide = rows.wide;
@@ -79,10 +126,16 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
       local += per_tile * core::byte_size(to.dtype);
     }
   }
+  bool by_rows = false;
   for (int a = 0; a < stage_.access_count; ++a) {
     const StageAccess& access = stage_.accesses[a];
     if (tiling.is_dense(access, wide)) continue;
     const Walk way = walk(access, tiling, wide);
+    if (is_read_by_rows(a, tiling, rows)) {
+      walks += table_.run_ns * way.runs;
+      by_rows = true;
+      continue;
+    }
     const double bytes = core::byte_size(access.dtype);
     setup += table_.instruction_ns;
     if (way.runs < way.elements) {
@@ -109,6 +162,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     element_ns += table_.stall_ns * per_element(use_.streamed) * per_tile / (per_tile + kHalfStall);
   }
   double cost = tiles * (setup + walks) + elements_ * element_ns;
+  if (by_rows && rows.columns != 0) cost += rows_ns(tiling, rows);
   if (tiling.reduction == Tiling::Reduction::chunks) {
     // Another Program reduces the partial results.
     const double partials = tiles * per_tile / static_cast<double>(use_.unit);

@@ -13,6 +13,7 @@
 
 #include "vm/cost.h"
 #include "vm/stage_use.h"
+#include "vm/tile_rows.h"
 #include "vm/tiler.h"
 
 namespace dvm::vm {
@@ -29,6 +30,8 @@ class TileCosts {
 
  private:
   double per_element(int64_t weight) const;
+  double rows_ns(const Tiling& tiling, TileRows rows) const;
+  bool is_read_by_rows(int access, const Tiling& tiling, TileRows rows) const;
   const Stage& stage_;
   const StageUse& use_;
   const TargetTraits& target_;

@@ -13,6 +13,7 @@ struct TileArgs {
   std::byte* dst;
   const std::byte* src[3];  // as many as the format has
   int64_t m, size, n;       // extents of this tile, tail already applied
+  int64_t row_stride;       // triple formats: of src[0], see row_stride()
   uint8_t scalar_mask;      // bit k: src[k] is one element that stands for all
   uint8_t aux;              // Instruction::aux
   const ViewDim* dims;      // view formats: aux dims, tail already applied; else nullptr

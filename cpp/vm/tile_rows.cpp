@@ -16,6 +16,8 @@ bool may_be_rows(int64_t elements) {
   return elements % core::kSumLanes == 0 || elements >= kWorthRuns;
 }
 
+bool are_alone(int64_t elements) { return elements % core::kSumLanes != 0 || elements >= kLongRow; }
+
 TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
   TileRows rows{tiling.wide(), 0};
   const auto from = [&](int boundary) {
@@ -26,12 +28,11 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
       columns |= dim_bit(d);
       elements *= tiling.tile[d];
     }
-    const bool ragged =
-        tiling.split >= boundary && tiling.tile[tiling.split] < tiling.sizes[tiling.split];
-    return may_be_rows(elements) && !ragged && columns != rows.wide ? columns : DimMask{0};
+    return may_be_rows(elements) && columns != rows.wide ? columns : DimMask{0};
   };
   if (stage.reduces()) {
-    if (stage.reduce_end == stage.rank) rows.columns = from(stage.reduce_begin);
+    const bool of_rows = stage.reduce_end == stage.rank;
+    rows.columns = from(of_rows ? stage.reduce_begin : stage.reduce_end);
     return rows;
   }
   for (int i = 0; i < stage.step_count && rows.columns == 0; ++i) {
@@ -46,6 +47,18 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
     const DimMask inner = per_row ? other : small, outer = per_row ? small : other;
     if (std::bit_width(outer) <= std::countr_zero(inner))
       rows.columns = from(std::countr_zero(inner));
+  }
+  // Inputs that are not dense are read where they lie if they are rows.
+  for (int a = 0; a < stage.access_count && rows.columns == 0; ++a) {
+    const StageAccess& access = stage.accesses[a];
+    if (tiling.is_dense(access, rows.wide)) continue;
+    int64_t run = core::byte_size(access.dtype);
+    for (int d = tiling.rank - 1; d > 0; --d) {
+      if ((rows.wide & dim_bit(d)) == 0) continue;
+      if (access.strides[d] != run) break;
+      run *= tiling.tile[d];
+      if (tiling.row_stride(access, rows.wide, d) != 0) rows.columns = from(d);
+    }
   }
   return rows;
 }

@@ -14,8 +14,8 @@ namespace {
 // Of a cpu, in elements. Below kLeastTile setup is all there is. A tile takes no more than an
 // eighth of all, to have something to share out and to even out, but may always take kShare, and
 // never more than kMostElements. Columns that lie together are no more than that, either, where one
-// tile takes all of them.
-constexpr int64_t kLeastTile = 96, kShare = 16384, kMostElements = 262144;
+// tile takes all of them, and a single row is no more than kLongest.
+constexpr int64_t kLeastTile = 96, kShare = 16384, kLongest = 65536, kMostElements = 262144;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -66,7 +66,7 @@ void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t alig
   t = std::min(columns, t);
   if (t == columns) {  // whole rows of memory
   } else if (tiling.sizes[reduced] % core::kSumChunk == 0) {
-    t = align_tile(t, columns, t, 1, align);
+    t = align_tile(t, columns, t, 1, t < core::kSumLanes ? align : core::kSumLanes);
     tiling.split = inner;
   } else {
     while (columns % t != 0) --t;
@@ -151,6 +151,24 @@ bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
   return true;
 }
 
+int64_t Tiling::row_stride(const StageAccess& access, DimMask wide, int columns) const {
+  int64_t run = core::byte_size(access.dtype), stride = 0;
+  bool split_seen = false, has_columns = false;
+  for (int d = rank - 1; d >= 0; --d) {
+    if ((wide & dim_bit(d)) == 0) continue;
+    if ((access.span & dim_bit(d)) == 0) return 0;
+    has_columns |= d >= columns;
+    if (d < columns && stride == 0) {
+      run = stride = access.strides[d];
+      split_seen = false;  // rows that are shorter in a tail tile begin where they always do
+    }
+    if (access.strides[d] != run || split_seen) return 0;
+    run *= tile[d];
+    split_seen = d == split;
+  }
+  return has_columns && stride > 0 && stride <= UINT32_MAX ? stride : 0;
+}
+
 int64_t tile_limit(const TargetTraits& target, const StageUse& use) {
   const int64_t room =
       target.local_bytes - target.reserve_bytes - int64_t{use.slots} * target.align;
@@ -170,7 +188,7 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   best.tile_count = 0;
   int64_t inner = product(stage.sizes, 0, stage.rank);
   // What lies together is a tile of its own, where it leaves half of local memory to others.
-  const int64_t longest = std::min(limit, target.local_bytes / 2);
+  const int64_t longest = std::min({limit, kLongest, target.local_bytes / 2});
   const int64_t whole_columns = std::min(limit, kMostElements);
   // Rows are read again: what does not stay in the second cache costs more than setup.
   const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "vm/reduce_source.h"
 #include "vm/verify_tile.h"
 
 namespace dvm::vm {
@@ -55,8 +56,16 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     fail(name + " may not be a " + (mode < 3 ? std::string(kModes[mode]) : "mode " + number(mode)) +
          " on target " + std::string(target_.name));
   }
-  if ((op.mode == Mode::slot ? op.index != 0 : op.offset != 0)) {
+  const bool apart = row_stride(op) != 0;
+  if (op.mode == Mode::slot ? op.index != 0 : op.offset != 0 && !apart) {
     fail(name + " has bits set that mean nothing");
+  }
+  const bool adds_rows = operand == 1 && row.format == Format::reduce &&
+                         reduce_order(insn.aux) == ReduceOrder::sequential;
+  const bool in_chain =
+      insn.is_chain() && !writes(insn, operand) && reach(insn, operand) == Reach::each;
+  if (apart && !adds_rows && !in_chain) {
+    fail(name + " has rows that lie apart, which only chains and sequential reductions read");
   }
   if (op.mode == Mode::slot) check_slot(insn, operand);
   if (op.mode == Mode::stream) check_stream(insn, operand);
@@ -133,7 +142,7 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
   if (writes(insn, operand) && global.written == 0)
     fail("writes global g" + number(g) + ", which is read-only");
   if (!writes(insn, operand) && global.written != 0 &&
-      written_streams_[static_cast<size_t>(index)] < operand_bytes(insn, operand)) {
+      written_streams_[static_cast<size_t>(index)] < footprint(insn, operand, false).high) {
     fail("reads bytes of written global g" + number(g) + " that this tile has not written");
   }
   check_stream_alignment(insn, operand);
@@ -147,6 +156,7 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   bool aligned = stream.offset % element == 0;
   for (int64_t stride : program_.strides(stream)) aligned = aligned && stride % element == 0;
   for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
+  aligned = aligned && row_stride(insn.operands()[operand]) % element == 0;
   if (!aligned) {
     fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
          number(element) + " bytes");
@@ -155,6 +165,11 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
 
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, bool tail) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  if (const int64_t stride = row_stride(insn.operands()[operand]); stride != 0) {
+    const auto [m, size, n] = extents(insn, tail);
+    const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
+    return {0, (rows - 1) * stride + columns * element};
+  }
   if (!insn.is_view()) return {0, operand_elements(insn, operand, tail) * element};
   Range range = {0, element};
   const auto dims = insn.view_dims();

@@ -1,5 +1,6 @@
 #include "fuzz/fuzz_main.h"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -23,7 +24,8 @@ namespace dvm::fuzz {
 namespace {
 
 constexpr size_t kGenerated = 64, kMaxCorpus = 1024, kMaxInput = size_t{1} << 16;
-constexpr unsigned kSecondsPerCase = 10;
+// Of the processor, which nobody else can take away; and of the clock, for what waits for ever.
+constexpr unsigned kSecondsPerCase = 10, kMostSeconds = 300;
 constexpr uint64_t kFreshEvery = 64;  // cases between inputs of the generator
 
 struct Options {
@@ -46,13 +48,16 @@ void save_finding() {
 // Not async-signal-safe, but the process is lost anyway and the input is what matters.
 void on_signal(int signal) {
   std::fprintf(stderr, "fuzz: %s: %s\n", current_reader.c_str(),
-               signal == SIGALRM ? "no end within ten seconds" : "crash");
+               signal == SIGPROF   ? "no end within ten seconds"
+               : signal == SIGALRM ? "stands still"
+                                   : "crash");
   save_finding();
   std::_Exit(1);
 }
 
 void install_handlers() {
   std::signal(SIGALRM, on_signal);
+  std::signal(SIGPROF, on_signal);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(save_finding);
     return;
@@ -60,11 +65,17 @@ void install_handlers() {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(signal, on_signal);
 }
 
+void set_watch(bool on) {
+  const itimerval processor{.it_interval = {}, .it_value = {on ? kSecondsPerCase : 0, 0}};
+  setitimer(ITIMER_PROF, &processor, nullptr);
+  alarm(on ? kMostSeconds : 0);
+}
+
 enum class Outcome { accepted, refused, finding };
 
 Outcome run_case(const Reader& reader, const std::string& input) {
   current_input = input;
-  alarm(kSecondsPerCase);
+  set_watch(true);
   begin_case();
   Outcome outcome = Outcome::accepted;
   try {
@@ -79,7 +90,7 @@ Outcome run_case(const Reader& reader, const std::string& input) {
     std::fprintf(stderr, "fuzz: %s: %s\n", reader.name.c_str(), error.what());
     outcome = Outcome::finding;
   }
-  alarm(0);
+  set_watch(false);
   if (outcome == Outcome::finding) save_finding();
   return outcome;
 }

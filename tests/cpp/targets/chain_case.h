@@ -43,6 +43,17 @@ class Chain {
     std::memcpy(tensors_.back().data() + offset_, data, size);
     return place;
   }
+  // Rows that begin so many elements apart.
+  uint8_t rows_apart(DType dtype, const std::byte* data, int64_t stride) {
+    const int64_t elements = (rows_ - 1) * stride + columns_;
+    const auto size = static_cast<size_t>(elements * core::byte_size(dtype));
+    const uint8_t place = add({.mode = Mode::stream,
+                               .access = Access::of(dtype, false),
+                               .offset = static_cast<uint32_t>(stride * core::byte_size(dtype))},
+                              size);
+    std::memcpy(tensors_.back().data() + offset_, data, size);
+    return place;
+  }
   uint8_t output(DType dtype, Reach reach = Reach::each) {
     return add({.access = Access::of(dtype, true, reach)}, bytes(dtype, reach));
   }

@@ -201,6 +201,49 @@ TEST_P(ChainRows, BanksReadTwice) {
   }
 }
 
+// y = x * z + x, and where `sums` the sums of y: the rows of x lie apart, or over one another.
+template <typename T>
+void check_rows_apart(int64_t rows, int64_t columns, int64_t stride, bool sums) {
+  SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + " by " +
+               std::to_string(stride));
+  constexpr DType kT = kDType<T>;
+  constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+  const std::vector<T> x = numbers<T>((rows - 1) * stride + columns, 8);
+  const std::vector<T> z = numbers<T>(rows * columns, 9);
+  Chain chain(rows, columns, sizeof(T));
+  chain.step(Insn::copy, kT, 0, a, {chain.rows_apart(kT, bytes_of(x), stride)});
+  chain.step(Insn::mul, kT, 0, b, {a, chain.input(kT, bytes_of(z))});
+  chain.step(Insn::add, kT, 0, b, {b, a});
+  const uint8_t y = chain.output(kT);
+  chain.step(Insn::copy, kT, 0, y, {b});
+  const uint8_t total = sums ? chain.output(kT, Reach::per_row) : uint8_t{0};
+  if (sums) chain.step(Insn::sum, kT, 0, total, {b});
+  const Chain::Result want = chain.plain(), got = chain.in_registers();
+  EXPECT_EQ(got.ran, cpu::has_chain_registers());
+  EXPECT_EQ(int{got.flags}, int{want.flags});
+  EXPECT_TRUE(got.tensors == want.tensors);
+  const std::vector<T> found = tensor<T>(got, y, rows * columns, sizeof(T));
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const T e = x[static_cast<size_t>(i / columns * stride + i % columns)];
+    const T product = e * z[static_cast<size_t>(i)];
+    ASSERT_EQ(found[static_cast<size_t>(i)], product + e) << i;
+  }
+}
+
+TEST_P(ChainRows, MayLieApart) {
+  for (const int64_t columns : {1, 5, 63, 64, 65, 128, 200, 512, 1000, 1024, 1100, 66000}) {
+    for (const int64_t rows : {1, 2, 3, 33}) {
+      if (rows * columns > 300000) continue;
+      for (const int64_t stride : {columns + 1, columns + 64, 3 * columns, columns, int64_t{1}}) {
+        for (const bool sums : {false, true}) {
+          check_rows_apart<float>(rows, columns, stride, sums);
+          check_rows_apart<double>(rows, columns, stride, sums);
+        }
+      }
+    }
+  }
+}
+
 // A NaN has its flags found out by the plain kernels.
 TEST_P(ChainRows, RaiseWhatSumsRaise) {
   constexpr float kInf = std::numeric_limits<float>::infinity();

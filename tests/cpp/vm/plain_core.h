@@ -122,10 +122,13 @@ class PlainCore {
       case Insn::nanmax:
       case Insn::nanmin:
         for (int64_t i = 0; i < args.m * args.n; ++i) {
-          const int64_t base = i / args.n * args.size * args.n + i % args.n;
           const auto load = [&](int64_t k) {
             return core::dispatch(reduced_dtype(D, args.aux), [&]<DType From>() {
-              return op::cast<T>(at<core::Storage<From>>(args, 0, base + k * args.n));
+              using Source = core::Storage<From>;
+              const int64_t row = i / args.n * args.size + k, column = i % args.n;
+              const auto apart = args.row_stride / static_cast<int64_t>(sizeof(Source));
+              const int64_t step = apart == 0 ? args.n : apart;
+              return op::cast<T>(at<Source>(args, 0, row * step + column));
             });
           };
           const bool lanes = reduce_order(args.aux) == ReduceOrder::lanes;

@@ -52,6 +52,7 @@ class ProgramGenerator {
     uint32_t slot = 0;
     int global = 0;
     int64_t offset = 0;
+    int64_t row_stride = 0;
     std::vector<int64_t> strides;
     uint64_t scalar = 0;
   };
@@ -107,9 +108,15 @@ class ProgramGenerator {
   }
 
   // Bytes the operand touches from where its stream points, in one tile.
-  std::pair<int64_t, int64_t> touched(const Line& line, int64_t elements, DType dtype,
-                                      bool tail) const {
+  std::pair<int64_t, int64_t> touched(const Line& line, const Ref& ref, int64_t elements,
+                                      DType dtype, bool tail) const {
     const int64_t size = core::byte_size(dtype);
+    if (ref.row_stride != 0) {
+      const auto [m, extent, n] = extents(line.fixed, tail);
+      const bool chain = line.fixed.insn == Insn::chain;
+      const int64_t rows = chain ? m : m * extent, columns = chain ? extent : n;
+      return {0, (rows - 1) * ref.row_stride + columns * size};
+    }
     if (line.view_dims.empty()) return {0, elements * size};
     int64_t low = 0, high = size;
     for (size_t d = 0; d < line.view_dims.size(); ++d) {
@@ -132,6 +139,13 @@ class ProgramGenerator {
   Ref make_stream(const Line& line, DType dtype, bool is_short, bool written) {
     Ref ref;
     ref.mode = Mode::stream;
+    const bool chain = line.fixed.insn == Insn::chain;
+    const bool adds_rows = info(line.fixed.insn).format == Format::reduce &&
+                           reduce_order(line.fixed.aux) == ReduceOrder::sequential;
+    if (!written && (chain || adds_rows) && chance(50)) {
+      const int64_t columns = chain ? line.fixed.size : line.fixed.n;
+      ref.row_stride = one_to(2 * columns + 8) * core::byte_size(dtype);
+    }
     ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);
     for (size_t d = 0; d < grid_.size(); ++d) {
       ref.strides.push_back((static_cast<int64_t>(below(4096)) - 1024) * core::byte_size(dtype));
@@ -164,7 +178,7 @@ class ProgramGenerator {
       const bool tail = !grid_.empty() && coord.back() == grid_.back() - 1;
       const int64_t elements =
           line.view_dims.empty() ? count(line.fixed, is_short, tail) : line.fixed.size;
-      const auto [low, high] = touched(line, elements, dtype, tail);
+      const auto [low, high] = touched(line, ref, elements, dtype, tail);
       global.low = std::min(global.low, at + low);
       global.high = std::max(global.high, at + high);
       size_t d = grid_.size();
@@ -485,6 +499,9 @@ class ProgramGenerator {
                                ? builder.scalar_bits(ref.scalar)
                                : builder.stream(ref.global, ref.offset, ref.strides));
         operands.back().access = ref.access;
+        if (ref.mode == Mode::stream) {
+          operands.back().offset = static_cast<uint32_t>(ref.row_stride);
+        }
       }
       std::vector<Sync> syncs = line.waits;
       syncs.insert(syncs.end(), line.sets.begin(), line.sets.end());

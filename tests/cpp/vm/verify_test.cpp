@@ -258,7 +258,7 @@ const std::vector<Rule> kRules = {
     {"SlotIndex", kFlags, [](E& e) { e.operand(2, 1).index = 1; }, kInvalid,
      "operand 1 has bits set that mean nothing"},
     {"StreamOffset", kFlags, [](E& e) { e.operand(0, 1).offset = 8; }, kInvalid,
-     "operand 1 has bits set that mean nothing"},
+     "operand 1 has rows that lie apart, which only chains and sequential reductions read"},
     {"ScalarIndex", kCpu, [](E& e) { e.operand(5, 2).index = 3; }, kInvalid, "scalar 3 of 3"},
     {"ScalarOrder", kCpu, [](E& e) { std::swap(e.operand(0, 2).index, e.operand(1, 2).index); },
      kInvalid, "instruction 0 (mul): scalar 1 is used before 0"},
