@@ -24,6 +24,10 @@ std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte
 PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
 inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 
+// What np.broadcast_arrays makes: NumPy has the sign of the flags say so, and no name for it
+// outside.
+inline bool warns_when_written(const PyArrayObject* array) { return PyArray_FLAGS(array) < 0; }
+
 // Borrows the array; `owner` is set to it without a new reference.
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view);
 

@@ -1,9 +1,27 @@
 // What the program does to objects that others see, in program order behind the commit. A failure
 // is the program's own exception.
+#include <cstring>
+
 #include "capture/frame.h"
 #include "capture/numpy_api.h"
 
 namespace dvm::capture::steps {
+
+namespace {
+
+// Copies what is a single run of memory, here as there, which NumPy takes ten times as long to find
+// out for small arrays. False where it is not.
+bool copy_run(PyArrayObject* to, PyArrayObject* from) {
+  if (!PyArray_CHKFLAGS(to, NPY_ARRAY_CARRAY) || warns_when_written(to) ||
+      !PyArray_IS_C_CONTIGUOUS(from) || PyArray_DESCR(to) != PyArray_DESCR(from) ||
+      PyDataType_REFCHK(PyArray_DESCR(to)) || !PyArray_SAMESHAPE(to, from)) {
+    return false;
+  }
+  std::memmove(PyArray_DATA(to), PyArray_DATA(from), static_cast<size_t>(PyArray_NBYTES(to)));
+  return true;
+}
+
+}  // namespace
 
 bool copyto_(Frame& f, const int32_t* p) {
   if (f[p[0]] == f[p[1]]) return true;  // the segment wrote it there
@@ -11,10 +29,13 @@ bool copyto_(Frame& f, const int32_t* p) {
     PyErr_SetString(PyExc_TypeError, "copyto needs an array");
     return false;
   }
+  auto* const to = reinterpret_cast<PyArrayObject*>(f[p[0]]);
+  if (PyArray_Check(f[p[1]]) && copy_run(to, reinterpret_cast<PyArrayObject*>(f[p[1]]))) {
+    return true;
+  }
   // Handles overlap and read-only arrays as np.copyto does.
   Ref source = Ref::steal(PyArray_FROM_O(f[p[1]]));
-  return source && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(f[p[0]]),
-                                    reinterpret_cast<PyArrayObject*>(source.get())) == 0;
+  return source && PyArray_CopyInto(to, reinterpret_cast<PyArrayObject*>(source.get())) == 0;
 }
 
 bool set_attribute_(Frame& f, const int32_t* p) {

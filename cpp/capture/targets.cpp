@@ -14,7 +14,7 @@ using runtime::BufferView;
 using runtime::PlanOp;
 
 // A smaller array is copied sooner than all is asked.
-constexpr npy_intp kLeastBytes = npy_intp{1} << 15;
+constexpr npy_intp kLeastBytes = npy_intp{1} << 13;
 
 // Whether an instruction of the Plan may come behind a write into a target: it fails for want of
 // memory at most.
@@ -67,8 +67,8 @@ bool can_be_target(PyObject* object, core::DType dtype) {
   if (!PyArray_Check(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   constexpr int kNeeded = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-  return PyArray_CHKFLAGS(array, kNeeded) && dtype_of(array) == dtype &&
-         PyArray_NBYTES(array) >= kLeastBytes;
+  return PyArray_CHKFLAGS(array, kNeeded) && !warns_when_written(array) &&
+         dtype_of(array) == dtype && PyArray_NBYTES(array) >= kLeastBytes;
 }
 
 }  // namespace

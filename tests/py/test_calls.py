@@ -257,6 +257,11 @@ def test_arguments_that_share_memory_do_not_disturb_each_other() -> None:
     np.testing.assert_array_equal(base, before)
 
 
+def write_sum(x: Any, target: Any) -> Any:
+    target[...] = x + 1
+    return target
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -282,6 +287,28 @@ def test_results_share_memory_and_identity_as_numpys_do(function: Any) -> None:
         assert (one is X) == (other is X)
         assert np.shares_memory(one, X) == np.shares_memory(other, X)
         assert one.flags.writeable == other.flags.writeable
+
+
+@pytest.mark.parametrize("count", [1, 3, 5000])
+def test_results_go_into_given_arrays_as_numpy_puts_them_there(count: int) -> None:
+    compiled = dvm.compile(write_sum)
+    x = np.arange(count, dtype=np.float32)
+    for target in (x * 0, np.zeros(count), np.zeros((2, count), np.float32)[:, ::-1], x * 0, x):
+        wanted = write_sum(x.copy(), target.copy())
+        assert compiled(x.copy(), target) is target
+        np.testing.assert_array_equal(target, wanted)
+    frozen = x * 0
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(x, frozen)
+
+
+def test_what_broadcast_arrays_made_warns_when_it_is_written() -> None:
+    compiled = dvm.compile(write_sum)
+    for _ in range(3):
+        _, shared = np.broadcast_arrays(np.ones((1, 1)), np.ones(1))
+        with pytest.warns(DeprecationWarning, match="writing to an array"):
+            compiled(np.ones((1, 1)), shared)
 
 
 def test_a_new_axis_of_a_strided_argument_is_replayed() -> None:
