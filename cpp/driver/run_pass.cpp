@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <memory>
 #include <sstream>
 
 #include "core/error.h"
@@ -10,7 +9,6 @@
 #include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "vm/encode.h"
-#include "vm/reduce_source.h"
 #include "vm/tiler.h"
 
 namespace dvm::driver {
@@ -111,18 +109,11 @@ std::string list_of(std::span<const int64_t> items) {
 
 std::string describe_tiles(const vm::Kernel& kernel, const vm::Binding& binding,
                            const vm::TargetTraits& target) {
-  const auto stage = std::make_unique<vm::Stage>();
+  vm::Arena arena;
+  std::vector<vm::Tiling> tilings;
+  vm::encode(kernel, binding, target, arena, nullptr, nullptr, &tilings);
   std::string text;
-  for (vm::OutputMask todo = vm::all_outputs(kernel); todo != 0;) {
-    todo = vm::bind(kernel, binding, todo, *stage);
-    if (stage->output_count == 0) break;
-    if (target.streams) vm::spare_casts(*stage);
-    const vm::StageUse use = vm::use_of(*stage, target);
-    const vm::Tiling tiling = vm::tile(*stage, target, use, vm::tile_limit(target, use));
-    if (tiling.reduction == vm::Tiling::Reduction::apart) {
-      text += "  no chunk of the reduction fits; its operand is stored first\n";
-      continue;
-    }
+  for (const vm::Tiling& tiling : tilings) {
     const auto rank = static_cast<size_t>(tiling.rank);
     const int64_t full = tiling.tile[tiling.split];
     text += "  sizes " + list_of({tiling.sizes, rank}) + ", tile " + list_of({tiling.tile, rank}) +

@@ -47,8 +47,13 @@ class Stopwatch {
 class Encoder {
  public:
   Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled,
-          const TileRequest* request)
-      : target_(target), arena_(arena), watch_(watch), compiled_(compiled), request_(request) {}
+          const TileRequest* request, std::vector<Tiling>* tilings)
+      : target_(target),
+        arena_(arena),
+        watch_(watch),
+        compiled_(compiled),
+        request_(request),
+        tilings_(tilings) {}
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
@@ -112,7 +117,7 @@ class Encoder {
       if (rows) leave_last_chunks(stage);
       // Partial results can be wider than the results, so that a chunk no longer fits.
       if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
-      if (rows) --compiled_.stage_count;
+      if (rows) take_back();
       stage = scratch_.uncut;
     }
     store_sources(stage, scratch_.next, workspace);
@@ -134,7 +139,7 @@ class Encoder {
       const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);
       watch_.end(&PhaseTimes::emit);
       if (program) {
-        append(*program);
+        append(*program, tiling);
         return wanted;
       }
       if (!requested) limit = tiling.tile_elements * 7 / 8;
@@ -144,13 +149,18 @@ class Encoder {
         "not even one element per tile fits the local memory of " + std::string(target_.name));
   }
 
-  void append(const Program& program) {
+  void append(const Program& program, const Tiling& tiling) {
     if (compiled_.stage_count == kMaxStages) {
       core::fail(core::ErrorCode::unsupported,
                  "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
     }
     arena_.take(program.words().size());
     compiled_.stages[compiled_.stage_count++] = program;
+    if (tilings_ != nullptr) tilings_->push_back(tiling);
+  }
+  void take_back() {
+    --compiled_.stage_count;
+    if (tilings_ != nullptr) tilings_->pop_back();
   }
 
   const TargetTraits& target_;
@@ -159,6 +169,7 @@ class Encoder {
   Stopwatch& watch_;
   Compiled& compiled_;
   const TileRequest* request_;
+  std::vector<Tiling>* tilings_;
 };
 
 }  // namespace
@@ -181,10 +192,11 @@ std::span<uint64_t> Arena::take(size_t words) {
 }
 
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                Arena& arena, PhaseTimes* times, const TileRequest* request) {
+                Arena& arena, PhaseTimes* times, const TileRequest* request,
+                std::vector<Tiling>* tilings) {
   Compiled compiled;
   Stopwatch watch(times);
-  Encoder(target, arena, watch, compiled, request).run(kernel, binding);
+  Encoder(target, arena, watch, compiled, request, tilings).run(kernel, binding);
   return compiled;
 }
 

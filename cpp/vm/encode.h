@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "vm/bind.h"
 #include "vm/kernel.h"
@@ -56,12 +57,15 @@ struct PhaseTimes {
   int64_t bind = 0, tile = 0, emit = 0;
 };
 
+struct Tiling;
 struct TileRequest;
 
 // Globals of every Program: inputs, outputs, and workspaces, of which some may have no bytes.
 // With `times` the clock is read between phases. `request` is for the tiling of the first Program,
-// if it has such a one. Throws UnsupportedError where a limit of Programs is exceeded.
+// if it has such a one; to `tilings` that of each Program is appended. Throws UnsupportedError
+// where a limit of Programs is exceeded.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr);
+                Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr,
+                std::vector<Tiling>* tilings = nullptr);
 
 }  // namespace dvm::vm

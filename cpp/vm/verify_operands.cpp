@@ -141,8 +141,10 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
   // A tile may read back what it wrote itself; what other tiles write has no order.
   if (writes(insn, operand) && global.written == 0)
     fail("writes global g" + number(g) + ", which is read-only");
+  const Range touched = footprint(insn, operand, false);
+  const int64_t written = written_streams_[static_cast<size_t>(index)];
   if (!writes(insn, operand) && global.written != 0 &&
-      written_streams_[static_cast<size_t>(index)] < footprint(insn, operand, false).high) {
+      (touched.low < 0 || touched.high > written)) {
     fail("reads bytes of written global g" + number(g) + " that this tile has not written");
   }
   check_stream_alignment(insn, operand);
