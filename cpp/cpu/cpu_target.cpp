@@ -22,14 +22,18 @@ using vm::Program;
 class LocalMemory {
  public:
   explicit LocalMemory(int64_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlign))) {}
-  ~LocalMemory() { ::operator delete(data_, kAlign); }
+      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes + kOffset), kPage)) +
+              kOffset) {}
+  ~LocalMemory() { ::operator delete(data_ - kOffset, kPage); }
   LocalMemory(const LocalMemory&) = delete;
   LocalMemory& operator=(const LocalMemory&) = delete;
   std::byte* data() const { return data_; }
 
  private:
-  static constexpr std::align_val_t kAlign{64};
+  // Arrays begin where pages do, as a rule. A load waits for a store to the same place of another
+  // page, so that slots begin as far from there as they can.
+  static constexpr std::align_val_t kPage{4096};
+  static constexpr int64_t kOffset = 2048 + 64;
   std::byte* data_;
 };
 
