@@ -55,9 +55,14 @@ void on_signal(int signal) {
   std::_Exit(1);
 }
 
+// Told to end, a run says how far it came.
+volatile std::sig_atomic_t told_to_end = 0;
+void on_end(int) { told_to_end = 1; }
+
 void install_handlers() {
   std::signal(SIGALRM, on_signal);
   std::signal(SIGPROF, on_signal);
+  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, on_end);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(save_finding);
     return;
@@ -143,7 +148,7 @@ bool fuzz(const Reader& reader, const Options& options) {
   uint64_t cases = 0, accepted = 0;
   const auto start = Clock::now();
   double elapsed = 0;
-  while (cases < options.iterations && elapsed < options.seconds) {
+  while (cases < options.iterations && elapsed < options.seconds && told_to_end == 0) {
     if (cases % kFreshEvery == 0 && !generate()) return false;
     const std::string& other = corpus.pick(random);
     std::string input = mutate(corpus.pick(random), other, random);
