@@ -1,7 +1,7 @@
 // power in f32 and f64, at most 1.9 ulp (tests/cpp/core/math_ulp_test.cpp): 2**(b log2 a) with the
 // logarithm in two parts. That takes a fused multiply-add; levels without one run the meaning of
-// scalar_ops.h. A negative base gives the sign by which whole exponent it has. Zeros, infinities, NaN
-// and what may overflow or be subnormal are the library's.
+// scalar_ops.h. A negative base gives the sign by which whole exponent it has. Zeros, infinities,
+// NaN and what may overflow or be subnormal are the library's.
 #pragma once
 
 #include "core/math_log.h"

@@ -21,12 +21,11 @@ enum class Unary : int {
 };
 // The rows from here on have bodies for one bank that is both source and destination.
 inline constexpr Unary kFirstInPlace = [] {
-  for (const Unary row : {
+  const Unary rows[] = {
 #define DVM_CHAIN_IN_PLACE(name, where) Unary::name,
 #include "cpu/chain_bodies.def"
-       }) {
-    return row;
-  }
+  };
+  return rows[0];
 }();
 // By the dtype in memory.
 enum class Stored : int {

@@ -97,12 +97,12 @@ double TileCosts::rows_ns(const Tiling& tiling, TileRows rows) const {
     columns *= t;
     tail *= d == tiling.split ? last : t;
   }
-  const auto per_tile = static_cast<double>(tiling.tile_elements / columns);
+  const int64_t rows_of_tile = tiling.tile_elements / columns;
   const auto count = static_cast<double>(tiling.tile_count);
   const auto tails =
       tail == columns ? count : count / static_cast<double>(tiling.tiles(tiling.split));
   const double alone = (are_alone(columns) ? count - tails : 0) + (are_alone(tail) ? tails : 0);
-  return alone * per_tile * kRowShare * table_.chain_ns * use_.chains;
+  return alone * static_cast<double>(rows_of_tile) * kRowShare * table_.chain_ns * use_.chains;
 }
 
 TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {

@@ -112,7 +112,7 @@ TEST(RowsApart, AreReducedWhereTheyLie) {
     for (const Insn insn :
          {Insn::sum, Insn::prod, Insn::max, Insn::min, Insn::nanmax, Insn::nanmin}) {
       for (int from = 0; from < core::kDTypeCount; ++from) {
-        const int64_t strides[] = {2 * s.n, 5 * s.n + 3, (s.n + 1) / 2};
+        const int64_t n = s.n, strides[] = {2 * n, 5 * n + 3, (n + 1) / 2};
         const int64_t apart = strides[turn++ % std::size(strides)];
         core::dispatch(static_cast<DType>(from), [&]<DType From>() {
           test_on_every_target<From, From>(insn, s, apart);
