@@ -104,7 +104,8 @@ bool may_repeat(const ChainArgs& args) {
 constexpr int64_t kWholeBytes = 512, kShortBytes = 128;
 
 // What is known of a piece: `in_lanes` as Translator::prepare says, `saved` where what it writes
-// can be put back, `repeats` where it is part of what may_repeat().
+// can be put back, `repeats` where it is part of what may_repeat(). Passed by reference: as a value
+// it is stored by bytes and read as one word, for which short rows wait longer than they compute.
 struct PieceKind {
   bool in_lanes = false, saved = false, repeats = false;
 };

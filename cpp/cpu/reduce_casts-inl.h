@@ -133,10 +133,10 @@ class CastReduction {
 };
 
 // The kernel of a reduction in A, and of whatever is cast to it.
-template <typename A, bool kTruth, vm::TileKernel kKernel>
+template <typename A, vm::TileKernel kKernel>
 void reduce_casts(const TileArgs& args) noexcept {
   if (args.aux < 2) return kKernel(args);
-  CastReduction<A, kTruth>(args, vm::reduced_dtype(DType{}, args.aux), kKernel).run();
+  CastReduction<A, false>(args, vm::reduced_dtype(DType{}, args.aux), kKernel).run();
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

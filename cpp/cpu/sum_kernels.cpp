@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
 template <typename Op>
-constexpr vm::TileKernel kTo64 = reduce_casts<uint64_t, false, Reduce<Op, Plain<uint64_t>>::kernel>;
+constexpr vm::TileKernel kTo64 = reduce_casts<uint64_t, Reduce<Op, Plain<uint64_t>>::kernel>;
 
 void fill_sums(vm::KernelTable& table) {
   fill_reduction<Sum>(table, Insn::sum);
@@ -19,8 +19,7 @@ void fill_sums(vm::KernelTable& table) {
     table.entry(Insn::sum, dtype) = kTo64<Sum>;
     table.entry(Insn::prod, dtype) = kTo64<Prod>;
   }
-  table.entry(Insn::sum, DType::f64) =
-      reduce_casts<double, false, Reduce<Sum, Plain<double>>::kernel>;
+  table.entry(Insn::sum, DType::f64) = reduce_casts<double, Reduce<Sum, Plain<double>>::kernel>;
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

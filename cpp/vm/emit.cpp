@@ -107,11 +107,10 @@ class Emitter {
     std::fill_n(apart_, stage_.value_count, false);
     if (!target_.chains || rows_.columns == 0) return;
     for (int16_t v = 0; v < stage_.value_count; ++v) {
-      apart_[v] = is_wide(stage_.values[v].dtype) && stride_of_rows(v, columns_begin()) != 0;
+      apart_[v] = is_wide(stage_.values[v].dtype) && stride_of_rows(v, rows_.columns_begin()) != 0;
     }
   }
 
-  int columns_begin() const { return std::countr_zero(rows_.columns); }
   // Of an input that is not dense, if its tiles are rows of the dims from `columns` on; else 0.
   int64_t stride_of_rows(int16_t value, int columns) const {
     const StageValue& bound = stage_.values[value];
@@ -295,7 +294,7 @@ class Emitter {
     overflow_ |= offset == SlotAllocator::kNone;
     if (overflow_) return from;
     const Operand to = slot_operand(static_cast<uint32_t>(offset));
-    const int boundary = rows_.columns == 0 ? 0 : columns_begin();
+    const int boundary = rows_.columns_begin();
     const int begin = reach == Reach::per_row ? boundary : 0;
     const int end = reach == Reach::per_column ? boundary : tiling_.rank;
     triple(Insn::broadcast, dtype, 0, {to, from}, span, begin, end);
@@ -319,7 +318,8 @@ class Emitter {
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
       const auto [value, is_written, reach, apart] = plan.operands[k];
       if (is_written) written[k] = place_result(value);
-      operands[k] = apart ? rows_operand(value, columns_begin()) : drafts_.home[value].operand();
+      operands[k] =
+          apart ? rows_operand(value, rows_.columns_begin()) : drafts_.home[value].operand();
       operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
       has_rows = has_rows || apart || reach == Reach::per_row || reach == Reach::per_column;
     }
@@ -333,7 +333,7 @@ class Emitter {
     drafts_.steps += plan.step_count;
     const KernelStep& first = stage_.steps[begin];
     const DimMask span = stage_.values[first.axes != 0 ? first.src[0] : first.dst].span;
-    const int boundary = has_rows && rows_.columns != 0 ? columns_begin() : 0;
+    const int boundary = has_rows ? rows_.columns_begin() : 0;
     const Extent m = extent(span, 0, boundary), size = extent(span, boundary, tiling_.rank);
     draft.fixed.m = static_cast<uint32_t>(m.full);
     draft.fixed.size = static_cast<uint32_t>(size.full);

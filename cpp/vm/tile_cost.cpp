@@ -1,7 +1,6 @@
 #include "vm/tile_cost.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "vm/chain_plan.h"
@@ -70,8 +69,7 @@ bool TileCosts::is_read_by_rows(int access, const Tiling& tiling, TileRows rows)
   };
   const bool adds = target_.streams && stage_.reduces() && stride(stage_.reduce_end) != 0;
   const bool chains = target_.chains && rows.columns != 0 &&
-                      is_wide(stage_.accesses[access].dtype) &&
-                      stride(std::countr_zero(rows.columns)) != 0;
+                      is_wide(stage_.accesses[access].dtype) && stride(rows.columns_begin()) != 0;
   if (!adds && !chains) return false;
   const auto is_of_access = [&](int16_t value) {
     const StageValue& of = stage_.values[value];

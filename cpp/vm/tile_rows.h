@@ -2,6 +2,7 @@
 // or for each column need not be expanded.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -14,6 +15,9 @@ namespace dvm::vm {
 // the columns of its rows, 0 where chains take a tile for one row.
 struct TileRows {
   DimMask wide = 0, columns = 0;
+
+  // The first dim of the columns.
+  int columns_begin() const { return columns == 0 ? 0 : std::countr_zero(columns); }
 };
 TileRows tile_rows(const Stage& stage, const Tiling& tiling);
 

@@ -5,11 +5,10 @@
 #include <numeric>
 #include <string>
 
-#include "core/reductions.h"
 #include "core/sum_order.h"
 #include "cpu/cpu_target.h"
 #include "every_target.h"
-#include "oracle.h"
+#include "reduce_case.h"
 #include "tile_program.h"
 #include "vm/reduce_source.h"
 
@@ -18,9 +17,6 @@ namespace {
 
 using vm::ReduceOrder;
 
-struct Shape {
-  uint32_t m, size, n;
-};
 // Below, at and above the lanes (64), the chunk (512), the blocks of columns (4 to 64), two levels
 // of chunks, and rows that are long (2 to 16 KiB).
 const Shape kShapes[] = {
@@ -28,26 +24,6 @@ const Shape kShapes[] = {
     {2, 512, 1},  {2, 513, 1},  {1, 600, 1},   {1, 5000, 1},  {2, 8, 3},   {3, 70, 4},  {2, 33, 16},
     {1, 100, 17}, {2, 515, 64}, {1, 40, 67},   {1, 1030, 7},  {40, 5, 1},  {5, 3, 130}, {3, 129, 1},
     {2, 1000, 1}, {1, 511, 1},  {1, 37, 1030}, {1, 512, 259}, {1, 5, 4201}};
-
-template <typename T>
-std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal(0, 1);
-  const std::vector<T> odd = interesting<T>(random);
-  std::vector<T> values;
-  for (int64_t i = 0; i < count; ++i) {
-    if (special && random() % 97 == 0) {
-      values.push_back(odd[random() % odd.size()]);
-    } else if constexpr (std::is_same_v<T, uint8_t>) {
-      values.push_back(random() % 13 == 0);
-    } else if constexpr (std::is_integral_v<T>) {
-      values.push_back(static_cast<T>(random()));
-    } else {
-      values.push_back(narrow<T>(normal(random)));
-    }
-  }
-  return values;
-}
 
 // The documented tree, in the type that a row says it accumulates in.
 template <typename T>
@@ -190,10 +166,7 @@ void test_casting(vm::Target& target, Insn insn, const Shape& s) {
       const size_t row = o / s.n * s.size + static_cast<size_t>(i);
       return core::scalar::cast<R>(values[row * s.n + o % s.n]);
     };
-    const R expected = insn == Insn::sum    ? core::scalar::sum<R>(s.size, false, load)
-                       : insn == Insn::prod ? core::scalar::prod<R>(s.size, false, load)
-                       : insn == Insn::max  ? core::scalar::max<R>(s.size, false, load)
-                                            : core::scalar::min<R>(s.size, false, load);
+    const R expected = scalar_reduction<R>(insn, s.size, load);
     ASSERT_EQ(bits_of(result[o]), bits_of(expected))
         << vm::info(insn).name << "." << core::to_string(To) << " of " << core::to_string(From)
         << " [" << s.m << "," << s.size << "," << s.n << "] at " << o << " on "

@@ -1,9 +1,8 @@
 // Reductions whose rows lie apart in memory, or over one another, against the scalar meaning.
 #include <gtest/gtest.h>
 
-#include "core/reductions.h"
 #include "every_target.h"
-#include "oracle.h"
+#include "reduce_case.h"
 #include "tile_program.h"
 #include "vm/reduce_source.h"
 
@@ -12,50 +11,10 @@ namespace {
 
 using vm::ReduceOrder;
 
-struct Shape {
-  uint32_t m, size, n;
-};
 // Around vectors of columns, chunks of sums, rows that are long, and what casts take at a time.
 const Shape kShapes[] = {{1, 7, 2},    {5, 3, 2},     {2, 8, 3},     {1, 100, 15},
                          {3, 70, 17},  {1, 515, 64},  {1, 1030, 37}, {2, 37, 256},
                          {1, 37, 600}, {1, 512, 259}, {1, 40, 1100}, {1, 5, 4201}};
-
-template <typename T>
-std::vector<T> random_values(int64_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<T> odd = interesting<T>(random);
-  std::vector<T> values;
-  for (int64_t i = 0; i < count; ++i) {
-    if (random() % 211 == 0) {
-      values.push_back(odd[random() % odd.size()]);
-    } else if constexpr (std::is_same_v<T, uint8_t>) {
-      values.push_back(random() % 13 == 0);
-    } else if constexpr (std::is_integral_v<T>) {
-      values.push_back(static_cast<T>(random()));
-    } else {
-      values.push_back(narrow<T>(static_cast<double>(random() % 2000) / 997 - 1));
-    }
-  }
-  return values;
-}
-
-template <typename R, typename Load>
-R expected(Insn insn, int64_t size, Load load) {
-  switch (insn) {
-    case Insn::sum:
-      return core::scalar::sum<R>(size, false, load);
-    case Insn::prod:
-      return core::scalar::prod<R>(size, false, load);
-    case Insn::max:
-      return core::scalar::max<R>(size, false, load);
-    case Insn::min:
-      return core::scalar::min<R>(size, false, load);
-    case Insn::nanmax:
-      return core::scalar::nanmax<R>(size, false, load);
-    default:
-      return core::scalar::nanmin<R>(size, false, load);
-  }
-}
 
 // Two tiles side by side, of which the second has a column less.
 template <DType From, DType To>
@@ -63,7 +22,8 @@ void test_rows_apart(vm::Target& target, Insn insn, const Shape& s, int64_t apar
   using R = Storage<To>;
   constexpr auto kBytes = static_cast<int64_t>(sizeof(Storage<From>));
   const int64_t rows = int64_t{s.m} * s.size, columns = 2 * s.n - 1;
-  const auto values = random_values<Storage<From>>((rows - 1) * apart + columns, s.size + s.n);
+  const auto values =
+      random_values<Storage<From>>((rows - 1) * apart + columns, s.size + s.n, true);
   TileCase test{.fixed = {.insn = insn, .dtype = To}};
   test.fixed.aux = vm::reduce_aux(ReduceOrder::sequential, To, From);
   test.fixed.m = s.m;
@@ -85,7 +45,7 @@ void test_rows_apart(vm::Target& target, Insn insn, const Shape& s, int64_t apar
     for (int64_t m = 0; m < s.m; ++m) {
       const R got =
           second ? result[outputs + m * (s.n - 1) + column - s.n] : result[m * s.n + column];
-      const R want = expected<R>(insn, s.size, [&](int64_t i) {
+      const R want = scalar_reduction<R>(insn, s.size, [&](int64_t i) {
         return core::scalar::cast<R>(
             values[static_cast<size_t>((m * s.size + i) * apart + column)]);
       });

@@ -1,0 +1,59 @@
+// What tests of reductions share: shapes, elements, and the scalar meaning.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "core/reductions.h"
+#include "core/scalar_ops.h"
+#include "oracle.h"
+#include "vm/program.h"
+
+namespace dvm::testing {
+
+struct Shape {
+  uint32_t m, size, n;
+};
+
+// Normal numbers, any integers, few trues; with `special` some of the interesting ones among them.
+template <typename T>
+std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, 1);
+  const std::vector<T> odd = interesting<T>(random);
+  std::vector<T> values;
+  for (int64_t i = 0; i < count; ++i) {
+    if (special && random() % 97 == 0) {
+      values.push_back(odd[random() % odd.size()]);
+    } else if constexpr (std::is_same_v<T, uint8_t>) {
+      values.push_back(random() % 13 == 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      values.push_back(static_cast<T>(random()));
+    } else {
+      values.push_back(narrow<T>(normal(random)));
+    }
+  }
+  return values;
+}
+
+// In sequential order.
+template <typename R, typename Load>
+R scalar_reduction(vm::Insn insn, int64_t size, Load load) {
+  switch (insn) {
+    case vm::Insn::sum:
+      return core::scalar::sum<R>(size, false, load);
+    case vm::Insn::prod:
+      return core::scalar::prod<R>(size, false, load);
+    case vm::Insn::max:
+      return core::scalar::max<R>(size, false, load);
+    case vm::Insn::min:
+      return core::scalar::min<R>(size, false, load);
+    case vm::Insn::nanmax:
+      return core::scalar::nanmax<R>(size, false, load);
+    default:
+      return core::scalar::nanmin<R>(size, false, load);
+  }
+}
+
+}  // namespace dvm::testing
