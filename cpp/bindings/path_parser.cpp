@@ -50,10 +50,7 @@ ObjectCheck object_check(StepOp op) {
     case StepOp::set_variable_:
       return [](PyObject* object) -> bool { return PyDict_Check(object); };
     case StepOp::cell_:
-    case StepOp::set_cell_:
       return [](PyObject* object) -> bool { return PyCell_Check(object); };
-    case StepOp::guard_code_:
-      return [](PyObject* object) -> bool { return PyFunction_Check(object); };
     case StepOp::instance_:
       return [](PyObject* object) -> bool { return PyType_Check(object); };
     case StepOp::guard_keys_:
@@ -169,7 +166,7 @@ class PathParser {
       PyObject* interned = Py_NewRef(py::object(triple[1]).ptr());
       PyUnicode_InternInPlace(&interned);
       guard.add({Ref::borrow(holder), Ref::steal(interned),
-                 absent ? Ref() : Ref::borrow(py::object(triple[2]).ptr())});
+                 absent ? Ref() : capture::known_as(py::object(triple[2]).ptr())});
     }
     path_.names.push_back(std::move(guard));
     return static_cast<int32_t>(path_.names.size()) - 1;
@@ -204,6 +201,9 @@ class PathParser {
         return word(more() && item().cast<bool>());
       case 'o':
         return word(object(item()));
+      case 'w':
+        path_.objects.push_back(capture::known_as(item().ptr()));
+        return word(static_cast<int32_t>(path_.objects.size()) - 1);
       case 'n':
         return word(name(item()));
       case 'u': {
@@ -272,6 +272,8 @@ class PathParser {
     DVM_CHECK(step.op != StepOp::slice_ || p[1] == 2 || p[1] == 3, "a slice of 2 or 3");
     DVM_CHECK(step.op != StepOp::argument_ || (p[1] >= 0 && p[1] < parameters_),
               "no such argument: " + std::to_string(p[1]));
+    DVM_CHECK(step.op != StepOp::guard_code_ || PyFunction_Check(path_.known(p[0])),
+              "guard_code is for Python functions");
     if (const auto holds = object_check(step.op)) {
       DVM_CHECK(holds(path_.object(p[first_object(step.op)])),
                 "an object of a wrong type: " + name);

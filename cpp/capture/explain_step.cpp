@@ -99,6 +99,12 @@ std::string name_of(const Frame& frame, const Path* path, int32_t reg) {
       return "global " + text(p[2]);
     case StepOp::cell_:
       return "a closure variable";
+    case StepOp::contents_:
+      return "a variable of " + name_of(frame, path, p[1]);
+    case StepOp::cell_of_:
+      return name_of(frame, path, p[1]);
+    case StepOp::preset_:
+      return "a default of " + name_of(frame, path, p[1]);
     case StepOp::attribute_:
     case StepOp::getattr_:
       return name_of(frame, path, p[1]) + "." + text(p[2]);
@@ -159,7 +165,7 @@ Miss names_change(const NameGuard& guard) {
   for (const NameGuard::Name& name : guard.names) {
     if (name.holds()) continue;
     Miss miss = stated(name.text(), name.of_class() ? "was replaced" : "was rebound");
-    miss.wanted = safe_repr(name.object.get()), miss.seen = safe_repr(name.present());
+    miss.wanted = safe_repr(still_there(name.object.get())), miss.seen = safe_repr(name.present());
     return miss;
   }
   return stated("a global", "was rebound");
@@ -187,11 +193,11 @@ Miss miss_of(const Frame& frame, const Step& step) {
       return names_change(path.names[static_cast<size_t>(p[0])]);
     case StepOp::guard_is_: {
       Miss miss = stated(name(p[0]), "is another object now");
-      miss.wanted = safe_repr(path.object(p[1])), miss.seen = safe_repr(frame[p[0]]);
+      miss.wanted = safe_repr(path.known(p[1])), miss.seen = safe_repr(frame[p[0]]);
       return miss;
     }
     case StepOp::guard_type_:
-      return changed(name(p[0]), safe_repr(path.object(p[1])),
+      return changed(name(p[0]), safe_repr(path.known(p[1])),
                      safe_repr(reinterpret_cast<PyObject*>(Py_TYPE(frame[p[0]]))), "type");
     case StepOp::guard_signature_:
     case StepOp::guard_layout_:
@@ -219,7 +225,9 @@ Miss miss_of(const Frame& frame, const Step& step) {
     case StepOp::guard_writeable_:
       return stated(name(p[0]), p[1] ? "is read-only now" : "is writeable now");
     case StepOp::guard_code_:
-      return stated("the code or the defaults of " + safe_repr(path.object(p[0])), "changed");
+      return stated("the code or the defaults of " + safe_repr(path.known(p[0])), "changed");
+    case StepOp::guard_function_:
+      return stated(name(p[0]), "is a function of other code now");
     case StepOp::guard_lacks_:
       return stated(name(p[0]), "has an attribute " + std::string(printable(path.object(p[1]))) +
                                     " of its own now");

@@ -32,10 +32,14 @@ struct Step {
 // last success are looked at again.
 struct NameGuard {
   struct Name {
-    Ref holder, name, object;  // no object: the name must be absent
+    Ref holder, name;
+    Ref object;  // as known_as() has it; none: the name must be absent
     bool of_class() const { return PyType_Check(holder.get()); }
     PyObject* present() const;  // borrowed; null: absent
-    bool holds() const { return present() == object.get(); }
+    bool holds() const {
+      PyObject* wanted = still_there(object.get());
+      return present() == wanted && (wanted || !object);
+    }
     std::string text() const;  // "global weights", "Encoder.heads"
     // What is asked, whatever the answer is.
     bool same_question(const Name& other) const {
@@ -112,6 +116,7 @@ struct Path {
   }
   const int32_t* operands(const Step& step) const { return pool.data() + step.operands; }
   PyObject* object(int32_t index) const { return objects[static_cast<size_t>(index)].get(); }
+  PyObject* known(int32_t index) const { return still_there(object(index)); }  // of letter w
 
   // Why the original runs where this path ends, and where; empty: it is compiled to its end.
   std::string reason() const;

@@ -25,6 +25,9 @@ void print_operand(const Path& path, char letter, const int32_t*& p, std::string
     case 'n':
       text += object(word);
       break;
+    case 'w':
+      text += safe_repr(path.known(word));
+      break;
     case 'K':
       text += word < 0 ? "()" : object(word);
       break;

@@ -49,6 +49,7 @@ bool same_step(StepOf known, StepOf fresh, Renaming& renaming) {
         for (int32_t count = *a; same && count > 0; --count) same = renaming.same(*++a, *++b);
         break;
       case 'o':
+      case 'w':
       case 'n':
       case 'K':
         same = same_object(known, *a, fresh, *b);

@@ -57,7 +57,9 @@ bool set_variable_(Frame& f, const int32_t* p) {
 }
 
 bool set_cell_(Frame& f, const int32_t* p) {
-  return PyCell_Set(f.path->object(p[0]), f[p[1]]) == 0;
+  if (PyCell_Check(f[p[0]])) return PyCell_Set(f[p[0]], f[p[1]]) == 0;
+  PyErr_SetString(PyExc_TypeError, "set_cell needs a cell");
+  return false;
 }
 
 bool list_replace_(Frame& f, const int32_t* p) {

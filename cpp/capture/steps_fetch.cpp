@@ -34,6 +34,32 @@ bool cell_(Frame& f, const int32_t* p) {
   return f.define(p[0], Py_XNewRef(PyCell_GET(f.path->object(p[1]))));
 }
 
+bool cell_of_(Frame& f, const int32_t* p) {
+  PyObject* cells = PyFunction_Check(f[p[1]]) ? PyFunction_GET_CLOSURE(f[p[1]]) : nullptr;
+  if (cells == nullptr || p[2] < 0 || p[2] >= PyTuple_GET_SIZE(cells)) return false;
+  return f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(cells, p[2])));
+}
+
+bool contents_(Frame& f, const int32_t* p) {
+  return PyCell_Check(f[p[1]]) && f.define(p[0], Py_XNewRef(PyCell_GET(f[p[1]])));
+}
+
+bool preset_(Frame& f, const int32_t* p) {
+  if (!PyFunction_Check(f[p[1]])) return false;
+  const auto* function = reinterpret_cast<PyFunctionObject*>(f[p[1]]);
+  const auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  const int slot = p[2];
+  if (slot < 0 || slot >= code->co_argcount + code->co_kwonlyargcount) return false;
+  if (slot >= code->co_argcount) {
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, slot);
+    PyObject* presets = function->func_kwdefaults;
+    return presets && f.define(p[0], Py_XNewRef(PyDict_GetItemWithError(presets, name)));
+  }
+  PyObject* presets = function->func_defaults;
+  const Py_ssize_t place = presets ? slot - (code->co_argcount - PyTuple_GET_SIZE(presets)) : -1;
+  return place >= 0 && f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(presets, place)));
+}
+
 bool attribute_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
   PyObject* name = f.path->object(p[2]);

@@ -48,10 +48,10 @@ bool guard_names_(Frame& f, const int32_t* p) {
   return f.path->names[static_cast<size_t>(p[0])].holds();
 }
 
-bool guard_is_(Frame& f, const int32_t* p) { return f[p[0]] == f.path->object(p[1]); }
+bool guard_is_(Frame& f, const int32_t* p) { return f[p[0]] == f.path->known(p[1]); }
 
 bool guard_type_(Frame& f, const int32_t* p) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(f[p[0]])) == f.path->object(p[1]);
+  return reinterpret_cast<PyObject*>(Py_TYPE(f[p[0]])) == f.path->known(p[1]);
 }
 
 bool guard_signature_(Frame& f, const int32_t* p) {
@@ -84,10 +84,18 @@ bool guard_writeable_(Frame& f, const int32_t* p) {
 }
 
 bool guard_code_(Frame& f, const int32_t* p) {
-  const auto* function = reinterpret_cast<PyFunctionObject*>(f.path->object(p[0]));
-  return function->func_code == f.path->object(p[1]) &&
+  const auto* function = reinterpret_cast<PyFunctionObject*>(f.path->known(p[0]));
+  return function != nullptr && function->func_code == f.path->known(p[1]) &&
          is_or_none(function->func_defaults, f.path->object(p[2])) &&
          is_or_none(function->func_kwdefaults, f.path->object(p[3]));
+}
+
+bool guard_function_(Frame& f, const int32_t* p) {
+  if (!PyFunction_Check(f[p[0]])) return false;
+  const auto* function = reinterpret_cast<PyFunctionObject*>(f[p[0]]);
+  return function->func_code == f.path->known(p[1]) &&
+         function->func_globals == f.path->object(p[2]) &&
+         function->func_builtins == f.path->object(p[3]);
 }
 
 bool guard_lacks_(Frame& f, const int32_t* p) {

@@ -26,6 +26,8 @@ GUARDS = {
     "guard_names": "a global or an attribute of a class, by which the path finds functions and "
     f"modules, was replaced: {STABLE}",
     "guard_code": f"a function that the path runs was changed: {STABLE}",
+    "guard_function": "a function of other code is another path: many may be made of one `def` or "
+    "lambda, and close over what they like",
     "guard_lacks": "an instance hides what its class provides: set such attributes in __init__",
     "guard_keys": "each set of keys is a path of its own: keep the keys and change the values",
     "guard_length": "each length of a container is a path of its own: stack its arrays into one, "

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import operator
+import types
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -207,6 +210,66 @@ def test_guards_on_names() -> None:
         where.clear()
         where.update(before)
         assert runs() == "replayed"
+
+
+def test_a_function_is_known_by_its_code() -> None:
+    def make(k: int, scope: dict[str, Any] | None = None) -> Any:
+        def callee(x: int = 2 * k, *, y: int = 3 * k) -> int:
+            return x + y + k
+
+        return callee if scope is None else types.FunctionType(callee.__code__, scope, "other")
+
+    first = make(1)
+    runs = Runs(
+        [
+            ("argument", 0, 0),
+            ("guard_function", 0, first.__code__, globals(), first.__builtins__),
+            ("cell_of", 1, 0, 0),
+            ("contents", 2, 1),
+            ("preset", 3, 0, 0),
+            ("preset", 4, 0, 1),
+            ("tuple", 5, [2, 3, 4]),
+            ("return", 5),
+        ],
+        first,
+    )
+    assert runs(first) == (1, 2, 3)
+    second = make(5)
+    assert runs(second) == (5, 10, 15)
+    second.__defaults__, second.__kwdefaults__ = (1, 7), {"y": 8}
+    assert runs(second) == (5, 7, 8)
+    for defaults, named in ((None, {"y": 8}), ((), {"y": 8}), ((7,), None), ((7,), {})):
+        second.__defaults__, second.__kwdefaults__ = defaults, named
+        assert runs(second) == "original"
+    for other in (lambda x=1: x, types.FunctionType(first.__code__, {}, closure=first.__closure__)):
+        assert runs(other) == "original"
+    assert runs(len) == runs(None) == "original"
+
+
+def test_guards_keep_nothing_alive() -> None:
+    class Held: ...
+
+    def callee() -> int:
+        return 1
+
+    objects = [Held, callee]
+    for held in objects:
+        runs = Runs(
+            [
+                ("argument", 0, 0),
+                ("guard_is", 0, held),
+                ("constant", 1, "replayed"),
+                ("return", 1),
+            ],
+            held,
+        )
+        assert runs(held) == "replayed"
+        runs.steps.clear()
+    known = weakref.ref(callee), weakref.ref(Held)
+    del callee, Held, held, objects
+    gc.collect()
+    assert [known[0](), known[1]()] == [None, None]
+    assert runs(None) == "original"
 
 
 def test_guards_on_functions_and_classes() -> None:

@@ -8,7 +8,6 @@ recorded objects are others, the lowering has not understood the C code, and giv
 from __future__ import annotations
 
 import contextlib
-import functools
 import operator
 import types
 from collections.abc import Iterator
@@ -16,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from dvm.magpy_capture.callees import FUNCTIONS
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import GETTERS, class_attribute, own_attribute
 from dvm.magpy_capture.pattern_events import PatternEvents
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.settrace_callees import defines, runs, wrapped
+from dvm.magpy_capture.settrace_callees import defines, runs
 from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import PURE, is_numpy_function
@@ -32,6 +32,7 @@ from dvm.magpy_capture.values import (
     DequeValue,
     DictValue,
     End,
+    FunctionValue,
     GeneratorValue,
     Host,
     Instance,
@@ -175,10 +176,9 @@ class Callbacks(PatternEvents):
         """A call of a generator function, whose body runs when items are asked for."""
         callee, positional, named = self.reached(callee, positional, named)
         code = getattr(getattr(callee, "object", None), "__code__", None)
-        if not isinstance(callee, (Literal, Closure)) or code is not seen.gi_code:
+        if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
             raise self.refuse(f"a call of {describe(callee)}")
-        if isinstance(callee, Literal):
-            self.guard_function(callee.object)
+        self.enter_function(callee)
         made = GeneratorValue(lambda: self._next_item(made, seen), callee, positional, named)
         return made
 
@@ -216,7 +216,7 @@ class Callbacks(PatternEvents):
         while isinstance(function, Partial):
             function = self.resolve(function.function)
         callee = function.function if isinstance(function, Method) else None
-        if isinstance(function, (Literal, Closure, Host, Instance)):
+        if isinstance(function, (*FUNCTIONS, Host, Instance)):
             callee = function.object
         return body is not None and runs(callee, body)
 
@@ -249,29 +249,6 @@ class Callbacks(PatternEvents):
             return self._make(callee, positional, named)
         return self._run(callee, positional, named)
 
-    def reached(
-        self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract]
-    ) -> tuple[Abstract, list[Abstract], dict[str, Abstract]]:
-        """The function or type that runs in the end, and its arguments."""
-        if isinstance(callee, Instance) and callee.cls is functools.partial:
-            callee = self.opened_partial(callee)
-        if isinstance(callee, Partial):
-            positional, named = [*callee.positional, *positional], {**callee.named, **named}
-            return self.reached(self.resolve(callee.function), positional, named)
-        if isinstance(callee, Method):
-            return self.reached(Literal(callee.function), [callee.base, *positional], named)
-        if isinstance(callee, Host) and type(callee.object) is types.MethodType:
-            this = self.part_of_method(callee, "__self__", callee.object.__self__)
-            function = self.part_of_method(callee, "__func__", callee.object.__func__)
-            return self.reached(function, [this, *positional], named)
-        if isinstance(callee, Instance):
-            found = class_attribute(callee.cls, "__call__")
-            self.guard_class(callee.cls, "__call__", found)
-            return self.reached(Literal(found), [callee, *positional], named)
-        if isinstance(callee, Literal) and (inner := wrapped(callee.object)) is not None:
-            callee = Literal(inner)
-        return callee, positional, named
-
     def _make(
         self, callee: Literal, positional: list[Abstract], named: dict[str, Abstract]
     ) -> Abstract:
@@ -299,7 +276,7 @@ class Callbacks(PatternEvents):
     ) -> Abstract:
         """Lower the body that was recorded next, with these arguments."""
         body = self.next_callback()
-        if not isinstance(function, (Literal, Closure)) or body is not function.object:
+        if not isinstance(function, FUNCTIONS) or body is not function.object:
             raise self.refuse(f"C code that calls back {describe(function)}")
         depth = len(self.frames)
         self.number += 1
@@ -311,11 +288,12 @@ class Callbacks(PatternEvents):
 
     def _enter(
         self,
-        function: Literal | Closure,
+        function: Literal | FunctionValue | Closure,
         positional: list[Abstract],
         named: dict[str, Abstract],
     ) -> None:
         """Bind the values that C code gave, and enter the body."""
+        self.enter_function(function)
         for value in self._bound(function, positional, named):
             kind, _, _, _, node, *_ = self.events[self.number]
             assert kind == "given"
@@ -338,7 +316,7 @@ class Callbacks(PatternEvents):
 
     def _bound(
         self,
-        function: Literal | Closure,
+        function: Literal | FunctionValue | Closure,
         positional: list[Abstract],
         named: dict[str, Abstract],
     ) -> list[Abstract]:

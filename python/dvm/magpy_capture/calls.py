@@ -25,6 +25,7 @@ from dvm.magpy_capture.contexts import (
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.heaps import Heaps
 from dvm.magpy_capture.objects import (
+    BOUND,
     GETTERS,
     PURE_TYPES,
     class_attribute,
@@ -114,6 +115,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         """The value of a node of the recording."""
         raise NotImplementedError
 
+    def by_identity(self, value: Abstract) -> Abstract:
+        """A function as the one object that it is on every call; another value as it is."""
+        raise NotImplementedError
+
     def calls_back(self, function: Abstract) -> bool:
         """Whether C code has run this function next, and its body was recorded."""
         raise NotImplementedError
@@ -142,6 +147,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.call(callee.function, [*callee.positional, *positional], given, seen)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
+        callee = self.by_identity(callee)
         if not isinstance(callee, Literal):
             raise self.refuse(f"a call of {describe(callee)}")
         function = callee.object
@@ -449,6 +455,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         return self.reach(lambda: self.step("getattr", register, name, key=key), seen)
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        base = self.by_identity(base)
         if isinstance(base, Tensor):
             return self.array_attribute(base, name, seen)
         if isinstance(base, Flags):
@@ -574,9 +581,9 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 self.guard_class(cls, method, found)
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
-        if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
+        if isinstance(found, (*BOUND, staticmethod, classmethod)):
             self.guard_class(owner, name, found)
-        if isinstance(found, (types.FunctionType, staticmethod)):
+        if isinstance(found, (*BOUND, staticmethod)):
             return Literal(getattr(found, "__func__", found))
         if isinstance(found, classmethod):
             return Method(Literal(owner), name, found.__func__)

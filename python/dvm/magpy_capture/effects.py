@@ -23,6 +23,7 @@ from dvm.magpy_capture.values import (
     DefaultDict,
     DequeValue,
     DictValue,
+    FunctionValue,
     Gone,
     Host,
     Instance,
@@ -38,7 +39,10 @@ from dvm.magpy_capture.values import (
 )
 
 #: Steps that can miss: never after `commit`.
-FETCHES = ("variable", "cell", "attribute", "item", "key", "cached", "run", "iterate", "raises")
+FETCHES = (
+    *("variable", "cell", "cell_of", "contents", "preset", "attribute", "item", "key", "cached"),
+    *("run", "iterate", "raises"),
+)
 
 #: How many parts of an array of the caller's are written one by one, and from which size on (bytes,
 #: in the recorded call): a small array is copied there and back before a view of it is made.
@@ -46,7 +50,9 @@ MOST_PARTS = 4
 LEAST_PARTED = 1 << 15
 
 #: Steps that compute nothing, besides guards.
-LOOKS = frozenset({"argument", "constant", "variable", "cell", "attribute", "item", "key", "shape"})
+LOOKS = frozenset(
+    "argument constant variable cell cell_of contents preset attribute item key shape".split()
+)
 #: of np.geterr(): what raises nothing, unless a warning does
 QUIET_MODES = frozenset({"ignore", "warn", "print"})
 ARRAY = ("array", None)  # kind and order of an output that is a new array in C order
@@ -113,7 +119,7 @@ class Finisher:
             low.register_of(value)
         elif isinstance(value, Literal):
             self.literal(value)
-        elif not isinstance(value, SetValue):
+        elif not isinstance(value, (SetValue, FunctionValue)):
             raise low.refuse(f"{describe(value)} that leaves the function")
 
     def literal(self, value: Literal) -> int:
@@ -274,6 +280,7 @@ def finish(low: Any, result: Abstract) -> None:
     end.prepare(result, seen)
     copies = _array_effects(low)
     _keep_apart(low, changed)
+    cells = [(low.cell_register(cell), value) for cell, value in low.changed_cells.values()]
     low.compute_fallible()
     _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
     if copies:
@@ -307,7 +314,7 @@ def finish(low: Any, result: Abstract) -> None:
         low.steps.append(("set_variable", scope, name, end.build(value)))
     for cls, name, value in low.class_changes.values():
         low.steps.append(("set_attribute", low.constant(cls), name, end.build(value)))
-    for cell, value in low.changed_cells.values():
+    for cell, value in cells:
         low.steps.append(("set_cell", cell, end.build(value)))
     for function, arguments, names in low.impure_calls:
         registers = [end.build(argument) for argument in arguments]

@@ -16,6 +16,7 @@ from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
+    FunctionValue,
     Host,
     Instance,
     Literal,
@@ -46,6 +47,7 @@ class Events(Calls):
         self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
         self.cells: dict[int, Abstract] = {}
         self.closures: dict[int, Closure] = {}  # by the function of the recorded call
+        self.functions: dict[int, Literal | FunctionValue] = {}  # whose bodies ran, likewise
         # The followed event whose body comes next, and those of the frames that are open:
         # kind, name, keywords, result, callee.
         self.pending: Followed | None = None
@@ -76,10 +78,7 @@ class Events(Calls):
         if kind == "global":
             return self.global_variable(scope, name, seen)
         if kind == "closure":
-            if id(scope) in self.cells:
-                return self.cells[id(scope)]
-            fetch = lambda: self.step("cell", scope, key=("cell", id(scope)))  # noqa: E731
-            return self.reach(fetch, seen)
+            return self.cell_contents(scope, seen)
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
@@ -98,12 +97,22 @@ class Events(Calls):
 
         return self.reach(fetch, seen, (scope, name))
 
+    def cell_contents(self, cell: Any, seen: Any) -> Abstract:
+        """A variable of an enclosing function."""
+        raise NotImplementedError
+
     def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
         """A parameter that the call did not give.
 
-        It is a part of the function, whose defaults are guarded together with its code.
+        It is a part of the function: of one known by its identity the defaults are guarded
+        together with its code, another is asked for them.
         """
         code = function.__code__
+        known = self.functions.get(id(function))
+        if isinstance(known, FunctionValue):
+            holder = known.register
+            fetch = lambda: self.step("preset", holder, slot, key=("preset", holder, slot))  # noqa: E731
+            return self.reach(fetch, seen)
         closure = self.closures.get(id(function))
         if closure is not None and slot < code.co_argcount:
             return self.resolve(self.elements(closure.defaults)[slot - code.co_argcount])

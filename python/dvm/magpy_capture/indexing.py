@@ -76,7 +76,7 @@ class Indexing(Objects):
 
     def plain(self, value: Abstract) -> Any:
         """A compile-time Python object: an axis, a flag, a dtype, a key."""
-        value = self.resolve(value)
+        value = self.by_identity(value)
         if isinstance(value, Sequence):
             return tuple(self.plain(part) for part in value.elements)
         if isinstance(value, ListValue):
@@ -84,6 +84,9 @@ class Indexing(Objects):
         if isinstance(value, SliceValue):
             return slice(*(self.plain(part) for part in (value.start, value.stop, value.step)))
         return self.known(value).object
+
+    def by_identity(self, value: Abstract) -> Abstract:
+        raise NotImplementedError
 
     def integer(self, value: Abstract) -> int:
         number = self.plain(value)

@@ -7,7 +7,6 @@ another way at one of them may still be compiled.
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_numpys_code
-from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
@@ -26,15 +24,12 @@ from dvm.magpy_capture.tables import (
 )
 from dvm.magpy_capture.values import (
     Abstract,
-    Closure,
     DictValue,
     End,
     Host,
     Instance,
     IteratorValue,
     Literal,
-    Method,
-    Partial,
     Raised,
     Size,
     Tensor,
@@ -48,9 +43,12 @@ MAX_EVENTS = 20_000
 class Lowering(Callbacks):
     """Lowers one recording into the path it describes."""
 
+    function: Any  # that was recorded
+
     def run(self) -> None:
         if len(self.events) > MAX_EVENTS:
             raise NotCapturable(f"a path of more than {MAX_EVENTS} events", self.events[-1][5])
+        self.meet_cells(Literal(self.function))
         while self.skip() < len(self.events):
             self.lower_event()
         if self.recording["aborted"]:
@@ -64,6 +62,7 @@ class Lowering(Callbacks):
         self.at = at
         self.number += 1
         if followed:
+            self.leading = None
             callee = self.seen(operands[0])
             end = body_end(events, self.number) if id(callee) in self.whole else 0
             end = end or self.end_of_numpys_code(self.number)
@@ -159,15 +158,12 @@ class Lowering(Callbacks):
     # ---- frames
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
+        function = self.seen(operands[-1])
+        self.enter_function(self.entered_function(function, operands[-1]))
         self.frames.append(operands)
         self.entered.append(self.pending)
         self.pending = None
-        node = operands[-1]
-        function = self.seen(node)
         self.builtins.append(function.__builtins__)
-        if isinstance(self.values.get(node), Closure):
-            return
-        self.guard_function(function)
 
     def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
         if not self.frames:
@@ -257,22 +253,6 @@ class Lowering(Callbacks):
             raise self.refuse(f"** of {describe(mapping)}")
         return positional, dict(mapping.items)
 
-    def followed_call(self, callee: Abstract) -> None:
-        """The body is recorded; that it is this function's was settled by the callee's guards."""
-        if not isinstance(callee, (Literal, Closure, Method, Partial)):
-            if isinstance(callee, Instance):
-                self.guard_class(callee.cls, "__call__", class_attribute(callee.cls, "__call__"))
-                return
-            if isinstance(callee, Host) and type(callee.object) is types.MethodType:
-                self.part_of_method(callee, "__func__", callee.object.__func__)
-                return
-            if isinstance(callee, Host):
-                raise self.refuse(f"a call of {describe(callee)}")
-            raise self.refuse(f"a call of {describe(callee)}")
-        if isinstance(callee, Literal) and isinstance(callee.object, type):
-            for name in ("__new__", "__init__"):
-                self.guard_class(callee.object, name, class_attribute(callee.object, name))
-
 
 def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
@@ -287,6 +267,7 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     while True:
         lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
         lowering.on_host = on_host
+        lowering.function = function
         refusal = refusal_of(lowering)
         opened = lowering.open_function() if refusal else None
         if refusal and lowering.wanted_on_host - on_host:
@@ -307,6 +288,8 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     lowering.finish_segments()
     spec.steps = lowering.steps.with_lines()
     spec.sizes = lowering.symbol_values
+    # Values and the functions that read them refer to each other: nothing of the call stays alive.
+    vars(lowering).clear()
 
 
 def refusal_of(lowering: Lowering) -> NotCapturable | None:

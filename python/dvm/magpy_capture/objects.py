@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.annotating import annotation_of
+from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_masked, is_masked_constant, is_masked_function, may_share
@@ -34,6 +34,7 @@ from dvm.magpy_capture.values import (
     CacheLock,
     DequeValue,
     DictValue,
+    FunctionValue,
     Gone,
     Host,
     Instance,
@@ -83,6 +84,8 @@ NOT_PLAIN = (
     *(np.ndarray, np.generic, BaseException, int, float, complex, str, bytes, tuple, list, dict),
     *(set, frozenset, types.ModuleType, type, enum.Enum, types.SimpleNamespace),
 )
+#: What becomes a method where an instance finds it in its class.
+BOUND = (types.FunctionType, _dvm.Compiled)
 MAX_RANK = 8  # of arrays in the graph
 SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
@@ -120,6 +123,9 @@ class Objects(MaybeViews):
         fixed = (
             issubclass(type(seen), FIXED) or is_masked_constant(seen) or is_masked_function(seen)
         )
+        if (code := code_behind(seen)) is not None:
+            # Many functions of one code close over different things. A name stands for one.
+            fixed = name is not None and not code.co_freevars
         if fixed or type(seen) in (*SINGLETONS, object):
             if name is not None:
                 self.guard_name(name[0], name[1], seen)
@@ -172,6 +178,9 @@ class Objects(MaybeViews):
         if issubclass(kind, np.dtype) and seen.isbuiltin != 1:  # one of many equal ones
             self.guard_type(register, seen)
             return Host(register, seen)
+        if kind is types.FunctionType and code_behind(seen) is not None:
+            self.guard_type(register, seen)
+            return FunctionValue(register, seen)
         if issubclass(kind, FIXED) or is_shared_draw(seen) or is_masked_constant(seen):
             self.guard_is(register, seen)
             return Literal(seen)
@@ -392,9 +401,9 @@ class Objects(MaybeViews):
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise self.refuse(f"attribute {name} of an object of type {base.cls.__name__}")
-        if isinstance(found, (types.FunctionType, staticmethod, classmethod)):
+        if isinstance(found, (*BOUND, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
-        if isinstance(found, types.FunctionType):
+        if isinstance(found, BOUND):
             return Method(base, name, found)
         if isinstance(found, staticmethod):
             return Literal(found.__func__)
@@ -581,6 +590,25 @@ class Objects(MaybeViews):
 
     def is_array_class(self, thing: Any) -> bool:
         raise NotImplementedError
+
+
+def code_behind(function: Any) -> types.CodeType | None:
+    """The code of a Python function that the path may know by it, or of a compiled one.
+
+    None of one that has a meaning of its own: who it is matters.
+    """
+    inner = function.__wrapped__ if type(function) is _dvm.Compiled else function
+    if type(inner) is not types.FunctionType or is_of_numpy(inner):
+        return None
+    if _dvm.is_leaf(function) or _dvm.is_leaf(inner):
+        return None
+    known = annotation_of(function) is NOTHING and annotation_of(inner) is NOTHING
+    return inner.__code__ if known else None
+
+
+def is_of_numpy(function: types.FunctionType) -> bool:
+    module = function.__globals__.get("__name__")
+    return type(module) is str and module.partition(".")[0] == "numpy"
 
 
 def is_array(value: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.events import Events, Operands
+from dvm.magpy_capture.callees import Callees
+from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import class_attribute, is_array
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import (
@@ -37,7 +38,7 @@ from dvm.magpy_capture.values import (
 REDUCERS = (("+", operator.add), ("*", operator.mul), ("&", operator.and_), ("|", operator.or_))
 
 
-class OperatorEvents(Events):
+class OperatorEvents(Callees):
     """Events that compute with values and look into them."""
 
     # ---- operators
@@ -171,6 +172,8 @@ class OperatorEvents(Events):
 
     def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
         """`a is b`, where every call of the path gives the recorded answer."""
+        if isinstance(a, Literal) or isinstance(b, Literal):  # which function it is matters
+            a, b = self.by_identity(a), self.by_identity(b)
         if a is b:
             return Literal(seen)
         literals = [value for value in (a, b) if isinstance(value, Literal)]

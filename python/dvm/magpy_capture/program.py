@@ -17,6 +17,7 @@ from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
     DictValue,
+    FunctionValue,
     Hidden,
     Host,
     Instance,
@@ -146,7 +147,7 @@ class Program:
         value = self.resolve(value)
         if isinstance(value, Literal):
             return self.constant(value.object)
-        if isinstance(value, (Host, Raised)):
+        if isinstance(value, (Host, Raised, FunctionValue)):
             return value.register
         if isinstance(value, Size):
             return self.register_of_dim(value.dim)
@@ -304,6 +305,8 @@ def describe(value: Abstract) -> str:
         return f"{type(value.object).__name__} {value.object!r}"[:60]
     if isinstance(value, Host):
         return f"a computed value of type {type(value.object).__name__}"
+    if isinstance(value, FunctionValue):
+        return f"function {value.object.__qualname__}"
     if isinstance(value, Instance):
         return f"an object of type {value.cls.__name__}"
     if isinstance(value, Raised):

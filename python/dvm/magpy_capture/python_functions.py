@@ -29,6 +29,7 @@ from dvm.magpy_capture.values import (
     DequeValue,
     DictValue,
     FlatValue,
+    FunctionValue,
     Gone,
     Host,
     Instance,
@@ -162,7 +163,7 @@ class PythonFunctions(DeepCopies):
         }
         if type(value) in kinds:
             return kinds[type(value)]
-        if isinstance(value, Closure):
+        if isinstance(value, (Closure, FunctionValue)):
             return type(value.object)
         if isinstance(value, Partial):
             return functools.partial
@@ -203,7 +204,7 @@ class PythonFunctions(DeepCopies):
 
     def is_callable(self, value: Abstract) -> Abstract:
         value = self.resolve(value)
-        if isinstance(value, (Closure, Method)):
+        if isinstance(value, (Closure, FunctionValue, Method)):
             return Literal(True)
         if isinstance(value, Literal):
             return Literal(callable(value.object))
@@ -214,8 +215,11 @@ class PythonFunctions(DeepCopies):
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         raise NotImplementedError
 
+    def by_identity(self, value: Abstract) -> Abstract:
+        raise NotImplementedError
+
     def get_attribute(self, base: Abstract, name: Abstract, *default: Abstract) -> Abstract:
-        base, text = self.resolve(base), self.plain(name)
+        base, text = self.by_identity(base), self.plain(name)
         seen = self.seen_result
         if default:
             otherwise = self.resolve(default[0])
@@ -225,7 +229,7 @@ class PythonFunctions(DeepCopies):
         return self.attribute(base, text, seen)
 
     def has_attribute(self, base: Abstract, name: Abstract) -> Abstract:
-        return Literal(self._has(self.resolve(base), self.plain(name), self.seen_result))
+        return Literal(self._has(self.by_identity(base), self.plain(name), self.seen_result))
 
     def _has(self, base: Abstract, name: str, answer: bool | None) -> bool:
         """Whether it has the attribute: of an instance's own the recorded answer, if known.

@@ -346,6 +346,17 @@ class CacheLock:
 
 
 @dataclass(eq=False)
+class FunctionValue:
+    """A Python function of the caller's, known by its code: many are made of one `def` or lambda.
+
+    What it closes over and its defaults are read from it on each call.
+    """
+
+    register: int
+    object: Any
+
+
+@dataclass(eq=False)
 class Closure:
     """A function that the program made while it ran, with the defaults it had by then."""
 
