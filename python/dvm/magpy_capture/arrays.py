@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, Graphs, same_dim, same_shape
+from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Storage, Tensor
+from dvm.magpy_capture.written_parts import PartWrite, WrittenParts
 
 PYTHON_NUMBERS = (bool, int, float)
 
@@ -33,7 +34,7 @@ def is_supported(dtype: np.dtype[Any]) -> bool:
     return dtype in NAMES and dtype.num in NUMBERS and not dtype.metadata
 
 
-class Arrays(Graphs):
+class Arrays(WrittenParts):
     """Builds tensors with NumPy's rules."""
 
     # ---- from and to the host
@@ -59,6 +60,7 @@ class Arrays(Graphs):
         storage = Storage(value, object=array)
         if external:
             storage.register, storage.initial = register, value
+            self.initials.add(value)
         else:
             storage.host = register
         shape = self._unordered(self.graph.shape(value), order)
@@ -187,7 +189,7 @@ class Arrays(Graphs):
         if self.is_stale(t):
             self.decide(t)
         if t.base is None:
-            return t.storage.value
+            return self.content(t.storage)
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
             t.cached = (t.storage.version, t.view(self.value_of(t.base)))
@@ -209,23 +211,83 @@ class Arrays(Graphs):
 
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
-        if t.storage.locked:
+        storage = t.storage
+        if storage.locked:
             raise self.refuse("a write into an array that is read-only")
-        if t.storage.frozen:
+        if storage.frozen:
             raise self.refuse("a write into memory that an opaque call's result shares")
-        if t.base is None:
-            if t.storage.external:
-                self.guard("guard_writeable", t.storage.register, True)
-            t.storage.value = value
-            t.storage.version += 1
-            if not t.storage.external:
-                t.storage.host = -1
+        each: Tensor | None = t
+        while each is not None and each.base is not None:
+            if each.write is None:
+                raise self.refuse("a write through this kind of view")
+            each = each.base
+        if storage.external:
+            self.guard("guard_writeable", storage.register, True)
+        write = PartWrite(len(self.part_writes), t, value)
+        self.part_writes.append(write)
+        if storage.deferred:
+            self.write_part(storage, write, lambda before: self._after(t, value, before))
             return
-        if t.write is None:
-            raise self.refuse("a write through this kind of view")
-        self.assign(t.base, t.write(self.value_of(t.base), value))
-        if t.base.base is None and t.storage.external:
-            t.storage.parts.append((t, value))
+        if t.base is not None:
+            self.value_of(t.base)
+        made = len(self._ops)
+        content = self._after(t, value, storage.value)
+        write.spine = range(made, len(self._ops))
+        storage.value = content
+        storage.version += 1
+        storage.host = -1 if not storage.external else storage.host
+        storage.writes.append(write)
+
+    def _after(self, t: Tensor, value: int, before: int) -> int:
+        """The content of the memory that was `before`, once `t` was written."""
+        if t.base is None:
+            return value
+        assert t.write is not None
+        return self._after(t.base, t.write(self._part_of(t.base, before), value), before)
+
+    def _part_of(self, t: Tensor, content: int) -> int:
+        """The value of a view of memory with that content."""
+        if t.base is None:
+            return content
+        assert t.view is not None
+        return t.view(self._part_of(t.base, content))
+
+    # ---- writes that are repeated on the caller's array itself
+
+    def writes_part(self, write: PartWrite) -> bool:
+        """Whether the host can make the view that was written, and it is a part of the array."""
+        each = write.view
+        if each.base is None or (
+            write.spine and not any(self._ops[value][0] == "update" for value in write.spine)
+        ):
+            return False
+        while each.base is not None:
+            if each.remake is None:
+                return False
+            each = each.base
+        return True
+
+    def place_of(self, t: Tensor, storage: Storage, views: set[int]) -> int:
+        """The register of the view of the caller's array, which goes into `views`."""
+        if t.base is None:
+            return storage.register
+        place = self._remade(t, self.place_of(t.base, storage, views))
+        views.add(place)
+        return place
+
+    def source_of(self, write: PartWrite, touched: set[int]) -> int:
+        """A register with what is written, which may have to be broadcast.
+
+        touched: arrays of the caller's that were written before, as they were at entry.
+        """
+        value, t = write.value, write.view
+        op, inputs = self._ops[value]
+        if op == "broadcast" and inputs[0] in self._literals:
+            return self.constant(self._literals[inputs[0]])
+        root = self.root(value)
+        if self.is_home(root) and (root in touched or root not in self.initials):
+            value = self.copy_value(value)  # as it was at entry
+        return self.leave(value, "array", None if t.order == c_order(t.rank) else t.order)
 
     def fresh(
         self,

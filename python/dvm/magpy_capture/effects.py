@@ -35,6 +35,7 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     SliceValue,
+    Storage,
     Tensor,
 )
 
@@ -44,10 +45,10 @@ FETCHES = (
     *("run", "iterate", "raises"),
 )
 
-#: How many parts of an array of the caller's are written one by one, and from which size on (bytes,
-#: in the recorded call): a small array is copied there and back before a view of it is made.
-MOST_PARTS = 4
-LEAST_PARTED = 1 << 15
+#: So many parts of an array of the caller's are written one by one whatever its size; and any number
+#: where there are so many bytes for each (in the recorded call), which copies take as long for.
+MOST_PARTS = 64
+BYTES_OF_PART = 1 << 12
 
 #: Steps that compute nothing, besides guards.
 LOOKS = frozenset(
@@ -278,18 +279,17 @@ def finish(low: Any, result: Abstract) -> None:
         for argument in arguments:
             end.prepare(argument, seen)
     end.prepare(result, seen)
-    copies = _array_effects(low)
+    writes, views = _array_effects(low)
     _keep_apart(low, changed)
     cells = [(low.cell_register(cell), value) for cell, value in low.changed_cells.values()]
     low.compute_fallible()
-    _guard_output(low, bool(changed or copies or low.changed_variables or low.changed_cells))
-    if copies:
+    _guard_output(low, bool(changed or writes or low.changed_variables or low.changed_cells))
+    if writes:
         low.put_segment_last()
     low.steps.append(("commit",))
     for function, arguments in low.cache_hits:
         low.steps.append(("effect", low.register(), low.constant(function), arguments, ()))
-    for target, source in copies:
-        low.steps.append(("copyto", target, source))
+    low.steps.extend(writes)
     for value in changed:
         register = value.register
         if isinstance(value, ListValue):
@@ -320,13 +320,14 @@ def finish(low: Any, result: Abstract) -> None:
         registers = [end.build(argument) for argument in arguments]
         low.steps.append(("effect", low.register(), low.constant(function), registers, names))
     low.steps.append(("return", end.build(result)))
-    _name_targets(low, copies)
+    if all(step[0] == "copyto" for step in writes):
+        _name_targets(low, [step[1:] for step in writes], views)
     behind = low.steps[low.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
         raise low.refuse("an object that would be looked at after the effects")
 
 
-def _name_targets(low: Any, copies: list[tuple[int, int]]) -> None:
+def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
     """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
 
     If it gives the replay up then, the original must write the same arrays, not having read what
@@ -340,7 +341,7 @@ def _name_targets(low: Any, copies: list[tuple[int, int]]) -> None:
         return
     targets = {target for target, _ in copies}
     for kind, *operands in low.steps[: commit - 1]:
-        is_view = kind == "operator" and operands[0] in targets  # of the array that is written
+        is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
         if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
             return
     made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
@@ -380,43 +381,52 @@ def _keep_apart(low: Any, changed: list[Abstract]) -> None:
                     low.guard("guard_same", value.register, other.register, False)
 
 
-def _parts(low: Any, tensor: Tensor) -> list[tuple[Tensor, int]]:
-    """The views that were written, with their content, if there is nothing else to be written.
+def _leaves_in_parts(low: Arrays, storage: Storage) -> bool:
+    """Whether each write is made on the array itself, and not all of it copied there and back.
 
-    All of the array would be copied there and back. Many small parts cost more than that.
+    Many parts of a small array cost more than that.
     """
-    parts = tensor.storage.parts
-    if len(parts) != tensor.storage.version or len(parts) > MOST_PARTS:
-        return []
-    if tensor.storage.object.nbytes < LEAST_PARTED:
-        return []
-    if any((view.remake or "?")[0] != "getitem" for view, _ in parts):
-        return []
-    value = tensor.storage.value
-    for _ in parts:
-        op, inputs = low._ops[value]
-        if op != "update":
-            return []
-        value = inputs[0]
-    return parts if value == tensor.storage.initial else []
+    writes = storage.writes
+    if storage.read_whole:
+        return False
+    if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
+        return False
+    return all(write.key >= 0 or low.writes_part(write) for write in writes)
 
 
-def _array_effects(low: Arrays) -> list[tuple[int, int]]:
-    """(register of the caller's array, register of its new content), in order."""
-    effects = [(private.home, private.register) for private in low._private_arrays]  # type: ignore[attr-defined]
-    for tensor in low._external_arrays:  # type: ignore[attr-defined]
-        storage = tensor.storage
-        if not storage.written or storage.value == storage.initial:
+def _array_effects(low: Arrays) -> tuple[list[tuple[str, int, ...]], set[int]]:
+    """Steps that write the caller's arrays, in program order, and the views they write through."""
+    effects: list[tuple[str, int, ...]] = []
+    for private in low._private_arrays:  # type: ignore[attr-defined]
+        effects.append(("copyto", private.home, private.register))
+    written = [
+        tensor
+        for tensor in low._external_arrays  # type: ignore[attr-defined]
+        if tensor.storage.written
+        and (tensor.storage.deferred or tensor.storage.value != tensor.storage.initial)
+    ]
+    in_parts = {id(t.storage) for t in written if _leaves_in_parts(low, t.storage)}
+    views: set[int] = set()
+    touched: set[int] = set()  # contents at entry that the steps so far have changed
+    for write in low.part_writes:
+        storage = write.view.storage
+        if id(storage) not in in_parts:
             continue
-        parts = _parts(low, tensor)
-        places = [low._remade(view, storage.register) for view, _ in parts]
-        if parts:
-            low.forgo(storage.value)
+        low.forgo(write)
+        if write.key >= 0:
+            place = low.place_of(write.view, storage, views)
+            effects.append(("set_item", place, write.key, write.source))
         else:
-            parts, places = [(tensor, storage.value)], [storage.register]
-        for (part, value), place in zip(parts, places, strict=True):
-            if low.is_home(low.root(value)):
-                value = low.copy_value(value)  # another array of the caller: as it was at entry
-            order = None if part.order == tuple(range(part.rank)) else part.order
-            effects.append((place, low.leave(value, "array", order)))
-    return effects
+            place = low.place_of(write.view, storage, views)
+            effects.append(("copyto", place, low.source_of(write, touched)))
+        touched.add(storage.initial)
+    for tensor in written:
+        storage = tensor.storage
+        if id(storage) in in_parts:
+            continue
+        value = low.content(storage)
+        if low.is_home(low.root(value)):
+            value = low.copy_value(value)  # another array of the caller: as it was at entry
+        order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
+        effects.append(("copyto", storage.register, low.leave(value, "array", order)))
+    return effects, views

@@ -85,6 +85,10 @@ class Graphs(Program):
         self._covered: set[int] = set()  # values that some segment computes
         self._shapeable: set[int] = set()
         self._scattered: set[int] = set()  # inputs whose elements do not lie densely
+        self._literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
+        self._updates: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # -> starts, steps
+        self.part_writes: list[Any] = []  # all of the path, in program order
+        self.initials: set[int] = set()  # arrays of the caller as they were at entry
 
     # ---- nodes
 
@@ -185,12 +189,14 @@ class Graphs(Program):
                 typed = np.asarray(literal).astype(dtype)
         except FloatingPointError as error:
             raise self.refuse(f"a constant: {error}") from None
-        return self.node(
+        value = self.node(
             "constant",
             (),
             lambda: self.graph.constant(DTYPES[dtype], typed.item(), at=self.at),
             (dtype, typed.tobytes()),
         )
+        self._literals[value] = typed
+        return value
 
     def dim_value(self, dtype: str, dim: _dvm.Dim) -> int:
         return self.node(
@@ -419,12 +425,6 @@ class Graphs(Program):
             else:
                 self.leave(value)
         self._fallible.clear()
-
-    def forgo(self, update: int) -> None:
-        """Do not compute a changed array of which only the parts leave: the host checks them."""
-        while self._ops[update][0] == "update":
-            self._covered.add(update)
-            update = self._ops[update][1][0]
 
     def put_segment_last(self) -> None:
         """Let the latest segment follow the steps behind it, if they do not read its results."""

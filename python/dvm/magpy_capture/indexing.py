@@ -297,14 +297,6 @@ class Indexing(Objects):
                 order.insert(later[0] if later else len(order), i)
         return tuple(order)
 
-    def update_value(self, base: int, value: int, starts: list[_dvm.Dim], steps: list[int]) -> int:
-        return self.node(
-            "update",
-            (base, value),
-            lambda: self.graph.update(base, value, list(starts), list(steps), at=self.at),
-            (*starts, *steps),
-        )
-
 
 def _is(value: Abstract, thing: object) -> bool:
     return isinstance(value, Literal) and value.object is thing

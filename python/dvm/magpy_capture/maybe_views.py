@@ -19,7 +19,7 @@ from dvm import _dvm
 from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.spec import PathSpec
-from dvm.magpy_capture.values import MaybeView, Storage, Tensor
+from dvm.magpy_capture.values import Literal, MaybeView, Storage, Tensor
 
 
 class MaybeViews(Arrays):
@@ -92,7 +92,9 @@ class MaybeViews(Arrays):
         def write(_base: int, value: int) -> int:
             return self.transpose_value(self.reshape_value(value, x.shape), x.order)
 
-        return self.view_of(x, [size], c_order(1), view, write, None)
+        remake = (np.ndarray.reshape, [Literal(-1)])
+        dense = x.contiguous and x.order == c_order(x.rank)
+        return self.view_of(x, [size], c_order(1), view, write, remake if dense else None)
 
     def _in_order(self, value: int, order: Order) -> int:
         """A value whose axes are in C order, with them in order of memory."""

@@ -100,8 +100,10 @@ class Storage:
     root: Any = None  # the host array in whose memory it lies
     viewed: bool = False  # whether the program made a view of it
     locked: bool = False  # whether the program made it read-only
-    # Of an array that the caller passed in: its views that were written, each with its new content.
-    parts: list[tuple[Tensor, int]] = field(default_factory=list)
+    # What was written into it (PartWrite), and how to make the content of what was not read since.
+    writes: list[Any] = field(default_factory=list)
+    deferred: list[Callable[[int], int]] = field(default_factory=list)
+    read_whole: bool = False  # whether a write that was deferred was made, into a copy
 
     @property
     def external(self) -> bool:

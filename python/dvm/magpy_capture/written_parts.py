@@ -1,0 +1,197 @@
+"""Writes into parts of the caller's arrays: each is repeated on the array itself behind `commit`.
+
+Within the path an array that was written has a new value, the old one updated. What nobody reads of
+that is never computed: the parts leave the path one by one, in program order, and a read of a part
+is made of the updates that it meets. So the cost follows what is written and read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dvm import _dvm
+from dvm.magpy_capture.graphs import Graphs, same_dim, same_shape
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.values import Storage, Tensor
+
+#: How many updates a read of a part looks through: each may cost a guard or two on every call.
+MOST_UPDATES = 16
+
+
+@dataclass(eq=False)
+class PartWrite:
+    """A write into `view` of an array of the caller: behind `commit`, or as a new whole.
+
+    value: the new content of the view, a graph value; -1 if a key says which elements it writes.
+    key, source: registers of an index and of what is written there, both checked.
+    spine: the graph's values that only make a new whole of it.
+    """
+
+    number: int
+    view: Tensor
+    value: int = -1
+    key: int = -1
+    source: int = -1
+    spine: range = field(default_factory=lambda: range(0))
+
+
+class WrittenParts(Graphs):
+    """Reads of parts of what was updated."""
+
+    def observed(self, dim: _dvm.Dim) -> int:
+        raise NotImplementedError
+
+    def update_value(
+        self, base: int, value: int, starts: SequenceOf[_dvm.Dim], steps: SequenceOf[int]
+    ) -> int:
+        made = self.node(
+            "update",
+            (base, value),
+            lambda: self.graph.update(base, value, list(starts), list(steps), at=self.at),
+            (*starts, *steps),
+        )
+        self._updates[made] = (list(starts), list(steps))
+        return made
+
+    def slice_value(
+        self,
+        value: int,
+        starts: SequenceOf[_dvm.Dim],
+        steps: SequenceOf[int],
+        shape: SequenceOf[_dvm.Dim],
+    ) -> int:
+        for _ in range(MOST_UPDATES):
+            if value not in self._updates or self.spine_root(value) not in self.initials:
+                break
+            base, part = self._ops[value][1]
+            at, by = self._updates[value]
+            counts = self.graph.shape(part)
+            equal = all(map(same_dim, starts, at)) and same_shape(shape, counts)
+            if equal and list(steps) == by:
+                return part
+            if self._is_apart((starts, steps, shape), (at, by, counts)):
+                value = base
+                continue
+            if any(step != 1 for step in (*steps, *by)):
+                break
+            found = self._patched(base, part, (starts, shape), (at, counts))
+            if found is None:
+                break
+            return found
+        return super().slice_value(value, starts, steps, shape)
+
+    def spine_root(self, value: int) -> int:
+        """The value that was updated first, and perhaps seen in another shape between."""
+        while self._ops[value][0] in ("update", "reshape", "transpose", "slice"):
+            value = self._ops[value][1][0]
+        return value
+
+    def _at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
+        """Whether a <= b; where the sizes do not tell, the path is for one answer."""
+        difference = b - a
+        if difference.constant is not None:
+            return bool(difference.constant >= 0)
+        holds = self.observed(difference) >= 0
+        test = self._operate("<=", self.register_of_dim(a), self.register_of_dim(b))
+        self.guard("guard_truth", test, holds)
+        return holds
+
+    def _is_apart(
+        self,
+        one: tuple[SequenceOf[_dvm.Dim], SequenceOf[int], SequenceOf[_dvm.Dim]],
+        two: tuple[SequenceOf[_dvm.Dim], SequenceOf[int], SequenceOf[_dvm.Dim]],
+    ) -> bool:
+        """Whether two selections have no element in common, along some axis by their ends."""
+        ends = []
+        for starts, steps, counts in (one, two):
+            axes = []
+            for start, step, count in zip(starts, steps, counts, strict=True):
+                last = start + (count - 1) * step
+                axes.append((start, last) if step > 0 else (last, start))
+            ends.append(axes)
+        for (low, high), (other_low, other_high) in zip(*ends, strict=True):
+            # Asked only where it is so, and so that an equal question comes up again.
+            if self._seen_below(high, other_low):
+                return self._at_most(high + 1, other_low)
+            if self._seen_below(other_high, low):
+                return self._at_most(other_high + 1, low)
+        return False
+
+    def _seen_below(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
+        return self.observed(a) < self.observed(b)
+
+    def _patched(
+        self,
+        base: int,
+        part: int,
+        read: tuple[SequenceOf[_dvm.Dim], SequenceOf[_dvm.Dim]],
+        written: tuple[SequenceOf[_dvm.Dim], SequenceOf[_dvm.Dim]],
+    ) -> int | None:
+        """What is read, of the part or of the base and the part; None where it is no rectangle.
+
+        Along each axis what is read must lie within what is written, or the other way about.
+        """
+        ones = [1] * len(read[0])
+        zero = self.graph.size(0)
+        of_part, of_read, counts = [], [], []
+        inside = True
+        for start, count, at, size in zip(*read, *written, strict=True):
+            if same_dim(start, at) and same_dim(count, size):
+                of_part.append(zero)
+                of_read.append(zero)
+                counts.append(count)
+            elif self._lies_in(start, count, at, size):
+                of_part.append(start - at)
+                of_read.append(zero)
+                counts.append(count)
+            elif self._lies_in(at, size, start, count):
+                inside = False
+                of_part.append(zero)
+                of_read.append(at - start)
+                counts.append(size)
+            else:
+                return None
+        piece = part
+        if not same_shape(counts, self.graph.shape(part)):
+            piece = self.slice_value(part, of_part, ones, counts)
+        if inside:
+            return piece
+        rest = self.slice_value(base, read[0], ones, read[1])
+        return self.update_value(rest, piece, of_read, ones)
+
+    def _lies_in(
+        self, start: _dvm.Dim, count: _dvm.Dim, at: _dvm.Dim, size: _dvm.Dim
+    ) -> bool:
+        """Whether start ... start + count lies in at ... at + size; asked where it is so."""
+        first, last = self.observed(start), self.observed(start + count)
+        if first < self.observed(at) or last > self.observed(at + size):
+            return False
+        return self._at_most(at, start) and self._at_most(start + count, at + size)
+
+    def forgo(self, write: PartWrite) -> None:
+        """Do not compute a changed array of which only the parts leave: the host checks them."""
+        self._covered.update(write.spine)
+
+    # ---- contents
+
+    def write_part(self, storage: Storage, write: PartWrite, after: Callable[[int], int]) -> None:
+        """Note a write; `after` makes the whole content of the one before, if somebody reads it."""
+        storage.version += 1
+        storage.writes.append(write)
+        storage.deferred.append(after)
+
+    def content(self, storage: Storage) -> int:
+        """The graph value of the memory as it is now."""
+        if storage.deferred:
+            deferred, storage.deferred = storage.deferred, []
+            storage.read_whole = True
+            for after in deferred:
+                storage.value = after(storage.value)
+        return storage.value
+
+
+__all__ = ["PartWrite", "WrittenParts"]
