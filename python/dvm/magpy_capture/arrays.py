@@ -17,7 +17,7 @@ from dvm import _dvm
 from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
-from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Storage, Tensor
+from dvm.magpy_capture.values import Abstract, Content, Host, Literal, Size, Storage, Tensor
 from dvm.magpy_capture.written_parts import PartWrite, WrittenParts
 
 PYTHON_NUMBERS = (bool, int, float)
@@ -57,7 +57,7 @@ class Arrays(WrittenParts):
         if order is None:
             layout, order = _dvm.layout(array)
         value = self.input_value(register, array, order, sizes)
-        storage = Storage(value, object=array)
+        storage = Storage(Content(value), object=array)
         if external:
             storage.register, storage.initial = register, value
             self.initials.add(value)
@@ -82,7 +82,7 @@ class Arrays(WrittenParts):
         value = self.input_value(array, np.asarray(scalar), ())
         self.scalar_of_array[array] = register
         dtype = NAMES[scalar.dtype]
-        storage = Storage(value, host=register)
+        storage = Storage(Content(value), host=register)
         self.scalar_owner(register, storage)
         return Tensor(storage, dtype, [], (), is_scalar=True, object=scalar)
 
@@ -120,6 +120,7 @@ class Arrays(WrittenParts):
 
     def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
         """The view made again of a host array; `shared` if equal ones may be one object."""
+        view.unchecked = False
         function, arguments, *rest = view.remake  # type: ignore[misc]
         names = rest[0] if rest else ()
         registers = [base, *(self.register_of(argument) for argument in arguments)]
@@ -137,7 +138,7 @@ class Arrays(WrittenParts):
         if self.is_stale(value) or self.is_early(value):
             self.decide(value)
         if value.is_scalar and value.base is not None:  # NumPy took the view's one element
-            value.memory, value.base = Storage(self.value_of(value)), None
+            value.memory, value.base = Storage(Content(self.value_of(value))), None
         storage = value.storage
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):
@@ -189,7 +190,7 @@ class Arrays(WrittenParts):
         if self.is_stale(t):
             self.decide(t)
         if t.base is None:
-            return self.content(t.storage)
+            return self.content(t.storage.content)
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
             t.cached = (t.storage.version, t.view(self.value_of(t.base)))
@@ -212,6 +213,17 @@ class Arrays(WrittenParts):
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
         storage = t.storage
+        if not storage.external:
+            self.may_write(t)
+            storage.content = Content(self._after(t, value, self.content(storage.content)))
+            storage.version += 1
+            storage.host = -1
+            return
+        self.write_part(PartWrite(t, lambda: value))
+
+    def may_write(self, t: Tensor) -> None:
+        """Refuses what the program may not write, or what dvm cannot."""
+        storage = t.storage
         if storage.locked:
             raise self.refuse("a write into an array that is read-only")
         if storage.frozen:
@@ -221,22 +233,23 @@ class Arrays(WrittenParts):
             if each.write is None:
                 raise self.refuse("a write through this kind of view")
             each = each.base
-        if storage.external:
-            self.guard("guard_writeable", storage.register, True)
-        write = PartWrite(len(self.part_writes), t, value)
-        self.part_writes.append(write)
-        if storage.deferred:
-            self.write_part(storage, write, lambda before: self._after(t, value, before))
-            return
-        if t.base is not None:
-            self.value_of(t.base)
-        made = len(self._ops)
-        content = self._after(t, value, storage.value)
-        write.spine = range(made, len(self._ops))
-        storage.value = content
+
+    def write_part(self, write: PartWrite, change: Callable[[int], int] | None = None) -> None:
+        """Note a write into an array of the caller.
+
+        change: from the content before to that behind it, if that is not done by the graph.
+        """
+        t, storage = write.view, write.view.storage
+        self.may_write(t)
+        self.guard("guard_writeable", storage.register, True)
+        before = storage.content
+        if change is None:
+            value = write.value
+            change = lambda content: self._after(t, value(), content)  # noqa: E731
+        write.content = storage.content = self.after(before, change)
         storage.version += 1
-        storage.host = -1 if not storage.external else storage.host
         storage.writes.append(write)
+        self.part_writes.append(write)
 
     def _after(self, t: Tensor, value: int, before: int) -> int:
         """The content of the memory that was `before`, once `t` was written."""
@@ -254,15 +267,19 @@ class Arrays(WrittenParts):
 
     # ---- writes that are repeated on the caller's array itself
 
-    def writes_part(self, write: PartWrite) -> bool:
+    def is_part(self, write: PartWrite) -> bool:
         """Whether the host can make the view that was written, and it is a part of the array."""
-        each = write.view
-        if each.base is None or (
-            write.spine and not any(self._ops[value][0] == "update" for value in write.spine)
-        ):
+        spine = write.content.spine
+        if spine and not any(self._ops[value][0] == "update" for value in spine):
             return False
+        return write.view.base is not None and self.is_remade(write.view)
+
+    @staticmethod
+    def is_remade(t: Tensor) -> bool:
+        """Whether the host can make it of the array that it is a view of."""
+        each: Tensor = t
         while each.base is not None:
-            if each.remake is None:
+            if each.remake is None or each.maybe is not None:
                 return False
             each = each.base
         return True
@@ -280,7 +297,7 @@ class Arrays(WrittenParts):
 
         touched: arrays of the caller's that were written before, as they were at entry.
         """
-        value, t = write.value, write.view
+        value, t = write.value(), write.view
         op, inputs = self._ops[value]
         if op == "broadcast" and inputs[0] in self._literals:
             return self.constant(self._literals[inputs[0]])
@@ -300,7 +317,7 @@ class Arrays(WrittenParts):
     ) -> Tensor:
         """A new array whose content is `value`."""
         order = c_order(len(shape)) if order is None else order
-        return Tensor(Storage(value), dtype, list(shape), order, is_scalar=is_scalar)
+        return Tensor(Storage(Content(value)), dtype, list(shape), order, is_scalar=is_scalar)
 
     def view_of(
         self,
@@ -604,7 +621,27 @@ class Arrays(WrittenParts):
 
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
-        source = self.cast(value, t.dtype)
+        if self._is_copy(t, value):
+            before = value.storage.content
+            self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))
+            return
+        self.assign(t, self._fitted(self.cast(value, t.dtype), t))
+
+    def _is_copy(self, t: Tensor, value: Tensor) -> bool:
+        """Whether what is written is an array of the caller's, or a part of one, as it is then."""
+        own = t.storage.external and value.storage.external and value.dtype == t.dtype
+        if not own or value.is_scalar or value.rank > t.rank or not self.is_remade(value):
+            return False
+        sizes = zip(reversed(value.shape), reversed(t.shape), strict=False)
+        return all(size.constant == 1 or same_dim(size, wanted) for size, wanted in sizes)
+
+    def _part_copied(self, source: Tensor, before: Content, t: Tensor) -> int:
+        """The content that `source` had before, as that of `t`."""
+        value = self._part_of(source, self.content(before))
+        return self._fitted(self.fresh(value, source.dtype, source.shape, source.order), t)
+
+    def _fitted(self, source: Tensor, t: Tensor) -> int:
+        """What is written, in the shape and the order of memory of `t`."""
         stored = self.stored_shape(t)
         if source.rank > t.rank:
             extra = source.rank - t.rank
@@ -614,7 +651,7 @@ class Arrays(WrittenParts):
             flat = self.reshape_value(self.in_c_order(source), kept)
             source = self.fresh(flat, source.dtype, kept)
         content = self.arranged(source, t.order)
-        self.assign(t, self.broadcast_value(content, stored))
+        return self.broadcast_value(content, stored)
 
     # ---- reductions
 

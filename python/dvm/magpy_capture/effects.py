@@ -45,8 +45,8 @@ FETCHES = (
     *("run", "iterate", "raises"),
 )
 
-#: So many parts of an array of the caller's are written one by one whatever its size; and any number
-#: where there are so many bytes for each (in the recorded call), which copies take as long for.
+#: So many parts of an array of the caller's are written one by one whatever its size; any number
+#: where there are so many bytes for each (in the recorded call), which take as long to copy.
 MOST_PARTS = 64
 BYTES_OF_PART = 1 << 12
 
@@ -339,7 +339,6 @@ def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
     name, segment, *_ = low.steps[commit - 1]
     if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
         return
-    targets = {target for target, _ in copies}
     for kind, *operands in low.steps[: commit - 1]:
         is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
         if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
@@ -387,44 +386,45 @@ def _leaves_in_parts(low: Arrays, storage: Storage) -> bool:
     Many parts of a small array cost more than that.
     """
     writes = storage.writes
-    if storage.read_whole:
+    if storage.in_copy:
         return False
     if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
         return False
-    return all(write.key >= 0 or low.writes_part(write) for write in writes)
+    return all(write.key >= 0 or low.is_part(write) for write in writes)
 
 
-def _array_effects(low: Arrays) -> tuple[list[tuple[str, int, ...]], set[int]]:
+def _array_effects(low: Arrays) -> tuple[list[Any], set[int]]:
     """Steps that write the caller's arrays, in program order, and the views they write through."""
-    effects: list[tuple[str, int, ...]] = []
+    effects: list[Any] = []
     for private in low._private_arrays:  # type: ignore[attr-defined]
         effects.append(("copyto", private.home, private.register))
-    written = [
-        tensor
-        for tensor in low._external_arrays  # type: ignore[attr-defined]
-        if tensor.storage.written
-        and (tensor.storage.deferred or tensor.storage.value != tensor.storage.initial)
-    ]
+    written = [tensor for tensor in low._external_arrays if tensor.storage.written]  # type: ignore[attr-defined]
     in_parts = {id(t.storage) for t in written if _leaves_in_parts(low, t.storage)}
     views: set[int] = set()
     touched: set[int] = set()  # contents at entry that the steps so far have changed
+    late: set[int] = set()  # arrays that lack what was written so far
     for write in low.part_writes:
         storage = write.view.storage
         if id(storage) not in in_parts:
+            late.add(id(storage))
+            touched.add(storage.initial)
             continue
-        low.forgo(write)
+        low.forgo(write.content)
+        place = low.place_of(write.view, storage, views)
+        original = write.original
         if write.key >= 0:
-            place = low.place_of(write.view, storage, views)
             effects.append(("set_item", place, write.key, write.source))
+        elif original is not None and id(original.storage) not in late:
+            source = low.place_of(original, original.storage, views)
+            effects.append(("copyto", place, source))
         else:
-            place = low.place_of(write.view, storage, views)
             effects.append(("copyto", place, low.source_of(write, touched)))
         touched.add(storage.initial)
     for tensor in written:
         storage = tensor.storage
-        if id(storage) in in_parts:
+        value = storage.initial if id(storage) in in_parts else low.content(storage.content)
+        if value == storage.initial:
             continue
-        value = low.content(storage)
         if low.is_home(low.root(value)):
             value = low.copy_value(value)  # another array of the caller: as it was at entry
         order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order

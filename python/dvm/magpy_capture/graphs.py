@@ -88,6 +88,7 @@ class Graphs(Program):
         self._literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
         self._updates: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # -> starts, steps
         self.part_writes: list[Any] = []  # all of the path, in program order
+        self._unchecked: list[Any] = []  # views made with integers, which may be out of bounds
         self.initials: set[int] = set()  # arrays of the caller as they were at entry
 
     # ---- nodes

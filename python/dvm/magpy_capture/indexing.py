@@ -285,7 +285,7 @@ class Indexing(Objects):
             return self.fresh(view(self.value_of(t)), t.dtype, [], is_scalar=True)
         made = self.view_of(t, shape, order, view, write, ("getitem", [key]), contiguous=whole)
         if not all(selection.kept) and not written:
-            self.value_of(made)  # the check of its integers happens even if nothing uses it
+            self.check_view(made)
         return made
 
     def _view_order(self, t: Tensor, selection: Selection) -> Order:

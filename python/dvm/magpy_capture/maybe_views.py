@@ -19,7 +19,7 @@ from dvm import _dvm
 from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.spec import PathSpec
-from dvm.magpy_capture.values import Literal, MaybeView, Storage, Tensor
+from dvm.magpy_capture.values import Content, Literal, MaybeView, Storage, Tensor
 
 
 class MaybeViews(Arrays):
@@ -155,7 +155,7 @@ class MaybeViews(Arrays):
             # A view still, of a copy of the whole in C order.
             copy = self.copy_value(self.reshape_value(maybe.content, base.shape))
             t.base = Tensor(
-                Storage(copy, version=maybe.born), t.dtype, base.shape, c_order(base.rank)
+                Storage(Content(copy), version=maybe.born), t.dtype, base.shape, c_order(base.rank)
             )
             t.view = lambda value: self._in_order(self.reshape_value(value, t.shape), order)
             places = [order.index(axis) for axis in range(t.rank)]
@@ -165,7 +165,7 @@ class MaybeViews(Arrays):
             )
             return
         t.base = t.view = t.remake = None
-        t.memory = Storage(self.copy_value(content), version=maybe.born)
+        t.memory = Storage(Content(self.copy_value(content)), version=maybe.born)
 
     def decide_all(self, t: Tensor) -> None:
         """Decide this array and what it is a view of."""

@@ -14,6 +14,7 @@ from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
     Abstract,
+    Content,
     ListValue,
     Literal,
     Sequence,
@@ -297,7 +298,7 @@ class NumpyMoves(NumpyRanges):
         once = [self.is_one(count) for count in counts]
         if not all(once):
             return
-        made.memory = Storage(self.value_of(made))
+        made.memory = Storage(Content(self.value_of(made)))
         made.base = made.view = made.write = made.remake = None
 
     def _is_empty(self, x: Tensor) -> bool:

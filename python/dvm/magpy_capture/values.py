@@ -80,16 +80,28 @@ class Unread:
 
 
 @dataclass(eq=False)
-class Storage:
-    """The memory of one array; `value` is its present content, in order of memory.
+class Content:
+    """What some memory holds from one write to the next: a graph value, or how to make it.
 
-    A write makes a new value, so that reads before and after it keep theirs.
+    spine: the graph's values that were made for no more than that.
+    """
+
+    value: int = -1
+    make: Callable[[], int] | None = None
+    spine: range = field(default_factory=lambda: range(0))
+
+
+@dataclass(eq=False)
+class Storage:
+    """The memory of one array, and its present content, in order of memory.
+
+    A write makes a new one, so that reads before and after it keep theirs.
 
     register: the host array itself, of one that the caller passed in.
     initial: the content at entry, of one that the caller passed in.
     """
 
-    value: int
+    content: Content
     register: int = -1
     initial: int = -1
     object: Any = None
@@ -100,10 +112,8 @@ class Storage:
     root: Any = None  # the host array in whose memory it lies
     viewed: bool = False  # whether the program made a view of it
     locked: bool = False  # whether the program made it read-only
-    # What was written into it (PartWrite), and how to make the content of what was not read since.
-    writes: list[Any] = field(default_factory=list)
-    deferred: list[Callable[[int], int]] = field(default_factory=list)
-    read_whole: bool = False  # whether a write that was deferred was made, into a copy
+    in_copy: bool = False  # whether a call that writes was made on a copy, which was read
+    writes: list[Any] = field(default_factory=list)  # PartWrites, into one of the caller's
 
     @property
     def external(self) -> bool:
@@ -165,6 +175,7 @@ class Tensor:
     object: Any = None  # the array seen in the recorded call
     host: int = -1  # register of the view itself, once it left the path
     maybe: MaybeView | None = None
+    unchecked: bool = False  # whether an integer that it was made with may be out of bounds
     open_order: Callable[[], None] | None = None
     leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dvm import _dvm
 from dvm.magpy_capture.graphs import Graphs, same_dim, same_shape
-
-if TYPE_CHECKING:
-    from dvm.magpy_capture.values import Storage, Tensor
+from dvm.magpy_capture.values import Content, Tensor
 
 #: How many updates a read of a part looks through: each may cost a guard or two on every call.
 MOST_UPDATES = 16
@@ -24,19 +21,20 @@ MOST_UPDATES = 16
 
 @dataclass(eq=False)
 class PartWrite:
-    """A write into `view` of an array of the caller: behind `commit`, or as a new whole.
+    """A write into `view` of an array of the caller: behind `commit`, or as a part of a new whole.
 
-    value: the new content of the view, a graph value; -1 if a key says which elements it writes.
+    value: makes the new content of the view, a graph value.
+    original: the array of the caller's, or the view of one, that the value is a copy of.
     key, source: registers of an index and of what is written there, both checked.
-    spine: the graph's values that only make a new whole of it.
+    content: of the whole array, behind the write.
     """
 
-    number: int
     view: Tensor
-    value: int = -1
+    value: Callable[[], int]
+    original: Tensor | None = None
     key: int = -1
     source: int = -1
-    spine: range = field(default_factory=lambda: range(0))
+    content: Content = field(default_factory=Content)
 
 
 class WrittenParts(Graphs):
@@ -163,35 +161,50 @@ class WrittenParts(Graphs):
         rest = self.slice_value(base, read[0], ones, read[1])
         return self.update_value(rest, piece, of_read, ones)
 
-    def _lies_in(
-        self, start: _dvm.Dim, count: _dvm.Dim, at: _dvm.Dim, size: _dvm.Dim
-    ) -> bool:
+    def _lies_in(self, start: _dvm.Dim, count: _dvm.Dim, at: _dvm.Dim, size: _dvm.Dim) -> bool:
         """Whether start ... start + count lies in at ... at + size; asked where it is so."""
         first, last = self.observed(start), self.observed(start + count)
         if first < self.observed(at) or last > self.observed(at + size):
             return False
         return self._at_most(at, start) and self._at_most(start + count, at + size)
 
-    def forgo(self, write: PartWrite) -> None:
+    def after(self, before: Content, change: Callable[[int], int]) -> Content:
+        """The content of memory behind a write, which nobody may read whole."""
+
+        def make() -> int:
+            value = self.content(before)
+            made = len(self._ops)
+            changed = change(value)
+            content.spine = range(made, len(self._ops))
+            return changed
+
+        content = Content(make=make)
+        return content
+
+    def content(self, content: Content) -> int:
+        """Its graph value."""
+        if content.make is not None:
+            content.value, content.make = content.make(), None
+        return content.value
+
+    def compute_fallible(self) -> None:
+        for view in self._unchecked:
+            if view.unchecked:
+                self.value_of(view)
+        self._unchecked.clear()
+        super().compute_fallible()
+
+    def check_view(self, view: Tensor) -> None:
+        """The check of its integers happens even if nothing uses the view."""
+        view.unchecked = True
+        self._unchecked.append(view)
+
+    def value_of(self, t: Tensor) -> int:
+        raise NotImplementedError
+
+    def forgo(self, content: Content) -> None:
         """Do not compute a changed array of which only the parts leave: the host checks them."""
-        self._covered.update(write.spine)
-
-    # ---- contents
-
-    def write_part(self, storage: Storage, write: PartWrite, after: Callable[[int], int]) -> None:
-        """Note a write; `after` makes the whole content of the one before, if somebody reads it."""
-        storage.version += 1
-        storage.writes.append(write)
-        storage.deferred.append(after)
-
-    def content(self, storage: Storage) -> int:
-        """The graph value of the memory as it is now."""
-        if storage.deferred:
-            deferred, storage.deferred = storage.deferred, []
-            storage.read_whole = True
-            for after in deferred:
-                storage.value = after(storage.value)
-        return storage.value
+        self._covered.update(content.spine)
 
 
 __all__ = ["PartWrite", "WrittenParts"]

@@ -36,6 +36,8 @@ EFFECTS = (
 )
 #: fetches of a part: step -> the register of the whole is its second operand
 PARTS = ("item", "key", "attribute", "getattr")
+#: a view of an array, whose register comes next: it may be written for it
+VIEW = ("operator", "getitem")
 WHOLES = (list, tuple, dict)
 #: objects that no effect changes
 FIXED = (int, float, complex, str, bytes, type(None), tuple, np.generic)
@@ -53,6 +55,7 @@ class Lowered:
 
     def __post_init__(self) -> None:
         self.wholes = {step[1]: step[2] for step in self.spec.steps if step[0] in PARTS}
+        self.views = {s[1]: s[3] for s in self.spec.steps if s[:1] + s[2:3] == VIEW}
         self.constants = {s[1]: s[2] for s in self.spec.steps if s[0] == "constant"}
         self.objects |= self.constants
 
@@ -88,6 +91,8 @@ class Lowered:
         for step in self.spec.steps:
             # A list that only grows is extended by a call.
             target = step[3][0] if step[0] == "effect" else step[1] if step[0] in EFFECTS else -1
+            while target in self.views:
+                target = self.views[target]
             if target in self.objects:
                 found.append((str(step), self.objects[target]))
         return found
