@@ -21,7 +21,8 @@ struct Space {
   DimMask span[kMaxShapes];
   uint32_t empty;  // bits of shapes
 
-  Space(const Kernel& kernel, const int64_t* dims) {
+  Space(const Kernel& kernel, const Binding& binding) {
+    const int64_t* const dims = binding.dims;
     empty = 0;
     for (int64_t& size : sizes) size = 1;
     for (size_t s = 0; s < kernel.shapes.size(); ++s) {
@@ -38,6 +39,9 @@ struct Space {
         if (size == 0) empty |= 1u << s;
       }
     }
+    for (int d = 0; d < kernel.rank; ++d) {
+      if (sizes[d] > 1 && is_repeated(kernel, binding, d)) drop(d, kernel.shapes.size());
+    }
   }
   bool is_empty(const KernelValue& value) const { return (empty >> value.shape & 1) != 0; }
   // Of a dense array of the value.
@@ -47,6 +51,32 @@ struct Space {
       if ((span[value.shape] & dim_bit(d)) != 0) result *= sizes[d];
     }
     return result;
+  }
+
+ private:
+  // Whether the dim is read by reductions alone to which equal elements are one (any, all,
+  // extremes), and every input repeats its elements along it.
+  bool is_repeated(const Kernel& kernel, const Binding& binding, int d) const {
+    bool reduced = false;
+    for (const KernelStep& step : kernel.steps) {
+      if ((step.axes & dim_bit(d)) == 0) continue;
+      if (step.insn != Insn::max && step.insn != Insn::min) return false;
+      reduced = true;
+    }
+    // Parts of a Kernel would have to agree on it.
+    if (!reduced || empty != 0 || !kernel.kept.empty()) return false;
+    for (const KernelValue& value : kernel.values) {
+      if ((span[value.shape] & dim_bit(d)) == 0) continue;
+      if (value.kind == KernelValue::Kind::input && binding.strides[value.index][d] != 0)
+        return false;
+    }
+    return std::none_of(kernel.outputs.begin(), kernel.outputs.end(), [&](int16_t output) {
+      return (span[kernel.values[at(output)].shape] & dim_bit(d)) != 0;
+    });
+  }
+  void drop(int d, size_t shapes) {
+    sizes[d] = 1;
+    for (size_t s = 0; s < shapes; ++s) span[s] &= static_cast<DimMask>(~dim_bit(d));
   }
 };
 
@@ -62,7 +92,7 @@ struct Key {
 class Binder {
  public:
   Binder(const Kernel& kernel, const Binding& binding, Stage& stage)
-      : kernel_(kernel), binding_(binding), space_(kernel, binding.dims), stage_(stage) {}
+      : kernel_(kernel), binding_(binding), space_(kernel, binding), stage_(stage) {}
 
   OutputMask run(OutputMask todo) {
     stage_.output_count = 0;
@@ -330,7 +360,7 @@ RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage)
 }
 
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {
-  const Space space(kernel, binding.dims);
+  const Space space(kernel, binding);
   for (const int16_t v : kernel.kept) *bytes++ = space.bytes(kernel.values[at(v)]);
 }
 

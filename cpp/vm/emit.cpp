@@ -107,20 +107,21 @@ class Emitter {
     std::fill_n(apart_, stage_.value_count, false);
     if (!target_.chains || rows_.columns == 0) return;
     for (int16_t v = 0; v < stage_.value_count; ++v) {
-      apart_[v] = is_wide(stage_.values[v].dtype) && stride_of_rows(v, rows_.columns_begin()) != 0;
+      apart_[v] =
+          is_wide(stage_.values[v].dtype) && stride_of_rows(v, rows_.columns_begin()).has_value();
     }
   }
 
-  // Of an input that is not dense, if its tiles are rows of the dims from `columns` on; else 0.
-  int64_t stride_of_rows(int16_t value, int columns) const {
+  // Of an input that is not dense, if its tiles are rows of the dims from `columns` on.
+  std::optional<int64_t> stride_of_rows(int16_t value, int columns) const {
     const StageValue& bound = stage_.values[value];
-    if (bound.kind != StageValue::Kind::global || first_output_[value] >= 0) return 0;
+    if (bound.kind != StageValue::Kind::global || first_output_[value] >= 0) return std::nullopt;
     const StageAccess& access = stage_.accesses[bound.index];
-    return is_dense(access) ? 0 : tiling_.row_stride(access, wide_, columns);
+    return is_dense(access) ? std::nullopt : tiling_.row_stride(access, wide_, columns);
   }
   Operand rows_operand(int16_t value, int columns) const {
     Operand operand = stream_operand(stage_.values[value].index);
-    operand.offset = static_cast<uint32_t>(stride_of_rows(value, columns));
+    operand.offset = static_cast<uint32_t>(stride_of_rows(value, columns).value());
     return operand;
   }
 
@@ -175,8 +176,7 @@ class Emitter {
   bool adds_rows_apart(const KernelStep& step) const {
     const int16_t value = root_[step.src[0]];
     return target_.streams && step.axes != 0 && reduce_order(step.aux) == ReduceOrder::sequential &&
-           drafts_.home[value].place == Place::nowhere &&
-           stride_of_rows(value, stage_.reduce_end) != 0;
+           drafts_.home[value].place == Place::nowhere && stride_of_rows(value, stage_.reduce_end);
   }
 
   void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
@@ -43,6 +45,15 @@ class Stopwatch {
   PhaseTimes* times_;
   int64_t last_;
 };
+
+void verify_made(const Program& program) {
+  try {
+    verify(program.words());
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::internal,
+               std::string("the encoder made what the verifier refuses: ") + error.what());
+  }
+}
 
 class Encoder {
  public:
@@ -154,6 +165,7 @@ class Encoder {
       core::fail(core::ErrorCode::unsupported,
                  "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
     }
+    if (verifies_programs()) verify_made(program);
     arena_.take(program.words().size());
     compiled_.stages[compiled_.stage_count++] = program;
     if (tilings_ != nullptr) tilings_->push_back(tiling);
@@ -173,6 +185,19 @@ class Encoder {
 };
 
 }  // namespace
+
+bool verifies_programs() {
+  static const bool verifies = [] {
+    const char* text = std::getenv("DVM_VERIFY");
+    if (text != nullptr) return std::string_view(text) == "1";
+#ifdef NDEBUG
+    return false;
+#else
+    return true;
+#endif
+  }();
+  return verifies;
+}
 
 Arena::Arena(size_t words)
     : words_(std::make_unique_for_overwrite<uint64_t[]>(words)),

@@ -57,13 +57,18 @@ struct PhaseTimes {
   int64_t bind = 0, tile = 0, emit = 0;
 };
 
+// Whether every Program that the encoder makes is verified, at some ten times the cost of making
+// it: in debug builds, and where DVM_VERIFY is set to 1 in the environment, as all tests do.
+bool verifies_programs();
+
 struct Tiling;
 struct TileRequest;
 
 // Globals of every Program: inputs, outputs, and workspaces, of which some may have no bytes.
 // With `times` the clock is read between phases. `request` is for the tiling of the first Program,
 // if it has such a one; to `tilings` that of each Program is appended. Throws UnsupportedError
-// where a limit of Programs is exceeded.
+// where a limit of Programs is exceeded, and InternalError for a Program that is not what it must
+// be.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                 Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr,
                 std::vector<Tiling>* tilings = nullptr);

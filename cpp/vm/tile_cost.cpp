@@ -67,9 +67,9 @@ bool TileCosts::is_read_by_rows(int access, const Tiling& tiling, TileRows rows)
   const auto stride = [&](int columns) {
     return tiling.row_stride(stage_.accesses[access], rows.wide, columns);
   };
-  const bool adds = target_.streams && stage_.reduces() && stride(stage_.reduce_end) != 0;
+  const bool adds = target_.streams && stage_.reduces() && stride(stage_.reduce_end);
   const bool chains = target_.chains && rows.columns != 0 &&
-                      is_wide(stage_.accesses[access].dtype) && stride(rows.columns_begin()) != 0;
+                      is_wide(stage_.accesses[access].dtype) && stride(rows.columns_begin());
   if (!adds && !chains) return false;
   const auto is_of_access = [&](int16_t value) {
     const StageValue& of = stage_.values[value];

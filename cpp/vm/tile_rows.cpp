@@ -57,7 +57,7 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
       if ((rows.wide & dim_bit(d)) == 0) continue;
       if (access.strides[d] != run) break;
       run *= tiling.tile[d];
-      if (tiling.row_stride(access, rows.wide, d) != 0) rows.columns = from(d);
+      if (tiling.row_stride(access, rows.wide, d)) rows.columns = from(d);
     }
   }
   return rows;

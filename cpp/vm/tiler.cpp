@@ -151,22 +151,26 @@ bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
   return true;
 }
 
-int64_t Tiling::row_stride(const StageAccess& access, DimMask wide, int columns) const {
-  int64_t run = core::byte_size(access.dtype), stride = 0;
+std::optional<int64_t> Tiling::row_stride(const StageAccess& access, DimMask wide,
+                                          int columns) const {
+  int64_t run = core::byte_size(access.dtype);
+  std::optional<int64_t> stride;  // 0 for a while where rows repeat one another
   bool split_seen = false, has_columns = false;
   for (int d = rank - 1; d >= 0; --d) {
     if ((wide & dim_bit(d)) == 0) continue;
-    if ((access.span & dim_bit(d)) == 0) return 0;
+    if ((access.span & dim_bit(d)) == 0) return std::nullopt;
     has_columns |= d >= columns;
-    if (d < columns && stride == 0) {
-      run = stride = access.strides[d];
+    if (d < columns && !stride) {
+      run = access.strides[d];
+      stride = run;
       split_seen = false;  // rows that are shorter in a tail tile begin where they always do
     }
-    if (access.strides[d] != run || split_seen) return 0;
+    if (access.strides[d] != run || split_seen) return std::nullopt;
     run *= tile[d];
     split_seen = d == split;
   }
-  return has_columns && stride > 0 && stride <= UINT32_MAX ? stride : 0;
+  const bool fits = has_columns && stride && *stride > 0 && *stride <= UINT32_MAX;
+  return fits ? stride : std::nullopt;
 }
 
 int64_t tile_limit(const TargetTraits& target, const StageUse& use) {

@@ -40,8 +40,9 @@ struct Tiling {
   // Whether a tile of the access is one run of memory, in body and tail tiles alike.
   bool is_dense(const StageAccess& access, DimMask wide) const;
   // Where a tile of the access is rows, each one run of memory of the dims from `columns` on, and
-  // all the same way apart: the bytes from one to the next. 0 where it is anything else.
-  int64_t row_stride(const StageAccess& access, DimMask wide, int columns) const;
+  // all the same way apart: the bytes from one to the next, above 0. None where it is anything
+  // else.
+  std::optional<int64_t> row_stride(const StageAccess& access, DimMask wide, int columns) const;
 };
 
 // A tiling that tests and benchmarks ask for in place of the one of least cost.

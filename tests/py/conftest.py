@@ -8,6 +8,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import settings
 
+# Every Program that any test makes is verified, in processes that tests start, too.
+os.environ["DVM_VERIFY"] = "1"
+
 # A shared machine has no steady clock, so a slow example is no failure. CI draws the same examples
 # every time; at a desk new ones are welcome, and a failing one is kept in .hypothesis.
 settings.register_profile("desk", deadline=None)

@@ -362,3 +362,13 @@ def test_lines_cut_into_chunks(text: str, dtype: str) -> None:
                     assert w.dtype == g.dtype
                     rtol = 1e-3 if dtype == "float32" else 1e-9
                     np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol * 100)
+
+
+@pytest.mark.parametrize("count", [2**41, 2**61])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_idempotent_reductions_need_one_of_what_repeats(count: int, axis: int | None) -> None:
+    compiled = dvm.compile(lambda x: (x.any(axis=axis), x.max(axis=axis)))
+    compiled(np.broadcast_to(True, (3,)))
+    found = compiled(np.broadcast_to(True, (count,)))
+    assert found == (True, True)
+    assert compiled.stats.hits + compiled.stats.drops == 1

@@ -30,18 +30,26 @@ struct Executed {
   std::vector<core::Array> results;
 };
 
-// Runs the Plan once; fails the test where a reference is lost.
-inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
-                    test::FakeHost& host, int layout) {
+// The tensors among the arguments of a case as the host holds them, made by
+// place(index of the argument).
+template <typename Place>
+std::vector<runtime::BufferView> place_inputs(const test::GraphCase& test_case, Place place) {
   std::vector<runtime::BufferView> inputs;
+  const std::vector<core::Value> arguments = test_case.graph.inputs();
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    if (test_case.graph.node(arguments[k]).op != core::Op::scalar) inputs.push_back(place(k));
+  }
+  return inputs;
+}
+
+// Runs the Plan once on tensors that it releases; fails the test where a reference is lost.
+inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
+                    test::FakeHost& host, const std::vector<runtime::BufferView>& inputs) {
   std::vector<core::Scalar> scalars;
   const std::vector<core::Value> arguments = test_case.graph.inputs();
   for (size_t k = 0; k < arguments.size(); ++k) {
-    if (test_case.graph.node(arguments[k]).op == core::Op::scalar) {
+    if (test_case.graph.node(arguments[k]).op == core::Op::scalar)
       scalars.push_back(scalar_of(test_case.inputs[k]));
-    } else {
-      inputs.push_back(test::to_buffer(host, test_case.inputs[k], layout));
-    }
   }
   if (host.fail_after_inputs >= 0) host.fail_at = host.allocations + host.fail_after_inputs;
   host.function = [&](int callee, std::span<const runtime::BufferView> args,
@@ -68,6 +76,12 @@ inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::G
   for (const runtime::BufferView& input : inputs) host.release(input.owner);
   EXPECT_EQ(host.live, 0) << "references to arguments were lost";
   return done;
+}
+inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
+                    test::FakeHost& host, int layout) {
+  const auto placed = place_inputs(
+      test_case, [&](size_t k) { return test::to_buffer(host, test_case.inputs[k], layout); });
+  return run(plan, target, test_case, host, placed);
 }
 
 // What the compiled program is to compute: the Graph after the passes that may change values.

@@ -277,3 +277,33 @@ def slices_of_one_row_and_column(w: World) -> None:
             x.T.copy().T,
         ):
             w(f, each)
+
+
+@case
+def an_axis_that_repeats_between_others(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x.sum(axis=1), x.max(axis=1), x * x + x, x.mean(axis=(0, 2))
+
+    for shape in ((8, 2), (8, 2), (300, 64), (1, 5)):
+        x = floats(*shape)
+        w(f, np.broadcast_to(x[:, None, :], (shape[0], 3, shape[1])))
+    w(f, np.lib.stride_tricks.as_strided(floats(40), (6, 3, 8), (8, 0, 8)))
+
+
+@case
+def extremes_of_what_repeats_need_one_of_it(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x.any(), np.all(x, axis=-1), x.max(axis=0), (x > 0).any(axis=0)
+
+    w(f, np.broadcast_to(floats(2, 3)[:, None], (2, 4, 3)))
+    for count in (3, 3, 1, 0):
+        w(f, np.broadcast_to(floats(2, 1), (2, count + 1)))
+
+    @w.compiled
+    def any_of(x):
+        return x.any()
+
+    for value in (True, True, False):
+        w(any_of, np.broadcast_to(value, (5,)))
