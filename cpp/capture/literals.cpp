@@ -26,6 +26,20 @@ bool same_slice(PyObject* a, PyObject* b) {
          same_literal(first->step, second->step);
 }
 
+// The same elements in the same order: a path may have gone through them.
+bool same_set(PyObject* a, PyObject* b) {
+  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
+  Py_ssize_t at = 0, other_at = 0;
+  PyObject *element = nullptr, *other = nullptr;
+  Py_hash_t hash = 0;
+  while (_PySet_NextEntry(a, &at, &element, &hash)) {
+    if (!_PySet_NextEntry(b, &other_at, &other, &hash) || !same_literal(element, other)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Numbers and bools of NumPy: at most complex long double.
 bool same_scalar(PyObject* a, PyObject* b) {
   std::byte first[2 * sizeof(long double)] = {}, second[sizeof first] = {};
@@ -49,6 +63,7 @@ bool same_literal(PyObject* a, PyObject* b) {
   }
   if (PyTuple_CheckExact(a)) return same_tuple(a, b);
   if (PySlice_Check(a)) return same_slice(a, b);
+  if (PySet_CheckExact(a)) return same_set(a, b);
   if (PyArray_IsScalar(a, Number) || PyArray_IsScalar(a, Bool)) return same_scalar(a, b);
   return false;
 }

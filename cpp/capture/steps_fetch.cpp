@@ -77,7 +77,7 @@ bool item_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
   const Py_ssize_t index = p[2];
   if (index < 0) return false;
-  if (PyTuple_CheckExact(base) && index < PyTuple_GET_SIZE(base)) {
+  if (PyTuple_Check(base) && index < PyTuple_GET_SIZE(base)) {
     return f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(base, index)));
   }
   if (PyList_CheckExact(base) && index < PyList_GET_SIZE(base)) {

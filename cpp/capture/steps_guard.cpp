@@ -17,8 +17,9 @@ bool may_overlap(PyObject* a, PyObject* b) {
       .meets(extent_of(reinterpret_cast<PyArrayObject*>(b)));
 }
 
+// A named tuple is stored as a tuple is; that its class is one, a guard before has said.
 Py_ssize_t length_of(PyObject* object) {
-  if (PyTuple_CheckExact(object)) return PyTuple_GET_SIZE(object);
+  if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
   if (PyList_CheckExact(object)) return PyList_GET_SIZE(object);
   if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object);
   if (is_deque(object)) return PySequence_Size(object);

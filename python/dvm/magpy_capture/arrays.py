@@ -435,11 +435,12 @@ class Arrays(WrittenParts):
 
     def _require_range(self, number: Host, limits: Any) -> None:
         """NumPy checks a Python int against the range of a narrower loop, and raises."""
-        for name, limit in (("<=", int(limits.max)), (">=", int(limits.min))):
+        below, above = number.object <= limits.max, number.object >= limits.min
+        for name, limit, holds in (("<=", int(limits.max), below), (">=", int(limits.min), above)):
             if abs(limit) < 2**63:
                 test = self._operate(name, number.register, self.constant(limit))
-                self.guard("guard_truth", test, True)
-        if not limits.min <= number.object <= limits.max:
+                self.guard("guard_truth", test, bool(holds))
+        if not (below and above):
             raise self.refuse(f"the number {number.object} in arithmetic of {limits.dtype}")
 
     def _constant(self, value: Any, dtype: str) -> int:

@@ -312,7 +312,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         if base.is_scalar and name in SCALAR_METHODS:
             return self.pure_method(base, name, positional, named, seen)
         handler = METHODS.get(name)
-        function = getattr(np.ndarray, name, None)
+        owner = np.dtype(base.dtype).type if base.is_scalar else np.ndarray
+        function = getattr(owner, name, None)
         if handler is None:
             if name not in PURE_METHODS | WRITING_METHODS:
                 raise self.refuse(f"the array method {name}")

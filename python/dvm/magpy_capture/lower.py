@@ -44,6 +44,7 @@ class Lowering(Callbacks):
     """Lowers one recording into the path it describes."""
 
     function: Any  # that was recorded
+    first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
 
     def run(self) -> None:
         if len(self.events) > MAX_EVENTS:
@@ -67,6 +68,7 @@ class Lowering(Callbacks):
             end = body_end(events, self.number) if id(callee) in self.whole else 0
             end = end or self.end_of_numpys_code(self.number)
             if end:
+                self.forget_snapshots(self.number, end)
                 self.number, followed = end, False
                 if events[end - 1][1] == "raised":
                     self.raised(kind, name, operands, keywords, events[end - 1][2][0])
@@ -105,6 +107,20 @@ class Lowering(Callbacks):
             if not end or events[end - 1][1] == "raised":
                 break
         return end
+
+    def forget_snapshots(self, begin: int, end: int) -> None:
+        """A body called whole is over: containers that it made are as it left them.
+
+        What they held at first sight, within the body, no call of the path will see.
+        """
+        if self.first_sights is None:
+            self.first_sights = {}
+            for number, event in enumerate(self.events):
+                for node in event[2]:
+                    self.first_sights.setdefault(id(self.seen(node)), number)
+        for seen, number in self.first_sights.items():
+            if begin <= number < end:
+                self.snapshots.pop(seen, None)
 
     def open_function(self) -> Any:
         """The innermost function of NumPy whose body is being lowered, if it can be called whole.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence as SequenceOf
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +160,7 @@ class NumpyRanges(NumpyFunctions):
             made = self.elementwise("mul", [ramp, delta], "float64")
         else:
             self.require_positive(parts)
-            self.require_nonzero(delta)
+            self.require_nonzero(delta, start, stop)
             step = self.elementwise("div", [delta, self.operand(Size(parts), "float64")], "float64")
             made = self.elementwise("mul", [ramp, step], "float64")
         made = self.elementwise("add", [made, first], "float64")
@@ -170,10 +171,15 @@ class NumpyRanges(NumpyFunctions):
             return self.reshaped(made, [count])  # NumPy's own is such a view of the ramp
         return self.cast(made, name)
 
-    def require_nonzero(self, value: Tensor) -> None:
+    def require_nonzero(self, delta: Tensor, start: Abstract, stop: Abstract) -> None:
         """np.linspace takes another way when a step of zero loses the ends: not on this path."""
-        test = self.leave(self.value_of(value), "float")
-        self.guard("guard_truth", test, True)
+        ends: list[Any] = [getattr(self.resolve(bound), "object", None) for bound in (start, stop)]
+        equal = None not in ends and float(ends[0]) == float(ends[1])
+        equal = equal and np.isfinite(ends[0])  # infinities have no difference
+        test = self.leave(self.value_of(delta), "float")
+        self.guard("guard_truth", test, not equal)
+        if equal:
+            raise self.refuse("linspace between equal numbers")
 
     # ---- triangles and diagonals
 

@@ -84,7 +84,8 @@ class Opaque(HostArrays):
             result: Abstract = Raised(made, seen)
         else:
             made = self.step("call", callee, registers, tuple(named), True)
-            result = self._result(function, made, arguments, tuple(named), targets, seen)
+            given = dict(zip(map(id, arguments), registers, strict=True))
+            result = self._result(function, made, arguments, tuple(named), targets, seen, given)
         for target in targets:
             if isinstance(target, Tensor):
                 self._take_over(target, copies[id(target)])
@@ -224,8 +225,12 @@ class Opaque(HostArrays):
         names: tuple[str, ...] | None,
         targets: list[Abstract],
         seen: Any,
+        given: dict[int, int],
     ) -> Abstract:
-        """names: of the last arguments; None if the result is a part of what the call gave."""
+        """names: of the last arguments; None if the result is a part of what the call gave.
+
+        given: the registers of the arguments, by the id of their value.
+        """
         for target in targets:
             if seen is target.object:
                 return target
@@ -233,13 +238,13 @@ class Opaque(HostArrays):
             return Sequence(
                 [
                     self._result(
-                        function, self.step("item", made, i), arguments, None, targets, part
+                        function, self.step("item", made, i), arguments, None, targets, part, given
                     )
                     for i, part in enumerate(seen)
                 ]
             )
         if isinstance(seen, np.ndarray):
-            return self._array(function, made, arguments, names, seen)
+            return self._array(function, made, arguments, names, seen, given)
         if self.shares_memory(seen, arguments):
             raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
         result = self.computed(made, seen)
@@ -254,6 +259,7 @@ class Opaque(HostArrays):
         arguments: list[Abstract],
         names: tuple[str, ...] | None,
         seen: np.ndarray[Any, Any],
+        given: dict[int, int],
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
         arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
@@ -276,7 +282,7 @@ class Opaque(HostArrays):
         if len(sharing) > 1:
             raise self.refuse(f"{name_of(function)}, whose result shares memory with its arguments")
         if seen is _array_of(base):
-            self.guard("guard_same", made, self.register_of(base), True)
+            self.guard("guard_same", made, self._register_given(base, arguments, given), True)
             return base
         remake = None
         if names is not None and arguments[0] is base and isinstance(base, Host):
@@ -289,6 +295,19 @@ class Opaque(HostArrays):
         if names is not None and isinstance(base, Tensor) and arguments[0] is base:
             return self.made_again(function, made, base, arguments[1:], names, seen)
         return self.view_on_host(made, base, seen, remake)
+
+    def _register_given(
+        self, value: Abstract, arguments: list[Abstract], given: dict[int, int]
+    ) -> int:
+        """The register with the very object that the call was given: another may be a new view."""
+        for argument in arguments:
+            if argument is value:
+                return given[id(argument)]
+            if isinstance(argument, (Sequence, ListValue)):
+                for i, part in enumerate(argument.elements):
+                    if self.resolve(part) is value:
+                        return self.step("item", given[id(argument)], i)
+        return self.register_of(value)
 
     def made_again(
         self,

@@ -1,0 +1,127 @@
+"""A path takes the call it was made of: an equal call, or a copy of one, is not captured again.
+
+Every call of the semantics suite that was captured is asked for once more, with copies of its
+arguments made before it. Guards that nothing can meet a second time (the identity of an object that
+each call makes anew, the size of a container the guard cannot measure) fail here.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import _dvm
+from semantics import test_semantics, world
+
+#: What the call itself may have changed, or a copy of an argument: not the path's fault.
+ELSEWHERE = ("a closure variable", "global", "argument seen", "layout")
+#: Cases whose calls change what their own guards ask, or whose arguments cannot be copied as they
+#: are: views of one memory, byte-swapped, misaligned.
+OTHERWISE = {
+    "attributes:base_of_arrays_and_views",
+    "attributes:flat_is_written",
+    "counters:the_best_so_far_in_the_class",
+    "dropped:attribute_writes_before_an_unseen_outcome",
+    "dtypes:byte_swapped_operands",
+    "dtypes:methods_that_write_into_every_dtype",
+    "host_arrays:the_written_array_is_the_callers",
+    "mutation:a_counter_in_a_dict",
+    "effects:a_callback_under_the_error_state",
+    "inplace:the_result_is_the_out_array",
+    "mixtures:arrays_kept_by_the_program",
+    "promotion:a_type_as_argument",
+    "sizes:a_size_as_a_key",
+    "host_arrays:views_of_a_written_array_leave",
+    "paths:the_outcome_depends_on_the_state",
+    "tables:default_dict_argument_as_cache",
+    "ties:signed_zeros_of_ties",
+}
+
+
+class AsksAgain(world.World):
+    """A world that notes why the path of a call would not take a copy of the call."""
+
+    def __init__(self, compile: Any) -> None:
+        super().__init__(compile)
+        self.refused: list[str] = []
+
+    def __call__(self, function: Any, /, *args: Any, **keywords: Any) -> Any:
+        copies = None
+        before = 0
+        if isinstance(function, _dvm.Compiled):
+            before = function.stats.captures
+            try:
+                copies = copy.deepcopy((args, keywords))
+            except Exception:
+                copies = None
+        result = super().__call__(function, *args, **keywords)
+        if copies is not None and function.stats.captures > before:
+            missed = _dvm.explain_miss(function, *copies[0], **copies[1])
+            reasons = "; ".join(reason["text"] for reason in missed)
+            is_drop = missed and missed[-1]["step"] in ("run", "call", "operator", "call_random")
+            if not is_drop and reasons and not any(word in reasons for word in ELSEWHERE):
+                self.refused.append(reasons)
+        return result
+
+
+@pytest.mark.parametrize("name", sorted(set(test_semantics.world.CASES) - OTHERWISE))
+def test_a_path_takes_the_call_it_was_made_of(name: str, monkeypatch: Any) -> None:
+    made: list[AsksAgain] = []
+
+    def observed(compile: Any) -> AsksAgain:
+        made.append(AsksAgain(compile))
+        return made[-1]
+
+    monkeypatch.setattr(world, "World", observed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        world.records_of(world.CASES[name], dvm.compile)
+    assert not made[0].refused
+
+
+Pair = namedtuple("Pair", "first second")
+SQUARE = np.random.default_rng(0).normal(size=(6, 6))
+SYMMETRIC = SQUARE @ SQUARE.T
+
+
+def gap(values: Any, vectors: Any) -> Any:
+    return values[-1] - values[0], vectors * 2
+
+
+CALLS: dict[str, tuple[Any, Any]] = {
+    "svd": (lambda m: np.linalg.svd(m)[1].sum(), SQUARE),
+    "eigh": (lambda m: gap(*np.linalg.eigh(m)), SYMMETRIC),
+    "eig by name": (lambda m: np.linalg.eig(m).eigenvalues.real.sum(), SYMMETRIC),
+    "qr": (lambda m: np.linalg.qr(m).R * 2, SQUARE),
+    "slogdet": (lambda m: np.linalg.slogdet(m)[1] + 1, SYMMETRIC),
+    "an argument": (lambda p: p.first * 2 + p[1], Pair(SQUARE, 2.0)),
+    "nested": (lambda p: p[0].second + p[1], (Pair(1, SQUARE), 2.0)),
+    "a result": (lambda m: Pair(m * 2, m).first.sum(), SQUARE),
+    "cov of one": (lambda m: np.cov(m[0]) * 2, SQUARE),
+    "histogram2d": (lambda m: np.histogram2d(m[0], m[1])[0] * 2, SQUARE),
+    "histogram2d, edges": (lambda m: np.histogram2d(m[0], m[1])[1] * 2, SQUARE),
+    "a set": (lambda p: p[1] * 2 if 1 in p[0] else p[1], ({1, 2, "three"}, SQUARE)),
+    "a number out of range": (lambda x: x < 300, np.arange(3, dtype="i1")),
+    "a number given out of range": (lambda p: p[1] < p[0], (300, np.arange(3, dtype="i1"))),
+    "a line between equal ends": (lambda p: np.linspace(p[0], p[1], 3), (0.5, 0.5)),
+    "a method of a scalar": (lambda x: x.round(2), np.float16(3)),
+}
+
+
+@pytest.mark.parametrize(("function", "argument"), CALLS.values(), ids=CALLS)
+def test_equal_calls_are_captured_once(function: Any, argument: Any) -> None:
+    compiled = dvm.compile(function)
+    for _ in range(5):
+        found, plain = compiled(copy.deepcopy(argument)), function(argument)
+        for one, other in (
+            zip(found, plain, strict=True) if type(plain) is tuple else [(found, plain)]
+        ):
+            np.testing.assert_allclose(one, other)
+    stats = compiled.stats
+    assert (stats.captures, stats.hits, stats.drops) == (1, 4, 0), compiled.why_recompiled()
