@@ -7,6 +7,7 @@
 #include "bindings/path_parser.h"
 #include "bindings/recording.h"
 #include "capture/explain_step.h"
+#include "capture/index_places.h"
 #include "capture/instance_dict.h"
 
 namespace py = pybind11;
@@ -309,6 +310,9 @@ void bind_compiled(py::module_& module) {
     if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
     return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).repeated;
   });
+  if (PyModule_AddFunctions(module.ptr(), capture::index_functions) < 0) {
+    throw py::error_already_set();
+  }
 }
 
 }  // namespace dvm::bindings

@@ -136,6 +136,8 @@ def layout(
     array: object,
 ) -> tuple[str, tuple[int, ...]]: ...  # class, axes from outermost to innermost
 def repeated_axes(array: object) -> int: ...  # a bit per axis of stride 0 around one that moves
+def check_index(array: Any, key: Any, value: Any) -> None: ...  # raises where a write would
+def distinct_places(array: Any, key: Any) -> tuple[Any, Any]: ...  # and which of them each is
 
 MISSING: object  # in a guard: the name is absent
 

@@ -193,6 +193,7 @@ class Arrays(WrittenParts):
             return self.content(t.storage.content)
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
+            t.unchecked = False
             t.cached = (t.storage.version, t.view(self.value_of(t.base)))
         return t.cached[1]
 
@@ -212,9 +213,9 @@ class Arrays(WrittenParts):
 
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
+        self.may_write(t)
         storage = t.storage
         if not storage.external:
-            self.may_write(t)
             storage.content = Content(self._after(t, value, self.content(storage.content)))
             storage.version += 1
             storage.host = -1
@@ -240,7 +241,6 @@ class Arrays(WrittenParts):
         change: from the content before to that behind it, if that is not done by the graph.
         """
         t, storage = write.view, write.view.storage
-        self.may_write(t)
         self.guard("guard_writeable", storage.register, True)
         before = storage.content
         if change is None:
@@ -273,16 +273,6 @@ class Arrays(WrittenParts):
         if spine and not any(self._ops[value][0] == "update" for value in spine):
             return False
         return write.view.base is not None and self.is_remade(write.view)
-
-    @staticmethod
-    def is_remade(t: Tensor) -> bool:
-        """Whether the host can make it of the array that it is a view of."""
-        each: Tensor = t
-        while each.base is not None:
-            if each.remake is None or each.maybe is not None:
-                return False
-            each = each.base
-        return True
 
     def place_of(self, t: Tensor, storage: Storage, views: set[int]) -> int:
         """The register of the view of the caller's array, which goes into `views`."""
@@ -622,6 +612,7 @@ class Arrays(WrittenParts):
 
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
+        self.may_write(t)
         if self._is_copy(t, value):
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))

@@ -203,6 +203,9 @@ class Containers(Indexing):
     def forget_results(self) -> None:
         raise NotImplementedError
 
+    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
+        raise NotImplementedError
+
     def opaque(
         self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:

@@ -473,17 +473,20 @@ class NumpyFunctions(Shapes):
             return
         self.opaque_calls.append(("advanced indexing", self.at))
         key = self.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
+        self.assign(base, self.with_items(base, self.value_of(base), key, self.register_of(value)))
+
+    def with_items(self, base: Tensor, content: int, key: int, source: int) -> int:
+        """The content of `base` behind a write, which NumPy makes into a copy of it."""
         order = None if base.order == c_order(base.rank) else base.order
-        old_register = self.leave(self.value_of(base), "array", order)
-        registers = [old_register, key, self.register_of(value)]
+        registers = [self.leave(content, "array", order), key, source]
         made = self.step("call", self.constant(_with_items), registers, (), True)
         example = np.empty(
             [self.observed(dim) for dim in self.stored_shape(base)], np.dtype(base.dtype)
         )
         example = example.transpose([base.order.index(axis) for axis in range(base.rank)])
-        content = self.tensor_of_array(made, example, external=False)
-        self._same_sizes(content, base)
-        self.write(base, content)
+        written = self.tensor_of_array(made, example, external=False)
+        self._same_sizes(written, base)
+        return self._fitted(written, base)
 
     def _same_sizes(self, content: Tensor, base: Tensor) -> None:
         content.shape = list(base.shape)

@@ -302,7 +302,7 @@ class Objects(MaybeViews):
             self._apart(private.home, private.object, tensor.storage.register, tensor.object)
         self._external_arrays.append(tensor)
 
-    def assign(self, t: Tensor, value: int) -> None:
+    def may_write(self, t: Tensor) -> None:
         self.decide_all(t)
         if t.storage.root is not None:
             self.keep_on_host(t.storage.root)
@@ -315,7 +315,7 @@ class Objects(MaybeViews):
                     self._part_from(t.storage, other.storage)
             for register, array in self._opaque_arrays:
                 self._apart(t.storage.register, t.storage.object, register, array)
-        super().assign(t, value)
+        super().may_write(t)
 
     def _part_from(self, a: Storage, b: Storage) -> None:
         self._apart(a.register, a.object, b.register, b.object)

@@ -62,6 +62,8 @@ class Opaque(HostArrays):
         for argument in arguments:
             if not self.is_pure(argument):
                 raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+        if seen is None and not named and self.written_at(function, positional):
+            return NONE
         targets = self.written(function, positional, named)
         computes = function in INPLACE or isinstance(function, np.ufunc)
         if not computes and any(_holds_objects(target) for target in targets):

@@ -189,7 +189,9 @@ class WrittenParts(Graphs):
 
     def compute_fallible(self) -> None:
         for view in self._unchecked:
-            if view.unchecked:
+            if view.unchecked and view.storage.external and self.is_remade(view):
+                self.layout_register(view)
+            elif view.unchecked:
                 self.value_of(view)
         self._unchecked.clear()
         super().compute_fallible()
@@ -201,6 +203,18 @@ class WrittenParts(Graphs):
 
     def value_of(self, t: Tensor) -> int:
         raise NotImplementedError
+
+    def layout_register(self, t: Tensor) -> int:
+        raise NotImplementedError
+
+    def is_remade(self, t: Tensor) -> bool:
+        """Whether the host can make it of the array that it is a view of."""
+        each: Tensor = t
+        while each.base is not None:
+            if each.remake is None or each.maybe is not None:
+                return False
+            each = each.base
+        return True
 
     def forgo(self, content: Content) -> None:
         """Do not compute a changed array of which only the parts leave: the host checks them."""
