@@ -25,24 +25,8 @@ py::object& lower_hook() {
   return *hook;
 }
 
-// No garbage collection while it lives: a recording is thousands of tuples that all stay, and each
-// few hundred of them would set off a search through everything made so far.
-class CollectorOff {
- public:
-  CollectorOff() : was_on_(PyGC_Disable()) {}
-  ~CollectorOff() {
-    if (was_on_) PyGC_Enable();
-  }
-  CollectorOff(const CollectorOff&) = delete;
-  CollectorOff& operator=(const CollectorOff&) = delete;
-
- private:
-  int was_on_;
-};
-
 std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
                             PyObject* const* arguments, Py_ssize_t count) {
-  const CollectorOff off;
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);

@@ -12,6 +12,7 @@
 #include "core/fp_flags.h"
 #include "core/quiet.h"
 #include "core/reference.h"
+#include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
 #include "driver/compile.h"
 #include "vm/program.h"
@@ -109,6 +110,7 @@ void bind_tools(py::module_& module) {
   bind_tables(module);
   module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
   module.def("pass_names", driver::pass_names);
+  module.def("thread_count", &cpu::thread_count);
   module.def("simd_level", [] { return cpu::to_string(cpu::simd_level()); });
   module.def("may_raise", [](const std::string& op, const std::string& dtype) {
     const auto known = core::op_from_text(op);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "capture/array_memory.h"
+#include "runtime/faults.h"
 
 namespace dvm::capture {
 
@@ -92,6 +93,10 @@ PyObject* NumpyHost::argument_of(const runtime::BufferView& buffer) {
 
 bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
                          runtime::BufferView& out) {
+  if (runtime::is_faulty()) {
+    PyErr_NoMemory();
+    return false;
+  }
   const int32_t number = allocations_++;
   for (const PlacedResult& result : placed_) {
     if (result.allocation != number || !has_shape(result.array, shape)) continue;

@@ -36,6 +36,9 @@ class NumpyHost final : public runtime::HostCalls {
   void release(runtime::HostValue value) override {
     if (!is_slot(value)) Py_DECREF(static_cast<PyObject*>(value));
   }
+  // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
+  void unlock() override { thread_ = PyEval_SaveThread(); }
+  void lock() override { PyEval_RestoreThread(thread_); }
 
   // Whether a buffer is a value on the stack rather than an array.
   bool is_slot(runtime::HostValue value) const {
@@ -53,6 +56,7 @@ class NumpyHost final : public runtime::HostCalls {
   std::span<ValueSlot> slots_;
   std::span<const PlacedResult> placed_;
   size_t used_;
+  PyThreadState* thread_ = nullptr;  // while it is unlocked
   int32_t allocations_ = 0;
 };
 

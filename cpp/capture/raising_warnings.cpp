@@ -78,14 +78,65 @@ Ref raising_filters(PyObject* filters) {
   return list;
 }
 
-// The last list met, as it was, and its raising counterpart.
+// What a list held when it was met last, and what it holds while a replay is entered.
 struct KnownFilters {
-  Ref content, raising;
+  Ref program, raising;
 };
 KnownFilters& known_filters() {
   static auto* instance = new KnownFilters();
   return *instance;
 }
+
+bool is_ours(PyObject* filter) {
+  return PyTuple_Check(filter) && PyTuple_GET_SIZE(filter) == 5 &&
+         Py_IS_TYPE(PyTuple_GET_ITEM(filter, 1), g_pattern_type);
+}
+
+bool same_items(PyObject* a, PyObject* b) {
+  const Py_ssize_t size = PyList_GET_SIZE(a);
+  for (Py_ssize_t i = 0; i < size && size == PyList_GET_SIZE(b); ++i) {
+    if (PyList_GET_ITEM(a, i) != PyList_GET_ITEM(b, i)) return false;
+  }
+  return size == PyList_GET_SIZE(b);
+}
+
+bool replace_items(PyObject* list, PyObject* by) {
+  return PyList_SetSlice(list, 0, PyList_GET_SIZE(list), by) == 0;
+}
+
+// The filters but for ours.
+Ref program_filters(PyObject* filters) {
+  Ref list = Ref::steal(PyList_New(0));
+  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(filters); ++i) {
+    PyObject* filter = PyList_GET_ITEM(filters, i);
+    if (!is_ours(filter) && !append(list, Py_NewRef(filter))) return {};
+  }
+  return list;
+}
+
+// Puts ours among the filters, in the list itself: what other threads add to it stays.
+bool add_ours(PyObject* filters) {
+  KnownFilters& known = known_filters();
+  if (known.raising && same_items(filters, known.raising.get())) return true;
+  if (!known.program || !same_items(filters, known.program.get())) {
+    Ref program = program_filters(filters);
+    Ref raising = program ? raising_filters(program.get()) : Ref();
+    if (!raising) return false;
+    known = {program, raising};
+  }
+  return replace_items(filters, known.raising.get());
+}
+
+bool remove_ours(PyObject* filters) {
+  const KnownFilters known = known_filters();
+  if (known.raising && same_items(filters, known.raising.get())) {
+    return replace_items(filters, known.program.get());
+  }
+  const Ref program = program_filters(filters);
+  return program && (same_items(filters, program.get()) || replace_items(filters, program.get()));
+}
+
+int g_replays = 0;  // of all threads that are entered; the interpreter's lock guards it
 
 }  // namespace
 
@@ -112,36 +163,28 @@ bool warnings_may_raise() {
 bool RaisingWarnings::enter() {
   Ref filters = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
   if (!filters) return false;
-  KnownFilters& last = known_filters();
-  if (PyList_CheckExact(filters.get()) && filters.get() != last.raising.get()) {
-    const int same =
-        last.content ? PyObject_RichCompareBool(last.content.get(), filters.get(), Py_EQ) : 0;
-    if (same < 0) return false;
-    if (same == 0) {
-      Ref raising = raising_filters(filters.get());
-      Ref content = Ref::steal(PyList_GetSlice(filters.get(), 0, PyList_GET_SIZE(filters.get())));
-      if (!raising || !content) return false;
-      last = {content, raising};
-    }
-    if (PyObject_SetAttrString(g_module, "filters", last.raising.get()) < 0) return false;
-    program_ = filters;
-    raising_ = last.raising;
+  if (PyList_CheckExact(filters.get())) {
+    if (!add_ours(filters.get())) return false;
+    filters_ = filters;
   }
   ++g_entered;
+  ++g_replays;
   return true;
 }
 
 void RaisingWarnings::leave() {
   --g_entered;
-  if (!program_) return;
+  const bool last = --g_replays == 0;
+  const Ref entered = std::exchange(filters_, {});
+  if (!last) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  // Somebody else's list, put there meanwhile, stays.
-  Ref filters = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
-  if (filters && filters.get() == raising_.get()) {
-    if (PyObject_SetAttrString(g_module, "filters", program_.get()) < 0) PyErr_Clear();
+  // The program may have put another list there, or a copy of the one that holds ours.
+  const Ref present = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
+  if (entered) remove_ours(entered.get());
+  if (present && present.get() != entered.get() && PyList_CheckExact(present.get())) {
+    remove_ours(present.get());
   }
-  program_ = {};
   PyErr_Clear();
   PyErr_Restore(type, value, traceback);
 }

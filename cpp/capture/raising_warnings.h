@@ -13,7 +13,7 @@ bool import_warnings();  // false: a Python error is set
 bool warnings_may_raise();
 
 // While entered, what the filters of `warnings` would show on this thread is raised; what they
-// ignore stays ignored, and other threads warn as ever.
+// ignore stays ignored, and other threads warn and change the filters as ever.
 class RaisingWarnings {
  public:
   RaisingWarnings() = default;
@@ -24,7 +24,7 @@ class RaisingWarnings {
   void leave();  // keeps a pending Python error
 
  private:
-  Ref program_, raising_;  // the program's filters, to be put back in the place of ours
+  Ref filters_;  // the list that ours were put into
 };
 
 }  // namespace dvm::capture

@@ -1,8 +1,12 @@
 #include "capture/replay.h"
 
+#include <new>
+
 #include "capture/explain_step.h"
 #include "capture/frame.h"
 #include "capture/scratch.h"
+#include "core/error.h"
+#include "runtime/faults.h"
 
 namespace dvm::capture {
 
@@ -50,9 +54,26 @@ Outcome give_up(Frame& frame, Outcome outcome) {
   return frame.random.restore() ? outcome : Outcome::raised;
 }
 
-Outcome run(Frame& frame) {
-  const Step* step = frame.path->steps.data();
+// A C++ exception. What dvm cannot do, the original may: sizes beyond its limits, memory that it
+// has none of. Bugs are told.
+Outcome failed(Frame& frame, const Step& step, const std::exception& error) {
+  const auto* const ours = dynamic_cast<const core::Error*>(&error);
+  if (frame.committed) throw;
+  if (ours != nullptr && ours->code() == core::ErrorCode::internal) {
+    give_up(frame, Outcome::raised);
+    throw;
+  }
+  PyErr_Clear();
+  frame.refused = ours != nullptr ? "this is beyond a limit of dvm" : "dvm has no memory left";
+  if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, step));
+  if (frame.call.history) frame.call.history->dropped(frame, step);
+  return give_up(frame, Outcome::dropped);
+}
+
+Outcome run_steps(Frame& frame, const Step*& step) {
   for (;;) {
+    if (!frame.committed && runtime::is_faulty()) [[unlikely]]
+      throw std::bad_alloc();
     if (run_step(frame, step->op, frame.path->operands(*step))) [[likely]] {
       ++step;
       continue;
@@ -87,6 +108,30 @@ Outcome run(Frame& frame) {
   }
 }
 
+Outcome run(Frame& frame) {
+  const Step* step = frame.path->steps.data();
+  try {
+    return run_steps(frame, step);
+  } catch (const std::exception& error) {
+    return failed(frame, *step, error);
+  }
+}
+
+// One level of the interpreter's recursion, or none where there is no more.
+class RecursionLevel {
+ public:
+  RecursionLevel() : entered_(Py_EnterRecursiveCall(" while replaying a path") == 0) {}
+  ~RecursionLevel() {
+    if (entered_) Py_LeaveRecursiveCall();
+  }
+  RecursionLevel(const RecursionLevel&) = delete;
+  RecursionLevel& operator=(const RecursionLevel&) = delete;
+  bool entered() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
 }  // namespace
 
 namespace steps {
@@ -115,12 +160,12 @@ bool fallback_(Frame& f, const int32_t*) {
 
 Outcome replay(const Path& root, Call& call) {
   call.path = &root;
-  if (Py_EnterRecursiveCall(" while replaying a path")) return Outcome::raised;
+  const RecursionLevel level;
+  if (!level.entered()) return Outcome::raised;
   Registers registers(root.registers);
   Frame frame{call, registers.data(), &root};
   const Outcome outcome = run(frame);
   call.path = frame.path;
-  Py_LeaveRecursiveCall();
   return outcome;
 }
 

@@ -13,6 +13,7 @@
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
 #include "cpu/thread_team.h"
+#include "cpu/usable_cores.h"
 #include "vm/encode.h"
 #include "vm/program_builder.h"
 #include "vm/tiler.h"
@@ -265,7 +266,7 @@ class Calibrator {
   // Sharing pays once the half that is saved exceeds what handing over costs, with some margin: the
   // other thread may have to fetch its operands from this one's cache.
   void measure_threads() {
-    if (std::thread::hardware_concurrency() < 2) return;
+    if (usable_cores() < 2) return;
     ThreadTeam team(2);
     hand_over(team, {});
     table_.fork_spinning_ns = 6 * hand_over(team, {});

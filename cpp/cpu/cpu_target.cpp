@@ -21,20 +21,27 @@ using vm::Program;
 // The local memory of a thread: allocated by its first tile, kept until the thread ends.
 class LocalMemory {
  public:
-  explicit LocalMemory(int64_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes + kOffset), kPage)) +
-              kOffset) {}
-  ~LocalMemory() { ::operator delete(data_ - kOffset, kPage); }
+  LocalMemory() = default;
+  ~LocalMemory() {
+    if (block_ != nullptr) ::operator delete(block_, kPage);
+  }
   LocalMemory(const LocalMemory&) = delete;
   LocalMemory& operator=(const LocalMemory&) = delete;
-  std::byte* data() const { return data_; }
+  // Null where the system has none left.
+  std::byte* data(int64_t bytes) {
+    if (block_ == nullptr) [[unlikely]] {
+      block_ = static_cast<std::byte*>(
+          ::operator new(static_cast<size_t>(bytes + kOffset), kPage, std::nothrow));
+    }
+    return block_ == nullptr ? nullptr : block_ + kOffset;
+  }
 
  private:
   // Arrays begin where pages do, as a rule. A load waits for a store to the same place of another
   // page, so that slots begin as far from there as they can.
   static constexpr std::align_val_t kPage{4096};
   static constexpr int64_t kOffset = 2048 + 64;
-  std::byte* data_;
+  std::byte* block_ = nullptr;
 };
 
 // Chains pay only where they run in registers.
@@ -72,13 +79,19 @@ struct Job {
   const vm::KernelTable& kernels;
   std::span<std::byte* const> globals;
   std::atomic<core::FpFlags> flags{0};  // of the chunks that are done
+  std::atomic<bool> no_memory{false};   // for a thread to compute its chunk in
 };
 
 void run_range(void* context, int64_t begin, int64_t end) noexcept {
   Job& job = *static_cast<Job*>(context);
   const core::WatchFpFlags watch;
-  thread_local const LocalMemory memory(cpu_traits().local_bytes);
-  CpuCore core{job.kernels, memory.data()};
+  thread_local LocalMemory memory;
+  std::byte* const local = memory.data(cpu_traits().local_bytes);
+  if (local == nullptr) {
+    job.no_memory.store(true, std::memory_order_relaxed);
+    return;
+  }
+  CpuCore core{job.kernels, local};
   vm::run_tiles(job.program, job.globals, begin, end, core);
   // The team publishes what its threads wrote before the job counts as done.
   if (const core::FpFlags raised = watch.raised()) {
@@ -111,7 +124,16 @@ class CpuTarget final : public vm::Target {
       ThreadTeam& team = thread_team();
       team.run(tiles, chunk_tiles(program, team), run_range, &job);
     }
+    if (job.no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
     return job.flags.load(std::memory_order_relaxed);
+  }
+  // The bytes that an addition moves in 20 us or so; few bytes may be read by many tiles.
+  bool takes_long(const Program& program) const override {
+    constexpr int64_t kBytes = 128 << 10;
+    constexpr uint32_t kTiles = 32;
+    int64_t bytes = 0;
+    for (const vm::Global& global : program.globals()) bytes += global.high - global.low;
+    return bytes >= kBytes || program.header().tile_count >= kTiles;
   }
 };
 

@@ -1,16 +1,18 @@
 #include "cpu/thread_team.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
-#include <system_error>
 
 #include "core/error.h"
+#include "cpu/usable_cores.h"
 #include "vm/cost.h"
 
 namespace dvm::cpu {
@@ -19,9 +21,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-int hardware_threads() {
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
-}
+int hardware_threads() { return std::min(usable_cores(), kMaxThreads); }
 
 void pause_briefly() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,6 +45,22 @@ bool spin(std::chrono::nanoseconds limit, Ready ready) {
   } while (std::chrono::steady_clock::now() < deadline);
   return false;
 }
+
+// Threads made while it lives take no signals: those are for the threads of the program.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -80,12 +96,15 @@ void ThreadTeam::run(int64_t count, int64_t chunk, Work work, void* context) {
     work(context, 0, count);
     return;
   }
+  struct Free {
+    std::atomic<bool>& busy;
+    ~Free() { busy.store(false, std::memory_order_release); }
+  } const free{busy_};  // also where the workers cannot be changed
   spin_ns_.store(static_cast<int64_t>(vm::cost_table().spin_ns), std::memory_order_relaxed);
   if (static_cast<int>(workers_.size()) != threads() - 1) adjust_workers();
   publish(static_cast<uint32_t>(count), static_cast<uint32_t>(chunk), work, context);
   for (Chunk mine; take(mine);) finish(mine);
   wait_until_done(static_cast<uint32_t>(count));
-  busy_.store(false, std::memory_order_release);
 }
 
 // The previous job is done, yet a late worker may still be looking at it. So the job is closed
@@ -164,13 +183,14 @@ void ThreadTeam::adjust_workers() {
 }
 
 void ThreadTeam::start_workers(int count) {
-  workers_.reserve(static_cast<size_t>(count));
+  const SignalsBlocked blocked;
   try {
+    workers_.reserve(static_cast<size_t>(count));
     while (static_cast<int>(workers_.size()) < count) {
       workers_.emplace_back([this] { worker_loop(); });
     }
-  } catch (const std::system_error&) {
-    // The system allows no more threads: the team is what it could get.
+  } catch (const std::exception&) {
+    // The system has no more threads, or no memory: the team is what it could get.
     set_threads(static_cast<int>(workers_.size()) + 1);
   }
 }

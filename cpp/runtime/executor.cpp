@@ -24,6 +24,12 @@ int64_t now() {
       .count();
 }
 
+int64_t element_count(const BufferView& view) {
+  int64_t count = 1;
+  for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
+  return count;
+}
+
 class Execution {
  public:
   Execution(const Plan& plan, vm::Target& target, HostCalls& host,
@@ -342,6 +348,10 @@ class Execution {
         state_.blocks, {compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count)});
     if (workspaces.missing()) return Outcome::check_failed;
     for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
+    const auto last = compiled.stages + compiled.stage_count;
+    const Unlocked unlocked(host_, std::any_of(compiled.stages, last, [&](const auto& program) {
+                              return target_.takes_long(program);
+                            }));
     for (int stage = 0; stage < compiled.stage_count; ++stage) {
       fp_flags_ |=
           target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals)});
@@ -368,7 +378,13 @@ class Execution {
   Outcome along(const int32_t* p, F compute) {
     const BufferView* operands[3] = {};
     const auto count = static_cast<size_t>(*p++);
-    for (size_t k = 0; k < count; ++k) operands[k] = &buffer(*p++);
+    int64_t elements = element_count(buffer(p[count]));
+    for (size_t k = 0; k < count; ++k) {
+      operands[k] = &buffer(*p++);
+      elements += element_count(*operands[k]);
+    }
+    constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
+    const Unlocked unlocked(host_, elements >= kLong);
     const core::WatchFpFlags watch;
     const bool done =
         compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);

@@ -35,6 +35,25 @@ class HostCalls {
   virtual bool call(int callee, std::span<const BufferView> args, BufferView& result) = 0;
   virtual void retain(HostValue value) = 0;
   virtual void release(HostValue value) = 0;
+  // The lock that the host holds while it runs: nothing else here is called between the two.
+  virtual void unlock() {}
+  virtual void lock() {}
+};
+
+// Lets other threads of the host run while it lives, if `really`.
+class Unlocked {
+ public:
+  Unlocked(HostCalls& host, bool really) : host_(really ? &host : nullptr) {
+    if (host_ != nullptr) host_->unlock();
+  }
+  ~Unlocked() {
+    if (host_ != nullptr) host_->lock();
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  HostCalls* host_;
 };
 
 }  // namespace dvm::runtime

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/buffer_pool.h"
+#include "runtime/faults.h"
 
 namespace dvm::runtime {
 
@@ -30,6 +31,7 @@ BlockCache::~BlockCache() {
 }
 
 std::byte* BlockCache::take(int64_t bytes) {
+  if (is_faulty()) return nullptr;
   if (bytes >= kLeastPooled) return buffer_pool().take(bytes);
   const size_t c = size_class(bytes);
   if (Free* block = free_[c]) {

@@ -38,7 +38,10 @@ class Target {
   // Runs every tile. globals[k] is the base address of global operand k, aligned to its dtype. The
   // Program must have passed verify() or come straight from the encoder. Thread-safe. Returns the
   // status flags that its operations raised, as NumPy's would; the simulated targets report none.
+  // Throws bad_alloc where there is no memory for what a tile keeps.
   virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
+  // Whether run() takes so long, some 20 us, that other threads of the host should go on meanwhile.
+  virtual bool takes_long(const Program&) const { return true; }
   // Its kernels by themselves, for the calling thread; null where only run() may use them.
   virtual const KernelTable* kernels() const { return nullptr; }
   // What finds positions, likewise; there where kernels() are.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from pathlib import Path
@@ -28,9 +27,7 @@ def describe() -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu": model,
         "cpu_flags": flags,
-        "threads": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "threads": _dvm.thread_count(),
         "simd": _dvm.simd_level(),
         "targets": list(_dvm.target_names),
         "can_capture": _dvm.can_capture,

@@ -1,0 +1,56 @@
+"""A replay of which any step or allocation fails is as if it had not been: the original runs."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import _dvm
+from programs.clone import Cloner
+from programs.observe import observe
+from programs.registry import Program, programs
+from programs.running import compare, run_plain
+
+#: Calls of each program, and faults per call, that are tried; all of them took minutes.
+CALLS, FAULTS = 3, 40
+
+
+def depth_left() -> int:
+    """How much deeper this thread may go."""
+
+    def deeper(depth: int) -> int:
+        try:
+            return deeper(depth + 1)
+        except RecursionError:
+            return depth
+
+    return deeper(0)
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_every_fault_before_the_commit_leaves_the_call_to_the_original(program: Program) -> None:
+    compiled = dvm.compile(program.function)
+    modes, filters, depth = np.geterr(), list(warnings.filters), depth_left()
+    dropped = 0
+    for args, kwargs in itertools.islice(program.calls(), CALLS):
+        own = Cloner(keep=program.read_variables().values()).clone([args, kwargs])
+        observe(compiled, *own, program.read_variables)
+        for number in range(FAULTS):
+            plain = run_plain(program, args, kwargs)
+            copies = Cloner(keep=program.read_variables().values()).clone([args, kwargs])
+            before = compiled.stats.drops
+            _dvm.fail_at(number)
+            try:
+                actual = observe(compiled, *copies, program.read_variables)
+            finally:
+                left = _dvm.fail_at(-1)
+            assert compare(program, plain, actual) == [], f"fault {number}"
+            dropped += compiled.stats.drops - before
+            if left >= 0:
+                break
+    assert np.geterr() == modes
+    assert list(warnings.filters) == filters
+    assert depth_left() == depth
+    assert dropped > 0 or compiled.stats.hits == 0
