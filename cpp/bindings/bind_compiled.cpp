@@ -9,6 +9,7 @@
 #include "capture/explain_step.h"
 #include "capture/index_places.h"
 #include "capture/instance_dict.h"
+#include "capture/reasons.h"
 
 namespace py = pybind11;
 
@@ -156,12 +157,18 @@ void observe(PyObject* compiled, const capture::Event& event) {
   }
 }
 
+py::object reason_of(const std::string& message) {
+  if (message.empty()) return py::str("");
+  return py::reinterpret_borrow<py::object>(capture::reason_object(message).get());
+}
+
 // One path as plain data: what explain, inspect and the tests read. Graph, plan, decisions and
 // passes are those of its segments in order.
 py::dict path_of(const Path& path) {
   py::dict dict;
   dict["hits"] = path.hits;
-  dict["reason"] = path.reason();
+  dict["reason"] =
+      path.reason_object() ? py::reinterpret_borrow<py::object>(path.reason_object()) : py::str("");
   dict["location"] = core::to_string(path.reason_at());
   dict["steps"] = capture::print(path);
   if (!path.reason().empty()) return dict;
@@ -237,8 +244,8 @@ void bind_compiled(py::module_& module) {
     return py::reinterpret_steal<py::object>(compiled);
   });
   module.def("stats", stats_of);
-  module.def("refusal", [](py::handle object) { return unwrap(object).refusal(); });
-  module.def("limit", [](py::handle object) { return unwrap(object).limit(); });
+  module.def("refusal", [](py::handle object) { return reason_of(unwrap(object).refusal()); });
+  module.def("limit", [](py::handle object) { return reason_of(unwrap(object).limit()); });
   module.def("paths", [](py::handle object) {
     py::list paths;
     for (const auto& path : unwrap(object).paths()) paths.append(path_of(*path));

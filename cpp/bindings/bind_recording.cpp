@@ -9,6 +9,7 @@
 #include "capture/frame_view.h"
 #include "capture/leaves.h"
 #include "capture/python_objects.h"
+#include "capture/reasons.h"
 #include "capture/recorder.h"
 #include "core/references.h"
 
@@ -179,7 +180,10 @@ py::dict to_python(const core::Recording& recording) {
   record["nodes"] = nodes_of(recording);
   record["events"] = events_of(recording);
   record["result"] = recording.result;
-  record["aborted"] = recording.aborted;
+  record["aborted"] =
+      recording.aborted.empty()
+          ? py::object(py::str(""))
+          : py::reinterpret_borrow<py::object>(capture::reason_object(recording.aborted).get());
   const core::Loc at = recording.aborted_at;
   record["aborted_at"] = py::make_tuple(at ? *at.file : std::string(), at.line);
   record["opcodes"] = recording.opcodes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capture/reasons.h"
 #include "core/error.h"
 
 namespace py = pybind11;
@@ -57,7 +58,7 @@ ObjectCheck object_check(StepOp op) {
     case StepOp::guard_errstate_:
       return [](PyObject* object) -> bool { return PyTuple_CheckExact(object); };
     case StepOp::fallback_:
-      return [](PyObject* object) -> bool { return PyUnicode_CheckExact(object); };
+      return [](PyObject* object) -> bool { return PyUnicode_Check(object); };
     default:
       return nullptr;
   }
@@ -116,11 +117,11 @@ class PathParser {
         std::find_if(commit, path_.steps.end(), [](const Step& step) { return may_miss(step.op); });
     if (missing == path_.steps.end()) return;
     const int32_t at = missing->at;
-    const std::string reason = "after an effect the path depends on a step that may fail (" +
-                               std::string(capture::info(missing->op).name) + ")";
+    const capture::Ref reason = capture::reason_object(
+        "check-behind-effect\n" + std::string(capture::info(missing->op).name));
     path_.steps.erase(commit, path_.steps.end());
     path_.steps.push_back({StepOp::fallback_, at, static_cast<uint32_t>(path_.pool.size())});
-    word(object(py::str(reason)));
+    word(object(py::reinterpret_borrow<py::object>(reason.get())));
     word(at);
   }
 

@@ -2,6 +2,7 @@
 
 #include "capture/binding.h"
 #include "capture/path_tree.h"
+#include "capture/reasons.h"
 #include "capture/recorder.h"
 #include "capture/stance.h"
 #include "core/error.h"
@@ -21,10 +22,10 @@ PyFunctionObject* as_function(const Ref& function) {
 // Why a function of this kind is never captured, or empty.
 std::string refusal_of(const PyCodeObject* code) {
 #if !DVM_CAPTURE
-  return "capture needs CPython 3.11; this is another version";
+  return "other-cpython";
 #endif
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    return "it is a generator or a coroutine";
+    return "generator-function";
   }
   return {};
 }
@@ -186,7 +187,7 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     ++stats_.fallbacks;
     if (!std::exchange(warned_, true) &&
         PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "dvm: %S %s (see its stats)",
-                         function->func_qualname, limit().c_str()) < 0) {
+                         function->func_qualname, reason_text(limit()).c_str()) < 0) {
       return nullptr;
     }
     return call_bound(function, bound);
@@ -214,8 +215,7 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
 
 std::string CompiledFunction::limit() const {
   if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) return {};
-  return "reached the limit of " + std::to_string(kMaxPaths) +
-         " paths; calls that match none run uncompiled";
+  return "path-limit\n" + std::to_string(kMaxPaths);
 }
 
 std::vector<Miss> CompiledFunction::explain_miss(PyObject* const* args, size_t nargsf,
@@ -226,7 +226,7 @@ std::vector<Miss> CompiledFunction::explain_miss(PyObject* const* args, size_t n
     return reasons;
   };
   adopt_code();
-  if (!refusal_.empty()) return only(refusal_);
+  if (!refusal_.empty()) return only(reason_text(refusal_));
   Binding binding(parameters_);
   if (!binding.bind(as_function(function_), args, PyVectorcall_NARGS(nargsf), keywords)) {
     return only("the arguments do not fit the signature");

@@ -55,6 +55,7 @@ class CompiledFunction {
   // In the order they were captured.
   const std::vector<std::unique_ptr<Path>>& paths() const { return paths_; }
   // Why no call of this function can be captured, or empty.
+  // Messages of reasons.h; empty where nothing is refused.
   const std::string& refusal() const { return refusal_; }
   // Why calls that match no path are not captured any more, or empty.
   std::string limit() const;

@@ -42,7 +42,7 @@ using core::SeenNode;
 void FrameRecorder::store_cell(const DvmFrameView& f) {
   PyObject* cell = f.locals[f.oparg];
   if (f.opcode == DELETE_DEREF) {
-    if (!record_.is_adopted(cell)) throw Unrecordable("a deleted variable of an outer function");
+    if (!record_.is_adopted(cell)) throw Unrecordable("deleted-cell");
     return record_.set_cell(cell, kNoNode);
   }
   const NodeId value = pop();
@@ -66,7 +66,7 @@ void FrameRecorder::call(const DvmFrameView& f) {
   }();
   const NodeId callee = plain ? self : method;
   if (callee != kNoNode && looks_at_lifetimes(record_.object(callee))) {
-    throw Unkeepable("a look at how long objects live");
+    throw Unkeepable("lifetime-looked-at");
   }
   method_self_ = looked_up ? self : kNoNode;
   if (looked_up) top(f.oparg + 1) = method;
@@ -89,7 +89,7 @@ void FrameRecorder::call_ex(const DvmFrameView& f) {
 
 void FrameRecorder::raise_statement(const DvmFrameView& f) {
   if (f.oparg == 0) {  // again what is being handled; there is no further event of it
-    if (handled_.empty()) throw Unrecordable("a raise statement without an exception");
+    if (handled_.empty()) throw Unrecordable("bare-raise");
     raising_ = handled_.back();
     return;
   }
@@ -186,7 +186,7 @@ void FrameRecorder::branch(const DvmFrameView& f, bool keeps) {
   if (f.oparg == 0) {
     PyObject* condition = f.stack[f.depth - 1];
     if (PyType_HasFeature(Py_TYPE(condition), Py_TPFLAGS_HEAPTYPE)) {
-      throw Unrecordable("a condition that decides nothing");
+      throw Unrecordable("idle-condition");
     }
     const int answer = asks_none ? Py_IsNone(condition) : PyObject_IsTrue(condition);
     if (answer < 0) PyErr_Clear();  // the program is about to meet the same error

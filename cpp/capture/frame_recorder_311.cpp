@@ -46,15 +46,14 @@ void FrameRecorder::add(Kind kind, PyObject* name, std::span<const NodeId> opera
 bool FrameRecorder::stop() { return stopped_ = may_stop_; }
 
 void FrameRecorder::before_opcode(const DvmFrameView& f) {
-  if (stopped_) throw Unrecordable("an exception was raised (StopIteration)");
+  if (stopped_) throw Unrecordable("exception-raised\nStopIteration");
   if (raising_ != kNoNode) {
     enter_handler(f);
   } else if (pending_ != Pending::nothing) {
     settle(f);
   }
   if (f.depth != static_cast<int>(stack_.size())) {
-    throw Unrecordable("the value stack has another depth than its shadow (opcode " +
-                       std::to_string(f.opcode) + ")");
+    throw Unrecordable("stack-out-of-step\n" + std::to_string(f.opcode));
   }
   record_.count_opcode();
   instruction_ = f.index;
@@ -137,7 +136,7 @@ void FrameRecorder::special(const DvmFrameView& f) {
       const NodeId node = local(f.oparg);
       PyObject* object = f.locals[f.oparg];
       if (object != nullptr && (node == kNoNode || record_.object(node) != object)) {
-        throw Unrecordable("a local variable of unknown origin");
+        throw Unrecordable("unknown-local");
       }
       return push(node);
     }

@@ -19,25 +19,25 @@ bool is_same_value(PyObject* returned, PyObject* object) {
 
 NodeId FrameRecorder::returned(PyObject* value) {
   if (returned_ == kNoNode || record_.object(returned_) != value) {
-    throw Unrecordable("a returned value of unknown origin");
+    throw Unrecordable("unknown-return");
   }
   return returned_;
 }
 
 NodeId FrameRecorder::yielded(PyObject* item) {
-  if (record_.object(yielded_) != item) throw Unrecordable("an item of unknown origin");
+  if (record_.object(yielded_) != item) throw Unrecordable("unknown-item");
   return std::exchange(yielded_, kNoNode);
 }
 
 void FrameRecorder::resume(const DvmFrameView& f) {
   if (f.depth == 0 || f.stack[f.depth - 1] != Py_None) {
-    throw Unrecordable("a value sent into a generator");
+    throw Unrecordable("sent-into-generator");
   }
   push(record_.constant(Py_None));
 }
 
 NodeId FrameRecorder::produced(PyObject* object) {
-  if (object == nullptr) throw Unrecordable("an instruction without the result it should have");
+  if (object == nullptr) throw Unrecordable("no-result");
   if (followed_ != kNoNode && is_same_value(record_.object(followed_), object)) {
     record_.set_result(event_, followed_);
     return followed_;
@@ -94,7 +94,7 @@ void FrameRecorder::raise(PyObject* exception) {
   const char* type = Py_TYPE(exception)->tp_name;
   // Of a followed body's event only the body itself is known to raise.
   if (event_ < 0 || record_.event(event_).followed) {
-    throw Unrecordable(std::string("an exception was raised (") + type + ")");
+    throw Unrecordable(std::string("exception-raised\n") + type);
   }
   raising_ = record_.derive(core::SeenEvent::Kind::raised, interned(type), {}, place(), exception);
 }
@@ -103,14 +103,14 @@ void FrameRecorder::enter_handler(const DvmFrameView& f) {
   const auto handler = handler_of(code_, instruction_);
   if (!handler || handler->target != f.start ||
       stack_.size() < static_cast<size_t>(handler->depth)) {
-    throw Unrecordable("an exception handled in an unknown place");
+    throw Unrecordable("unknown-handler");
   }
   stack_.resize(static_cast<size_t>(handler->depth));
   if (handler->lasti) push(record_.constant(f.stack[handler->depth]));
   push(raising_);
   if (f.depth != static_cast<int>(stack_.size()) ||
       f.stack[f.depth - 1] != record_.object(raising_)) {
-    throw Unrecordable("an exception that turned into another");
+    throw Unrecordable("exception-turned");
   }
   pending_ = Pending::nothing;
   event_ = -1;

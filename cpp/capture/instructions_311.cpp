@@ -137,21 +137,21 @@ void add_special(Table& table) {
 
 void add_refused(Table& table) {
   for (const int opcode : {SEND, GET_YIELD_FROM_ITER, RETURN_GENERATOR}) {
-    table[static_cast<size_t>(opcode)] = refused("a generator that yields from another");
+    table[static_cast<size_t>(opcode)] = refused("generator-delegates");
   }
   for (const int opcode :
        {GET_AWAITABLE, GET_AITER, GET_ANEXT, BEFORE_ASYNC_WITH, END_ASYNC_FOR, ASYNC_GEN_WRAP}) {
-    table[static_cast<size_t>(opcode)] = refused("asynchronous code");
+    table[static_cast<size_t>(opcode)] = refused("asynchronous");
   }
   for (const int opcode : {CHECK_EG_MATCH, PREP_RERAISE_STAR}) {
-    table[static_cast<size_t>(opcode)] = refused("a handled exception group");
+    table[static_cast<size_t>(opcode)] = refused("exception-group");
   }
   for (const int opcode : {LOAD_NAME, STORE_NAME, DELETE_NAME, LOAD_CLASSDEREF, SETUP_ANNOTATIONS,
                            IMPORT_STAR, PRINT_EXPR}) {
-    table[static_cast<size_t>(opcode)] = refused("code outside a function");
+    table[static_cast<size_t>(opcode)] = refused("outside-a-function");
   }
-  table[LOAD_BUILD_CLASS] = refused("a class definition");
-  table[DELETE_GLOBAL] = refused("a deleted global variable");
+  table[LOAD_BUILD_CLASS] = refused("class-definition");
+  table[DELETE_GLOBAL] = refused("deleted-global");
 }
 
 Table make_table() {

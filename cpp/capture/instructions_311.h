@@ -11,7 +11,7 @@
 namespace dvm::capture {
 
 enum class Action : uint8_t {
-  refused,  // text: what the user wrote
+  refused,  // text: the code of the reason
   special,
   nothing,
   produce,  // pops the operands, pushes a result
@@ -30,7 +30,7 @@ struct Instruction {
   uint8_t operands = 0;
   Naming naming = Naming::text;
   bool rotated = false;  // the value, pushed first, is the last operand
-  const char* text = "an instruction dvm does not know";
+  const char* text = "unknown-instruction";
   PyObject* name = nullptr;  // the interned text
 };
 

@@ -69,9 +69,14 @@ int Path::traverse(visitproc visit, void* arg) const {
   return 0;
 }
 
-std::string Path::reason() const {
+PyObject* Path::reason_object() const {
   const Step* step = fallback_of(*this);
-  return step ? printable(object(operands(*step)[0])) : "";
+  return step ? object(operands(*step)[0]) : nullptr;
+}
+
+std::string Path::reason() const {
+  PyObject* reason = reason_object();
+  return reason ? printable(reason) : "";
 }
 
 core::Loc Path::reason_at() const {

@@ -120,6 +120,7 @@ struct Path {
 
   // Why the original runs where this path ends, and where; empty: it is compiled to its end.
   std::string reason() const;
+  PyObject* reason_object() const;  // borrowed; null if it does not end in a fallback
   core::Loc reason_at() const;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/forget_early.h"
+#include "capture/reasons.h"
 #include "capture/same_steps.h"
 #include "capture/targets.h"
 
@@ -226,9 +227,8 @@ class Placement {
 
 // From the step on the original runs.
 void end_in_fallback(Path& path, size_t step, const core::Error& error) {
-  Ref reason = Ref::steal(PyUnicode_FromString(error.what()));
   PyErr_Clear();
-  if (!reason) reason = Ref::borrow(Py_None);
+  Ref reason = reason_object(std::string("core\n") + error.what());
   const auto first = static_cast<uint32_t>(path.pool.size());
   path.pool.push_back(static_cast<int32_t>(path.objects.size()));
   path.pool.push_back(error.loc() ? static_cast<int32_t>(path.locations.size()) : -1);

@@ -69,7 +69,7 @@ const Words& words() {
 Ref made(PyObject* object) {
   if (object == nullptr) {
     PyErr_Clear();
-    throw Unrecordable("the interpreter ran out of memory");
+    throw Unrecordable("no-memory");
   }
   return Ref::steal(object);
 }
@@ -143,8 +143,7 @@ NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
   if (added) {
     found->second = add_node({SeenNode::Origin::global, 0, name, globals, object, nullptr});
   } else if (this->object(found->second) != object) {
-    throw Unrecordable(std::string("the global variable ") + printable(name) +
-                       " changed out of sight");
+    throw Unrecordable(std::string("global-out-of-sight\n") + printable(name));
   }
   return found->second;
 }
@@ -172,7 +171,7 @@ NodeId Record::cell(PyObject* cell) {
   if (added) {
     known.contents = add_node({SeenNode::Origin::closure, 0, nullptr, cell, contents, nullptr});
   } else if (known.contents == kNoNode || object(known.contents) != contents) {
-    throw Unrecordable("a variable shared with an inner function changed out of sight");
+    throw Unrecordable("cell-out-of-sight");
   }
   return known.contents;
 }
@@ -197,10 +196,10 @@ void Record::take_snapshot(SeenNode& node) {
 int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                     Place place, PyObject* keywords) {
   if (data_.events.size() == kMaxEvents) {
-    throw Unrecordable("a recording of more than " + std::to_string(kMaxEvents) + " steps");
+    throw Unrecordable("long-recording\n" + std::to_string(kMaxEvents));
   }
   for (const NodeId operand : operands) {
-    if (operand == kNoNode) throw Unrecordable("a value of unknown origin");
+    if (operand == kNoNode) throw Unrecordable("value-unknown-origin");
     SeenNode& node = data_.node(operand);
     const PyTypeObject* type = Py_TYPE(as_object(node.object));
     const bool is_container = type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type ||
@@ -219,9 +218,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
   if (finishes_something(object)) {
-    throw Unkeepable("a generator with a try or with, which tells when it dies");
+    throw Unkeepable("generator-tells-end");
   }
-  if (tells_its_end(object)) throw Unkeepable("an object with __del__, which tells when it dies");
+  if (tells_its_end(object)) throw Unkeepable("object-tells-end");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;
@@ -231,7 +230,7 @@ void Record::keep_result(PyObject* object) {
   kept_bytes_ += bytes_of(object);
   if (kept_bytes_ < next_drop_) return;
   kept_bytes_ = drop_contents(data_.nodes, dropped_);  // what the program holds costs nothing
-  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("more memory than a recording may keep");
+  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("much-memory");
   next_drop_ = std::min(kept_bytes_ + kDropEvery, kMaxKeptBytes + 1);
 }
 

@@ -23,7 +23,7 @@ using core::NodeId;
 
 inline PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
 
-// The recording cannot go on; what() tells the user why.
+// The recording cannot go on; what() is the message of a reason (reasons.h).
 struct Unrecordable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

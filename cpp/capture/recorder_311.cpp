@@ -92,12 +92,12 @@ class Recorder {
     } catch (const Unrecordable& reason) {
       record_.abort(reason.what(), here(frame));
     } catch (const std::exception& error) {
-      record_.abort(std::string("the recorder failed: ") + error.what(), here(frame));
+      record_.abort(std::string("recorder-failed\n") + error.what(), here(frame));
     }
     // An error left behind would surface in the program.
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      record_.abort("the recorder failed: an error of the interpreter", here(frame));
+      record_.abort("recorder-failed\nan error of the interpreter", here(frame));
     }
   }
 
@@ -121,7 +121,7 @@ class Recorder {
 
   // Between a body that raised and the frame that ran it there was C code, which may catch.
   void check_nothing_in_flight() const {
-    if (in_flight_ != kNoNode) throw Unrecordable("an exception that C code handled");
+    if (in_flight_ != kNoNode) throw Unrecordable("handled-by-c");
   }
 
   // A generator whose making was recorded gives its next item.
@@ -137,7 +137,7 @@ class Recorder {
     }
     const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
     if (node == kNoNode) return;
-    if (f.opcode != RESUME) throw Unrecordable("an exception thrown into a generator");
+    if (f.opcode != RESUME) throw Unrecordable("thrown-into-generator");
     record_.add(Kind::resumes, words().empty, std::array{node}, caller.place());
     if (begins) {
       const std::vector<NodeId> parameters = add_given(record_, caller, frame);
@@ -248,8 +248,8 @@ class Recorder {
       record_.add(Kind::leave, words().exhausted, {}, top.place());
     } else {
       const NodeId exception = top.raising();
-      if (exception == kNoNode) throw Unrecordable("an exception of unknown origin");
-      if (frames_.size() == 1) throw Unrecordable("an exception left the function");
+      if (exception == kNoNode) throw Unrecordable("unknown-exception");
+      if (frames_.size() == 1) throw Unrecordable("exception-left");
       record_.add(Kind::leave, words().raised, std::span(&exception, 1), top.place());
       in_flight_ = exception;
     }
@@ -266,7 +266,7 @@ class Recorder {
     const NodeId coming = std::exchange(in_flight_, kNoNode);
     if (coming == kNoNode) return frames_.back().frame.raise(exception);
     if (record_.object(coming) != exception) {
-      throw Unrecordable("an exception that turned into another");
+      throw Unrecordable("exception-turned");
     }
     frames_.back().frame.raise(coming);
   }
@@ -314,11 +314,11 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   if (thread->c_tracefunc == trace_function) {
     PyEval_SetTrace(previous, previous_object.get());
   } else {
-    record.abort("the program set a trace function", {});
+    record.abort("trace-function-set", {});
   }
   current = outer;
   PyErr_Restore(type, value, traceback);
-  if (!recorder.is_finished()) record.abort("the function did not return", {});
+  if (!recorder.is_finished()) record.abort("no-return", {});
   return recorded;
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import FrameType, FunctionType
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, final
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from dvm.compiled import Stats
 from dvm.compiling import Options
 from dvm.fusing import Separation
 from dvm.lines import Answers
+from dvm.reasons import Reason
 from dvm.recompiling import Recompilation
 
 _P = ParamSpec("_P")
@@ -88,7 +89,7 @@ class CutRecord(TypedDict):
 
 class PathRecord(TypedDict):
     hits: int
-    reason: str
+    reason: Reason | Literal[""]
     location: str
     steps: str
     # Of a compiled path (empty reason) only:
@@ -120,8 +121,8 @@ def set_lower(
 ) -> None: ...
 def compile(function: Callable[_P, _R]) -> Compiled[_P, _R]: ...
 def stats(compiled: Compiled[..., Any]) -> dict[str, int]: ...
-def refusal(compiled: Compiled[..., Any]) -> str: ...
-def limit(compiled: Compiled[..., Any]) -> str: ...
+def refusal(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
+def limit(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
 def paths(compiled: Compiled[..., Any]) -> list[PathRecord]: ...
 def explain_miss(compiled: Compiled[..., Any], *args: Any, **kwargs: Any) -> list[MissRecord]: ...
 def history(compiled: Compiled[..., Any]) -> list[EventRecord]: ...

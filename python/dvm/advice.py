@@ -1,17 +1,11 @@
 """What to do about it: the advice that reports put beside a reason, one table per kind of reason.
 
-The reasons themselves are written where they arise: fallbacks in dvm.magpy_capture and cpp/capture,
-guards in cpp/capture/steps.def, rules in cpp/fuser. Tests hold the tables to them: each entry is
-reached by a program, each guard and rule has its entry.
+Guards are written in cpp/capture/steps.def, rules in cpp/fuser; tests hold the tables to them. Why
+something runs uncompiled, and what to do about that, is in dvm.reasons.
 """
 
 from __future__ import annotations
 
-import re
-
-LOOP = "write a loop or a list comprehension instead"
-LIST = "docs/ops.md lists the operations and dtypes that compile"
-STRAIGHT = "compile the straight part of the computation as a function of its own"
 VALUE = "each value is a path of its own: pass it as an array or a number that nothing branches on"
 STABLE = "make such changes once, before the first call"
 
@@ -85,73 +79,6 @@ RULES = {
     "nothing-shared": "nothing: one kernel would save no traffic",
 }
 
-#: beginning of a reason for a fallback, as a regular expression -> advice; the first match counts
-FALLBACKS = {
-    r"arrays of the caller that share memory": "pass a copy of one: what is written through one "
-    "array would have to show in the other",
-    r"(a generator (that|with) |a value sent|generators that|an exception thrown)": "fill a list "
-    "in a loop, in place of the generator",
-    r"((an exception of )?C code that c|callbacks within)": LOOP,
-    r"the first call of": "nothing: from the second on, the path is taken",
-    r"an? (set that an exc|list that changes|iterator that goes|\w+ that changed after)": LOOP,
-    r"a call of \S*, which is not annotated pure|.* is annotated": "see docs/annotate.md for what "
-    "the properties of dvm.annotate promise",
-    r"a call of": "call it outside of the compiled function, or vouch for it: "
-    "dvm.annotate(f, leaf=True, pure=True)",
-    r"\S+, (whose result shares|which reads the array that it|which (writes into|keeps))|"
-    r"a write into (memory that an opaque|an array (that does not|of objects))|"
-    r"a view of an array that is written": "copy the array first, so that reading and writing meet "
-    "nowhere else",
-    r"\S+: (got|no signature|missing|too many)": "write it with fewer keywords: docs/ops.md lists "
-    "what compiles",
-    r"after an effect the path depends on": "read and check everything first, then write",
-    r"array attribute|setting attribute (shape|dtype|strides|writeable) |(who owns|the base of) an "
-    "array": "an array inside of a path is not in memory as it is outside: read and set this there",
-    r"(a flat iterator|an array written through flat|nd(index|enumerate) of)": "index the array "
-    "itself, or x.ravel()",
-    r"the array method|setflags of|\w+\.(at|reduceat)": "it writes in place or is unknown: use the "
-    "function that returns a new array, such as np.sort(x) for x.sort()",
-    r"(sorted (of|by|with)|max |min |sum |len |the type of|the order of)": "sort and compare by "
-    "NumPy, or do it outside of the compiled function",
-    r"(an assignment to a part of|the operator \S+ on|arithmetic with|operand|\S+ of) "
-    r"(a computed value|an object|a list|a dict|a sequence|a closure|tuple|function|\S+ <)": "an "
-    "operand is no number, no array of docs/ops.md and of no plain Python class: convert it before "
-    "the call",
-    r"the (random function|method)": "call it outside of the compiled function",
-    r"(hasattr|callable|isinstance|issubclass|super|setattr|id$)": "look at types and attributes "
-    "outside, and pass what follows from them",
-    r"(the truth|the identity|the value of|formatting|print|hash of|a deep copy of)": "do it "
-    "outside of the compiled function, with what it returns",
-    r"(warnings caught|a warning that|a filter of warnings|a manager|managers that)": "catch them "
-    "outside of the compiled function, or ignore them",
-    r"(an exception|making an exception|a raise statement)": "the program raises and "
-    "catches within itself; " + STRAIGHT,
-    r"(making an object of|an object of) type": "make the object outside and pass it, or write "
-    "its class in plain Python",
-    r"(setting|deleting) attribute|del of": "return the new value, and set it outside",
-    r"(the )?(class )?attribute": "read the attribute outside and pass its value as an argument",
-    r"(iteration over|next of|an iterator|unpacking an iterator)": "iterate over a list or a tuple",
-    r"(indexing with|too many indices|a write through)": "use integers, slices, None, Ellipsis, or "
-    "arrays of integers or bools",
-    r".* where (a constant|an array) is needed|a value of type \S+ as a constant": "pass axes, "
-    "shapes, dtypes and flags as literals",
-    r"a (class definition|match statement)": "define it at module level; " + STRAIGHT,
-    r"an? (closure|function made inside|iterator|view|partial) that leaves": "return "
-    "arrays and numbers",
-    r"an array that holds objects": "keep arrays and lists in a list: an array of objects takes "
-    "part in a path if it holds numbers and text",
-    r"a dict with a key|a key that": "use strings or numbers as keys",
-    r"(ufunc|dtype|an array of an empty list|\S+ of type|NumPy gave|DVM-[SDUG]\d+)": LIST,
-    r"reached the limit of": "see f.why_recompiled() for what told the paths apart",
-    r"a look at how long objects live": "keep no references to count: pass arrays, return arrays",
-    r"it is a generator": "compile the function that computes one step",
-    r"capture needs CPython": "use CPython 3.11 to compile; the results are the same",
-}
-
-
-def _first(table: dict[str, str], text: str, otherwise: str) -> str:
-    return next((advice for start, advice in table.items() if re.match(start, text)), otherwise)
-
 
 def advice_for_guard(step: str) -> str:
     """Return what to do about a step that did not take a call."""
@@ -160,14 +87,10 @@ def advice_for_guard(step: str) -> str:
 
 def advice_for_drop(reason: str) -> str:
     """Return what to do about a replay that could not be finished."""
-    return _first(DROPS, reason, "see the location: the computation fails there")
+    otherwise = "see the location: the computation fails there"
+    return next((DROPS[start] for start in DROPS if reason.startswith(start)), otherwise)
 
 
 def advice_for_rule(rule: str) -> str:
     """Return what to do about two operations that a rule keeps apart."""
     return RULES[rule]
-
-
-def hint_for(reason: str) -> str:
-    """Return what to do about a fallback."""
-    return _first(FALLBACKS, reason, STRAIGHT)

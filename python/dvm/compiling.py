@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
-from dvm import _dvm, errors
+from dvm import _dvm, errors, reasons
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -142,7 +142,8 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[
     except Exception as error:
         bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
         warnings.warn(str(bug), RuntimeWarning, stacklevel=2)
-        return magpy_capture.PathSpec(reason=str(bug), steps=[("fallback", str(bug), ("", 0))])
+        reason = reasons.BUG(bug)
+        return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
 
 
 _dvm.set_lower(_lower)

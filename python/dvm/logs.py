@@ -120,13 +120,11 @@ def _drops(_compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> list[
 
 
 def _fallbacks(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> list[str]:
-    from dvm.advice import hint_for
-
     path = _path(compiled, event)
     if path is None or not path["reason"]:
         return []
     where = f"{path['location']}: " if path["location"] else ""
-    return [f"{where}{path['reason']}; hint: {hint_for(path['reason'])}"]
+    return [f"{where}{path['reason']}; hint: {path['reason'].advice}"]
 
 
 def _guards(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dvm import _dvm, inspection
-from dvm.advice import advice_for_rule, hint_for
+from dvm.advice import advice_for_rule
 from dvm.lines import quoted, source
 from dvm.operations import NODE, fused_graphs
 
@@ -27,6 +27,7 @@ class Report:
     path: index into `paths` of the path taken; -1 if none was.
     missed: why the call matched none of the paths there were before it, or why the path that it
         matched could not serve it (a drop); empty for a hit.
+    hint: what to do about a refusal; empty otherwise.
     call: nanoseconds of each of PHASES on this call, and the number of regions;
         None if nothing compiled ran.
     paths: per path hits, and reason, location, source and hint (of one that is not compiled), or
@@ -40,6 +41,7 @@ class Report:
     outcome: str
     path: int
     missed: list[str]
+    hint: str
     call: dict[str, int] | None
     stats: dict[str, int]
     paths: list[dict[str, Any]]
@@ -62,6 +64,7 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
     missed = [miss["text"] for miss in _dvm.explain_miss(compiled, *args, **kwargs)]
     if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
         missed = ["it is the first call"]
+    refusal = _dvm.refusal(compiled)
     before = compiled.stats
     _, index = inspection.path_of_call(compiled, args, kwargs)
     after = compiled.stats
@@ -82,6 +85,7 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
         outcome=outcome,
         path=index,
         missed=missed,
+        hint=refusal.advice if refusal else "",
         call=timed[1] if timed else None,
         stats=asdict(after),
         paths=_paths(_dvm.paths(compiled)),
@@ -102,10 +106,11 @@ def _path(path: _dvm.PathRecord, graphs: int) -> dict[str, Any]:
     if path["reason"]:
         return {
             "hits": path["hits"],
-            "reason": path["reason"],
+            "reason": str(path["reason"]),
+            "code": path["reason"].code,
             "location": path["location"],
             "source": source(path["location"]),
-            "hint": hint_for(path["reason"]),
+            "hint": path["reason"].advice,
         }
     return {
         "hits": path["hits"],
@@ -140,7 +145,7 @@ def _lines(report: Report) -> list[str]:
     lines = [f"{report.function}: {report.outcome} (target {report.target}, {report.numerics})"]
     lines += [f"  missed because {reason}" for reason in report.missed]
     if report.outcome == "refused":
-        lines += [f"  hint: {hint_for(reason)}" for reason in report.missed]
+        lines.append(f"  hint: {report.hint}")
     if report.call:
         split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
         lines.append(f"  this call: {report.call['regions']} region(s): {split}")

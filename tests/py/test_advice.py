@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import functools
@@ -10,17 +11,21 @@ import re
 import types
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dvm
-from dvm import advice
+from dvm import _dvm, reasons
+from dvm.reasons import Reason
 
 Array = np.ndarray[Any, Any]
 X = np.arange(6, dtype=np.float64).reshape(2, 3)
 MEMORY = np.ones((2, 3))
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python/dvm"
 
 
 class Tagged(np.ndarray):
@@ -117,80 +122,104 @@ def lives(x: Array) -> Any:
     return sys.getrefcount(x)
 
 
-#: beginning of a reason -> a program that meets it: function and arguments
+#: code of a reason -> a program that meets it: function and arguments
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "arrays of the caller that share memory": (shares, (MEMORY, MEMORY[:1])),
-    "(a generator (that|": (lambda x: list(passing_on(x)), (X,)),
-    "((an exception of": (lambda x: (list(map(eval, ["1"])), x + 1), (X,)),
-    "the first call of": (lambda x: cached() + x, (X,)),
-    "an? (set that": (lambda x: ranks([x, x + 1]), (X,)),
-    "a call of \\S*, which is not annotated": (lambda x: annotated(x), (X,)),
-    "a call of": (lambda x: eval("3") * x, (X,)),
-    "\\S+, (whose result": (lambda x: np.putmask(x, x > 0, x[::-1]), (X,)),
-    "\\S+: (got": (lambda x: copy.deepcopy(x, {}), (X,)),
-    "after an effect": (sets_and_fetches, (X,)),
-    "array attribute": (lambda x: x.ctypes, (X,)),
-    "the array method": (lambda x: x.__iadd__(1), (X,)),
-    "(sorted (of|by|with)|": (lambda names: list(names), ({"b", "a"},)),
-    "(an assignment to a part of|": (lambda x, y: x + y, (X, X.view(Tagged))),
-    "the (random function|": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
-    "(hasattr|": (lambda x: id(x), (X,)),
-    "(a flat iterator|": (lambda x: list(np.ndenumerate([1, x])), (2,)),
-    "(the truth|": (lambda odd: f"{odd}", (Odd(),)),
-    "(warnings caught|": (lambda x: (warnings.simplefilter("ignore"), x + 1), (X,)),
-    "(an exception|": (raises, (X,)),
-    "(making an object of|": (lambda x: (Table(), x + 1), (X,)),
-    "(setting|deleting) attribute": (sets, (X,)),
-    "(the )?(class )?attribute": (lambda x, odd: odd.real + x, (X, types.SimpleNamespace(real=1))),
-    "(iteration over|": (lambda x, items: [x + i for i in items], (X, Items())),
-    "(indexing with|": (lambda x, odd: x[odd], (X, Odd())),
-    ".* where (a constant|": (lambda x: [x].count(x), (X,)),
-    "a (class definition|": (defines, (X,)),
-    "an? (closure|": (inner, (X,)),
-    "an array that holds": (lambda x: np.array([x, None], object), (X,)),
-    "a dict with a key": (lambda d: d, ({Odd(): X},)),
-    "(ufunc|dtype|": (lambda x: x.view(Tagged), (X,)),
-    "a look at how long": (lives, (X,)),
-    "it is a generator": (generates, (X,)),
+    "shared-memory-written": (shares, (MEMORY, MEMORY[:1])),
+    "generator-delegates": (lambda x: list(passing_on(x)), (X,)),
+    "c-code-calls": (lambda x: (list(map(eval, ["1"])), x + 1), (X,)),
+    "first-call-caches-result": (lambda x: cached() + x, (X,)),
+    "array-changed-after-c-code": (lambda x: ranks([x, x + 1]), (X,)),
+    "annotated-never": (lambda x: annotated(x), (X,)),
+    "call": (lambda x: eval("3") * x, (X,)),
+    "reads-what-it-writes": (lambda x: np.putmask(x, x > 0, x[::-1]), (X,)),
+    "function-arguments": (lambda x: copy.deepcopy(x, {}), (X,)),
+    "check-behind-effect": (sets_and_fetches, (X,)),
+    "array-attribute": (lambda x: x.ctypes, (X,)),
+    "array-method": (lambda x: x.__iadd__(1), (X,)),
+    "order-set": (lambda names: list(names), ({"b", "a"},)),
+    "operator": (lambda x, y: x + y, (X, X.view(Tagged))),
+    "random-function": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
+    "identity-number": (lambda x: id(x), (X,)),
+    "ndenumerate": (lambda x: list(np.ndenumerate([1, x])), (2,)),
+    "formatting": (lambda odd: f"{odd}", (Odd(),)),
+    "filter-warnings-outlives-function": (lambda x: (warnings.simplefilter("ignore"), x + 1), (X,)),
+    "exception-raised": (raises, (X,)),
+    "making-object-type": (lambda x: (Table(), x + 1), (X,)),
+    "setting-attribute": (sets, (X,)),
+    "attribute-of": (lambda x, odd: odd.real + x, (X, types.SimpleNamespace(real=1))),
+    "iteration-over": (lambda x, items: [x + i for i in items], (X, Items())),
+    "indexing": (lambda x, odd: x[odd], (X, Odd())),
+    "needs-constant": (lambda x: [x].count(x), (X,)),
+    "class-definition": (defines, (X,)),
+    "leaves-function": (inner, (X,)),
+    "array-holds-objects-path-made": (lambda x: np.array([x, None], object), (X,)),
+    "dict-key-type": (lambda d: d, ({Odd(): X},)),
+    "function-of": (lambda x: x.view(Tagged), (X,)),
+    "lifetime-looked-at": (lives, (X,)),
+    "generator-function": (generates, (X,)),
 }
-#: what another version of Python would say, and what takes more than one call
-ELSEWHERE = {"capture needs CPython", "reached the limit of"}
 
 
-def own(reason: str) -> str:
-    """The entry that advises on a reason."""
-    return next(start for start in advice.FALLBACKS if re.match(start, reason))
-
-
-def reasons_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> list[str]:
-    """The reasons without their places."""
+def reasons_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Reason]:
     compiled = dvm.compile(function)
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
         compiled(*arguments)
-    return [re.sub(r"^.*?:\d+: ", "", reason) for reason in compiled.fallback_reasons]
+    return told(compiled)
 
 
-@pytest.mark.parametrize("start", PROGRAMS)
-def test_a_program_meets_the_reason(start: str) -> None:
-    reasons = reasons_of(*PROGRAMS[start])
-    assert reasons
-    assert own(reasons[0]).startswith(start), reasons
-    assert advice.hint_for(reasons[0]) == advice.FALLBACKS[own(reasons[0])]
+def told(compiled: Any) -> list[Reason]:
+    """The reasons without their places."""
+    paths = [path["reason"] for path in _dvm.paths(compiled)]
+    return [reason for reason in [_dvm.refusal(compiled), *paths, _dvm.limit(compiled)] if reason]
+
+
+@pytest.mark.parametrize("code", PROGRAMS)
+def test_a_program_meets_the_reason(code: str) -> None:
+    reason = reasons_of(*PROGRAMS[code])[0]
+    assert reason.code == code
+    assert reason.advice == reasons.TABLE[code].advice
 
 
 def test_the_limit_of_paths_has_its_advice() -> None:
     f = dvm.compile(lambda x, name: x + len(name))
     for n in range(64):
         f(X, f"n{n}")
-    with pytest.warns(RuntimeWarning, match="limit of 64 paths"):
+    with pytest.warns(RuntimeWarning, match="limit of 64 paths; calls that match none"):
         f(X, "another")
-    assert own(f.fallback_reasons[-1]) == "reached the limit of"
+    assert told(f)[-1].code == "path-limit"
+    assert f.fallback_reasons[-1] == str(told(f)[-1])
     assert len(f.why_recompiled()) == 63
 
 
-def test_every_entry_has_its_program() -> None:
-    for entry in advice.FALLBACKS:
-        assert entry in ELSEWHERE or any(entry.startswith(start) for start in PROGRAMS), entry
+def refusals(file: Path) -> Iterator[tuple[int, str]]:
+    """What each refusal of the lowering names, with its line."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "refuse":
+            yield node.lineno, ast.unparse(node.args[0])
+
+
+def test_each_refusal_names_a_row_and_each_row_is_named() -> None:
+    named = set()
+    for file in (PACKAGE / "magpy_capture").glob("*.py"):
+        for line, row in refusals(file):
+            assert row.startswith("reasons."), f"{file.name}:{line}: {row}"
+        named |= set(re.findall(r"reasons\.([A-Z][A-Z0-9_]+)\b", file.read_text("utf-8")))
+    named |= set(
+        re.findall(r"reasons\.([A-Z][A-Z0-9_]+)\b", (PACKAGE / "compiling.py").read_text("utf-8"))
+    )
+    native = {*(ROOT / "cpp/capture").glob("*"), *(ROOT / "cpp/bindings").glob("*")}
+    text = "".join(file.read_text("utf-8") for file in native if file.is_file())
+    codes = {name.lower().replace("_", "-") for name in named}
+    codes |= {code for code in reasons.TABLE if re.search(rf'"{code}(\\n|")', text)}
+    assert codes == reasons.TABLE.keys()
+
+
+def test_a_reason_is_a_text_with_its_code() -> None:
+    reason = reasons.told("exception-raised\nKeyError")
+    assert reason == "an exception was raised (KeyError)"
+    assert reason.code == "exception-raised"
+    assert type(copy.copy(reason)) is str
+    assert len({row.text for row in reasons.TABLE.values()}) >= len(reasons.TABLE) - 1
 
 
 def test_no_reason_of_the_semantic_cases_goes_without() -> None:
@@ -198,7 +227,7 @@ def test_no_reason_of_the_semantic_cases_goes_without() -> None:
     import semantics.test_semantics  # noqa: F401  registers the cases
     from semantics.world import CASES, World
 
-    found: dict[str, str] = {}
+    found: dict[Reason, str] = {}
 
     def compile(function: Any) -> Any:
         made = dvm.compile(function) if isinstance(function, types.FunctionType) else function
@@ -212,8 +241,7 @@ def test_no_reason_of_the_semantic_cases_goes_without() -> None:
             warnings.simplefilter("ignore")
             case(World(compile))
         for each in compiled:
-            for reason in each.fallback_reasons:
-                found[re.sub(r"^.*?:\d+: ", "", reason)] = name
+            found |= dict.fromkeys(told(each), name)
     assert len(found) > 100
-    silent = {r: n for r, n in found.items() if advice.hint_for(r) is advice.STRAIGHT}
+    silent = {r: n for r, n in found.items() if r.advice is reasons.STRAIGHT}
     assert len(silent) <= len(found) // 20, silent  # a new one may be rare

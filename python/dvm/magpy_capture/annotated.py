@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from dvm import reasons
 from dvm.annotating import Annotation
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.opaque import Named, Opaque, name_of
@@ -27,9 +28,9 @@ class AnnotatedCalls(Opaque):
         """One opaque call of the function, or a reason why there is none."""
         name = name_of(function)
         if known.never:
-            raise self.refuse(f"{name} is annotated never to be part of a path")
+            raise self.refuse(reasons.ANNOTATED_NEVER, name)
         if not known.pure:
-            raise self.refuse(f"a call of {name}, which is not annotated pure")
+            raise self.refuse(reasons.ANNOTATED_NOT_PURE, name)
         positional = [self.resolve(value) for value in positional]
         named = {key: self.resolve(value) for key, value in named.items()}
         arguments = [*positional, *named.values()]
@@ -38,9 +39,9 @@ class AnnotatedCalls(Opaque):
         if known.deterministic and fixed and not targets and is_constant(seen):
             return Literal(seen)
         if not all(self.is_pure(argument) for argument in arguments) and self.has_changed():
-            raise self.refuse(f"{name} of an object, after the program has changed some")
+            raise self.refuse(reasons.CALL_AFTER_CHANGES, name)
         if known.fresh and self.shares_memory(seen, arguments):
-            raise self.refuse(f"{name} is annotated fresh, but its result is memory of an argument")
+            raise self.refuse(reasons.ANNOTATED_FRESH_BUT_SHARES, name)
         copies = {id(target): self._writable(function, target, arguments) for target in targets}
         registers = [self._given(argument, copies) for argument in arguments]
         self.opaque_calls.append((name, self.at))
@@ -73,7 +74,7 @@ class AnnotatedCalls(Opaque):
         targets = [given[name] for name in sorted(known.writes) if name in given]
         for target in targets:
             if not isinstance(target, Tensor):
-                raise self.refuse(f"{name_of(function)}, which writes into no array of the graph")
+                raise self.refuse(reasons.WRITES_INTO_NO_ARRAY_GRAPH, name_of(function))
         return targets
 
     def has_changed(self) -> bool:

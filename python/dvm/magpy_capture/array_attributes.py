@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import DTYPES
 from dvm.magpy_capture.numpy_questions import NumpyQuestions
@@ -75,13 +76,13 @@ class ArrayAttributes(NumpyQuestions):
             return self.owner(base, seen)
         if callable(seen):
             return Method(base, name)
-        raise self.refuse(f"array attribute {name}")
+        raise self.refuse(reasons.ARRAY_ATTRIBUTE, name)
 
     def owner(self, x: Tensor, seen: Any) -> Abstract:
         """`x.base`: of a view the array whose memory it is, however many views lie between."""
         self.decide_all(x)
         if x.is_scalar or x.object is None:
-            raise self.refuse("the base of an array that was not seen")
+            raise self.refuse(reasons.BASE_ARRAY_NOT_SEEN)
         root = x
         while root.base is not None:
             root = root.base
@@ -96,7 +97,7 @@ class ArrayAttributes(NumpyQuestions):
         else:
             found = NONE if root is x else root
         if getattr(found, "object", None) is not seen or storage.seen_in is not None:
-            raise self.refuse("the base of an array whose memory something else holds")
+            raise self.refuse(reasons.BASE_ARRAY_WHOSE_MEMORY_SOMETHING)
         return found
 
     # ---- flags
@@ -116,7 +117,7 @@ class ArrayAttributes(NumpyQuestions):
         if x.base is not None or x.storage.external:
             return False  # the host's own array, or a view made in the same way
         if type(seen) is not bool or not seen or x.storage.seen_in is not None:
-            raise self.refuse("who owns an array's memory")
+            raise self.refuse(reasons.WHO_OWNS_ARRAY_S_MEMORY)
         return True
 
     def set_flags(
@@ -125,11 +126,11 @@ class ArrayAttributes(NumpyQuestions):
         """An array of the path's own becomes read-only, before the program makes views of it."""
         own = x.base is None and not x.storage.external and not x.is_scalar
         if not own or x.storage.viewed or not (self.is_none(align) and self.is_none(uic)):
-            raise self.refuse("setflags of an array that others see")
+            raise self.refuse(reasons.SETFLAGS_ARRAY_OTHERS_SEE)
         if not self.is_none(write):
             locked = not self.plain(write)
             if not locked and x.storage.host >= 0:
-                raise self.refuse("setflags of an array that others see")
+                raise self.refuse(reasons.SETFLAGS_ARRAY_OTHERS_SEE)
             x.storage.locked = locked
         return NONE
 
@@ -153,7 +154,7 @@ class ArrayAttributes(NumpyQuestions):
         self._untouched(flat)
         value = self.resolve(value)
         if isinstance(value, (ListValue, Sequence)) or (isinstance(value, Tensor) and value.rank):
-            raise self.refuse("an array written through flat")
+            raise self.refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
         self.store_subscript(self.flat_view(flat.base), key, value)
 
     def set_flat(self, x: Tensor, value: Abstract) -> None:
@@ -162,14 +163,14 @@ class ArrayAttributes(NumpyQuestions):
 
     def _untouched(self, flat: FlatValue) -> None:
         if flat.walked:
-            raise self.refuse("a flat iterator that was used before")
+            raise self.refuse(reasons.FLAT_ITERATOR_USED_BEFORE)
 
     def flat_attribute(self, flat: FlatValue, name: str) -> Abstract:
         if name == "base":
             return flat.base
         if name == "copy":
             return Method(flat, name)
-        raise self.refuse(f"attribute {name} of a flat iterator")
+        raise self.refuse(reasons.ATTRIBUTE_FLAT_ITERATOR, name)
 
     # ---- walking
 
@@ -180,13 +181,13 @@ class ArrayAttributes(NumpyQuestions):
         parts = self.elements(first) if given else shape
         sizes = [self.integer(part) for part in parts]
         if min(sizes, default=0) < 0:
-            raise self.refuse("ndindex of negative sizes")
+            raise self.refuse(reasons.NDINDEX_NEGATIVE_SIZES)
         return self._walk(map(_indices, itertools.product(*map(range, sizes))))
 
     def make_ndenumerate(self, arr: Abstract) -> Abstract:
         x = self.resolve(arr)
         if not isinstance(x, Tensor) or x.is_scalar:
-            raise self.refuse(f"ndenumerate of {describe(x)}")
+            raise self.refuse(reasons.NDENUMERATE, describe(x))
         places = itertools.product(*(range(self.known_size(dim)) for dim in x.shape))
         line = self.flat_view(x)
         return self._walk(
@@ -214,7 +215,7 @@ class ArrayAttributes(NumpyQuestions):
             wanted, kind = None, wanted
         name = x.dtype if wanted is None else np.dtype(wanted).name
         if x.is_scalar or kind not in (None, np.ndarray) or not same_bytes(x.dtype, name):
-            raise self.refuse(f"a view of {describe(x)} as {wanted} and {kind}")
+            raise self.refuse(reasons.VIEW, describe(x), wanted, kind)
         made = self.view_of(
             x,
             x.shape,

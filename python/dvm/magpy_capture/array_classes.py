@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.masked import is_masked, masked_classes
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_array
@@ -101,7 +102,7 @@ class ArrayClasses(Containers):
         kept = isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES
         free = base.made and not hasattr(type(base.object), name) and self.is_pure(base)
         if not free or not (kept or isinstance(value, Size)):
-            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         given = [base.register, self.constant(name), self.register_of(value)]
         self.step("call", self.constant(setattr), given, ())
         self.forget_results()

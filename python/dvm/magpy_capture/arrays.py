@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
@@ -142,10 +142,10 @@ class Arrays(WrittenParts):
         storage = value.storage
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):
-            raise self.refuse("a view that leaves the function")
+            raise self.refuse(reasons.VIEW_LEAVES_FUNCTION)
         if value.base is not None:
             if value.remake is None:
-                raise self.refuse("a view that leaves the function")
+                raise self.refuse(reasons.VIEW_LEAVES_FUNCTION)
             if value.host < 0:
                 base = self.object_register(value.base)
                 value.host = self._remade(value, base, shared=False)
@@ -226,13 +226,13 @@ class Arrays(WrittenParts):
         """Refuses what the program may not write, or what dvm cannot."""
         storage = t.storage
         if storage.locked:
-            raise self.refuse("a write into an array that is read-only")
+            raise self.refuse(reasons.WRITE_INTO_ARRAY_READ_ONLY)
         if storage.frozen:
-            raise self.refuse("a write into memory that an opaque call's result shares")
+            raise self.refuse(reasons.WRITE_INTO_MEMORY_OPAQUE_CALL)
         each: Tensor | None = t
         while each is not None and each.base is not None:
             if each.write is None:
-                raise self.refuse("a write through this kind of view")
+                raise self.refuse(reasons.WRITE_THROUGH_KIND_VIEW)
             each = each.base
 
     def write_part(self, write: PartWrite, change: Callable[[int], int] | None = None) -> None:
@@ -393,7 +393,7 @@ class Arrays(WrittenParts):
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`."""
         if dtype not in DTYPES:
-            raise self.refuse(f"arithmetic of {dtype}")
+            raise self.refuse(reasons.ARITHMETIC_OF_DTYPE, dtype)
         operand = self.resolve(operand)
         if isinstance(operand, Tensor):
             return self.cast(operand, dtype)
@@ -406,7 +406,7 @@ class Arrays(WrittenParts):
             return self._number(operand, dtype)
         if isinstance(operand, Literal) and not issubclass(type(operand.object), np.ndarray):
             return self.fresh(self._constant(operand.object, dtype), dtype, [])
-        raise self.refuse(f"arithmetic with {describe(operand)}")
+        raise self.refuse(reasons.ARITHMETIC_WITH, describe(operand))
 
     def _number(self, number: Host, dtype: str) -> Tensor:
         kind = type(number.object)
@@ -431,7 +431,7 @@ class Arrays(WrittenParts):
                 test = self._operate(name, number.register, self.constant(limit))
                 self.guard("guard_truth", test, bool(holds))
         if not (below and above):
-            raise self.refuse(f"the number {number.object} in arithmetic of {limits.dtype}")
+            raise self.refuse(reasons.NUMBER_ARITHMETIC, number.object, limits.dtype)
 
     def _constant(self, value: Any, dtype: str) -> int:
         if type(value) is int:
@@ -442,7 +442,7 @@ class Arrays(WrittenParts):
                 else abs(value) < 2**63
             )
             if not fits:
-                raise self.refuse(f"the number {value} with {dtype}")
+                raise self.refuse(reasons.NUMBER, value, dtype)
         return self.constant_value(dtype, value)
 
     def kind(self, operand: Abstract) -> Any:
@@ -460,7 +460,7 @@ class Arrays(WrittenParts):
                 return np.dtype(bool)
             if type(operand.object) in PYTHON_NUMBERS:
                 return type(operand.object)
-        raise self.refuse(f"operand {describe(operand)}")
+        raise self.refuse(reasons.OPERAND, describe(operand))
 
     # ---- elementwise
 
@@ -528,10 +528,10 @@ class Arrays(WrittenParts):
         try:
             dtypes = function.resolve_dtypes(kinds, **kwargs)
         except TypeError as mismatch:
-            raise self.refuse(f"ufunc {function.__name__}: {mismatch}") from None
+            raise self.refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
         for dtype in dtypes:
             if not is_supported(dtype):
-                raise self.refuse(f"dtype {dtype.name}")
+                raise self.refuse(reasons.DTYPE, dtype.name)
         return [NAMES[dtype] for dtype in dtypes]
 
     def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
@@ -542,7 +542,7 @@ class Arrays(WrittenParts):
             return self.elementwise("mul", [x, x], loop[-1])
         op = UFUNCS.get(function)
         if op is None or len(operands) != function.nin:
-            raise self.refuse(f"ufunc {function.__name__}")
+            raise self.refuse(reasons.UFUNC, function.__name__)
         loop = self.loop_of(function, operands, **kwargs)
         if op == "power" and (factors := self.factors_of_power(operands, loop[0])):
             return self.elementwise("mul", factors, loop[-1])
@@ -603,7 +603,7 @@ class Arrays(WrittenParts):
         if not t.repeats:
             return t.order
         if t.object is None:
-            raise self.refuse("the memory order of a broadcast view that was not seen")
+            raise self.refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
         if t.base is not None:  # which axes repeat depends on sizes
             register = self.layout_register(t)
             self.guard("guard_signature", register, t.object, key=(register,))
@@ -638,7 +638,7 @@ class Arrays(WrittenParts):
         if source.rank > t.rank:
             extra = source.rank - t.rank
             if any(dim.constant != 1 for dim in source.shape[:extra]):
-                raise self.refuse("a value of higher rank written into an array")
+                raise self.refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
             kept = source.shape[extra:]
             flat = self.reshape_value(self.in_c_order(source), kept)
             source = self.fresh(flat, source.dtype, kept)

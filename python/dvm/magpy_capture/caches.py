@@ -10,6 +10,7 @@ import functools
 import gc
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.deques import Deques
 from dvm.magpy_capture.opaque import name_of
 from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size
@@ -33,7 +34,7 @@ class Caches(Deques):
         arguments = [self.resolve(argument) for argument in positional]
         table = table_of(function)
         if named or table is None or not all(map(self._is_told_by_value, arguments)):
-            raise self.refuse(f"a call of {name_of(function)}, which caches by other than values")
+            raise self.refuse(reasons.CALL_CACHES_VALUES, name_of(function))
         known = [self.observed_value(argument) for argument in arguments]
         alone = len(known) == 1 and type(known[0]) in (int, str)
         key = arguments[0] if alone else Sequence(arguments)
@@ -41,7 +42,7 @@ class Caches(Deques):
         missed = self.next_callback() is not None
         self.guard("guard_truth", test, not missed)
         if missed or (known[0] if alone else tuple(known)) not in table:
-            raise self.refuse(f"the first call of {name_of(function)}, which caches its result")
+            raise self.refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
         registers = [self.register_of(argument) for argument in arguments]
         made = self.step("cached", self.register_of(key), table)
         self.cache_hits.append((function, registers))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.callees import FUNCTIONS
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.graphs import Modes
@@ -79,7 +80,7 @@ class Callbacks(PatternEvents):
 
     def on_calls_back(self, _n: str, operands: Operands, *_: Any) -> None:
         name = getattr(self.seen(operands[0]), "__qualname__", "a function")
-        raise self.refuse(f"C code that calls back {name}")
+        raise self.refuse(reasons.C_CODE_CALLS_BACK, name)
 
     def raised_at(self, number: int) -> int:
         """Where the event before `number` ended with an exception of its own; -1: it did not."""
@@ -159,12 +160,12 @@ class Callbacks(PatternEvents):
                 answer = self.call_back(Literal(body), [this, other], {})
                 if not isinstance(answer, Literal) or answer.object is not NotImplemented:
                     return answer
-        raise self.refuse(f"C code that compares or adds {describe(a)} and {describe(b)}")
+        raise self.refuse(reasons.C_CODE_COMPARES_ADDS, describe(a), describe(b))
 
     # ---- generators
 
     def on_resumes(self, _n: str, operands: Operands, *_: Any) -> None:
-        raise self.refuse(f"C code that asks {self.seen(operands[0]).__qualname__} for items")
+        raise self.refuse(reasons.C_CODE_ASKS_ITEMS, self.seen(operands[0]).__qualname__)
 
     def on_yields(self, _n: str, operands: Operands, *_: Any) -> None:
         self.value(operands[0])
@@ -177,7 +178,7 @@ class Callbacks(PatternEvents):
         callee, positional, named = self.reached(callee, positional, named)
         code = getattr(getattr(callee, "object", None), "__code__", None)
         if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
-            raise self.refuse(f"a call of {describe(callee)}")
+            raise self.refuse(reasons.CALL, describe(callee))
         self.enter_function(callee)
         made = GeneratorValue(lambda: self._next_item(made, seen), callee, positional, named)
         return made
@@ -188,9 +189,9 @@ class Callbacks(PatternEvents):
             return End
         events, number = self.events, self.skip()
         if number == len(events) or events[number][0] != "resumes":
-            raise self.refuse("a generator that ran out of sight")
+            raise self.refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
         if self.seen(events[number][2][0]) is not seen:
-            raise self.refuse("generators that ran in another order than expected")
+            raise self.refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
         depth = len(self.frames)
         with self.within():
             self.number += 1
@@ -231,7 +232,7 @@ class Callbacks(PatternEvents):
     def within(self) -> Iterator[None]:
         """Within the event that runs a body; afterwards its lowering goes on."""
         if self._depth == MAX_DEPTH:
-            raise self.refuse(f"callbacks within callbacks, {MAX_DEPTH} deep")
+            raise self.refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
         self._depth += 1
         at, seen_result, pending = self.at, self.seen_result, self.pending
         self.pending = None  # of a body before: this one was not followed
@@ -263,12 +264,12 @@ class Callbacks(PatternEvents):
             self.guard_lifetime(cls)
             made = Instance(cls)
         else:
-            raise self.refuse(f"making an object of type {cls.__name__}")
+            raise self.refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         body = self.next_callback()
         if body is not None and defines(cls, "__init__", body):
             self._run(Literal(body), [made, *positional], named)
         elif class_attribute(cls, "__init__") is not object.__init__:
-            raise self.refuse(f"making an object of type {cls.__name__}")
+            raise self.refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         return made
 
     def _run(
@@ -277,7 +278,7 @@ class Callbacks(PatternEvents):
         """Lower the body that was recorded next, with these arguments."""
         body = self.next_callback()
         if not isinstance(function, FUNCTIONS) or body is not function.object:
-            raise self.refuse(f"C code that calls back {describe(function)}")
+            raise self.refuse(reasons.C_CODE_CALLS_BACK, describe(function))
         depth = len(self.frames)
         self.number += 1
         self._enter(function, positional, named)
@@ -358,7 +359,7 @@ class Callbacks(PatternEvents):
         elif not isinstance(value, Unread) and known is None:
             return
         if known is not seen:
-            raise self.refuse(f"C code that calls back with another value than {describe(value)}")
+            raise self.refuse(reasons.C_CODE_CALLS_BACK_ANOTHER, describe(value))
 
     # ---- C functions called by C code
 
@@ -375,14 +376,14 @@ class Callbacks(PatternEvents):
                 return None
             callee = getattr(function.base.object, function.name)
         elif not is_answering(callee):
-            raise self.refuse(f"C code that calls {describe(function)}")
+            raise self.refuse(reasons.C_CODE_CALLS, describe(function))
         objects = []
         for argument in [*arguments, *named.values()]:
             if isinstance(argument, CONTAINERS):
                 looking = any(callee is each for each in LOOKING)
                 if isinstance(function, Method) or isinstance(callee, GETTERS) or looking:
                     return self._looked_at(callee, argument)
-                raise self.refuse(f"C code that calls {describe(function)}")
+                raise self.refuse(reasons.C_CODE_CALLS, describe(function))
             seen = self.observed_value(argument)
             if isinstance(seen, np.ndarray):
                 self._look_into(function, argument)
@@ -392,7 +393,9 @@ class Callbacks(PatternEvents):
             try:
                 return callee(*objects[: len(arguments)], **given)  # type: ignore[misc]
             except Exception as error:
-                raise self.refuse(f"{type(error).__name__} in {describe(function)}") from None
+                raise self.refuse(
+                    reasons.EXCEPTION_IN_CALLED, type(error).__name__, describe(function)
+                ) from None
 
     def _look_into(self, function: Abstract, array: Abstract) -> None:
         """Its content is what C code saw, if nobody writes into it later.
@@ -400,7 +403,7 @@ class Callbacks(PatternEvents):
         Of nothing, NumPy's functions warn.
         """
         if not isinstance(array, Tensor) or not array.object.size:
-            raise self.refuse(f"C code that calls {describe(function)} with {describe(array)}")
+            raise self.refuse(reasons.C_CODE_CALLS_WITH, describe(function), describe(array))
         self._looks.append((array.storage, array.storage.version))
 
     def _looked_at(self, getter: Any, base: Abstract) -> Any:
@@ -417,9 +420,9 @@ class Callbacks(PatternEvents):
     def check_looks(self) -> None:
         """What the lowering has looked at held then what it holds now."""
         if any(storage.version != version for storage, version in self._looks):
-            raise self.refuse("an array that changed after C code called a function on it")
+            raise self.refuse(reasons.ARRAY_CHANGED_AFTER_C_CODE)
         if any(name in instance.changed for instance, name in self._attributes):
-            raise self.refuse("an attribute that changed after C code read it")
+            raise self.refuse(reasons.ATTRIBUTE_CHANGED_AFTER_C_CODE)
 
 
 def is_answering(callee: Any) -> bool:

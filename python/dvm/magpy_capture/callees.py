@@ -11,7 +11,7 @@ import functools
 import types
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.events import Events
 from dvm.magpy_capture.objects import class_attribute, is_mutable_class
 from dvm.magpy_capture.program import describe
@@ -81,7 +81,7 @@ class Callees(Events):
         """The body is recorded: other calls lead to a function of the same code, or miss."""
         if not isinstance(callee, (*FUNCTIONS, Method, Partial, Instance)):
             if not isinstance(callee, Host) or type(callee.object) is not types.MethodType:
-                raise self.refuse(f"a call of {describe(callee)}")
+                raise self.refuse(reasons.CALL, describe(callee))
         self.leading, _, _ = self.reached(callee, [], {})
         called = getattr(self.leading, "object", None)
         if isinstance(called, type):
@@ -102,7 +102,7 @@ class Callees(Events):
             return leading
         # What a type or a builtin runs is found in classes, which are guarded.
         if not isinstance(leading.object, (type, types.BuiltinFunctionType)):
-            raise self.refuse(f"a call of {describe(leading)} that runs {function.__qualname__}")
+            raise self.refuse(reasons.CALL_RUNS, describe(leading), function.__qualname__)
         return Literal(function)
 
     # ---- functions

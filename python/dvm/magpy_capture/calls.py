@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.array_attributes import ArrayAttributes
@@ -149,7 +150,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.call_partial(callee, positional, named, seen)
         callee = self.by_identity(callee)
         if not isinstance(callee, Literal):
-            raise self.refuse(f"a call of {describe(callee)}")
+            raise self.refuse(reasons.CALL, describe(callee))
         function = callee.object
         if isinstance(function, GETTERS) and len(positional) == 1 and not named:
             return self.got(function, self.resolve(positional[0]), seen)
@@ -207,7 +208,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         if isinstance(function, types.MethodDescriptorType) and positional:
             method = Method(self.resolve(positional[0]), function.__name__)
             return self.call_method(method, positional[1:], named, seen)
-        raise self.refuse(f"a call of {name_of(function)}")
+        raise self.refuse(reasons.CALL, name_of(function))
 
     def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         raise NotImplementedError
@@ -225,14 +226,14 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         made = getter.__reduce__()
         if type(getter) is operator.methodcaller:
             if made[0] is not operator.methodcaller:
-                raise self.refuse("operator.methodcaller with keywords")
+                raise self.refuse(reasons.OPERATOR_METHODCALLER_KEYWORDS)
             name, *given = made[1]
             cls = self.class_of(base)
             method = self.attribute(base, name, getattr(cls, name, None))
             return self.call(method, list(map(Literal, given)), {}, seen)
         if type(getter) is operator.attrgetter:
             if len(made[1]) > 1 or "." in made[1][0]:
-                raise self.refuse("operator.attrgetter of several attributes")
+                raise self.refuse(reasons.OPERATOR_ATTRGETTER_SEVERAL_ATTRIBUTES)
             return self.attribute(base, made[1][0], seen)
         if len(made[1]) == 1:
             return self.subscript(base, Literal(made[1][0]), seen)
@@ -253,7 +254,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             try:
                 signature_of(getattr(type(self), handler)).bind(self, *positional, **named)
             except TypeError as mismatch:
-                raise self.refuse(f"{name_of(function)}: {mismatch}") from None
+                raise self.refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
             return method(*positional, **named)
         except NotCapturable:
             called = function in WRITES or function in (np.empty, np.empty_like)
@@ -289,14 +290,14 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.random(base, function, bound, positional, named, seen)
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
-                raise self.refuse(f"the array method {name}")
+                raise self.refuse(reasons.ARRAY_METHOD, name)
             function = getattr(type(base.object), name)
             return self.opaque(function, [base, *positional], named, seen)
         if isinstance(base, Literal) and isinstance(base.object, np.ufunc):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
             if isinstance(base, Literal) and type(base.object) not in PURE_TYPES:
-                raise self.refuse(f"the method {name} of {describe(base)}")
+                raise self.refuse(reasons.METHOD_OF, name, describe(base))
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
             return Literal(None)
@@ -304,7 +305,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             name, value = positional
             self.set_plainly(base, self.plain(name), value)
             return Literal(None)
-        raise self.refuse(f"a call of the method {name} of {describe(base)}")
+        raise self.refuse(reasons.CALL_METHOD, name, describe(base))
 
     def array_method(
         self, base: Tensor, name: str, positional: list[Abstract], named: Named, seen: Any
@@ -316,7 +317,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         function = getattr(owner, name, None)
         if handler is None:
             if name not in PURE_METHODS | WRITING_METHODS:
-                raise self.refuse(f"the array method {name}")
+                raise self.refuse(reasons.ARRAY_METHOD, name)
             return self.opaque(function, [base, *positional], named, seen)
         method = getattr(self, handler)
         self.seen_result = seen
@@ -324,7 +325,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             try:
                 signature_of(getattr(type(self), handler)).bind(self, base, *positional, **named)
             except TypeError as mismatch:
-                raise self.refuse(f"{name}: {mismatch}") from None
+                raise self.refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
             return method(base, *positional, **named)
         except NotCapturable:
             if name not in PURE_METHODS:
@@ -339,7 +340,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         arguments = [base, *positional, *named.values()]
         for argument in arguments:
             if not self.is_pure(argument):
-                raise self.refuse(f"the method {name} with {describe(argument)}")
+                raise self.refuse(reasons.METHOD_WITH, name, describe(argument))
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=isinstance(seen, np.generic))
         register = self.register_of(base)
@@ -354,7 +355,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         shows = function in (str, repr)
         for argument in arguments:
             if not (self.is_shown(argument) if shows else self.is_pure(argument)):
-                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+                raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=isinstance(seen, np.generic))
         return self.host_call(self.constant(function), positional, named, seen)
@@ -378,10 +379,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         arguments = [*positional, *named.values()]
         name = getattr(function, "__name__", "")
         if name not in DRAWS or "out" in named or (name in DRAWS_INTO and len(positional) > 1):
-            raise self.refuse(f"the random function {name}")
+            raise self.refuse(reasons.RANDOM_FUNCTION, name)
         for argument in arguments:
             if not self.is_pure(argument):
-                raise self.refuse(f"a random draw with {describe(argument)}")
+                raise self.refuse(reasons.RANDOM_DRAW, describe(argument))
         registers = [self.register_of(value) for value in arguments]
         state = owner.object if isinstance(owner, Host) else owner
         holder = owner.register if isinstance(owner, Host) else self.constant(state)
@@ -403,7 +404,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         before = self.elements(self.attribute(callee, "args", given.args))
         keywords = self.attribute(callee, "keywords", given.keywords)
         if not isinstance(keywords, DictValue):
-            raise self.refuse(f"a call of {describe(callee)}")
+            raise self.refuse(reasons.CALL, describe(callee))
         return Partial(function, before, dict(keywords.items))
 
     def make_generator(
@@ -413,7 +414,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         for argument in map(self.resolve, [*positional, *named.values()]):
             is_source = isinstance(argument, Host) and argument.made
             if not self.is_pure(argument) and not is_source:
-                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+                raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         return self.host_call(self.constant(function), positional, named, seen)
 
     def super_of(self, seen: Any) -> Abstract:
@@ -422,7 +423,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             this = self.value(operands[0])
             if isinstance(this, Instance) and this.object is seen.__self__:
                 return SuperValue(this, seen.__thisclass__)
-        raise self.refuse("super of an unknown object")
+        raise self.refuse(reasons.SUPER_UNKNOWN_OBJECT)
 
     def super_attribute(self, base: SuperValue, name: str) -> Abstract:
         classes = base.instance.cls.__mro__
@@ -434,13 +435,13 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 if isinstance(found, classmethod):
                     return Method(Literal(base.instance.cls), name, found.__func__)
                 return Method(base.instance, name, found)
-        raise self.refuse(f"attribute {name} of super()")
+        raise self.refuse(reasons.ATTRIBUTE_SUPER, name)
 
     def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
         """A class without Python code of its own to run: only `object.__init__`."""
         plain = class_attribute(cls, "__init__") is object.__init__
         if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
-            raise self.refuse(f"making an object of type {cls.__name__}")
+            raise self.refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         self.guard_lifetime(cls)
         self.guard_class(cls, "__init__", object.__init__)
         self.guard_class(cls, "__new__", vars(object)["__new__"])
@@ -472,7 +473,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 "keywords": DictValue(base.named),
             }
             if name not in parts:
-                raise self.refuse(f"attribute {name} of a partial")
+                raise self.refuse(reasons.ATTRIBUTE_PARTIAL, name)
             return parts[name]
         if isinstance(base, Raised):
             return self.exception_attribute(base, name, seen)
@@ -518,10 +519,10 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             if _is_method(seen):
                 return Method(base, name)
             if name == "flat":  # each is an iterator of its own
-                raise self.refuse(f"attribute flat of {describe(base)}")
+                raise self.refuse(reasons.ATTRIBUTE_FLAT, describe(base))
             if base.root.home >= 0 and name in LAYOUT:
                 if base.home < 0:
-                    raise self.refuse(f"attribute {name} of a view of an array that is written")
+                    raise self.refuse(reasons.ATTRIBUTE_VIEW_ARRAY_WRITTEN, name)
                 return self.computed(self.step("getattr", base.home, name), seen)
             if isinstance(seen, np.ndarray):  # a view, or a new array each time
                 made = self.step("getattr", base.register, name)
@@ -530,7 +531,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 )
             key = ("getattr", base.register, name)
             return self.computed(self.step("getattr", base.register, name, key=key), seen)
-        raise self.refuse(f"attribute {name} of {describe(base)}")
+        raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
     def literal_attribute(self, base: Literal, name: str, seen: Any) -> Abstract:
         owner = base.object
@@ -568,7 +569,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             if immutable and type(seen) is list and all(map(is_constant, seen)):
                 parts = self.snapshots.get(id(seen), seen)
                 return ListValue([Literal(part) for part in parts], object=seen)
-        raise self.refuse(f"attribute {name} of {describe(base)}")
+        raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
     def guard_module(self, owner: types.ModuleType, name: str) -> None:
         """The name is looked up in the module's own dict; a module may change its class."""
@@ -578,7 +579,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             for method, plain in (("__getattribute__", types.ModuleType), (name, object)):
                 found = class_attribute(cls, method)
                 if found is not vars(plain).get(method, MISSING):
-                    raise self.refuse(f"attribute {name} of a module of class {cls.__name__}")
+                    raise self.refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, cls.__name__)
                 self.guard_class(cls, method, found)
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
@@ -633,7 +634,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.enter_warnings(manager, self.seen_result)
         if isinstance(manager, Expected):
             return self.enter_expected(manager)
-        raise self.refuse(f"with {describe(manager)}")
+        raise self.refuse(reasons.WITH_MANAGER, describe(manager))
 
     def leave_context(self, manager: ErrorState | CacheLock) -> Abstract:
         if isinstance(manager, ErrorState):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.indexing import Indexing
 from dvm.magpy_capture.objects import is_array, is_constant, is_nan
 from dvm.magpy_capture.program import describe
@@ -54,7 +55,7 @@ class Containers(Indexing):
             return [Literal(key) for key in value.items]
         if isinstance(value, SetValue):
             if len(value.elements) > 1:
-                raise self.refuse("the order of a set")
+                raise self.refuse(reasons.ORDER_SET)
             return [Literal(part) for part in value.elements]
         if isinstance(value, RangeValue):
             parts = (self.integer(part) for part in (value.start, value.stop, value.step))
@@ -90,7 +91,7 @@ class Containers(Indexing):
                 self.host_operation("getitem", [value, Literal(i)], value.object[i])
                 for i in range(length)
             ]
-        raise self.refuse(f"iteration over {describe(value)}")
+        raise self.refuse(reasons.ITERATION_OVER, describe(value))
 
     def each(self, value: Abstract) -> Iterator[Abstract]:
         """The same, one after the other: what an iterator runs happens between two of them."""
@@ -137,7 +138,7 @@ class Containers(Indexing):
     def _look(self, flat: FlatValue) -> None:
         """A flat iterator goes on where it was; a path is for one walk from its beginning."""
         if flat.walked:
-            raise self.refuse("a flat iterator that was used before")
+            raise self.refuse(reasons.FLAT_ITERATOR_USED_BEFORE)
         flat.walked = True
 
     def known_size(self, dim: Any) -> int:
@@ -159,14 +160,14 @@ class Containers(Indexing):
             try:
                 return self.resolve(base.elements[operator.index(place)])
             except IndexError:
-                raise self.refuse("an index beyond the end") from None
+                raise self.refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
             found = self.dict_part(base, name)
             if found is None and isinstance(base, DefaultDict):
                 found = self.missing_item(base, name)
             if found is None:
-                raise self.refuse("a key that a dict subclass made up")
+                raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
             return self.resolve(found)
         if isinstance(base, DequeValue):
             return self.deque_element(base, key)
@@ -174,7 +175,7 @@ class Containers(Indexing):
             return self.resolve(base.arrays[self.integer(key)])
         if isinstance(base, OwnDict):
             if not self.owns(base, self.plain(key)):
-                raise self.refuse("a key that is missing")
+                raise self.refuse(reasons.KEY_MISSING)
             return self.resolve(base.instance.attributes[self.plain(key)])
         if isinstance(base, Literal) and isinstance(base.object, tuple):
             self.plain(key)
@@ -215,7 +216,7 @@ class Containers(Indexing):
         """A known key or element, told from others by its value: no NaN, told by its identity."""
         key = self.plain(value)
         if is_nan(key):
-            raise self.refuse("a NaN in a container")
+            raise self.refuse(reasons.NAN_CONTAINER)
         return key
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
@@ -237,7 +238,7 @@ class Containers(Indexing):
         elif isinstance(base, DictValue):
             base.items[self.key(key)] = value
         else:
-            raise self.refuse(f"an assignment to a part of {describe(base)}")
+            raise self.refuse(reasons.ASSIGNMENT_PART, describe(base))
         base.changed = True
         return None
 
@@ -286,7 +287,7 @@ class Containers(Indexing):
         try:
             ordered = self.elements(self.sort_list(Sequence(parts), **named))
             if base.elements:
-                raise self.refuse("a list that changes while it is sorted")
+                raise self.refuse(reasons.LIST_CHANGES_WHILE_SORTED)
             parts = ordered
         finally:
             base.elements[:] = parts
@@ -310,13 +311,13 @@ class Containers(Indexing):
             return self.deque_method(base, name, positional)
         if isinstance(base, (DictValue, OwnDict)) and name == "update":
             if named and positional:
-                raise self.refuse("update of a dict with both a dict and keywords")
+                raise self.refuse(reasons.UPDATE_DICT_BOTH_DICT_KEYWORDS)
             for key, value in named.items():
                 self.store_element(base, Literal(key), value)
             if named:
                 return Literal(None)
         elif named:
-            raise self.refuse(f"the method {name} with keywords")
+            raise self.refuse(reasons.METHOD_KEYWORDS, name)
         if isinstance(base, ListValue):
             return self._list_method(base, name, positional, seen)
         if isinstance(base, DictValue):
@@ -328,7 +329,7 @@ class Containers(Indexing):
         if isinstance(base, Sequence) and name in ("index", "count"):
             values = [self.key(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
-        raise self.refuse(f"the method {name} of {describe(base)}")
+        raise self.refuse(reasons.METHOD_OF, name, describe(base))
 
     def _list_method(
         self, base: ListValue, name: str, positional: list[Abstract], seen: Any
@@ -337,7 +338,7 @@ class Containers(Indexing):
             values = [self.key(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
         if name not in LIST_METHODS:
-            raise self.refuse(f"the method {name} of a list")
+            raise self.refuse(reasons.METHOD_OF_LIST, name)
         if name == "copy":
             return ListValue(list(base.elements))
         base.changed = True
@@ -356,7 +357,7 @@ class Containers(Indexing):
 
     def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
         if name not in DICT_METHODS:
-            raise self.refuse(f"the method {name} of a dict")
+            raise self.refuse(reasons.METHOD_OF_DICT, name)
         if name in ("items", "keys", "values"):
             return DictView(base, name)
         if name == "get":
@@ -405,7 +406,7 @@ class Containers(Indexing):
             for key, item in first.items.items():
                 self.set_own(base, key, item)
             return Literal(None)
-        raise self.refuse(f"the method {name} of __dict__")
+        raise self.refuse(reasons.METHOD_OF_NAMESPACE, name)
 
     def is_fixed(self, value: Abstract) -> bool:
         """Whether `value` is the same object or an equal constant on every call."""

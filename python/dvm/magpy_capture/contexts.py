@@ -14,6 +14,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.exceptions import Exceptions
 from dvm.magpy_capture.opaque import Named
 from dvm.magpy_capture.program import describe
@@ -77,7 +78,7 @@ class Contexts(Exceptions):
     def set_filter(self, action: Abstract, *rest: Abstract, **named: Abstract) -> Abstract:
         """`simplefilter` and `filterwarnings`; their effect ends with the manager's block."""
         if not self.caught:
-            raise self.refuse("a filter of warnings that outlives the function")
+            raise self.refuse(reasons.FILTER_WARNINGS_OUTLIVES_FUNCTION)
         for value in (*rest, *named.values()):
             self.plain(value)
         manager = self.caught[-1]
@@ -87,26 +88,26 @@ class Contexts(Exceptions):
 
     def enter_warnings(self, manager: CaughtWarnings, seen: Any) -> Abstract:
         if manager.entered:
-            raise self.refuse("a manager that is entered again")
+            raise self.refuse(reasons.MANAGER_ENTERED_AGAIN)
         manager.entered = True
         self.caught.append(manager)
         if not manager.keeps:
             return Literal(None)
         if seen:  # filled by now
-            raise self.refuse("a warning that the program catches")
+            raise self.refuse(reasons.WARNING_PROGRAM_CATCHES)
         manager.log = ListValue([], object=seen)
         return manager.log
 
     def leave_warnings(self, manager: CaughtWarnings) -> Abstract:
         if not self.caught or self.caught.pop() is not manager:
-            raise self.refuse("managers that are left in another order")
+            raise self.refuse(reasons.MANAGERS_LEFT_ANOTHER_ORDER)
         if 0 <= manager.calls < self.calls_made:
             if not ignores_nothing():
-                raise self.refuse("warnings caught where the caller ignores some")
+                raise self.refuse(reasons.WARNINGS_CAUGHT_WHERE_CALLER_IGNORES)
             test = self.step("call", self.constant(ignores_nothing), [], ())
             self.guard("guard_truth", test, True)
         if manager.log is not None and manager.log.changed:
-            raise self.refuse("a change of the list of caught warnings")
+            raise self.refuse(reasons.CHANGE_LIST_CAUGHT_WARNINGS)
         return Literal(None)
 
     # ---- expected exceptions
@@ -114,11 +115,11 @@ class Contexts(Exceptions):
     def make_expected(self, positional: list[Abstract], named: Named) -> Expected:
         """`pytest.raises(types, match=...)`: pytest's own, on every replay."""
         if len(positional) != 1 or not set(named) <= {"match"}:
-            raise self.refuse("pytest.raises of a function")
+            raise self.refuse(reasons.PYTEST_RAISES_FUNCTION)
         classes = self.plain(positional[0])
         match = self.plain(named["match"]) if "match" in named else None
         if not isinstance(match, (str, type(None))):
-            raise self.refuse("pytest.raises with a match that is no text")
+            raise self.refuse(reasons.PYTEST_RAISES_MATCH_NO_TEXT)
         registers = [self.constant(classes), self.constant(match)]
         return Expected(self.step("call", self.constant(expectation()), registers, ("match",)))
 
@@ -130,7 +131,7 @@ class Contexts(Exceptions):
     def leave_expected(self, manager: Expected, arguments: list[Abstract], seen: Any) -> Abstract:
         kind, exception, _ = map(self.resolve, arguments)
         if not isinstance(exception, Raised):
-            raise self.refuse("pytest.raises without an exception")
+            raise self.refuse(reasons.PYTEST_RAISES_WITHOUT_EXCEPTION)
         manager.exception = exception
         leaving = self.step("getattr", manager.register, "__exit__")
         nothing = self.constant(None)
@@ -140,11 +141,11 @@ class Contexts(Exceptions):
     def information(self, base: ExceptionInfo, name: str) -> Abstract:
         exception = base.expected.exception
         if exception is None or name not in ("value", "type"):
-            raise self.refuse(f"attribute {name} of what pytest.raises gives")
+            raise self.refuse(reasons.ATTRIBUTE_PYTEST_RAISES_GIVES, name)
         return exception if name == "value" else Literal(type(exception.object))
 
     def forget_frames(self, traceback: Abstract) -> Abstract:
         """`traceback.clear_frames`: a replay has no frames."""
         if not isinstance(self.resolve(traceback), Hidden):
-            raise self.refuse(f"the frames of {describe(traceback)}")
+            raise self.refuse(reasons.FRAMES, describe(traceback))
         return Literal(None)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.objects import PURE_TYPES, is_constant
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.sets import Sets
@@ -82,7 +83,7 @@ class DeepCopies(Sets):
             return table
         if isinstance(value, Host) and type(value.object) is np.ndarray:
             return self.opaque(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
-        raise self.refuse(f"a deep copy of {describe(value)}")
+        raise self.refuse(reasons.DEEP_COPY, describe(value))
 
     def _is_atom(self, value: Abstract) -> bool:
         if isinstance(value, Literal):

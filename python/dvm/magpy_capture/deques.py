@@ -10,6 +10,7 @@ import operator
 from collections import deque
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.iterators import Iterators
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.python_functions import NONE
@@ -44,7 +45,7 @@ class Deques(Iterators):
 
     def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
         if self.is_none(base.factory):
-            raise self.refuse("a key that is missing")
+            raise self.refuse(reasons.KEY_MISSING)
         made = base.items[key] = self.apply(base.factory, [])
         return made
 
@@ -52,13 +53,13 @@ class Deques(Iterators):
         try:
             return self.resolve(base.elements[operator.index(self.plain(key))])
         except IndexError:
-            raise self.refuse("an index beyond the end") from None
+            raise self.refuse(reasons.INDEX_BEYOND_END) from None
 
     def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
         if name == "copy":
             return DequeValue(base.elements.copy())
         if name not in DEQUE_METHODS | {"extend", "extendleft"}:
-            raise self.refuse(f"the method {name} of a deque")
+            raise self.refuse(reasons.METHOD_OF_DEQUE, name)
         base.changed = True
         if name == "append":
             base.append(given[0])
@@ -72,7 +73,7 @@ class Deques(Iterators):
             try:
                 made = getattr(base.elements, name)(*arguments)
             except IndexError:
-                raise self.refuse(f"{name} of {describe(base)} at its end") from None
+                raise self.refuse(reasons.END, name, describe(base)) from None
             return NONE if made is None else self.resolve(made)
         return NONE
 

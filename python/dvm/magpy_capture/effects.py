@@ -12,6 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.arrays import Arrays
 from dvm.magpy_capture.graphs import numbers_of
 from dvm.magpy_capture.objects import class_attribute
@@ -121,7 +122,7 @@ class Finisher:
         elif isinstance(value, Literal):
             self.literal(value)
         elif not isinstance(value, (SetValue, FunctionValue)):
-            raise low.refuse(f"{describe(value)} that leaves the function")
+            raise low.refuse(reasons.LEAVES_FUNCTION, describe(value))
 
     def literal(self, value: Literal) -> int:
         """A register with the object, or with a new one of its value."""
@@ -169,7 +170,7 @@ class Finisher:
             base = self.build(value.base)
             return int(low.step("getattr", base, value.name))
         if isinstance(value, Closure):
-            raise low.refuse("a function made inside that leaves the function")
+            raise low.refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
         if isinstance(value, SetValue):
             made = low.step("set", [low.constant(part) for part in value.elements])
             self.built[id(value)] = made
@@ -324,7 +325,7 @@ def finish(low: Any, result: Abstract) -> None:
         _name_targets(low, [step[1:] for step in writes], views)
     behind = low.steps[low.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
-        raise low.refuse("an object that would be looked at after the effects")
+        raise low.refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
 
 
 def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
@@ -365,7 +366,7 @@ def _guard_output(low: Any, has_state: bool) -> None:
     if not low.impure_calls or not has_state:
         return
     if not isinstance(sys.stdout, io.TextIOWrapper):
-        raise low.refuse("printing to a stream of the program's own beside other effects")
+        raise low.refuse(reasons.PRINTING_STREAM_PROGRAM_S_OWN)
     scope = vars(sys)
     stream = low.step("variable", scope, "stdout", key=("variable", id(scope), "stdout"))
     low.guard_type(stream, sys.stdout)

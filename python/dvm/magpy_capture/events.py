@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.calls import Calls
 from dvm.magpy_capture.graphs import Modes, numpy_name
 from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
@@ -63,7 +64,7 @@ class Events(Calls):
 
     def value(self, node: int) -> Abstract:
         if node < 0:
-            raise self.refuse("a value of unknown origin")
+            raise self.refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         if node not in self.values:
             self.values[node] = self.origin(node)
         value = self.resolve(self.values[node])
@@ -82,7 +83,7 @@ class Events(Calls):
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
-            raise self.refuse("a value of unknown origin")
+            raise self.refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         return Literal(seen)
 
     def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
@@ -142,12 +143,11 @@ class Events(Calls):
         if not isinstance(value, Tensor):
             return
         if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
-            raise self.refuse(f"a result of type {type(seen).__name__}")
+            raise self.refuse(reasons.RESULT_TYPE, type(seen).__name__)
         dtype = numpy_name(seen.dtype)
         if dtype != value.dtype or seen.ndim != value.rank:
             raise self.refuse(
-                f"NumPy gave {dtype} of rank {seen.ndim} where the graph has "
-                f"{value.dtype} of rank {value.rank}"
+                reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank
             )
         value.is_scalar = isinstance(seen, np.generic)
         if value.is_scalar:
@@ -162,7 +162,7 @@ class Events(Calls):
                 and order != [a for a in value.order if a in big]
                 and all(seen.strides[axis] for axis in big)
             ):
-                raise self.refuse("a result in another memory order than expected")
+                raise self.refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
 
     def dispatched(self, operands: Operands) -> None:
         """A followed operator: the classes of its operands decide what runs."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.opaque import Named, Opaque, name_of
 from dvm.magpy_capture.program import MISSING, describe
@@ -50,10 +51,10 @@ class Exceptions(Opaque):
         if kind == "attribute":
             function, operands = getattr, [operands[0], Literal(name)]
         if function is None:
-            raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+            raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
         if kind == "subscript" and isinstance(operands[0], DictValue):
             if type(seen) is not KeyError:
-                raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+                raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
             key = self.constant(self.plain(operands[1]))
             len(operands[0].items)  # which guards the keys
             return Raised(self.step("call", self.constant(KeyError), [key], ()), seen)
@@ -78,7 +79,7 @@ class Exceptions(Opaque):
                 )
                 positional = [base, *positional]
         if not self._only_raises(function):
-            raise self.refuse(f"an exception was raised ({type(seen).__name__})")
+            raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
         return self.raising(function, positional, named, seen)
 
     def _only_raises(self, function: Any) -> bool:
@@ -101,7 +102,7 @@ class Exceptions(Opaque):
     ) -> Raised:
         kind = type(seen)
         if not issubclass(kind, Exception) or issubclass(kind, NEVER_EXPECTED):
-            raise self.refuse(f"an exception was raised ({kind.__name__})")
+            raise self.refuse(reasons.EXCEPTION_RAISED, kind.__name__)
         made: Raised = self.opaque(function, positional, named, seen)
         return made
 
@@ -112,11 +113,11 @@ class Exceptions(Opaque):
         for name in ("__new__", "__init__"):
             found = class_attribute(cls, name)
             if isinstance(found, types.FunctionType) and not cls.__module__.startswith("numpy"):
-                raise self.refuse(f"making an exception of type {cls.__name__}")
+                raise self.refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
             self.guard_class(cls, name, MISSING if found is None else found)
         for argument in map(self.resolve, [*positional, *named.values()]):
             if not self.is_pure(argument):
-                raise self.refuse(f"{name_of(cls)} of {describe(argument)}")
+                raise self.refuse(reasons.FUNCTION_OF, name_of(cls), describe(argument))
         registers = [self.register_of(value) for value in [*positional, *named.values()]]
         return Raised(self.step("call", self.constant(cls), registers, tuple(named)), seen)
 
@@ -130,4 +131,4 @@ class Exceptions(Opaque):
         if name == "args":
             key = ("getattr", base.register, name)
             return self.computed(self.step("getattr", base.register, name, key=key), seen)
-        raise self.refuse(f"attribute {name} of {describe(base)}")
+        raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))

@@ -6,6 +6,7 @@ import sys
 import types
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import class_attribute, is_constant
 from dvm.magpy_capture.operator_events import OperatorEvents
@@ -58,7 +59,7 @@ class FlowEvents(OperatorEvents):
     def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.value(node) for node in operands]
         if not all(self.is_shown(part) for part in parts):
-            raise self.refuse(f"formatting {describe(parts[0])}")
+            raise self.refuse(reasons.FORMATTING, describe(parts[0]))
         if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
             return Literal(self.seen(result))
         spec = self.register_of(parts[1]) if len(parts) > 1 else -1
@@ -89,7 +90,7 @@ class FlowEvents(OperatorEvents):
     def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
         target, source = (self.value(node) for node in operands)
         if not isinstance(source, DictValue):
-            raise self.refuse(f"** of {describe(source)}")
+            raise self.refuse(reasons.STARS_OF, describe(source))
         target.items.update(source.items)
 
     on_dict_merge = on_dict_update
@@ -112,7 +113,7 @@ class FlowEvents(OperatorEvents):
         module = self.seen(result)
         top = name if sys.modules.get(name) is module else name.partition(".")[0]
         if sys.modules.get(top) is not module:
-            raise self.refuse(f"the import of {name}")
+            raise self.refuse(reasons.IMPORT, name)
         self.guard_name(sys.modules, top, module)
         return Literal(module)
 
@@ -140,10 +141,10 @@ class FlowEvents(OperatorEvents):
             return self.dispatched(operands)
         iterator = self.value(operands[0])
         if not isinstance(iterator, IteratorValue):
-            raise self.refuse(f"iteration over {describe(iterator)}")
+            raise self.refuse(reasons.ITERATION_OVER, describe(iterator))
         item = iterator.pull()
         if (item is End) != (name == "exhausted"):
-            raise self.refuse("an iteration that went on otherwise than expected")
+            raise self.refuse(reasons.ITERATION_WENT_OTHERWISE_EXPECTED)
         return None if item is End else item
 
     def on_unpack(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
@@ -155,7 +156,7 @@ class FlowEvents(OperatorEvents):
         parts = self.elements(base)
         if not star:
             if len(parts) != int(total):
-                raise self.refuse("unpacking of another length than recorded")
+                raise self.refuse(reasons.UNPACKING_ANOTHER_LENGTH_RECORDED)
             return self.resolve(parts[int(index)])
         first, last = int(before), int(after)
         if int(index) == first:
@@ -186,14 +187,14 @@ class FlowEvents(OperatorEvents):
             self.guard("guard_truth", self.leave(self.value_of(value), "bool"), taken)
         elif isinstance(value, (Tensor, Host, Size)):
             if not self.is_pure(value):
-                raise self.refuse(f"the truth of {describe(value)}")
+                raise self.refuse(reasons.TRUTH, describe(value))
             self.guard("guard_truth", self.register_of(value), taken)
         elif isinstance(value, (ListValue, DictValue, DequeValue)):
             self.elements(value)  # its length is looked at
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):
                 if class_attribute(value.cls, name) is not MISSING:
-                    raise self.refuse(f"the truth of {describe(value)}")
+                    raise self.refuse(reasons.TRUTH, describe(value))
                 self.guard_class(value.cls, name, MISSING)
 
     def on_with_enter(

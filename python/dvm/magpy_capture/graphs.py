@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.program import Program
 from dvm.magpy_capture.spec import PathSpec
 
@@ -111,7 +111,7 @@ class Graphs(Program):
         try:
             value = make()
         except _dvm.Error as error:  # an op, dtype or size that the core does not have
-            raise self.refuse(str(error)) from None
+            raise self.refuse(reasons.CORE, error) from None
         self._record(op, tuple(inputs), value, arithmetic or op)
         self._numbers[key] = value
         return value
@@ -133,7 +133,7 @@ class Graphs(Program):
         if not isinstance(n, int):
             return n
         if not -(2**62) < n < 2**62:
-            raise self.refuse(f"the size {n}")
+            raise self.refuse(reasons.SIZE, n)
         return self.graph.size(n)
 
     def product(self, dims: Iterable[_dvm.Dim]) -> _dvm.Dim:
@@ -184,12 +184,12 @@ class Graphs(Program):
 
     def constant_value(self, dtype: str, literal: Any) -> int:
         if dtype not in DTYPES:
-            raise self.refuse(f"a constant of dtype {dtype}")
+            raise self.refuse(reasons.CONSTANT_DTYPE, dtype)
         try:
             with np.errstate(all="raise", under="ignore"):  # as NumPy converts Python's numbers
                 typed = np.asarray(literal).astype(dtype)
         except FloatingPointError as error:
-            raise self.refuse(f"a constant: {error}") from None
+            raise self.refuse(reasons.CONSTANT, error) from None
         value = self.node(
             "constant",
             (),
@@ -458,7 +458,7 @@ class Graphs(Program):
             inner != "ignore" == outer
             for inner, outer in zip(self.modes, self._outer_modes, strict=True)
         ):
-            raise self.refuse("a call of NumPy in an error state that ignores less")
+            raise self.refuse(reasons.CALL_NUMPY_ERROR_STATE_IGNORES)
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""

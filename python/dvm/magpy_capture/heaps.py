@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.counters import Counters
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.python_functions import NONE
@@ -53,14 +54,14 @@ class Heaps(Counters):
     def _order(self, function: Any, base: Abstract, *items: Abstract) -> Abstract:
         base = self.resolve(base)
         if not isinstance(base, ListValue):
-            raise self.refuse(f"a heap in {describe(base)}")
+            raise self.refuse(reasons.HEAP, describe(base))
         ranked = [self._ranked(part) for part in base.elements]
         try:
             made = function(ranked, *map(self._ranked, items))
         except IndexError:
-            raise self.refuse("an empty heap") from None
+            raise self.refuse(reasons.EMPTY_HEAP) from None
         except BodyRaised:
-            raise self.refuse("a heap that an exception leaves in disorder") from None
+            raise self.refuse(reasons.HEAP_EXCEPTION_LEAVES_DISORDER) from None
         base.elements[:] = [each.value for each in ranked]
         base.changed = True
         return NONE if made is None else self.resolve(made.value)
@@ -94,7 +95,7 @@ class Heaps(Counters):
     def _insert(self, function: Any, a: Abstract, x: Abstract) -> Abstract:
         base = self.resolve(a)
         if not isinstance(base, ListValue):
-            raise self.refuse(f"an insertion into {describe(base)}")
+            raise self.refuse(reasons.INSERTION_INTO, describe(base))
         base.elements.insert(self._place(function, base, x, Literal(0), NONE), x)
         base.changed = True
         return NONE

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
 from dvm.magpy_capture.masked import is_masked
 from dvm.magpy_capture.objects import PLAIN_TYPES, imported
@@ -76,7 +77,7 @@ class HostArrays(ArrayClasses):
             self._meet_opaque(register, seen)
         value = Host(register, seen, made=not external)
         if not external and seen.dtype.hasobject and not self.holds_plain(value):
-            raise self.refuse("an array that holds objects which the path made or was given")
+            raise self.refuse(reasons.ARRAY_HOLDS_OBJECTS_PATH_MADE)
         return value
 
     def guard_objects(self, register: int, seen: Array) -> None:
@@ -150,7 +151,7 @@ class HostArrays(ArrayClasses):
         if value.base is None:
             return value.home
         if value.remake is None:
-            raise self.refuse("a view of an array that is written, which leaves the function")
+            raise self.refuse(reasons.VIEW_ARRAY_WRITTEN_LEAVES_FUNCTION)
         if value.host < 0:
             value.host = value.remake(self.leaving_host(value.base))
         return value.host
@@ -161,17 +162,17 @@ class HostArrays(ArrayClasses):
         """The array is written in place from here on, or the path is refused."""
         root = target.root
         if is_masked(root.object) or is_masked(target.object):
-            raise self.refuse(f"{name}, which writes into {describe(root)}")
+            raise self.refuse(reasons.WRITES_INTO, name, describe(root))
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.keep_on_host(root.object)
-            raise self.refuse(f"{name}, which writes into an array of {target.object.dtype}")
+            raise self.refuse(reasons.WRITES_INTO_ARRAY, name, target.object.dtype)
 
     def _private(self, register: int, seen: Array) -> Host:
         """A copy of an array of the caller: like it in all but who owns the memory."""
         self.guard("guard_signature", register, seen, key=(register,))
         self.guard("guard_writeable", register, True)
         if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
-            raise self.refuse("a write into an array of objects that does not lie densely")
+            raise self.refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
         for tensor in self._external_arrays:
             self._apart(register, seen, tensor.storage.register, tensor.storage.object)
         self._meet_opaque(register, seen)
@@ -180,6 +181,6 @@ class HostArrays(ArrayClasses):
         copy = self.step("call", self.constant(like), [register], ())
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
-            raise self.refuse("a write into an array of objects of the user's")
+            raise self.refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_USER)
         self._private_arrays.append(value)
         return value

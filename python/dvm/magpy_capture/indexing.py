@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Order, same_dim
 from dvm.magpy_capture.objects import Objects
 from dvm.magpy_capture.program import bcast, describe
@@ -72,7 +72,7 @@ class Indexing(Objects):
             register = self.leave(self.value_of(value), kind)
             self.guard("guard_value", register, value.object.item(), key=(register,))
             return Literal(value.object, identical=False)
-        raise self.refuse(f"{describe(value)} where a constant is needed")
+        raise self.refuse(reasons.NEEDS_CONSTANT, describe(value))
 
     def plain(self, value: Abstract) -> Any:
         """A compile-time Python object: an axis, a flag, a dtype, a key."""
@@ -93,7 +93,7 @@ class Indexing(Objects):
         try:
             return operator.index(number)
         except TypeError:
-            raise self.refuse(f"{number!r} where an int is needed") from None
+            raise self.refuse(reasons.NEEDS_INT, number) from None
 
     def dim_of(self, value: Abstract) -> _dvm.Dim:
         """A Python int as a size: symbolic where it is one."""
@@ -111,7 +111,7 @@ class Indexing(Objects):
     def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed or passed int as a size of either sign."""
         if abs(seen) >= 2**62:
-            raise self.refuse(f"the size {seen}")
+            raise self.refuse(reasons.SIZE, seen)
         for name, home in self.int_homes.items():
             if home == register:
                 return self.int_dims[name]
@@ -171,7 +171,7 @@ class Indexing(Objects):
         selection = Selection()
         used = sum(1 for part in parts if not _is(part, None) and not _is(part, Ellipsis))
         if used > t.rank:
-            raise self.refuse("too many indices for the array")
+            raise self.refuse(reasons.TOO_MANY_INDICES_ARRAY)
         if not any(_is(part, Ellipsis) for part in parts):
             parts = [*parts, Literal(Ellipsis)]
         axis = 0
@@ -217,7 +217,7 @@ class Indexing(Objects):
         given = self.plain(part.step)
         step = 1 if given is None else operator.index(given)
         if step == 0:
-            raise self.refuse("a slice with step 0")
+            raise self.refuse(reasons.SLICE_STEP)
         zero, one = self.size(0), self.size(1)
         low, high = (zero, size) if step > 0 else (zero - 1, size - one)
 

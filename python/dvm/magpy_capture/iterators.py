@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.python_functions import NONE, PythonFunctions
 from dvm.magpy_capture.spec import BodyRaised
@@ -38,7 +39,7 @@ def lazily(make: Callable[..., Iterator[Abstract]]) -> Callable[..., Abstract]:
         def pull() -> Any:
             nonlocal broken
             if broken:  # Python's own would go on, but a generator has no way back
-                raise self.refuse("an iterator that goes on after an exception")
+                raise self.refuse(reasons.ITERATOR_GOES_AFTER_EXCEPTION)
             try:
                 return next(items, End)
             except BodyRaised:
@@ -78,12 +79,12 @@ class Iterators(PythonFunctions):
 
     def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
         if not isinstance(iterator, IteratorValue):
-            raise self.refuse(f"next of {describe(iterator)}")
+            raise self.refuse(reasons.NEXT, describe(iterator))
         part = iterator.pull()
         if part is not End:
             return self.resolve(part)
         if default is None:
-            raise self.refuse("next of an iterator at its end")
+            raise self.refuse(reasons.NEXT_ITERATOR_END)
         return default
 
     def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
@@ -97,7 +98,7 @@ class Iterators(PythonFunctions):
                 if part is End:
                     others = columns[1:] if same_length and not row else []
                     if (same_length and row) or any(other() is not End for other in others):
-                        raise self.refuse("zip of unequal lengths")
+                        raise self.refuse(reasons.ZIP_UNEQUAL_LENGTHS)
                     return End
                 row.append(part)
             return Sequence(row) if row else End
@@ -149,7 +150,7 @@ class Iterators(PythonFunctions):
         pull = self.iterator(iterable).pull
         result = pull() if initial is None else initial
         if result is End:
-            raise self.refuse("functools.reduce of nothing")
+            raise self.refuse(reasons.FUNCTOOLS_REDUCE_NOTHING)
         while (part := pull()) is not End:
             result = self.combined(function, self.resolve(result), self.resolve(part))
         return self.resolve(result)
@@ -326,7 +327,7 @@ class Iterators(PythonFunctions):
     def make_converter(self, *arrays: Abstract) -> Abstract:
         parts = [self.resolve(array) for array in arrays]
         if not all(isinstance(part, Tensor) and not part.is_scalar for part in parts):
-            raise self.refuse("NumPy's conversion of what is no array")
+            raise self.refuse(reasons.NUMPY_S_CONVERSION_NO_ARRAY)
         return Converter(parts)
 
     def converted(
@@ -337,7 +338,7 @@ class Iterators(PythonFunctions):
             return self.resolve(positional[0])
         if name == "as_arrays" and not positional and not named:
             return Sequence(list(base.arrays))
-        raise self.refuse(f"{name} of NumPy's conversion")
+        raise self.refuse(reasons.NUMPY_S_CONVERSION, name)
 
     def make_combinations(self, iterable: Abstract, r: Abstract) -> Abstract:
         return self._rows(itertools.combinations(self.elements(iterable), self.integer(r)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.callbacks import Callbacks, body_end
 from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
@@ -48,7 +48,7 @@ class Lowering(Callbacks):
 
     def run(self) -> None:
         if len(self.events) > MAX_EVENTS:
-            raise NotCapturable(f"a path of more than {MAX_EVENTS} events", self.events[-1][5])
+            raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.events[-1][5])
         self.meet_cells(Literal(self.function))
         while self.skip() < len(self.events):
             self.lower_event()
@@ -144,7 +144,7 @@ class Lowering(Callbacks):
             if isinstance(value, Literal) and isinstance(value.object, type):
                 value = self.make_exception(value.object, [], {}, seen)
             if not isinstance(value, Raised) or value.object is not seen:
-                raise self.refuse(f"raising {describe(value)}")
+                raise self.refuse(reasons.RAISING, describe(value))
         elif kind in ("call", "call_ex"):
             arguments = self.given_to(kind, operands, keywords)
             value = self.raising_call(self.value(operands[0]), *arguments, seen)
@@ -162,12 +162,12 @@ class Lowering(Callbacks):
                 if type(seen) is StopIteration and iterator.pull() is End:
                     self.values[exception] = self.make_exception(StopIteration, [], {}, seen)
                     return
-        raise self.refuse("an exception of C code that calls Python functions back")
+        raise self.refuse(reasons.EXCEPTION_C_CODE_CALLS_PYTHON)
 
     def on_matches(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         exception, classes = (self.value(node) for node in operands)
         if not isinstance(exception, Raised):
-            raise self.refuse(f"handling {describe(exception)}")
+            raise self.refuse(reasons.HANDLING, describe(exception))
         self.plain(classes)
         return Literal(self.seen(result))
 
@@ -183,7 +183,7 @@ class Lowering(Callbacks):
 
     def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
         if not self.frames:
-            raise self.refuse("an iterator that ended")
+            raise self.refuse(reasons.ITERATOR_ENDED)
         self.frames.pop()
         self.builtins.pop()
         cause = self.entered.pop()
@@ -266,7 +266,7 @@ class Lowering(Callbacks):
             return positional, {}
         mapping = self.value(operands[2])
         if not isinstance(mapping, DictValue):
-            raise self.refuse(f"** of {describe(mapping)}")
+            raise self.refuse(reasons.STARS_OF, describe(mapping))
         return positional, dict(mapping.items)
 
 
@@ -319,7 +319,7 @@ def refusal_of(lowering: Lowering) -> NotCapturable | None:
     except NotCapturable as refusal:
         reason, at = refusal.reason, refusal.at
     except _dvm.Error as error:  # a limit of the core: rank, number of symbols ...
-        reason, at = str(error), lowering.at
+        reason, at = reasons.CORE(error), lowering.at
     return NotCapturable(reason, at)
 
 

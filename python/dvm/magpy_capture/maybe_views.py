@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.spec import PathSpec
@@ -116,7 +116,7 @@ class MaybeViews(Arrays):
                     self.exceeds_one(dim)
                 return  # a copy
         if seen is None:
-            raise self.refuse("the memory order of a reshape that was not seen")
+            raise self.refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
         made = self._remade(t, self.layout_register(base))
         self.guard("guard_signature", made, seen, key=(made,))
         t.axes = tuple(_dvm.layout(seen)[1])
@@ -128,7 +128,7 @@ class MaybeViews(Arrays):
             return
         order = t.order
         if t.object is None or base.object is None:
-            raise self.refuse("a view or a copy of an array that was not seen")
+            raise self.refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.layout_register(base)
         if t.object.size:
             is_view = bool(np.may_share_memory(t.object, base.object))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.numpy_reductions import Reductions
 from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.tables import numpy_table
@@ -103,7 +104,7 @@ class Averages(Reductions):
         keepdims: Abstract = ABSENT,
     ) -> Tensor:
         if self.plain(returned):
-            raise self.refuse("an average with the sum of its weights")
+            raise self.refuse(reasons.AVERAGE_SUM_WEIGHTS)
         if not self.is_none(weights):
             return self._weighted(self.as_array(a), axis, self.as_array(weights), keepdims)
         mean = self.mean_of(a, axis, NONE, NONE, keepdims)
@@ -117,7 +118,7 @@ class Averages(Reductions):
         if weights.rank != x.rank:
             axes = self.axes(axis, x.rank)
             if self.is_none(axis) or weights.rank != 1 or len(axes) != 1:
-                raise self.refuse("an average with weights of several axes")
+                raise self.refuse(reasons.AVERAGE_WEIGHTS_SEVERAL_AXES)
             self._require_equal(weights.shape, [x.shape[axes[0]]])
             along = [x.shape[i] if i == axes[0] else self.size(1) for i in range(x.rank)]
             value = self.reshape_value(self.in_c_order(weights), along)

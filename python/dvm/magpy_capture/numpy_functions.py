@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Order, c_order
 from dvm.magpy_capture.numpy_shapes import Shapes
 from dvm.magpy_capture.numpy_ufuncs import NONE, TRUE, ZERO
@@ -103,7 +103,7 @@ class NumpyFunctions(Shapes):
     ) -> Tensor:
         wanted = self.dtype_name(dtype)
         if self.plain(order) not in ("K", "A"):
-            raise self.refuse("astype in another order than K")
+            raise self.refuse(reasons.ASTYPE_ANOTHER_ORDER_K)
         if wanted == a.dtype:
             return self.copy(a) if self.plain(copy) else a
         return self.in_dtype(a, wanted)
@@ -129,7 +129,7 @@ class NumpyFunctions(Shapes):
         least = self.integer(ndmin)
         if self.plain(order) not in ("K", "A", None) or made.rank < least:
             if made.rank >= least or made.order != c_order(made.rank):
-                raise self.refuse("np.array in another order than K")
+                raise self.refuse(reasons.NP_ARRAY_ANOTHER_ORDER_K)
             ones = [self.size(1)] * (least - made.rank)
             return self.reshaped(made, [*ones, *made.shape])
         return made
@@ -140,7 +140,7 @@ class NumpyFunctions(Shapes):
         if self.plain(order) not in ("K", "A", None) and not (
             self.plain(order) == "C" and made.order == c_order(made.rank) and made.contiguous
         ):
-            raise self.refuse("np.asarray in another order than K")
+            raise self.refuse(reasons.NP_ASARRAY_ANOTHER_ORDER_K)
         return made
 
     def _converted(self, value: Abstract, dtype: str | None, copy: bool) -> Tensor:
@@ -158,9 +158,9 @@ class NumpyFunctions(Shapes):
 
     def item(self, a: Tensor, *index: Abstract) -> Abstract:
         if index:
-            raise self.refuse("item with an index")
+            raise self.refuse(reasons.ITEM_INDEX)
         if any(dim.constant != 1 for dim in a.shape):
-            raise self.refuse("item of an array of symbolic size")
+            raise self.refuse(reasons.ITEM_ARRAY_SYMBOLIC_SIZE)
         value = self.reshape_value(self.value_of(a), [])
         return self.computed(self.leave(value, self.python_kind(a.dtype)), self.seen_result)
 
@@ -168,13 +168,13 @@ class NumpyFunctions(Shapes):
         return {"b": "bool", "f": "float"}.get(np.dtype(dtype).kind, "int")
 
     def to_list(self, a: Tensor) -> Abstract:
-        raise self.refuse("tolist")
+        raise self.refuse(reasons.TOLIST)
 
     # ---- selection
 
     def where(self, condition: Abstract, x: Abstract = NONE, y: Abstract = NONE) -> Tensor:
         if self.is_none(x):
-            raise self.refuse("where with one argument")
+            raise self.refuse(reasons.WHERE_ARGUMENT)
         test = self.cast(self.as_array(condition), "bool")
         kinds = [self.kind(value) for value in (x, y)]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
@@ -191,7 +191,7 @@ class NumpyFunctions(Shapes):
         tests = [self.as_array(test) for test in self.elements(condlist)]
         choices = [*self.elements(choicelist), default]
         if not tests or len(tests) != len(choices) - 1 or any(t.dtype != "bool" for t in tests):
-            raise self.refuse("select of other than bools, a choice for each")
+            raise self.refuse(reasons.SELECT_BOOLS_CHOICE_EACH)
         kinds = [self.kind(value) for value in choices]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
         dtype = np.result_type(*examples).name
@@ -220,7 +220,7 @@ class NumpyFunctions(Shapes):
                 numbers.append(Literal(float(limit)) if self.is_none(given) else given)
             for number, test in zip(numbers, self._unusual(array), strict=True):
                 if not isinstance(self.resolve(number), (Literal, Host, Size)):
-                    raise self.refuse(f"nan_to_num with {describe(number)}")
+                    raise self.refuse(reasons.NAN_TO_NUM, describe(number))
                 parts = [test, self.operand(number, array.dtype), result]
                 result = self.elementwise("select", parts, array.dtype, array.order)
         if not self.plain(copy) and isinstance(self.resolve(x), Tensor) and not array.is_scalar:
@@ -250,12 +250,12 @@ class NumpyFunctions(Shapes):
         high = a_max if self.is_none(max) else max
         operands = [value for value in (low, high) if not self.is_none(value)]
         if not operands:
-            raise self.refuse("clip without bounds")
+            raise self.refuse(reasons.CLIP_WITHOUT_BOUNDS)
         kinds = [self.kind(value) for value in (x, *operands)]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
         dtype = np.result_type(*examples).name
         if dtype != x.dtype and np.dtype(x.dtype).kind in "iu":
-            raise self.refuse("clip of integers with bounds of another type")
+            raise self.refuse(reasons.CLIP_INTEGERS_BOUNDS_ANOTHER_TYPE)
         typed = [self.operand(value, dtype) for value in operands]
         shape_order = self.result_order([x, *typed], self.common_rank([x, *typed]))
         result = self.cast(x, dtype)
@@ -285,11 +285,11 @@ class NumpyFunctions(Shapes):
         if not self.is_none(out):
             into = self.tensor(out)
             if into.dtype != x.dtype:
-                raise self.refuse("round into another dtype")
+                raise self.refuse(reasons.ROUND_INTO_ANOTHER_DTYPE)
             return self.deliver(self.tensor(self.round_of(x, decimals)), into)
         if not x.dtype.startswith("float"):
             if places < 0 or x.dtype == "bool":
-                raise self.refuse(f"round of {x.dtype} to {places} decimals")
+                raise self.refuse(reasons.ROUND_DECIMALS, x.dtype, places)
             return self.copy(x)
         if places == 0:
             return self.ufunc(np.rint, [x])
@@ -297,7 +297,7 @@ class NumpyFunctions(Shapes):
         permuted = not fortran and x.order != c_order(x.rank)
         if x.dtype == "float16" or permuted or abs(places) > 300:
             # (Halves round at each step, and there the power may be infinite.)
-            raise self.refuse(f"round of {describe(x)} to {places} decimals")
+            raise self.refuse(reasons.ROUND_DECIMALS, describe(x), places)
         power = Literal(float(10.0 ** abs(places)))
         steps: list[np.ufunc] = [np.multiply, np.true_divide]
         there, back = steps if places > 0 else steps[::-1]
@@ -332,7 +332,7 @@ class NumpyFunctions(Shapes):
 
     def _order_of(self, order: Abstract, rank: int) -> Order:
         if self.plain(order) not in ("C", "F"):
-            raise self.refuse("a new array in another order than C or F")
+            raise self.refuse(reasons.NEW_ARRAY_ANOTHER_ORDER_C)
         return c_order(rank)[:: -1 if self.plain(order) == "F" else 1]
 
     zeros, ones = _full_of(0), _full_of(1)
@@ -354,7 +354,7 @@ class NumpyFunctions(Shapes):
     def _like(self, x: Tensor, order: Abstract, shape: Abstract) -> tuple[list[_dvm.Dim], Order]:
         """Sizes and memory order of an array like `x`, which has its order if it has its rank."""
         if self.plain(order) != "K":
-            raise self.refuse("an array like another in another order than K")
+            raise self.refuse(reasons.ARRAY_LIKE_ANOTHER_ANOTHER_ORDER)
         sizes = x.shape if self.is_none(shape) else self.dims(shape)
         return sizes, self.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
 
@@ -386,7 +386,7 @@ class NumpyFunctions(Shapes):
         if x.order == c_order(x.rank) and x.contiguous and x.rank:
             return x
         if not x.rank:
-            raise self.refuse("a number made an array of one axis")
+            raise self.refuse(reasons.NUMBER_MADE_ARRAY_AXIS)
         return self.maybe_view(
             x,
             x.shape,
@@ -407,10 +407,10 @@ class NumpyFunctions(Shapes):
         """NumPy's own indexing: the result is new memory."""
         if not isinstance(seen, np.ndarray) or self.shares_memory(seen, [base]):
             if not isinstance(seen, np.generic):
-                raise self.refuse(f"indexing with {describe(key)}")
+                raise self.refuse(reasons.INDEXING, describe(key))
         for part in parts:
             if not self.is_pure(part):
-                raise self.refuse(f"indexing with {describe(part)}")
+                raise self.refuse(reasons.INDEXING, describe(part))
         self.opaque_calls.append(("advanced indexing", self.at))
         registers = [self.register_of(base), self.register_of(key)]
         callee = self.constant(_getitem)

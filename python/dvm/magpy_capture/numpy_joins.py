@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import c_order, same_dim
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.numpy_ranges import every_element
@@ -53,7 +53,7 @@ class NumpyJoins(NumpyMoves):
         depth = self._nesting(arrays)
         leaves = self._leaves(arrays)
         if depth == 0 or any(t.order != c_order(t.rank) for t in leaves):
-            raise self.refuse("block of one array, or of arrays in another order than C")
+            raise self.refuse(reasons.BLOCK_ARRAY_ARRAYS_ANOTHER_ORDER)
         rank = max(depth, self.common_rank(leaves))
         return self._block(arrays, depth, rank)
 
@@ -79,7 +79,7 @@ class NumpyJoins(NumpyMoves):
             return 0
         depths = {self._nesting(part) for part in self.elements(value)}
         if len(depths) != 1:
-            raise self.refuse("block of lists of unequal depth")
+            raise self.refuse(reasons.BLOCK_LISTS_UNEQUAL_DEPTH)
         return 1 + depths.pop()
 
     def _leaves(self, value: Abstract) -> list[Tensor]:
@@ -138,7 +138,7 @@ class NumpyJoins(NumpyMoves):
         if parts is None:
             count = self.integer(sections)
             if count <= 0:
-                raise self.refuse("a split into no parts")
+                raise self.refuse(reasons.SPLIT_INTO_NO_PARTS)
             size = x.shape[place]
             if equal:
                 self._require_equal([size % count], [self.size(0)])
@@ -267,7 +267,7 @@ class NumpyJoins(NumpyMoves):
         if not x.rank or not y.rank:
             return self.ufunc(np.multiply, [x, y])
         if any(t.order != c_order(t.rank) for t in (x, y)):
-            raise self.refuse("kron of arrays in another order than C")
+            raise self.refuse(reasons.KRON_ARRAYS_ANOTHER_ORDER_C)
         one = self.size(1)
         sizes = [[*[one] * (rank - t.rank), *t.shape] for t in (x, y)]
         apart = [
@@ -285,7 +285,7 @@ class NumpyJoins(NumpyMoves):
         x, y = self.as_array(a), self.as_array(b)
         for t in (x, y):
             if not t.rank or self.observed(t.shape[-1]) != 3:
-                raise self.refuse("cross of other vectors than those of three numbers")
+                raise self.refuse(reasons.CROSS_VECTORS_THOSE_THREE_NUMBERS)
             self.require_equal(t.shape[-1], self.size(3))
         u, v = (
             [self.index(t, Sequence([Literal(Ellipsis), Literal(i)])) for i in range(3)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import c_order, same_dim
 from dvm.magpy_capture.numpy_ranges import NumpyRanges, every_element
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
@@ -53,7 +53,7 @@ class NumpyMoves(NumpyRanges):
             shifts = [Literal(part) for part in shift.object]
         shifts = [shift] * len(axes) if shifts is None else shifts
         if len(shifts) != len(axes):
-            raise self.refuse("roll with unequal numbers of shifts and axes")
+            raise self.refuse(reasons.ROLL_UNEQUAL_NUMBERS_SHIFTS_AXES)
         for one, place in zip(shifts, axes, strict=True):
             x = self._rolled(x, one, self.axis(place, x.rank))
         return x
@@ -95,7 +95,7 @@ class NumpyMoves(NumpyRanges):
         place = self.axis(self.plain(axis), x.rank)
         order = self.integer(n)
         if order < 0:
-            raise self.refuse("a difference of negative order")
+            raise self.refuse(reasons.DIFFERENCE_NEGATIVE_ORDER)
         edges = [value for value in (prepend, append) if not self.is_none(value)]
         if edges:
             pieces: list[Tensor] = [x]
@@ -138,7 +138,7 @@ class NumpyMoves(NumpyRanges):
     ) -> Tensor:
         x = self.as_array(array)
         if not x.rank:
-            raise self.refuse("padding of a 0-d array")
+            raise self.refuse(reasons.PADDING_D_ARRAY)
         how = self.plain(mode)
         widths = self._widths(pad_width, x.rank)
         if not self.is_fortran(x):
@@ -159,7 +159,7 @@ class NumpyMoves(NumpyRanges):
         if how == "constant":
             return self._padded(x, widths, fill)
         if how not in ("edge", "wrap", "reflect"):
-            raise self.refuse(f"padding by {how}")
+            raise self.refuse(reasons.PADDING, how)
         for axis, (before, after) in enumerate(widths):
             x = self._padded_axis(x, axis, before, after, how)
         return x
@@ -173,7 +173,7 @@ class NumpyMoves(NumpyRanges):
         if x.rank < 2 or x.order == c_order(x.rank):
             return False
         if not x.contiguous or x.order != c_order(x.rank)[::-1]:
-            raise self.refuse("an array that is in Fortran's order for some sizes alone")
+            raise self.refuse(reasons.ARRAY_FORTRAN_S_ORDER_SIZES)
         large = [self.exceeds_one(dim) for dim in x.shape]
         empty = any(not self.is_one(d) for d, more in zip(x.shape, large, strict=True) if not more)
         return sum(large) > 1 and not empty
@@ -186,7 +186,7 @@ class NumpyMoves(NumpyRanges):
             dims = [self.dim_of(part) for part in parts]
             for dim in dims:
                 if self.is_negative(dim):
-                    raise self.refuse("a negative pad width")
+                    raise self.refuse(reasons.NEGATIVE_PAD_WIDTH)
             return (dims[0], dims[-1])
 
         parts = self._parts(pad_width)
@@ -194,13 +194,13 @@ class NumpyMoves(NumpyRanges):
             return [pair(pad_width)] * rank
         if self._parts(parts[0]) is None:
             if len(parts) > 2:
-                raise self.refuse("this form of pad widths")
+                raise self.refuse(reasons.FORM_PAD_WIDTHS)
             return [pair(pad_width)] * rank
         pairs = [pair(part) for part in parts]
         if len(pairs) == 1:
             pairs *= rank
         if len(pairs) != rank:
-            raise self.refuse("pad widths for another number of axes")
+            raise self.refuse(reasons.PAD_WIDTHS_ANOTHER_NUMBER_AXES)
         return pairs
 
     def _parts(self, value: Abstract) -> list[Abstract] | None:
@@ -215,11 +215,11 @@ class NumpyMoves(NumpyRanges):
         self, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]], fill: Abstract
     ) -> Tensor:
         if self._parts(fill) is not None:
-            raise self.refuse("padding with several constants")
+            raise self.refuse(reasons.PADDING_SEVERAL_CONSTANTS)
         shape = [before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)]
         value = self.cast(self.as_array(fill, x.dtype), x.dtype)
         if value.rank:
-            raise self.refuse("padding with an array")
+            raise self.refuse(reasons.PADDING_ARRAY)
         base = self.copy_value(self.value_of(value), shape)
         return self.placed(x.dtype, shape, [(x, [before for before, _ in widths])], base)
 
@@ -242,7 +242,7 @@ class NumpyMoves(NumpyRanges):
             position = self.ufunc(np.remainder, [position, Size(size)])
         else:
             if self.known_size_is_one(size):
-                raise self.refuse("a mirror of one element")
+                raise self.refuse(reasons.MIRROR_ELEMENT)
             period = Size((size - 1) * 2)
             position = self.ufunc(np.remainder, [position, period])
             back = self.ufunc(np.subtract, [period, position])
@@ -260,7 +260,7 @@ class NumpyMoves(NumpyRanges):
         counts = [self.dim_of(part) for part in ([reps] if parts is None else parts)]
         for count in counts:
             if self.is_negative(count):
-                raise self.refuse("a negative number of repetitions")
+                raise self.refuse(reasons.NEGATIVE_NUMBER_REPETITIONS)
         rank = max(len(counts), x.rank)
         one = self.size(1)
         counts = [one] * (rank - len(counts)) + counts
@@ -282,7 +282,7 @@ class NumpyMoves(NumpyRanges):
             return self.copy(x)
         final = [count * dim for count, dim in zip(counts, shape, strict=True)]
         if not repeated or self._is_empty(x):
-            raise self.refuse("tile of nothing, or into more axes alone")
+            raise self.refuse(reasons.TILE_NOTHING_INTO_MORE_AXES)
         value = self.reshape_value(self.in_c_order(x), narrow)
         value = self.copy_value(value, wide)
         # NumPy returns another shape of what it repeated last: rows of what lies further in.
@@ -315,10 +315,10 @@ class NumpyMoves(NumpyRanges):
         x = self.as_array(a)
         repeats = self.resolve(repeats)
         if isinstance(repeats, (Tensor, Sequence, ListValue)):
-            raise self.refuse("repeat by an array of numbers")
+            raise self.refuse(reasons.REPEAT_ARRAY_NUMBERS)
         count = self.dim_of(repeats)
         if self.is_negative(count):
-            raise self.refuse("a negative number of repetitions")
+            raise self.refuse(reasons.NEGATIVE_NUMBER_REPETITIONS)
         if self.is_none(axis):
             x, place = self.flat(x), 0
         else:
@@ -344,7 +344,7 @@ class NumpyMoves(NumpyRanges):
         line, place = self._line_and_place(arr, obj, axis)
         new = self.as_array(values, line.dtype)
         if new.rank > 1:
-            raise self.refuse(f"insert of {describe(new)}")
+            raise self.refuse(reasons.INSERT, describe(new))
         before = self._stretch(line, self.size(0), place)
         after = self._stretch(line, place, line.shape[0])
         return self.joined([before, self.flat(self.cast(new, line.dtype)), after], 0)
@@ -355,11 +355,11 @@ class NumpyMoves(NumpyRanges):
         """An array of one axis, and a position in it."""
         x = self.as_array(arr)
         if not self.is_int(self.resolve(obj)):
-            raise self.refuse(f"a position {describe(obj)}")
+            raise self.refuse(reasons.POSITION, describe(obj))
         if self.is_none(axis):
             x = self.flat(x)
         elif x.rank != 1 or self.axis(self.plain(axis), 1) != 0:
-            raise self.refuse("insert or delete of rows")
+            raise self.refuse(reasons.INSERT_DELETE_ROWS)
         place = self.dim_of(obj)
         return x, place + x.shape[0] if self.is_negative(place) else place
 
@@ -388,7 +388,7 @@ class NumpyMoves(NumpyRanges):
         x = self.as_array(a)
         index = self.as_array(indices)
         if np.dtype(index.dtype).kind not in "iu" or index.dtype == "uint64":
-            raise self.refuse("take by other than integers")
+            raise self.refuse(reasons.TAKE_INTEGERS)
         if self.is_none(axis):
             x, axis = self.flat(x), ZERO
         place = self.axis(self.plain(axis), x.rank)
@@ -405,14 +405,14 @@ class NumpyMoves(NumpyRanges):
             return self.ufunc(np.minimum, [index, Size(size - 1)])
         if mode == "wrap":
             return self.ufunc(np.remainder, [index, Size(size)])
-        raise self.refuse(f"take with mode {mode!r}")
+        raise self.refuse(reasons.TAKE_MODE, mode)
 
     def take_along_axis(
         self, arr: Abstract, indices: Abstract, axis: Abstract = Literal(-1)
     ) -> Tensor:
         x, index = self.as_array(arr), self.as_array(indices)
         if self.is_none(axis) or index.rank != x.rank or np.dtype(index.dtype).kind not in "i":
-            raise self.refuse("take_along_axis of other shapes")
+            raise self.refuse(reasons.TAKE_ALONG_AXIS_SHAPES)
         place = self.axis(self.plain(axis), x.rank)
         for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
             if i != place and not same_dim(size, other):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.numpy_writes import NumpyWrites
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
@@ -22,7 +23,7 @@ class NumpyQuestions(NumpyWrites):
     def about_dtypes(self, *given: Abstract, **named: Abstract) -> Abstract:
         for part in map(self.resolve, (*given, *named.values())):
             if not self._has_one_dtype(part):
-                raise self.refuse(f"a question about the dtype of {describe(part)}")
+                raise self.refuse(reasons.QUESTION_ABOUT_DTYPE, describe(part))
         return Literal(self.seen_result)
 
     def _has_one_dtype(self, value: Abstract) -> bool:

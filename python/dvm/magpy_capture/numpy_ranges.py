@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -54,12 +54,12 @@ class NumpyRanges(WrittenPlaces):
             step = parts[2]
         if not all(self.is_int(part) for part in parts):
             if not self.is_none(dtype) and self.dtype_name(dtype) != "float64":
-                raise self.refuse("arange of floats in another dtype")
+                raise self.refuse(reasons.ARANGE_FLOATS_ANOTHER_DTYPE)
             return self._arange_of_floats(*map(self.python_number, (start, stop, step)))
         name = "int64" if self.is_none(dtype) else self.dtype_name(dtype)
         stride = self.integer(step)
         if stride == 0:
-            raise self.refuse("arange with step 0")
+            raise self.refuse(reasons.ARANGE_STEP)
         first, last = self.dim_of(start), self.dim_of(stop)
         span = last - first if stride > 0 else first - last
         if span.constant is not None:
@@ -85,7 +85,7 @@ class NumpyRanges(WrittenPlaces):
             return value
         if isinstance(value, (Literal, Host)) and type(value.object) in (int, float):
             return value
-        raise self.refuse(f"arange of {describe(value)}")
+        raise self.refuse(reasons.ARANGE, describe(value))
 
     def _arange_of_floats(
         self,
@@ -115,7 +115,7 @@ class NumpyRanges(WrittenPlaces):
 
     def _elements_between(self, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
         if any(math.isinf(getattr(number, "object", 0)) for number in numbers):
-            raise self.refuse("arange by an infinite step")
+            raise self.refuse(reasons.ARANGE_INFINITE_STEP)
         seen = _elements_between(
             *(
                 self.observed(number.dim) if isinstance(number, Size) else number.object
@@ -140,17 +140,17 @@ class NumpyRanges(WrittenPlaces):
     ) -> Tensor:
         """numpy/_core/function_base.py: y = arange(num) * step + start, the last one exact."""
         if self.plain(retstep) or self.plain(axis) != 0:
-            raise self.refuse("linspace with retstep or axis")
+            raise self.refuse(reasons.LINSPACE_RETSTEP_AXIS)
         for bound in (start, stop):
             bound = self.resolve(bound)
             if isinstance(bound, Tensor) and bound.rank:
-                raise self.refuse("linspace between arrays")
+                raise self.refuse(reasons.LINSPACE_BETWEEN_ARRAYS)
         name = "float64" if self.is_none(dtype) else self.dtype_name(dtype)
         if not name.startswith("float"):
-            raise self.refuse("linspace of integers")
+            raise self.refuse(reasons.LINSPACE_INTEGERS)
         count = self.dim_of(num)
         if self.is_negative(count):
-            raise self.refuse("linspace of a negative number")
+            raise self.refuse(reasons.LINSPACE_NEGATIVE_NUMBER)
         ends = bool(self.plain(endpoint))
         first, last = (self.operand(bound, "float64") for bound in (start, stop))
         delta = self.elementwise("sub", [last, first], "float64")
@@ -179,7 +179,7 @@ class NumpyRanges(WrittenPlaces):
         test = self.leave(self.value_of(delta), "float")
         self.guard("guard_truth", test, not equal)
         if equal:
-            raise self.refuse("linspace between equal numbers")
+            raise self.refuse(reasons.LINSPACE_BETWEEN_EQUAL_NUMBERS)
 
     # ---- triangles and diagonals
 
@@ -190,7 +190,7 @@ class NumpyRanges(WrittenPlaces):
         columns = rows if self.is_none(M) else self.dim_of(M)
         for size in (rows, columns):
             if self.is_negative(size):
-                raise self.refuse("a triangle of negative size")
+                raise self.refuse(reasons.TRIANGLE_NEGATIVE_SIZE)
         return self.cast(self._below(rows, columns, k), self.dtype_name(dtype))
 
     def _below(self, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> Tensor:
@@ -213,7 +213,7 @@ class NumpyRanges(WrittenPlaces):
 
     def _matrix(self, x: Tensor) -> tuple[_dvm.Dim, _dvm.Dim]:
         if x.rank < 2:
-            raise self.refuse("the triangle of a vector")
+            raise self.refuse(reasons.TRIANGLE_VECTOR)
         return x.shape[-2], x.shape[-1]
 
     def _triangle(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -231,7 +231,7 @@ class NumpyRanges(WrittenPlaces):
         columns = rows if self.is_none(M) else self.dim_of(M)
         for size in (rows, columns):
             if self.is_negative(size):
-                raise self.refuse("an identity matrix of negative size")
+                raise self.refuse(reasons.IDENTITY_MATRIX_NEGATIVE_SIZE)
         down = self.fresh(self.iota_value("int64", rows), "int64", [rows])
         down = self.ufunc(np.add, [down, Size(self.dim_of(k))])
         across = self.fresh(self.iota_value("int64", columns), "int64", [columns])
@@ -246,7 +246,7 @@ class NumpyRanges(WrittenPlaces):
         if x.rank == 2:
             return self.diagonal(x, Literal(beside))
         if x.rank != 1:
-            raise self.refuse("diag of more than a matrix")
+            raise self.refuse(reasons.DIAG_MORE_MATRIX)
         size = x.shape[0]
         across = self.fresh(self.iota_value("int64", size), "int64", [size])
         on = self.ufunc(np.equal, [self.index(across, Sequence([every_element(), NONE])), across])
@@ -267,7 +267,7 @@ class NumpyRanges(WrittenPlaces):
         x, beside = self.as_array(a), self.integer(offset)
         axes = [self.axis(self.plain(axis), x.rank) for axis in (axis1, axis2)]
         if x.rank != 2 or axes != [0, 1]:
-            raise self.refuse("the diagonal of more than a matrix")
+            raise self.refuse(reasons.DIAGONAL_MORE_MATRIX)
         rows, columns = x.shape
         down, right = self.size(max(-beside, 0)), self.size(max(beside, 0))
         size = self.at_least((rows - down).min(columns - right), self.size(0))

@@ -6,7 +6,7 @@ from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
 from dvm.magpy_capture.numpy_nan import NanReductions
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
@@ -61,7 +61,7 @@ class Shapes(NanReductions):
         value = self.resolve(value)
         if isinstance(value, Tensor):
             return value
-        raise self.refuse(f"{describe(value)} where an array is needed")
+        raise self.refuse(reasons.NEEDS_ARRAY, describe(value))
 
     def dims(self, shape: Abstract) -> list[_dvm.Dim]:
         shape = self.resolve(shape)
@@ -88,7 +88,7 @@ class Shapes(NanReductions):
             sizes = self.arguments_of(self.dims(shape)[::-1])
             return self.transpose(self.reshape(self.transpose(x), sizes))
         if self.plain(order) != "C":
-            raise self.refuse("reshape in another order than C or F")
+            raise self.refuse(reasons.RESHAPE_ANOTHER_ORDER_C_F)
         sizes = self.dims(shape)
         unknown = [i for i, dim in enumerate(sizes) if dim.constant == -1]
         if unknown:
@@ -179,7 +179,7 @@ class Shapes(NanReductions):
         if self.plain(order) == "F":
             a = self.transpose(a)
         elif self.plain(order) != "C":
-            raise self.refuse("flatten in another order than C or F")
+            raise self.refuse(reasons.FLATTEN_ANOTHER_ORDER_C_F)
         size = self.product(a.shape)
         value = self.reshape_value(self._dense(a, self.value_of(a)), [size])
         return self.fresh(self.copy_value(value) if a.contiguous else value, a.dtype, [size])
@@ -250,7 +250,7 @@ class Shapes(NanReductions):
             gone = [self.axis(place, x.rank) for place in given]
             for place in gone:
                 if not self.is_one(x.shape[place]):
-                    raise self.refuse("squeeze of a size other than 1")
+                    raise self.refuse(reasons.SQUEEZE_SIZE)
         if not gone and not x.is_scalar:
             return x
         key = [Literal(0) if i in gone else _everything() for i in range(x.rank)]
@@ -301,7 +301,7 @@ class Shapes(NanReductions):
     def _copied(self, x: Tensor, order: str) -> Tensor:
         orders = {"C": c_order(x.rank), "K": None, "F": c_order(x.rank)[::-1]}
         if order not in orders:
-            raise self.refuse(f"a copy in order {order}")
+            raise self.refuse(reasons.COPY_ORDER, order)
         return self.copy(x, orders[order])
 
     def common_dtype(self, parts: SequenceOf[Tensor]) -> str:
@@ -358,7 +358,7 @@ class Shapes(NanReductions):
         if place is None:
             parts, place = [self.flat(part) for part in parts], 0
         if any(self.copied_order(part) != c_order(part.rank) for part in parts):
-            raise self.refuse("concatenation of arrays not in C order")
+            raise self.refuse(reasons.CONCATENATION_ARRAYS_NOT_C_ORDER)
         joined = self.joined(parts, self.axis(place, parts[0].rank))
         return joined if self.is_none(out) else self.store_result(joined, self.tensor(out))
 
@@ -367,14 +367,14 @@ class Shapes(NanReductions):
         place = self.axis(self.plain(axis), parts[0].rank + 1)
         wide = [self.expand_dims(part, Literal(place)) for part in parts]
         if any(self.copied_order(part) != c_order(part.rank) for part in parts):
-            raise self.refuse("a stack of arrays not in C order")
+            raise self.refuse(reasons.STACK_ARRAYS_NOT_C_ORDER)
         joined = self.joined(wide, place)
         return joined if self.is_none(out) else self.store_result(joined, self.tensor(out))
 
     def stacked(self, parts: list[Tensor], dtype: str | None) -> Tensor:
         """What np.array makes of a list of equal arrays or numbers."""
         if not parts:
-            raise self.refuse("an array of an empty list")
+            raise self.refuse(reasons.ARRAY_EMPTY_LIST)
         one = self.size(1)
         wide = []
         for part in parts:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import NAMES
@@ -51,7 +52,7 @@ class Ufuncs(Containers):
     def dtype_name(self, value: Abstract) -> str:
         dtype = np.dtype(self.plain(value))
         if not is_supported(dtype):
-            raise self.refuse(f"dtype {dtype.name}")
+            raise self.refuse(reasons.DTYPE, dtype.name)
         return NAMES[dtype]
 
     def as_array(self, value: Abstract, dtype: str | None = None) -> Tensor:
@@ -68,7 +69,7 @@ class Ufuncs(Containers):
         if dtype is not None and np.dtype(dtype).kind in "iu" and is_float:
             # Assigned to an integer array it goes through int(), which checks its range.
             if not isinstance(value, Literal) or not float(value.object).is_integer():
-                raise self.refuse("a Python float written into an array of integers")
+                raise self.refuse(reasons.PYTHON_FLOAT_WRITTEN_INTO_ARRAY)
             value = Literal(int(value.object))
         if dtype is None:
             kind = self.kind(value)
@@ -77,7 +78,7 @@ class Ufuncs(Containers):
 
     def require_few(self, parts: Sized) -> None:
         if len(parts) > MAX_PARTS:
-            raise self.refuse(f"an array of more than {MAX_PARTS} parts")
+            raise self.refuse(reasons.ARRAY_MORE_PARTS, MAX_PARTS)
 
     def element_of(self, value: Abstract, dtype: str | None) -> Tensor:
         """`value` as it is stored into elements: NumPy checks a scalar's range if they are signed.
@@ -88,7 +89,7 @@ class Ufuncs(Containers):
         if dtype is not None and isinstance(value, Tensor) and value.is_scalar:
             if np.dtype(dtype).kind == "i" and not np.can_cast(value.dtype, dtype):
                 if value.object is None:
-                    raise self.refuse("a computed scalar written into an array of integers")
+                    raise self.refuse(reasons.COMPUTED_SCALAR_WRITTEN_INTO_ARRAY)
                 number = self._operate("int", self.register_of(value))
                 self._require_range(Host(number, int(value.object)), np.iinfo(dtype))
         return self.as_array(value, dtype)
@@ -146,7 +147,7 @@ class Ufuncs(Containers):
             kwargs["casting"] = self.plain(casting)
         order = named.pop("order", None)
         if named or (order is not None and self.plain(order) != "K"):
-            raise self.refuse(f"{function.__name__} with {', '.join(named) or 'order'}")
+            raise self.refuse(reasons.FUNCTION_WITH, function.__name__, ", ".join(named) or "order")
         positional = [
             self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
             for value in positional
@@ -163,7 +164,7 @@ class Ufuncs(Containers):
         results = self.results(function, positional, **kwargs)
         outs = self._outs(out, len(results))
         if masked and None in outs:
-            raise self.refuse("where= without out=")
+            raise self.refuse(reasons.WHERE_WITHOUT_OUT)
         delivered = [
             result if to is None else self.store_result(result, to, where)
             for result, to in zip(results, outs, strict=True)
@@ -196,14 +197,14 @@ class Ufuncs(Containers):
             elif self.is_none(each):
                 arrays.append(None)
         if not len(arrays) == len(named) == count:
-            raise self.refuse(f"out={describe(out)}")
+            raise self.refuse(reasons.OUT, describe(out))
         return arrays
 
     def store_result(self, result: Tensor, out: Tensor, where: Abstract = TRUE) -> Tensor:
         masked = not (isinstance(where, Literal) and where.object is True)
         if masked and not np.can_cast(out.dtype, result.dtype):
             # NumPy's loop runs on a converted copy of `out`, which may overflow and warn of it.
-            raise self.refuse(f"where= with out= of {out.dtype} around a loop of {result.dtype}")
+            raise self.refuse(reasons.WHERE_OUT_AROUND_LOOP, out.dtype, result.dtype)
         result = self.cast(result, out.dtype)
         if masked:
             old = self.fresh(self.value_of(out), out.dtype, out.shape, out.order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.numpy_joins import NumpyJoins
 from dvm.magpy_capture.numpy_ranges import every_element
 from dvm.magpy_capture.numpy_ufuncs import FALSE, TRUE
@@ -31,13 +32,13 @@ class NumpyWrites(NumpyJoins):
         target = self._target(dst)
         source = self.as_array(src, target.dtype)
         if not np.can_cast(source.dtype, target.dtype, self.plain(casting)):
-            raise self.refuse(f"copyto of {describe(source)} to {describe(target)}")
+            raise self.refuse(reasons.COPYTO, describe(source), describe(target))
         if self.is_literal(where, True):
             self.write(target, source)
             return NOTHING
         test = self.as_array(where, "bool")
         if test.dtype != "bool" or test.rank > target.rank:
-            raise self.refuse(f"copyto where {describe(test)}")
+            raise self.refuse(reasons.COPYTO_WHERE, describe(test))
         return self._write_where(target, test, source)
 
     def put_mask(self, a: Abstract, mask: Abstract, values: Abstract) -> Abstract:
@@ -45,10 +46,10 @@ class NumpyWrites(NumpyJoins):
         target = self._target(a)
         source = self.as_array(values)
         if source.rank or not np.can_cast(source.dtype, target.dtype, "same_kind"):
-            raise self.refuse(f"putmask of {describe(source)}")
+            raise self.refuse(reasons.PUTMASK_OF, describe(source))
         test = self.cast(self.as_array(mask), "bool")
         if test.rank != target.rank:
-            raise self.refuse(f"putmask at {describe(test)}")
+            raise self.refuse(reasons.PUTMASK_AT, describe(test))
         self._require_equal(test.shape, target.shape)
         return self._write_where(target, test, self.element_of(values, target.dtype))
 
@@ -59,7 +60,7 @@ class NumpyWrites(NumpyJoins):
         target = self._target(a)
         source = self.element_of(val, target.dtype)
         if target.rank != 2 or source.rank or self.plain(wrap):
-            raise self.refuse("fill_diagonal of other than a matrix with a number")
+            raise self.refuse(reasons.FILL_DIAGONAL_MATRIX_NUMBER)
         rows, columns = (
             self.fresh(self.iota_value("int64", size), "int64", [size]) for size in target.shape
         )
@@ -69,12 +70,12 @@ class NumpyWrites(NumpyJoins):
     def _target(self, value: Abstract) -> Tensor:
         target = self.tensor(value)
         if target.is_scalar:
-            raise self.refuse("a scalar that is written")
+            raise self.refuse(reasons.SCALAR_WRITTEN)
         return target
 
     def _write_where(self, target: Tensor, test: Tensor, source: Tensor) -> Abstract:
         if source.rank > target.rank:
-            raise self.refuse("a value of higher rank written into an array")
+            raise self.refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
         old = self.fresh(self.value_of(target), target.dtype, target.shape, target.order)
         new = self.cast(source, target.dtype)
         chosen = self.elementwise("select", [test, new, old], target.dtype, target.order)

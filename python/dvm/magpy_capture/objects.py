@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.graphs import Modes
@@ -196,7 +196,7 @@ class Objects(MaybeViews):
         if kind is set and external:
             items = self.snapshots.get(id(seen), seen)
             if any(map(is_nan, items)):
-                raise self.refuse("a NaN in a container")
+                raise self.refuse(reasons.NAN_CONTAINER)
             self.guard("guard_value", register, set(items), key=(register,))
             return SetValue(set(items), register, object=seen)
         if self._is_plain_instance(seen):
@@ -250,9 +250,9 @@ class Objects(MaybeViews):
         items = self.snapshots.get(id(seen), seen)
         for key in items:
             if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
-                raise self.refuse(f"a dict with a key of type {type(key).__name__}")
+                raise self.refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
             if is_nan(key):
-                raise self.refuse("a NaN in a container")
+                raise self.refuse(reasons.NAN_CONTAINER)
         parts = {k: self._part("key", register, k, item) for k, item in items.items()}
 
         def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -307,7 +307,7 @@ class Objects(MaybeViews):
         if t.storage.root is not None:
             self.keep_on_host(t.storage.root)
             if is_masked(t.storage.root):
-                raise self.refuse("a write into an array that is masked")
+                raise self.refuse(reasons.WRITE_INTO_ARRAY_MASKED)
         first = not t.storage.written and t.storage.external
         if first:
             for other in self._external_arrays:
@@ -340,7 +340,7 @@ class Objects(MaybeViews):
             for array in (a, b, a.base, b.base):
                 if any(array is known for _, known in self._opaque_arrays):
                     self.keep_on_host(array)
-            raise self.refuse("arrays of the caller that share memory, one of them written")
+            raise self.refuse(reasons.SHARED_MEMORY_WRITTEN)
 
     # ---- attributes of instances
 
@@ -349,16 +349,16 @@ class Objects(MaybeViews):
         if name in base.attributes:
             value = base.attributes[name]
             if isinstance(value, Gone):
-                raise self.refuse(f"attribute {name}, which was deleted")
+                raise self.refuse(reasons.ATTRIBUTE_DELETED, name)
             return self.resolve(value)
         if base.cls is functools.partial and name in ("func", "args", "keywords"):
             return self._read(base, name, "getattr", seen)
         self.guard_class(base.cls, "__getattribute__", object.__getattribute__)
         if class_attribute(base.cls, "__getattribute__") is not object.__getattribute__:
-            raise self.refuse(f"attribute {name} of an object with its own __getattribute__")
+            raise self.refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
         for cls in base.cls.__mro__:
             if (id(cls), name) in self.class_changes:
-                raise self.refuse(f"the class attribute {name}, which the program has set")
+                raise self.refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
         if name == "__class__":
@@ -372,7 +372,7 @@ class Objects(MaybeViews):
             return self.class_value(base, found, name, seen)
         if hasattr(type(found), "__set__"):  # a data descriptor: a slot
             if not isinstance(found, types.MemberDescriptorType):
-                raise self.refuse(f"attribute {name}, a {type(found).__name__}")
+                raise self.refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
         own = own_attribute(base.object, name)
@@ -400,7 +400,7 @@ class Objects(MaybeViews):
     def class_value(self, base: Instance, found: Any, name: str, seen: Any) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
-            raise self.refuse(f"attribute {name} of an object of type {base.cls.__name__}")
+            raise self.refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
         if isinstance(found, (*BOUND, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
         if isinstance(found, BOUND):
@@ -422,7 +422,7 @@ class Objects(MaybeViews):
 
         self.guard_descriptor(found)
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
-            raise self.refuse(f"attribute {name}, a {type(found).__name__}")
+            raise self.refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
         return self.reach(fetch, seen)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
@@ -446,7 +446,7 @@ class Objects(MaybeViews):
     def guard_lifetime(self, cls: type) -> None:
         """Nothing tells when an object of the class dies."""
         if class_attribute(cls, "__del__") is not MISSING:
-            raise self.refuse(f"making an object of type {cls.__name__}, which has __del__")
+            raise self.refuse(reasons.MAKING_OBJECT_TYPE_DEL, cls.__name__)
         self.guard_class(cls, "__del__", MISSING)
 
     # ---- an instance's own __dict__
@@ -455,7 +455,7 @@ class Objects(MaybeViews):
         """Whether the `__dict__` has the name, which every call of the path agrees on."""
         instance = own.instance
         if type(name) is not str:
-            raise self.refuse("a name in __dict__ that is not a str")
+            raise self.refuse(reasons.NAME_DICT_NOT_STR)
         if name in instance.attributes:
             return not isinstance(instance.attributes[name], Gone)
         if instance.register < 0:
@@ -471,7 +471,7 @@ class Objects(MaybeViews):
         cls = own.instance.cls
         setter, found = class_attribute(cls, "__setattr__"), class_attribute(cls, name)
         if setter is not object.__setattr__ or hasattr(type(found), "__set__"):
-            raise self.refuse(f"a write into the __dict__ of {describe(own.instance)}")
+            raise self.refuse(reasons.WRITE_INTO_DICT, describe(own.instance))
         self.guard_class(cls, "__setattr__", setter)
         self.guard_class(cls, name, found)
         own.instance.attributes[name] = value
@@ -480,12 +480,12 @@ class Objects(MaybeViews):
     def set_plainly(self, instance: Instance, name: Any, value: Abstract) -> None:
         """`object.__setattr__(instance, name, value)`: into a slot, or the `__dict__`."""
         if type(name) is not str:
-            raise self.refuse("an attribute whose name is not a str")
+            raise self.refuse(reasons.ATTRIBUTE_WHOSE_NAME_NOT_STR)
         found = class_attribute(instance.cls, name)
         self.guard_class(instance.cls, name, found)
         slot = isinstance(found, types.MemberDescriptorType)
         if hasattr(type(found), "__set__") and not slot:
-            raise self.refuse(f"setting attribute {name} of {describe(instance)}")
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(instance))
         instance.attributes[name] = value
         instance.changed[name] = None
 
@@ -525,7 +525,7 @@ class Objects(MaybeViews):
         operands = [self.resolve(operand) for operand in operands]
         for operand in operands:
             if not self.is_pure(operand):
-                raise self.refuse(f"the operator {name} on {describe(operand)}")
+                raise self.refuse(reasons.OPERATOR, name, describe(operand))
             if isinstance(getattr(operand, "object", None), (np.ndarray, np.generic)):
                 self.check_modes()
         known = all(isinstance(operand, Literal) for operand in operands) and is_constant(seen)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
@@ -61,7 +61,7 @@ class Opaque(HostArrays):
         arguments = [*positional, *named.values()]
         for argument in arguments:
             if not self.is_pure(argument):
-                raise self.refuse(f"{name_of(function)} of {describe(argument)}")
+                raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if seen is None and not named and self.written_at(function, positional):
             return NONE
         targets = self.written(function, positional, named)
@@ -127,7 +127,7 @@ class Opaque(HostArrays):
         try:
             bound = signature_of(function).bind(*positional, **named).arguments
         except (TypeError, ValueError) as mismatch:
-            raise self.refuse(f"{name_of(function)}: {mismatch}") from None
+            raise self.refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
         first = next(iter(bound.values()), NONE)
         given = [bound.get("out", NONE)]
         of_class = isinstance(function, METHOD_TYPES) or is_numpys_code(function)
@@ -147,10 +147,10 @@ class Opaque(HostArrays):
         for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
-                raise self.refuse(f"{name_of(function)}, which keeps {describe(value)}")
+                raise self.refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
             if stored and _array_of(value) is not None and not _holds_objects(value):
                 if not _is_scalar(value):
-                    raise self.refuse(f"{name_of(function)}, which keeps {describe(value)}")
+                    raise self.refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
 
     def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
         """A register with an array to write into instead of `target`, or -1: itself."""
@@ -158,13 +158,13 @@ class Opaque(HostArrays):
             self.writable_host(target, name_of(function))
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
-            raise self.refuse(f"{name_of(function)}, which writes into {describe(target)}")
+            raise self.refuse(reasons.WRITES_INTO, name_of(function), describe(target))
         for part in self._parts_of(arguments):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
-                raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
+                raise self.refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
         twice = sum(part is target for part in self._parts_of(arguments)) > 1
         if twice and not isinstance(function, np.ufunc):  # which reads each element in time
-            raise self.refuse(f"{name_of(function)}, which reads the array that it writes into")
+            raise self.refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
         return self.step("call", self.constant(np.array), [self.tensor_register(target)], ())
 
     def _shared_for_good(self, arguments: list[Abstract], seen: Any) -> dict[int, int]:
@@ -181,7 +181,7 @@ class Opaque(HostArrays):
                 continue
             if may_share(array, seen):
                 if part.storage.external and part.storage.written:
-                    raise self.refuse("a view of an array that is written")
+                    raise self.refuse(reasons.VIEW_ARRAY_WRITTEN)
                 shared[id(part)] = self.object_register(part)
                 part.storage.frozen = True
         return shared
@@ -248,7 +248,7 @@ class Opaque(HostArrays):
         if isinstance(seen, np.ndarray):
             return self._array(function, made, arguments, names, seen, given)
         if self.shares_memory(seen, arguments):
-            raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
+            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         result = self.computed(made, seen)
         if not _makes_new(function):
             self._keep_apart(result, arguments)
@@ -282,7 +282,7 @@ class Opaque(HostArrays):
         if not self.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
             return self.computed(made, seen)  # of which all are frozen
         if len(sharing) > 1:
-            raise self.refuse(f"{name_of(function)}, whose result shares memory with its arguments")
+            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
         if seen is _array_of(base):
             self.guard("guard_same", made, self._register_given(base, arguments, given), True)
             return base
@@ -327,7 +327,7 @@ class Opaque(HostArrays):
         """
         first = self.computed(made, seen)
         if not isinstance(first, Tensor):
-            raise self.refuse(f"{name_of(function)}, whose result shares memory with its argument")
+            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         shape = [first.shape[axis] for axis in first.order]
 
         def again(value: int) -> int:

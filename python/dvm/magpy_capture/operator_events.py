@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.callees import Callees
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import class_attribute, is_array
@@ -70,7 +71,7 @@ class OperatorEvents(Callees):
         if isinstance(a, Host) and is_array(a.object):
             return self.opaque(INPLACE_OPERATORS[name], [a, b], {}, self.seen(result))
         if isinstance(a, (ListValue, DictValue)):
-            raise self.refuse(f"the operator {name}= on {describe(a)}")
+            raise self.refuse(reasons.OPERATOR_IN_PLACE, name, describe(a))
         return self.binary(name, a, b, self.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
@@ -91,12 +92,12 @@ class OperatorEvents(Callees):
         if name is None and not isinstance(callee, np.ufunc):
             return self.apply(function, [a, b])
         if self.is_integer_scalar(a, b):
-            raise self.refuse("functools.reduce of integers of NumPy")
+            raise self.refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufunc(callee if name is None else BINARY_OPERATORS[name], [a, b])
         numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
         if name is None or not numbers or not (self.is_pure(a) and self.is_pure(b)):
-            raise self.refuse(f"functools.reduce of {describe(a)} and {describe(b)}")
+            raise self.refuse(reasons.FUNCTOOLS_REDUCE, describe(a), describe(b))
         seen = callee(self.observed_value(a), self.observed_value(b))
         return self.binary(name, a, b, seen)
 
@@ -185,13 +186,13 @@ class OperatorEvents(Callees):
                 self.pin(other, other.object)
             return Literal(seen)  # a value of a known type is never one of the singletons
         if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
-            raise self.refuse(f"the identity of {describe(a)} and {describe(b)}")
+            raise self.refuse(reasons.IDENTITY, describe(a), describe(b))
         if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
             if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
                 self.guard("guard_same", self.register_of(a), self.register_of(b), seen)
             return Literal(seen)
         if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
-            raise self.refuse("the identity of what may be a view or a copy")
+            raise self.refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
             self.guard("guard_same", *registers, False)
@@ -245,7 +246,7 @@ class OperatorEvents(Callees):
         elif isinstance(base, DictValue):
             del base.items[self.key(key)]
         else:
-            raise self.refuse(f"del of a part of {describe(base)}")
+            raise self.refuse(reasons.DEL_PART, describe(base))
         base.changed = True
 
     def on_attribute(
@@ -255,7 +256,7 @@ class OperatorEvents(Callees):
         if followed:
             if isinstance(base, Instance):
                 return self.followed_attribute(base, name)
-            raise self.refuse(f"attribute {name} of {describe(base)}")
+            raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
         return self.attribute(base, name, self.seen(result))
 
     def followed_attribute(self, base: Instance, name: str) -> None:
@@ -274,7 +275,7 @@ class OperatorEvents(Callees):
         base, value = (self.value(node) for node in operands)
         if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
             if type(base.object).__setattr__ is not type.__setattr__:
-                raise self.refuse(f"setting attribute {name} of {describe(base)}")
+                raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
             self.class_changes[id(base.object), name] = (base.object, name, value)
             return
         if isinstance(base, Flags) and name == "writeable":
@@ -292,7 +293,7 @@ class OperatorEvents(Callees):
             part = self.attribute(base, name, getattr(base.object, name))
             return self.store_subscript(part, Literal(Ellipsis), value)
         if not isinstance(base, Instance):
-            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         setter = class_attribute(base.cls, "__setattr__")
         self.guard_class(base.cls, "__setattr__", setter)
         if followed:  # a property, or a __setattr__ written in Python
@@ -300,13 +301,13 @@ class OperatorEvents(Callees):
             self.guard_class(base.cls, name, found)
             return
         if setter is not object.__setattr__:
-            raise self.refuse(f"setting attribute {name} of {describe(base)}")
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         self.set_plainly(base, name, value)
 
     def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
         base = self.value(operands[0])
         if not isinstance(base, Instance) or name not in base.attributes:
-            raise self.refuse(f"deleting attribute {name} of {describe(base)}")
+            raise self.refuse(reasons.DELETING_ATTRIBUTE, name, describe(base))
         base.attributes[name] = Gone()
         base.changed[name] = None
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.arrays import Order
 from dvm.magpy_capture.numpy_ufuncs import Ufuncs
 from dvm.magpy_capture.program import describe
@@ -33,9 +34,9 @@ class OrderedFolds(Ufuncs):
     def pieces(self, function: np.ufunc, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         """`function.reduceat` in the dtype of `x`."""
         if x.dtype == "float16" and function in (*WIDE_OF_HALVES, np.multiply):
-            raise self.refuse("halves that NumPy rounds after each run of its loop")
+            raise self.refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
         if indices.rank != 1 or not np.can_cast(indices.dtype, np.int64):
-            raise self.refuse(f"reduceat at {describe(indices)}")
+            raise self.refuse(reasons.REDUCEAT, describe(indices))
         places, order = self.value_of(self.cast(indices, "int64")), order_of_pieces(x.order, axis)
         parts = [self.arranged(x, order), places]
         value = self.along_value("fold_at", parts, order.index(axis), self.op_of(function))
@@ -44,7 +45,7 @@ class OrderedFolds(Ufuncs):
 
     def op_of(self, function: np.ufunc) -> str:
         if function not in UFUNCS:
-            raise self.refuse(f"ufunc {function.__name__}")
+            raise self.refuse(reasons.UFUNC, function.__name__)
         return UFUNCS[function]
 
     def ordered_fold(
@@ -62,7 +63,7 @@ class OrderedFolds(Ufuncs):
             return self._fold_of_one(function, x, begin, mask)
         wide = x.dtype == "float16" and function in WIDE_OF_HALVES
         if wide and (x.rank > 1 or mask is not None):
-            raise self.refuse("halves that NumPy rounds after each run of its loop")
+            raise self.refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
         folded = self.cast(x, "float32") if wide else x
         for axis in reversed(axes):
             begin = first if first is not None and axis == axes[0] else self._identity(function, x)
@@ -103,7 +104,7 @@ class OrderedFolds(Ufuncs):
         if begin is not None:
             start = self.broadcast_value(self.value_of(self.cast(begin, x.dtype)), one)
         elif mask is not None:
-            raise self.refuse(f"{function.__name__}.reduce with where= and no initial")
+            raise self.refuse(reasons.REDUCE_WHERE_NO_INITIAL, function.__name__)
         else:  # of no elements there is no first, and the replay is dropped
             origin, steps = [self.size(0)] * x.rank, [1] * x.rank
             start = self.slice_value(rest, origin, steps, one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.flow_events import FlowEvents
 from dvm.magpy_capture.objects import class_attribute
@@ -30,7 +31,7 @@ class PatternEvents(FlowEvents):
     ) -> Abstract:
         subject = self.value(operands[0])
         if isinstance(subject, (Closure, Method, IteratorValue)):
-            raise self.refuse(f"a pattern for {describe(subject)}")
+            raise self.refuse(reasons.PATTERN, describe(subject))
         self.guard_bases(self.class_of(subject))  # the type is known, and has this flag
         return Literal(self.seen(result))
 
@@ -43,7 +44,7 @@ class PatternEvents(FlowEvents):
     def on_match_keys(self, _n: str, operands: Operands, _k: Any, _r: int, _f: bool) -> Abstract:
         subject, keys = (self.value(node) for node in operands)
         if not isinstance(subject, DictValue) or isinstance(subject, DefaultDict):
-            raise self.refuse(f"a pattern for {describe(subject)}")
+            raise self.refuse(reasons.PATTERN, describe(subject))
         found = []
         for part in self.elements(keys):
             key = self.key(part)
@@ -60,7 +61,7 @@ class PatternEvents(FlowEvents):
         if not self.plain(self.is_instance(subject, kind)):
             return NONE
         if seen is None:
-            raise self.refuse(f"a pattern that {describe(subject)} lacks something of")
+            raise self.refuse(reasons.PATTERN_LACKS_SOMETHING, describe(subject))
         places = int(name)
         names = self._names_by_place(cls, places) if places else ()
         if names is None:  # of int, str and the like: the subject itself
@@ -75,7 +76,7 @@ class PatternEvents(FlowEvents):
             return None
         found = class_attribute(cls, "__match_args__")
         if type(found) is not tuple:
-            raise self.refuse(f"a pattern for {cls.__name__}")
+            raise self.refuse(reasons.PATTERN, cls.__name__)
         self.guard_class(cls, "__match_args__", found)
         return found[:places]
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
@@ -82,8 +82,8 @@ class Program:
         self._registers += 1
         return self._registers - 1
 
-    def refuse(self, reason: str) -> NotCapturable:
-        return NotCapturable(reason, self.at)
+    def refuse(self, row: reasons.Row, *parameters: object) -> NotCapturable:
+        return NotCapturable(row(*parameters), self.at)
 
     def step(self, name: str, *operands: Any, key: tuple[Any, ...] | None = None) -> int:
         """Emit a step with a result, or reuse the register of an equal pure one."""
@@ -170,14 +170,14 @@ class Program:
         if isinstance(value, RangeValue):
             parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
             return self.step("call", self.constant(range), parts, ())
-        raise self.refuse(f"{describe(value)} as a host object")
+        raise self.refuse(reasons.HOST_OBJECT, describe(value))
 
     def container_register(self, value: Abstract) -> int:
         if isinstance(value, DefaultDict):
-            raise self.refuse("a defaultdict that a call receives")
+            raise self.refuse(reasons.DEFAULTDICT_CALL_RECEIVES)
         if isinstance(value, Instance):
             if value.register < 0 or value.changed:
-                raise self.refuse(f"an object of type {value.cls.__name__} that a call receives")
+                raise self.refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, value.cls.__name__)
             return value.register
         if value.register >= 0 and not value.changed and not self.holds_written(value):
             if isinstance(value, ListValue):
@@ -258,7 +258,7 @@ class Program:
             function = {"max": max, "min": min, "bcast": bcast}[node.func.id]
             key = ("dim", node.func.id, *arguments)
             return self.step("call", self.constant(function), arguments, (), key=key)
-        raise self.refuse(f"the size {ast.dump(node)}")
+        raise self.refuse(reasons.SIZE, ast.dump(node))
 
     def _operate(self, name: str, *registers: int) -> int:
         return self.step("operator", name, *registers, key=("operator", name, *registers))
@@ -276,7 +276,7 @@ class Program:
             least = dim.max(0) if "-" in str(dim) else dim
             self._operate("%", self.constant(0), self.register_of_dim(least))
         elif dim.constant <= 0:
-            raise self.refuse("a size that must be above zero")
+            raise self.refuse(reasons.SIZE_MUST_BE_ABOVE_ZERO)
 
     # ---- outcomes
 
@@ -288,7 +288,7 @@ class Program:
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
         if type(seen) not in PINNED:
-            raise self.refuse(f"a value of type {type(seen).__name__} as a constant")
+            raise self.refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.deep_copies import DeepCopies
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import (
@@ -79,7 +80,7 @@ class PythonFunctions(DeepCopies):
             return Size(self.product(value.base.shape))
         if isinstance(value, Tensor):
             if not value.rank:
-                raise self.refuse("len of a 0-d array")
+                raise self.refuse(reasons.LEN_D_ARRAY)
             return Size(value.shape[0])
         if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
             return Literal(len(value.elements))
@@ -89,7 +90,7 @@ class PythonFunctions(DeepCopies):
             return Literal(len(self.elements(value)))
         if isinstance(value, (Host, Literal)) and self.is_pure(value):
             return self.host_operation("len", [value], self.seen_result)
-        raise self.refuse(f"len of {describe(value)}")
+        raise self.refuse(reasons.LEN, describe(value))
 
     def make_range(self, *bounds: Abstract) -> Abstract:
         one, zero = Literal(1), Literal(0)
@@ -167,7 +168,7 @@ class PythonFunctions(DeepCopies):
             return type(value.object)
         if isinstance(value, Partial):
             return functools.partial
-        raise self.refuse(f"the type of {describe(value)}")
+        raise self.refuse(reasons.TYPE, describe(value))
 
     def type_of(self, value: Abstract) -> Abstract:
         return Literal(self.class_of(value))
@@ -182,7 +183,7 @@ class PythonFunctions(DeepCopies):
             ):
                 abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
                 if not abstract or is_mutable_class(cls):  # a class may be registered later
-                    raise self.refuse(f"isinstance with {one!r}")
+                    raise self.refuse(reasons.ISINSTANCE, one)
             elif is_mutable_class(cls) and not issubclass(cls, one):
                 self._guard_honest(cls)
         return Literal(issubclass(cls, wanted))
@@ -192,13 +193,13 @@ class PythonFunctions(DeepCopies):
         for name in ("__class__", "__getattribute__"):
             found = class_attribute(cls, name)
             if found is not vars(object)[name]:
-                raise self.refuse(f"isinstance of an object with its own {name}")
+                raise self.refuse(reasons.ISINSTANCE_OBJECT_OWN, name)
             self.guard_class(cls, name, found)
 
     def is_subclass(self, cls: Abstract, classes: Abstract) -> Abstract:
         child, parents = self.plain(cls), self.plain(classes)
         if not isinstance(child, type):
-            raise self.refuse("issubclass of something other than a class")
+            raise self.refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
         self.guard_bases(child)
         return Literal(issubclass(child, parents))
 
@@ -210,7 +211,7 @@ class PythonFunctions(DeepCopies):
             return Literal(callable(value.object))
         if isinstance(value, (Tensor, Size, Sequence, ListValue, DictValue)):
             return Literal(False)
-        raise self.refuse(f"callable of {describe(value)}")
+        raise self.refuse(reasons.CALLABLE, describe(value))
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         raise NotImplementedError
@@ -241,7 +242,7 @@ class PythonFunctions(DeepCopies):
                 return not isinstance(base.attributes[name], Gone)
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) not in (MISSING, object.__getattribute__):
-                    raise self.refuse(f"hasattr of {describe(base)}")
+                    raise self.refuse(reasons.HASATTR, describe(base))
             found = class_attribute(base.cls, name)
             self.guard_class(base.cls, name, found)
             if found is not MISSING:
@@ -259,19 +260,19 @@ class PythonFunctions(DeepCopies):
             if isinstance(base.object, types.ModuleType):
                 scope = vars(base.object)
                 if name not in scope and "__getattr__" in scope:
-                    raise self.refuse("hasattr of a module with its own __getattr__")
+                    raise self.refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
                 self.guard_name(scope, name, scope.get(name, MISSING))
                 return name in scope
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
                 self.guard_class(base.object, name, found)
             elif not is_constant(base.object) or isinstance(base.object, types.FunctionType):
-                raise self.refuse(f"hasattr of {describe(base)}")
+                raise self.refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)
         cls = self.class_of(base)
         if isinstance(base, Host) and issubclass(cls, np.ndarray) and not hasattr(cls, name):
             if answer is None or not self.is_pure(base):
-                raise self.refuse(f"hasattr of {describe(base)}")
+                raise self.refuse(reasons.HASATTR, describe(base))
             given = [base.register, self.constant(name)]
             self.guard("guard_truth", self.step("call", self.constant(hasattr), given, ()), answer)
             return answer
@@ -283,16 +284,16 @@ class PythonFunctions(DeepCopies):
     def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
         base = self.resolve(base)
         if not isinstance(base, Instance):
-            raise self.refuse(f"setattr of {describe(base)}")
+            raise self.refuse(reasons.SETATTR, describe(base))
         setter = class_attribute(base.cls, "__setattr__")
         if setter is not object.__setattr__:
-            raise self.refuse("setattr of an object with its own __setattr__")
+            raise self.refuse(reasons.SETATTR_OBJECT_OWN_SETATTR)
         self.guard_class(base.cls, "__setattr__", setter)
         self.set_plainly(base, self.plain(name), value)
         return Literal(None)
 
     def refuse_id(self, _value: Abstract) -> Abstract:
-        raise self.refuse("id")
+        raise self.refuse(reasons.IDENTITY_NUMBER)
 
     # ---- numbers
 
@@ -301,7 +302,7 @@ class PythonFunctions(DeepCopies):
 
     def to_int(self, value: Abstract = Literal(0), base: Abstract | None = None) -> Abstract:
         if base is not None:
-            raise self.refuse("int with a base")
+            raise self.refuse(reasons.INT_BASE)
         return self._to_number("int", value)
 
     def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
@@ -318,7 +319,7 @@ class PythonFunctions(DeepCopies):
             return value
         if isinstance(value, (Tensor, Host, Size, Literal)):
             return self.host_operation(kind, [value], self.seen_result)
-        raise self.refuse(f"{kind} of {describe(value)}")
+        raise self.refuse(reasons.FUNCTION_OF, kind, describe(value))
 
     def absolute(self, value: Abstract) -> Abstract:
         value = self.resolve(value)
@@ -388,7 +389,7 @@ class PythonFunctions(DeepCopies):
             return self.ufunc(np.add, [a, b])
         if self._is_size(a) and self._is_size(b):
             return self._size_arithmetic("+", a, b, None)
-        raise self.refuse("sum of these values")
+        raise self.refuse(reasons.SUM_THESE_VALUES)
 
     def _example(self, value: Abstract) -> Any:
         """A number of the type that an integer has."""
@@ -406,7 +407,7 @@ class PythonFunctions(DeepCopies):
         default = named.pop("default", None)
         key = self.resolve(named.pop("key", NONE))
         if named:
-            raise self.refuse(f"{name} with {', '.join(named)}")
+            raise self.refuse(reasons.FUNCTION_WITH, name, ", ".join(named))
         if self.is_none(key):
             given = self.in_any_order(values[0]) if len(values) == 1 else iter(values)
             parts = [self.resolve(part) for part in given]
@@ -418,7 +419,7 @@ class PythonFunctions(DeepCopies):
             parts = []
         if not parts:
             if default is None:
-                raise self.refuse(f"{name} of nothing")
+                raise self.refuse(reasons.FUNCTION_OF_NOTHING, name)
             return self.resolve(default)
         if any(isinstance(part, (Instance, Sequence)) for part in parts):
             return self.extreme_by(NONE, "<" if name == "min" else ">", iter(parts))
@@ -434,9 +435,9 @@ class PythonFunctions(DeepCopies):
             if not isinstance(part, (Literal, Host, Size)) and not (
                 isinstance(part, Tensor) and part.is_scalar
             ):
-                raise self.refuse(f"{name} of {describe(part)}")
+                raise self.refuse(reasons.FUNCTION_OF, name, describe(part))
             if not self.is_pure(part):
-                raise self.refuse(f"{name} of {describe(part)}")
+                raise self.refuse(reasons.FUNCTION_OF, name, describe(part))
         if all(self.is_fixed(part) for part in parts):
             return Literal(self.seen_result)
         if len({self.class_of(part) for part in parts}) > 1:
@@ -477,7 +478,7 @@ class PythonFunctions(DeepCopies):
             return self.observed(value.dim)
         if isinstance(value, (Host, Literal, Tensor)) and value.object is not None:
             return value.object
-        raise self.refuse(f"the value of {describe(value)}")
+        raise self.refuse(reasons.VALUE, describe(value))
 
     def every(self, iterable: Abstract) -> Abstract:
         return self._quantifier(iterable, False)
@@ -517,7 +518,7 @@ class PythonFunctions(DeepCopies):
     ) -> Abstract:
         """Printed after the path has committed; the text is computed before."""
         if self.plain(file) is not None or self.plain(flush) or not set(named) <= {"sep", "end"}:
-            raise self.refuse("print to a file, or flushed")
+            raise self.refuse(reasons.PRINT_FILE_FLUSHED)
         parts = [self._text_of(value) for value in (*values, *named.values())]
         self.impure_calls.append((print, parts, tuple(named)))
         return Literal(None)
@@ -530,14 +531,14 @@ class PythonFunctions(DeepCopies):
         if isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES:
             return value
         if not self.is_shown(value):
-            raise self.refuse(f"printing {describe(value)}")
+            raise self.refuse(reasons.PRINTING, describe(value))
         return Host(self.step("call", self.constant(str), [self.register_of(value)], ()), "")
 
     def hashed(self, value: Abstract) -> Abstract:
         """`hash` of numbers and text, which are hashed by what they are."""
         value = self.resolve(value)
         if not self._is_hashed(value):
-            raise self.refuse(f"hash of {describe(value)}")
+            raise self.refuse(reasons.HASH, describe(value))
         return self.computed(
             self.step("call", self.constant(hash), [self.register_of(value)], ()), self.seen_result
         )
@@ -552,5 +553,5 @@ class PythonFunctions(DeepCopies):
     def make_errstate(self, **modes: Abstract) -> Abstract:
         changes = {name: self.plain(mode) for name, mode in modes.items()}
         if "call" in changes:
-            raise self.refuse("np.errstate with call=")
+            raise self.refuse(reasons.NP_ERRSTATE_CALL)
         return ErrorState(changes)

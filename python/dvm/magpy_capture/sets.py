@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AnySet
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.spec import BodyRaised
@@ -59,7 +60,7 @@ class Sets(Containers):
     def set_inplace(self, name: str, a: SetValue, b: Abstract) -> Abstract:
         right = self.known_set(b)
         if name not in SET_OPERATORS or right is None:
-            raise self.refuse(f"the operator {name}= on {describe(a)} and {describe(b)}")
+            raise self.refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
         a.elements = OPERATORS["binary"][name](a.elements, right)
         a.changed = True
         return a
@@ -72,7 +73,7 @@ class Sets(Containers):
         if not isinstance(a, DictValue) or not isinstance(b, DictValue):
             return None
         if name not in ("==", "!=") or not (self.is_shown(a) and self.is_shown(b)):
-            raise self.refuse(f"the operator {name} on {describe(a)}")
+            raise self.refuse(reasons.OPERATOR, name, describe(a))
         registers = [self.register_of(a), self.register_of(b)]
         return self.computed(self.step("operator", name, *registers), seen)
 
@@ -96,7 +97,7 @@ class Sets(Containers):
             getattr(base.elements, name)(*(self.key(part) for part in positional))
             return Literal(None)
         if name not in QUESTIONS | COMBINATIONS | CHANGES:
-            raise self.refuse(f"the method {name} of a set")
+            raise self.refuse(reasons.METHOD_OF_SET, name)
         given = [self._elements_of(part) for part in positional]
         made = getattr(base.elements, name)(*given)
         if name in CHANGES:
@@ -111,7 +112,7 @@ class Sets(Containers):
         try:
             return {self.key(part) for part in self.each(iterable)}
         except BodyRaised:
-            raise self.refuse("a set that an exception leaves half changed") from None
+            raise self.refuse(reasons.SET_EXCEPTION_LEAVES_HALF_CHANGED) from None
 
     def in_any_order(self, iterable: Abstract) -> Iterator[Abstract]:
         """What iterating gives, for those who ask what no order changes: of integers."""

@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.settrace_bodies import (
     bind,
     find_arguments,
@@ -49,9 +49,9 @@ class Tracer:
         try:
             self.on_event(frame, what, argument)
         except UnkeepableError as reason:
-            self.record.discard(str(reason), frame)
+            self.record.discard(reason.args[0], frame)
         except UnrecordableError as reason:
-            self.record.abort(str(reason), frame)
+            self.record.abort(reason.args[0], frame)
         if self.record.aborted:
             frame.f_trace_opcodes = False
         return self if self.frames and self.frames[-1].frame is frame else None
@@ -60,7 +60,7 @@ class Tracer:
         mine = bool(self.frames) and self.frames[-1].frame is frame
         caught = what == "call" or (mine and what in ("opcode", "return"))
         if caught and self.in_flight != NO_NODE:
-            raise UnrecordableError("an exception that C code handled")
+            raise UnrecordableError(reasons.HANDLED_BY_C())
         if what == "call":
             self.on_call(frame)
         elif mine:
@@ -86,7 +86,7 @@ class Tracer:
         if node == NO_NODE:
             return
         if name != "RESUME":
-            raise UnrecordableError("an exception thrown into a generator")
+            raise UnrecordableError(reasons.THROWN_INTO_GENERATOR())
         self.record.add("resumes", "", [node], top.place)
         if waiting is None:
             parameters = given(self.record, top, function, slots)
@@ -147,21 +147,21 @@ class Tracer:
             return
         if shadow.raising != NO_NODE:
             if len(self.frames) == 1:
-                raise UnrecordableError("an exception left the function")
+                raise UnrecordableError(reasons.EXCEPTION_LEFT())
             self.record.add("leave", "raised", [shadow.raising], shadow.place)
             self.in_flight = shadow.raising
             self.frames.pop()
             return
         if shadow.yielded != NO_NODE:
             if self.record.object(shadow.yielded) is not value:
-                raise UnrecordableError("an item of unknown origin")
+                raise UnrecordableError(reasons.UNKNOWN_ITEM())
             self.record.add("yields", "", [shadow.yielded], shadow.place)
             shadow.yielded = NO_NODE
             self.waiting[shadow.frame] = self.frames.pop()
             return
         node = shadow.returned
         if node == NO_NODE or self.record.object(node) is not value:
-            raise UnrecordableError("a returned value of unknown origin")
+            raise UnrecordableError(reasons.UNKNOWN_RETURN())
         if len(self.frames) == 1:
             self.record.result = node
             self.finished = True
@@ -184,7 +184,7 @@ class Tracer:
         elif self.record.object(coming) is argument[1]:
             top.raising = coming
         else:
-            raise UnrecordableError("an exception that turned into another")
+            raise UnrecordableError(reasons.EXCEPTION_TURNED())
 
 
 def record(function: types.FunctionType, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -210,5 +210,5 @@ def record(function: types.FunctionType, *args: Any, **kwargs: Any) -> dict[str,
     finally:
         sys.settrace(before)
     if not tracer.finished:
-        tracer.record.abort("the function did not return", None)
+        tracer.record.abort(reasons.NO_RETURN(), None)
     return {**tracer.record.to_dict(), "value": value, "exception": exception}

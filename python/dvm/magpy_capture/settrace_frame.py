@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.settrace_record import (
     NO_NODE,
     NULL,
@@ -70,7 +70,7 @@ class FrameShadow:
 
     def before_opcode(self) -> None:
         if self.stopped:
-            raise UnrecordableError("an exception was raised (StopIteration)")
+            raise UnrecordableError(reasons.EXCEPTION_RAISED("StopIteration"))
         start = index = self.frame.f_lasti // 2
         units = self.code.co_code
         oparg = units[2 * index + 1]
@@ -86,9 +86,7 @@ class FrameShadow:
             self.pending, self.event, self.followed = None, -1, NO_NODE
             self.iterating = False
         if len(stack) != len(self.stack):
-            raise UnrecordableError(
-                f"the value stack has another depth than its shadow (opcode {units[2 * index]})"
-            )
+            raise UnrecordableError(reasons.STACK_OUT_OF_STEP(units[2 * index]))
         self.record.opcodes += 1
         self.instruction = index
         self.apply(name, oparg, index, slots, stack)
@@ -101,7 +99,7 @@ class FrameShadow:
         if name in NOTHING:
             return
         if name in REASONS:
-            raise UnrecordableError(REASONS[name])
+            raise UnrecordableError(REASONS[name]())
         if name in UNARY:
             self.produce("unary", UNARY[name], self.pop(1))
         elif name in BUILDS:
@@ -114,7 +112,7 @@ class FrameShadow:
         elif handler := getattr(self, name.lower(), None):
             handler(oparg, slots, stack)
         else:
-            raise UnrecordableError("an instruction dvm does not know")
+            raise UnrecordableError(reasons.UNKNOWN_INSTRUCTION())
 
     def pop(self, count: int) -> list[int]:
         nodes = self.stack[len(self.stack) - count :]
@@ -178,7 +176,7 @@ class FrameShadow:
         if slots[oparg] is not NULL and (
             node == NO_NODE or self.record.object(node) is not slots[oparg]
         ):
-            raise UnrecordableError("a local variable of unknown origin")
+            raise UnrecordableError(reasons.UNKNOWN_LOCAL())
         self.stack.append(node)
 
     def store_fast(self, oparg: int, _slots: Any, _stack: Any) -> None:
@@ -214,7 +212,7 @@ class FrameShadow:
 
     def delete_deref(self, oparg: int, slots: Any, _stack: Any) -> None:
         if not self.record.is_adopted(slots[oparg]):
-            raise UnrecordableError("a deleted variable of an outer function")
+            raise UnrecordableError(reasons.DELETED_CELL())
         self.record.set_cell(slots[oparg], NO_NODE)
 
     def load_attr(self, oparg: int, _slots: Any, _stack: Any) -> None:
@@ -367,7 +365,7 @@ class FrameShadow:
         else:
             operands = [method, first, *arguments]
         if looks_at_lifetimes(self.record.object(operands[0])):
-            raise UnkeepableError("a look at how long objects live")
+            raise UnkeepableError(reasons.LIFETIME_LOOKED_AT())
         names, self.keyword_names = self.keyword_names, ()
         self.produce("call", "", operands, names)
 
@@ -386,13 +384,13 @@ class FrameShadow:
         """The frame of a generator goes on."""
         _, _, stack = _dvm.peek(self.frame)
         if not stack or stack[-1] is not None:
-            raise UnrecordableError("a value sent into a generator")
+            raise UnrecordableError(reasons.SENT_INTO_GENERATOR())
         self.stack.append(self.record.constant(None))
 
     def raise_varargs(self, oparg: int, _slots: Any, stack: Any) -> None:
         if oparg == 0:
             if not self.handled:
-                raise UnrecordableError("a raise statement without an exception")
+                raise UnrecordableError(reasons.BARE_RAISE())
             self.raising = self.handled[-1]
             return
         raised = stack[-oparg]
@@ -438,7 +436,7 @@ class FrameShadow:
         if not kind.__flags__ & 1 << 9 and kind.__module__ != "builtins":
             name = f"{kind.__module__}.{name}"
         if self.event < 0 or self.record.events[self.event][6]:
-            raise UnrecordableError(f"an exception was raised ({name})")
+            raise UnrecordableError(reasons.EXCEPTION_RAISED(name))
         self.raising = self.record.derive("raised", name, [], self.place, seen)
 
     def enter_handler(self, start: int, stack: tuple[Any, ...]) -> None:
@@ -452,13 +450,13 @@ class FrameShadow:
             None,
         )
         if handler is None or handler.target != 2 * start or len(self.stack) < handler.depth:
-            raise UnrecordableError("an exception handled in an unknown place")
+            raise UnrecordableError(reasons.UNKNOWN_HANDLER())
         del self.stack[handler.depth :]
         if handler.lasti:
             self.stack.append(self.record.constant(stack[handler.depth]))
         self.stack.append(self.raising)
         if len(stack) != len(self.stack) or stack[-1] is not self.record.object(self.raising):
-            raise UnrecordableError("an exception that turned into another")
+            raise UnrecordableError(reasons.EXCEPTION_TURNED())
         self.pending, self.event, self.followed = None, -1, NO_NODE
         self.raising, self.keyword_names, self.iterating = NO_NODE, (), False
 
@@ -467,7 +465,7 @@ class FrameShadow:
         jumps_if = name.endswith("IF_NONE") or "TRUE" in name
         if oparg == 0:  # both ways are the same: the jump does not tell
             if type(stack[-1]).__flags__ & 1 << 9:
-                raise UnrecordableError("a condition that decides nothing")
+                raise UnrecordableError(reasons.IDLE_CONDITION())
             answer = stack[-1] is None if asks_none else bool(stack[-1])
         self.effect("branch", "none" if asks_none else "truth", self.stack[-1:])
         keeps = name.endswith("OR_POP")

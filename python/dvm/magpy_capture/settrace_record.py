@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 
 NO_NODE = -1
 NULL = _dvm.UNSEEN  # an empty slot of the interpreter, as `_dvm.peek` shows it
@@ -127,7 +127,7 @@ class Record:
         if key not in self.globals:
             self.globals[key] = self.add_node("global", 0, name, scope, seen)
         elif self.object(self.globals[key]) is not seen:
-            raise UnrecordableError(f"the global variable {name} changed out of sight")
+            raise UnrecordableError(reasons.GLOBAL_OUT_OF_SIGHT(name))
         return self.globals[key]
 
     # ---- cells
@@ -152,7 +152,7 @@ class Record:
             self.cells[id(cell)] = self.add_node("closure", 0, "", cell, seen)
         known = self.cells[id(cell)]
         if known == NO_NODE or self.object(known) is not seen:
-            raise UnrecordableError("a variable shared with an inner function changed out of sight")
+            raise UnrecordableError(reasons.CELL_OUT_OF_SIGHT())
         return known
 
     # ---- events
@@ -173,10 +173,10 @@ class Record:
         keywords: Sequence[str] = (),
     ) -> int:
         if len(self.events) == _MAX_EVENTS:
-            raise UnrecordableError(f"a recording of more than {_MAX_EVENTS} steps")
+            raise UnrecordableError(reasons.LONG_RECORDING(_MAX_EVENTS))
         for operand in operands:
             if operand == NO_NODE:
-                raise UnrecordableError("a value of unknown origin")
+                raise UnrecordableError(reasons.VALUE_UNKNOWN_ORIGIN())
             seen = self.object(operand)
             if type(seen) in (list, deque, dict, set) and operand not in self.shown:
                 self.shown.add(operand)
@@ -188,11 +188,11 @@ class Record:
         if self.events[event][0] != "inplace" and type(seen) is np.ndarray and seen.flags.owndata:
             self.kept_bytes += seen.nbytes
         if self.kept_bytes > _MAX_KEPT_BYTES:
-            raise UnkeepableError("more memory than a recording may keep")
+            raise UnkeepableError(reasons.MUCH_MEMORY())
         if type(seen).__flags__ & 1 << 9 and hasattr(type(seen), "__del__"):
-            raise UnkeepableError("an object with __del__, which tells when it dies")
+            raise UnkeepableError(reasons.OBJECT_TELLS_END())
         if type(seen) is types.GeneratorType and seen.gi_code.co_exceptiontable:
-            raise UnkeepableError("a generator with a try or with, which tells when it dies")
+            raise UnkeepableError(reasons.GENERATOR_TELLS_END())
         node = self.add_node("event", event, "", None, seen)
         self.events[event][4] = node
         return node

@@ -5,6 +5,8 @@ After the `dis` manual; the others are methods of settrace_frame.FrameShadow, na
 
 from __future__ import annotations
 
+from dvm import reasons
+
 BINARY = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 COMPARE = ("<", "<=", "==", "!=", ">", ">=")
 UNARY = {
@@ -14,16 +16,16 @@ UNARY = {
     "UNARY_INVERT": "~",
 }
 REFUSED = {
-    "a generator that yields from another": "SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
-    "asynchronous code": (
+    reasons.GENERATOR_DELEGATES: "SEND GET_YIELD_FROM_ITER RETURN_GENERATOR",
+    reasons.ASYNCHRONOUS: (
         "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR ASYNC_GEN_WRAP"
     ),
-    "a handled exception group": "CHECK_EG_MATCH PREP_RERAISE_STAR",
-    "code outside a function": (
+    reasons.EXCEPTION_GROUP: "CHECK_EG_MATCH PREP_RERAISE_STAR",
+    reasons.OUTSIDE_A_FUNCTION: (
         "LOAD_NAME STORE_NAME DELETE_NAME LOAD_CLASSDEREF SETUP_ANNOTATIONS IMPORT_STAR PRINT_EXPR"
     ),
-    "a class definition": "LOAD_BUILD_CLASS",
-    "a deleted global variable": "DELETE_GLOBAL",
+    reasons.CLASS_DEFINITION: "LOAD_BUILD_CLASS",
+    reasons.DELETED_GLOBAL: "DELETE_GLOBAL",
 }
 REASONS = {name: reason for reason, names in REFUSED.items() for name in names.split()}
 UPDATES = {

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cmp_to_key
 from typing import Any
 
+from dvm import reasons
 from dvm.magpy_capture.iterators import Iterators
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.python_functions import NONE
@@ -58,7 +59,7 @@ class Sorting(Iterators):
             seen = sorted(map(self.observed_value, parts), reverse=bool(self.plain(reverse)))
             return self._sorted_by_host(ListValue(parts), reverse, seen)
         if any(_is_nan(part) for part in parts):
-            raise self.refuse("sorted with NaN among the elements")
+            raise self.refuse(reasons.SORTED_NAN_AMONG_ELEMENTS)
         by_python = cmp_to_key(lambda a, b: -1 if self._is_less(a, b) else 1)
         return ListValue(sorted(parts, key=by_python, reverse=bool(self.plain(reverse))))
 
@@ -91,7 +92,7 @@ class Sorting(Iterators):
 
     def _sorted_by_host(self, numbers: Abstract, reverse: Abstract, seen: Any) -> Abstract:
         if not self.is_pure(numbers):
-            raise self.refuse(f"sorted of {describe(numbers)}")
+            raise self.refuse(reasons.SORTED, describe(numbers))
         named = {"reverse": Literal(bool(self.plain(reverse)))}
         return self.host_call(self.constant(sorted), [numbers], named, seen)
 
@@ -131,10 +132,10 @@ class Sorting(Iterators):
             return self.decided(self.operated("compare", name, a, b))
         for value in (a, b):
             if not self.is_fixed(value) and not self._is_number(value) and not self._is_text(value):
-                raise self.refuse(f"sorted by {describe(value)}")
+                raise self.refuse(reasons.SORTED_BY, describe(value))
         x, y = self.observed_value(a), self.observed_value(b)
         if name == "==" and x != x and y != y:
-            raise self.refuse("sorted by NaN in a tuple, which is told by its identity")
+            raise self.refuse(reasons.SORTED_NAN_TUPLE_TOLD_IDENTITY)
         answer = bool(ORDERS[name](x, y))
         if not (self.is_fixed(a) and self.is_fixed(b)):
             self.guard("guard_truth", self.operator(name, [a, b]), answer)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm.reasons import Reason
+
 Location = tuple[str, int]
 NOWHERE: Location = ("", 0)
 
@@ -61,7 +63,7 @@ class NotCapturable(Exception):
     The function then runs uncompiled; `reason` and `at` (file, line) name what and where.
     """
 
-    def __init__(self, reason: str, at: Location = NOWHERE) -> None:
+    def __init__(self, reason: Reason, at: Location = NOWHERE) -> None:
         super().__init__(reason)
         self.reason = reason
         self.at = at

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import reasons
 from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named
 from dvm.magpy_capture.ordered_folds import OrderedFolds
 from dvm.magpy_capture.program import describe
@@ -76,7 +77,7 @@ class UfuncMethods(OrderedFolds):
         except (NotCapturable, TypeError):
             pass
         if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
-            raise self.refuse(f"{function.__name__}.{name}")
+            raise self.refuse(reasons.UFUNC_METHOD, function.__name__, name)
         return self.opaque(getattr(function, name), positional, named, seen)
 
     def ufunc_outer(
@@ -106,7 +107,7 @@ class UfuncMethods(OrderedFolds):
 
     def axis(self, axis: Any, rank: int) -> int:
         if not isinstance(axis, (int, np.integer)) or not -rank <= axis < rank:
-            raise self.refuse(f"axis {axis!r} of an array of rank {rank}")
+            raise self.refuse(reasons.AXIS_ARRAY_RANK, axis, rank)
         return int(axis) % rank
 
     def keeps(self, keepdims: Abstract) -> bool:
@@ -120,7 +121,7 @@ class UfuncMethods(OrderedFolds):
         if self.is_none(out):
             return None
         if not isinstance(out, Tensor):
-            raise self.refuse(f"out={describe(out)}")
+            raise self.refuse(reasons.OUT, describe(out))
         return out
 
     def loop_dtype(
@@ -137,9 +138,9 @@ class UfuncMethods(OrderedFolds):
                 reduction=True,
             )
         except TypeError as mismatch:
-            raise self.refuse(f"ufunc {function.__name__}: {mismatch}") from None
+            raise self.refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
         if len(set(loop)) != 1:
-            raise self.refuse(f"{function.__name__}.reduce of {x.dtype}")
+            raise self.refuse(reasons.REDUCE, function.__name__, x.dtype)
         return self.dtype_name(Literal(loop[0]))
 
     def first_element(self, initial: Abstract, dtype: str) -> Tensor:
@@ -150,13 +151,13 @@ class UfuncMethods(OrderedFolds):
                 with np.errstate(all="raise"):
                     np.asarray(initial.object).astype(dtype)
             except (FloatingPointError, TypeError, ValueError):
-                raise self.refuse(f"initial={describe(initial)}") from None
+                raise self.refuse(reasons.INITIAL, describe(initial)) from None
             if isinstance(initial.object, np.integer):
                 initial = Literal(int(initial.object))  # whose range is checked likewise
         first = self.as_array(initial, dtype)
         exact = dtype.startswith("float") or np.can_cast(first.dtype, dtype, "safe")
         if first.rank or not exact:  # NumPy may raise
-            raise self.refuse(f"initial={describe(first)}")
+            raise self.refuse(reasons.INITIAL, describe(first))
         return self.cast(first, dtype)
 
     def mask(self, where: Abstract, x: Tensor) -> Tensor | None:
@@ -165,7 +166,7 @@ class UfuncMethods(OrderedFolds):
             return None
         test = self.as_array(where, "bool")
         if test.dtype != "bool" or test.rank > x.rank:
-            raise self.refuse(f"where={describe(test)}")
+            raise self.refuse(reasons.WHERE, describe(test))
         order = self.result_order([x, test], x.rank)
         stored = [x.shape[axis] for axis in order]
         return self.fresh(
@@ -177,7 +178,7 @@ class UfuncMethods(OrderedFolds):
         if out is None:
             return result
         if out.rank != result.rank:
-            raise self.refuse("out= of another rank than the result")
+            raise self.refuse(reasons.OUT_ANOTHER_RANK_RESULT)
         self._require_equal(out.shape, result.shape)
         return self.store_result(result, out)
 
@@ -202,7 +203,7 @@ class UfuncMethods(OrderedFolds):
         op = self._reduction(function, x.dtype)
         has_identity = op not in DEFINED if op else function.identity is not None
         if self.is_none(initial) and has_identity:
-            raise self.refuse(f"{function.__name__}.reduce without its identity")
+            raise self.refuse(reasons.REDUCE_WITHOUT_IDENTITY, function.__name__)
         absent = self.is_none(initial) or self.is_literal(initial, np._NoValue)
         first = None if absent else self.first_element(initial, x.dtype)
         result = self.fold(function, x, axes, self.keeps(keepdims), first, self.mask(where, x))
@@ -296,5 +297,5 @@ class UfuncMethods(OrderedFolds):
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
         if x.dtype == "float16" and function in (np.maximum, np.minimum):
-            raise self.refuse("of two zeros the first")  # the op keeps the second
+            raise self.refuse(reasons.TWO_ZEROS_FIRST)  # the op keeps the second
         return x, place, into
