@@ -1,4 +1,4 @@
-"""dvm: a real-time tensor compiler for NumPy and PyTorch programs.
+"""dvm: a real-time compiler for NumPy programs.
 
     f = dvm.compile(function)      # an ordinary callable; compiles itself as it is called
     dvm.explain(f)(x, y)           # what happened on a call, and why

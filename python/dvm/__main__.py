@@ -7,6 +7,7 @@ user's own program keep their traceback.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import re
 import runpy
@@ -36,6 +37,8 @@ def example_input(text: str) -> Any:
         if dtype.kind == "f":
             return random.random(shape).astype(dtype)
         return random.integers(0, 2 if dtype.kind == "b" else 10, shape).astype(dtype)
+    if re.match(r"\w+\[", text) or not text:
+        raise UsageError(f"--arg {text!r} is no input: write an array as f32[32,1024]")
     words = {"none": None, "true": True, "false": False}
     if text in words:
         return words[text]
@@ -47,10 +50,14 @@ def example_input(text: str) -> Any:
     return text
 
 
+class UsageError(Exception):
+    """What was asked for on the command line makes no sense; the message says what would."""
+
+
 def load_function(where: str) -> Callable[..., Any]:
     """Return the function that `FILE.py:FUNCTION` names; the file runs as if imported."""
     path, _, name = where.rpartition(":")
-    if not path:
+    if not path or not name:
         raise errors.make("unsupported", f"{where!r} is not of the form FILE.py:FUNCTION")
     access(Path(path).read_bytes)
     variables = runpy.run_path(path, run_name=Path(path).stem)
@@ -73,13 +80,27 @@ def access(use: Callable[..., Any], *args: Any) -> Any:
         raise UnreadableFileError(str(error)) from error
 
 
+def check_arguments(function: Callable[..., Any], args: list[Any]) -> None:
+    """Refuse arguments that the function would not take, before it runs."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        name = getattr(function, "__name__", "the function")
+        raise UsageError(
+            f"{name}{signature}: {error}; give one --arg for each parameter, in order, "
+            "such as --arg f32[32,1024] --arg 2.5"
+        ) from error
+
+
 def run_explain(options: argparse.Namespace) -> str:
     """Run the command `explain`."""
     function = load_function(options.function)
     if not isinstance(function, dvm.Compiled):
         function = dvm.compile(function, target=options.target, numerics=options.numerics)
     args = [example_input(text) for text in options.arg]
-    explain = dvm.explain(function)
+    check_arguments(function, args)
+    explain = dvm.explain(function, verbose=options.verbose)
     explain(*args)  # the capture; what is worth reading is how the next call goes
     report = explain(*args)
     return json.dumps(report.to_dict(), indent=2) if options.json else str(report)
@@ -115,7 +136,8 @@ def run_calibrate(options: argparse.Namespace) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="python -m dvm", description=dvm.__doc__.splitlines()[0])
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    top.add_argument("--version", action="version", version=f"dvm {dvm.__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", title="commands")
 
     explain = commands.add_parser("explain", help="call a function twice and report the second")
     explain.add_argument("function", metavar="FILE.py:FUNCTION")
@@ -128,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("--target", default="cpu", help="default: cpu")
     explain.add_argument("--numerics", default="default", help="default or strict")
+    explain.add_argument("--verbose", action="store_true", help="the fuser's decisions, too")
     explain.add_argument("--json", action="store_true", help="the whole report as JSON")
     explain.set_defaults(run=run_explain)
 
@@ -152,10 +175,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
-    options = parser().parse_args(arguments)
+    top = parser()
+    options = top.parse_args(arguments)
+    if not hasattr(options, "run"):
+        top.print_help(sys.stderr)
+        return 2
     try:
         print(options.run(options))
-    except (dvm.Error, UnreadableFileError) as error:
+    except (dvm.Error, UnreadableFileError, UsageError) as error:
         print(f"dvm: {error}".replace("\n", " "), file=sys.stderr)
         return 2
     return 0

@@ -136,10 +136,13 @@ def _copy(self: _dvm.Compiled[..., Any], _memo: Any = None) -> Any:
 
 
 def _repr(self: _dvm.Compiled[..., Any]) -> str:
+    from dvm.summary import never_replayed
+
     stats = _stats(self)
     return (
         f"<dvm.Compiled {self.label} target={self.options.target} "
-        f"calls={stats.calls} captures={stats.captures} fallbacks={stats.fallbacks}>"
+        f"calls={stats.calls} captures={stats.captures} fallbacks={stats.fallbacks}"
+        f"{never_replayed(self)}>"
     )
 
 

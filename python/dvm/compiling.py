@@ -85,6 +85,14 @@ def compile(
         TypeError: if `fn` is no such thing.
     """
     options = Options(target, numerics)
+    if isinstance(fn, staticmethod | classmethod):
+        kind = type(fn).__name__
+        raise TypeError(f"dvm.compile needs a function: write @{kind} above @dvm.compile")
+    if isinstance(fn, type):
+        raise TypeError(
+            f"dvm.compile needs a Python function, not the class {fn.__name__}: compile its "
+            "methods, each with @dvm.compile"
+        )
     if fn is None:
         return lambda function: compile(function, target=target, numerics=numerics, name=name)
     if isinstance(fn, _dvm.Compiled):

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from dvm.report import Report
 
 
-def explain(fn: Callable[..., Any]) -> Callable[..., Report]:
+def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Report]:
     """Return a function that calls `fn` with its arguments and returns a `Report` of the call.
 
     `fn` is a compiled function, or a plain one, which is compiled for the cpu first. The call is a
     real one: it counts in `fn.stats`, and its exceptions pass through. If a compiled path served
-    it, that path is run once more with clocks on.
+    it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
+    decided and how long compilation took; it holds that anyway.
     """
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Report:
         from dvm.report import explain_call
 
-        return explain_call(compiled, args, kwargs)
+        return explain_call(compiled, args, kwargs, verbose=verbose)
 
     return explained

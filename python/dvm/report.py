@@ -14,6 +14,7 @@ from dvm import _dvm, inspection
 from dvm.advice import advice_for_rule
 from dvm.lines import quoted, source
 from dvm.operations import NODE, fused_graphs
+from dvm.summary import region_lines, summary
 
 #: What the time of a replay goes to: sizes, checks and outputs, then the Regions' phases.
 PHASES = ("plan", "bind", "tile", "encode", "run")
@@ -23,6 +24,7 @@ PHASES = ("plan", "bind", "tile", "encode", "run")
 class Report:
     """What one call of a compiled function did. Times are in nanoseconds.
 
+    summary: what happened, in one sentence.
     outcome: "hit", "captured", "fallback", "drop" or "refused" (the function is never compiled).
     path: index into `paths` of the path taken; -1 if none was.
     missed: why the call matched none of the paths there were before it, or why the path that it
@@ -36,6 +38,7 @@ class Report:
     """
 
     function: str
+    summary: str
     target: str
     numerics: str
     outcome: str
@@ -45,6 +48,7 @@ class Report:
     call: dict[str, int] | None
     stats: dict[str, int]
     paths: list[dict[str, Any]]
+    verbose: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in JSON types."""
@@ -59,7 +63,9 @@ class Report:
         return render(self)
 
 
-def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> Report:
+def explain_call(
+    compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any, *, verbose: bool = False
+) -> Report:
     """Call `compiled` once and report it; see `dvm.explain`."""
     missed = [miss["text"] for miss in _dvm.explain_miss(compiled, *args, **kwargs)]
     if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
@@ -78,8 +84,10 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
     timed = None
     if outcome in ("hit", "captured"):
         timed = _dvm.timed_call(compiled, *args, **kwargs)
+    paths = _paths(_dvm.paths(compiled))
     return Report(
         function=compiled.label,
+        summary=summary(compiled, outcome, paths[index] if index >= 0 else None, missed),
         target=compiled.options.target,
         numerics=compiled.options.numerics,
         outcome=outcome,
@@ -88,7 +96,8 @@ def explain_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> R
         hint=refusal.advice if refusal else "",
         call=timed[1] if timed else None,
         stats=asdict(after),
-        paths=_paths(_dvm.paths(compiled)),
+        paths=paths,
+        verbose=verbose,
     )
 
 
@@ -119,6 +128,7 @@ def _path(path: _dvm.PathRecord, graphs: int) -> dict[str, Any]:
         "graph": path["graph"],
         "plan": path["plan"],
         "regions": _regions(path, graphs),
+        "lines": region_lines(path, graphs),
         "opaque_calls": [
             {**call, "source": source(call["location"]), "hint": advice_for_rule("opaque-call")}
             for call in path["opaque_calls"]
@@ -142,18 +152,21 @@ def _regions(path: _dvm.PathRecord, graphs: int) -> dict[str, list[str]]:
 
 def _lines(report: Report) -> list[str]:
     """Return the text form, line by line."""
-    lines = [f"{report.function}: {report.outcome} (target {report.target}, {report.numerics})"]
+    lines = [
+        f"{report.function}: {report.summary}",
+        f"  this call: {report.outcome} (target {report.target}, {report.numerics})",
+    ]
     lines += [f"  missed because {reason}" for reason in report.missed]
     if report.outcome == "refused":
         lines.append(f"  hint: {report.hint}")
     if report.call:
         split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
-        lines.append(f"  this call: {report.call['regions']} region(s): {split}")
+        lines.append(f"  {report.call['regions']} kernel(s): {split}")
     lines.append("  " + ", ".join(f"{name} {count}" for name, count in report.stats.items()))
     for index, path in enumerate(report.paths):
         taken = ", taken by this call" if index == report.path else ""
         lines.append(f"path {index} ({path['hits']} hits{taken})")
-        lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path)
+        lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path, report.verbose)
     return lines
 
 
@@ -166,12 +179,18 @@ def _fallback_lines(path: dict[str, Any]) -> list[str]:
     ]
 
 
-def _compiled_lines(path: dict[str, Any]) -> list[str]:
-    lines = [f"  {name}: {', '.join(ops)}" for name, ops in path["regions"].items()]
+def _compiled_lines(path: dict[str, Any], verbose: bool) -> list[str]:
+    lines = []
+    for name, ops in path["regions"].items():
+        shown = ops if verbose else [op.partition(" ")[2] for op in ops]
+        lines.append(f"  kernel {name}: {', '.join(shown)}")
+        lines += [f"    {quoted(location)}" for location in path["lines"][name]]
     for call in path["opaque_calls"]:
-        lines.append(f"  opaque call: {call['name']} ({quoted(call['location'])})")
+        lines.append(f"  not compiled, an opaque call: {call['name']} ({quoted(call['location'])})")
     if path["opaque_calls"]:
         lines.append(f"  hint: {path['opaque_calls'][0]['hint']}")
+    if not verbose:
+        return lines
     lines += [
         f"  {d['verdict']}: g{d['graph']} {d['what']} [{d['rule']}] {d['reason']}"
         + (f" ({d['location']})" if d["location"] else "")

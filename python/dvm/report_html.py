@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def render(report: Report) -> str:
     """Return `report` as one HTML fragment."""
     parts = [
-        f"<b>{escape(report.function)}</b>: {escape(report.outcome)} "
+        f"<p><b>{escape(report.function)}</b>: {escape(report.summary)}</p>"
+        f"this call: {escape(report.outcome)} "
         f"(target {escape(report.target)}, {escape(report.numerics)})",
         _table(report.stats.keys(), [report.stats.values()]),
     ]

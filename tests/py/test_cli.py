@@ -69,7 +69,11 @@ def test_env_tells_the_simd_level_and_refuses_an_unknown_one(
 def test_explain(run_module: Run, model: Path) -> None:
     command = ("explain", f"{model}:scaled", "--arg", "f32[32,64]", "--arg", "2.5")
     text = run_module(*command).stdout
-    assert text.startswith("scaled: hit (target cpu, default)")
+    assert text.startswith("scaled: 1 of 1 line of array work run as 1 kernel")
+    assert "np.tanh(x) * a" in text
+    assert "this call: hit (target cpu, default)" in text
+    assert "yes:" not in text
+    assert "yes:" in run_module(*command, "--verbose").stdout
     report = json.loads(run_module(*command, "--json", "--target", "ascend910b3").stdout)
     assert report["outcome"] == "hit"
     assert report["target"] == "ascend910b3"
@@ -93,6 +97,13 @@ ERRORS = [
     (["explain", "MODEL:scaled", "--arg", "f33[3]"], "DVM-U001", "did you mean 'f3"),
     (["explain", "MODEL:scaled", "--target", "gpu"], "DVM-U002", "ascend910b3"),
     (["explain", "MODEL:scaled", "--numerics", "fast"], "DVM-U001", "default, strict"),
+    (
+        ["explain", "MODEL:scaled"],
+        "scaled(x, a)",
+        "missing a required argument: 'x'; give one",
+    ),
+    (["explain", "MODEL:scaled", "--arg", "f32[3"], "f32[3", "f32[32,1024]"),
+    (["explain", "MODEL:"], "DVM-U001", "FILE.py:FUNCTION"),
     (["disasm", "missing.bin"], "missing.bin", "No such file"),
     (["disasm", "MODEL"], "DVM-F00", "Hint:"),
     (["asm", "MODEL", "-o", "out.bin"], "DVM-F001", "Hint:"),
@@ -123,4 +134,9 @@ def test_an_exception_of_the_program_keeps_its_traceback(run_module: Run, model:
 def test_usage_without_a_command(run_module: Run) -> None:
     done = run_module()
     assert done.returncode == 2
-    assert "explain" in done.stderr or "COMMAND" in done.stderr
+    for command in ("explain", "disasm", "asm", "env", "calibrate"):
+        assert f"  {command}" in done.stderr
+
+
+def test_version(run_module: Run) -> None:
+    assert run_module("--version").stdout == f"dvm {dvm.__version__}\n"

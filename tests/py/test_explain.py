@@ -1,6 +1,7 @@
 """dvm.explain: every question about a call has its answer in the report."""
 
 import json
+import pydoc
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,9 +46,11 @@ def test_a_capture_and_a_hit() -> None:
     )
     assert path["passes"]
     assert path["hits"] == 1
-    text = str(second)
-    assert text.startswith("norm: hit (target cpu, default)")
-    for piece in ("passes in us", "bind", "encode", "hits 1", *path["regions"]):
+    assert second.summary.endswith(" as 1 kernel") or "kernels" in second.summary
+    assert str(second).startswith(f"norm: {second.summary}\n")
+    text = str(dvm.explain(f, verbose=True)(X[:2].copy()))
+    assert "this call: hit (target cpu, default)" in text
+    for piece in ("passes in us", "bind", "encode", "hits 2", *path["regions"]):
         assert piece in text
 
 
@@ -140,3 +143,42 @@ def test_exceptions_of_the_program_pass_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         dvm.explain(f)(X)
+
+
+def test_a_function_that_never_replays_says_so() -> None:
+    f = dvm.compile(evaluates)
+    f(X)
+    report = dvm.explain(f)(X)
+    assert report.summary.startswith("runs uncompiled because of line ")
+    assert "never replayed in 2 calls: " in report.summary
+    assert "never replayed in 2 calls: " in repr(f)
+    assert report.summary.split(": ")[0] in report._repr_html_()
+
+
+def test_the_first_sentence_names_what_is_not_compiled() -> None:
+    f = dvm.compile(layer)
+    f(X, np.ones((4, 5), np.float32))
+    report = dvm.explain(f)(X, np.ones((4, 5), np.float32))
+    line = layer.__code__.co_firstlineno + 1
+    assert report.summary == (
+        f"1 of 1 line of array work run as 1 kernel; "
+        f"line {line} stays NumPy's: numpy.matmul is not compiled"
+    )
+    assert "never replayed" not in repr(f)
+
+
+def test_help_speaks_of_the_users_function() -> None:
+    def scale(x: Array, factor: float = 2.0) -> Array:
+        """Scale an array."""
+        return x * factor
+
+    text = pydoc.plain(pydoc.render_doc(dvm.compile(scale)))
+    assert "factor: float = 2.0" in text
+    assert "Scale an array." in text
+
+
+def test_what_is_no_function_is_told_what_to_do() -> None:
+    with pytest.raises(TypeError, match=r"write @staticmethod above @dvm.compile"):
+        dvm.compile(staticmethod(normalise))
+    with pytest.raises(TypeError, match="not the class dict: compile its methods"):
+        dvm.compile(dict)

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import dvm
 
 PACKAGE = Path(dvm.__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = sorted(PACKAGE.glob("*.so"))
 
 
@@ -53,3 +55,14 @@ def test_extension_exports_its_init_function_alone(extension: Path) -> None:
         ["nm", "--dynamic", "--defined-only", "--format=just-symbols", extension], text=True
     )
     assert exported.split() == ["PyInit__dvm"]
+
+
+def test_the_package_promises_what_it_is() -> None:
+    """Read from the sources: the installed metadata are made of them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11,<3.12"
+    assert "Programming Language :: Python :: 3.11" in project["classifiers"]
+    promises = [project["description"], dvm.__doc__, (ROOT / "README.md").read_text("utf-8")]
+    assert not any("PyTorch" in str(text) for text in promises)
+    assert "torch" not in project["optional-dependencies"]
+    assert "CPython 3.11" in promises[2]
