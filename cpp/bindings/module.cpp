@@ -7,6 +7,9 @@
 
 namespace py = pybind11;
 
+// pybind11 and NumPy share what they know with the main interpreter and wait for its lock: within
+// another one the import would never end. So what pybind11 defines is not what CPython calls.
+#define PyInit__dvm init_of_main_interpreter
 PYBIND11_MODULE(_dvm, module) {
   using namespace dvm;
   module.doc() = "Native core of dvm; use the package dvm, not this module.";
@@ -24,4 +27,11 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_recording(module);
   bindings::bind_tools(module);
   bindings::bind_policies(module);
+}
+#undef PyInit__dvm
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__dvm() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return init_of_main_interpreter();
+  PyErr_SetString(PyExc_ImportError, "dvm works in the main interpreter only, not in others");
+  return nullptr;
 }

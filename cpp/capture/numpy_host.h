@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
+#include "capture/lock.h"
 #include "capture/numpy_api.h"
 #include "runtime/host.h"
 
@@ -23,8 +25,9 @@ struct PlacedResult {
 class NumpyHost final : public runtime::HostCalls {
  public:
   // The first `used` slots are taken, by inputs.
-  NumpyHost(std::span<ValueSlot> slots, size_t used, std::span<const PlacedResult> placed)
-      : slots_(slots), placed_(placed), used_(used) {}
+  NumpyHost(const Frame& frame, std::span<ValueSlot> slots, size_t used,
+            std::span<const PlacedResult> placed)
+      : frame_(frame), slots_(slots), placed_(placed), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
@@ -37,8 +40,13 @@ class NumpyHost final : public runtime::HostCalls {
     if (!is_slot(value)) Py_DECREF(static_cast<PyObject*>(value));
   }
   // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
-  void unlock() override { thread_ = PyEval_SaveThread(); }
-  void lock() override { PyEval_RestoreThread(thread_); }
+  // What the path's effects build on must not change meanwhile (lock.h).
+  void unlock() override {
+    if (may_unlock(frame_)) thread_ = PyEval_SaveThread();
+  }
+  void lock() override {
+    if (thread_) dvm_relock(std::exchange(thread_, nullptr));
+  }
 
   // Whether a buffer is a value on the stack rather than an array.
   bool is_slot(runtime::HostValue value) const {
@@ -53,6 +61,7 @@ class NumpyHost final : public runtime::HostCalls {
   static PyObject* argument_of(const runtime::BufferView& buffer);
 
  private:
+  const Frame& frame_;
   std::span<ValueSlot> slots_;
   std::span<const PlacedResult> placed_;
   size_t used_;

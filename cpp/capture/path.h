@@ -104,6 +104,11 @@ struct Path {
   driver::Options options;
   int32_t registers = 0;  // of the whole tree, in a root
 
+  // What its effects, and those of paths that leave it, mean for the interpreter's lock (lock.h):
+  // registers of arrays they write into, and whether they build on what was read before.
+  std::vector<int32_t> writes;
+  bool keeps_lock = false;
+
   // The path this one leaves, and at which of its steps.
   const Path* parent = nullptr;
   int32_t parent_step = -1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/forget_early.h"
+#include "capture/lock.h"
 #include "capture/reasons.h"
 #include "capture/same_steps.h"
 #include "capture/targets.h"
@@ -275,6 +276,7 @@ void install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& pat
   drop_unused_segments(*path);
   compile(*path);
   forget_early(*path);
+  note_writes(*path);
   if (!hung) roots.push_back(path.get());
   paths.push_back(std::move(path));
 }

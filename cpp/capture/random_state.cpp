@@ -1,5 +1,7 @@
 #include "capture/random_state.h"
 
+#include <utility>
+
 namespace dvm::capture {
 
 namespace {
@@ -53,11 +55,20 @@ bool RandomStates::save(PyObject* owner) {
 }
 
 bool RandomStates::restore() {
-  for (const Saved& saved : saved_) {
-    if (!set_state(saved.owner.get(), saved.state.get())) return false;
+  if (saved_.empty()) return true;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  // One that fails keeps none of the others from being put back.
+  for (const Saved& saved : std::exchange(saved_, {})) {
+    if (set_state(saved.owner.get(), saved.state.get())) continue;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyErr_Fetch(&type, &value, &traceback);
   }
-  saved_.clear();
-  return true;
+  const bool restored = type == nullptr;
+  PyErr_Restore(type, value, traceback);
+  return restored;
 }
 
 }  // namespace dvm::capture

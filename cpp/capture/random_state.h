@@ -13,7 +13,7 @@ class RandomStates {
   // `owner`: a np.random.Generator, a RandomState, the module np.random, a random.Random. Once per
   // owner; false: a Python error is set.
   bool save(PyObject* owner);
-  // Puts every saved state back; a failure is a Python error.
+  // Puts every saved state back. False: a Python error is set, a failure's or one that was pending.
   bool restore();
 
  private:

@@ -186,7 +186,8 @@ bool run_(Frame& f, const int32_t* p) {
   // Input slots come first, so that the host knows those as values on the stack, too.
   Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
   const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
-  NumpyHost host(slots.first(input_count + result_count), input_count, placed.first(placed_count));
+  NumpyHost host(f, slots.first(input_count + result_count), input_count,
+                 placed.first(placed_count));
   Context context(f.call.times);
   const runtime::Outcome outcome =
       runtime::execute(plan, *f.path->target, host, inputs.first(input_count),

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "capture/frame.h"
+#include "capture/lock.h"
 #include "capture/numpy_api.h"
 
 namespace dvm::capture::steps {
@@ -11,12 +12,14 @@ namespace {
 
 // Copies what is a single run of memory, here as there, which NumPy takes ten times as long to find
 // out for small arrays. False where it is not.
-bool copy_run(PyArrayObject* to, PyArrayObject* from) {
+bool copy_run(const Frame& f, PyArrayObject* to, PyArrayObject* from) {
   if (!PyArray_CHKFLAGS(to, NPY_ARRAY_CARRAY) || warns_when_written(to) ||
       !PyArray_IS_C_CONTIGUOUS(from) || PyArray_DESCR(to) != PyArray_DESCR(from) ||
       PyDataType_REFCHK(PyArray_DESCR(to)) || !PyArray_SAMESHAPE(to, from)) {
     return false;
   }
+  constexpr npy_intp kLongBytes = npy_intp{1} << 18;
+  const Unlocked unlocked(PyArray_NBYTES(to) >= kLongBytes && may_unlock(f));
   std::memmove(PyArray_DATA(to), PyArray_DATA(from), static_cast<size_t>(PyArray_NBYTES(to)));
   return true;
 }
@@ -30,7 +33,7 @@ bool copyto_(Frame& f, const int32_t* p) {
     return false;
   }
   auto* const to = reinterpret_cast<PyArrayObject*>(f[p[0]]);
-  if (PyArray_Check(f[p[1]]) && copy_run(to, reinterpret_cast<PyArrayObject*>(f[p[1]]))) {
+  if (PyArray_Check(f[p[1]]) && copy_run(f, to, reinterpret_cast<PyArrayObject*>(f[p[1]]))) {
     return true;
   }
   // Handles overlap and read-only arrays as np.copyto does.

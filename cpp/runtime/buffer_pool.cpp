@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
@@ -99,7 +100,13 @@ std::byte* BufferPool::take(int64_t bytes) {
     }
     block.area = block.data;
   }
-  used_.emplace(block.data, Used{block.bytes, bytes, block.area});
+  // NumPy's code, which calls this, has no exceptions.
+  try {
+    used_.emplace(block.data, Used{block.bytes, bytes, block.area});
+  } catch (const std::bad_alloc&) {
+    unmap(block.data, block.bytes);
+    return nullptr;
+  }
   used_bytes_ += block.bytes;
   asked_ += bytes;
   most_asked_ = most;
@@ -152,7 +159,12 @@ void BufferPool::wait(Waiting block) {
     block.bytes += other.bytes;
     return true;
   });
-  waiting_.push_back(block);
+  try {
+    waiting_.push_back(block);
+  } catch (const std::bad_alloc&) {
+    cached_bytes_ -= block.bytes;
+    unmap(block.data, block.bytes);
+  }
 }
 
 int64_t BufferPool::size(std::byte* block) const {

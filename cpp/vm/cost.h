@@ -1,5 +1,5 @@
 // The constants of the cost model (cost.def), and the table in use: the defaults, until a
-// calibration replaces them before the first Program is encoded.
+// calibration replaces them, at any time.
 #pragma once
 
 #include <bit>
@@ -42,7 +42,7 @@ struct CostTable {
 };
 
 const CostTable& cost_table();
-// For start-up, and for tests that no other thread runs beside.
+// The former table stays where it is: other threads may be reading it.
 void set_cost_table(const CostTable& table);
 
 }  // namespace dvm::vm

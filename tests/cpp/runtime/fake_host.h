@@ -27,7 +27,11 @@ class FakeHost : public runtime::HostCalls {
   int64_t fail_at = -1;            // the allocation that fails, counted from 0
   int64_t fail_after_inputs = -1;  // the same, for runners that first allocate arguments
 
+  bool locked = true;    // by the thread that runs the Plan
+  int64_t unlocked = 0;  // how often it was not
+
   bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override {
+    EXPECT_TRUE(locked);
     if (allocations++ == fail_at) return false;
     out = {.dtype = dtype, .rank = static_cast<int32_t>(shape.size())};
     int64_t stride = core::byte_size(dtype);
@@ -52,16 +56,27 @@ class FakeHost : public runtime::HostCalls {
     return function && function(callee, args, result);
   }
   void retain(HostValue value) override {
+    EXPECT_TRUE(locked);
     EXPECT_GT(static_cast<Counted*>(value)->references, 0);
     ++static_cast<Counted*>(value)->references;
   }
   void release(HostValue value) override {
+    EXPECT_TRUE(locked);
     auto* array = static_cast<Counted*>(value);
     ASSERT_GT(array->references, 0);
     if (--array->references > 0) return;
     std::free(array->memory);
     std::free(array);
     --live;
+  }
+  void unlock() override {
+    EXPECT_TRUE(locked);
+    locked = false;
+    ++unlocked;
+  }
+  void lock() override {
+    EXPECT_FALSE(locked);
+    locked = true;
   }
 
  private:

@@ -1,0 +1,174 @@
+"""What other threads do while one replays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import _dvm
+
+
+def lets_others_run(call: Callable[[], Any]) -> bool:
+    """Whether another thread gets the lock during one of some calls, though nobody asks for it."""
+    ran = threading.Event()
+    go = threading.Lock()
+    go.acquire()
+
+    def other() -> None:
+        with go:
+            ran.set()
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        sys.setswitchinterval(1000)
+        go.release()
+        for _ in range(20):
+            call()
+            if ran.is_set():
+                return True
+        return False
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+
+
+def compiled(function: Callable[..., Any], *args: Any) -> Any:
+    made = dvm.compile(function)
+    for _ in range(3):
+        made(*args)
+    assert made.stats.hits >= 1
+    return made
+
+
+def test_long_work_lets_others_run_and_short_work_does_not() -> None:
+    def function(x: Any) -> Any:
+        return (np.sin(x) * x + 1).sum()
+
+    large, small = np.ones(4_000_000), np.ones(16)
+    made = compiled(function, large)
+    assert lets_others_run(lambda: made(large))
+    assert not lets_others_run(lambda: made(small))
+
+
+def test_loops_over_whole_arrays_let_others_run() -> None:
+    x = np.random.default_rng(0).random((3000, 1000))
+    made = compiled(lambda x: np.cumsum(x, axis=1), x)
+    assert lets_others_run(lambda: made(x))
+
+
+def counts(counter: Any, x: Any) -> Any:
+    y = np.sin(x).sum()
+    counter.calls += 1
+    return y
+
+
+def adds_to_a_small_array(counter: Any, x: Any) -> Any:
+    y = np.sin(x).sum()
+    counter.total += y
+    return y
+
+
+def adds_to_a_large_array(counter: Any, x: Any) -> Any:
+    x += np.sin(x)
+    return counter
+
+
+def keeps_the_last(counter: Any, x: Any) -> Any:
+    counter.last = np.sin(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "lets"),
+    [
+        (counts, False),
+        (adds_to_a_small_array, False),
+        (adds_to_a_large_array, True),
+        (keeps_the_last, True),
+    ],
+)
+def test_nobody_comes_between_a_small_update_and_what_it_read(function: Any, lets: bool) -> None:
+    counter, x = Counter(), np.ones(4_000_000)
+    made = compiled(function, counter, x)
+    assert lets_others_run(lambda: made(counter, x)) == lets
+    assert made.stats.fallbacks == 0
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.calls = 0
+        self.total = np.zeros(3)
+
+
+def test_paths_are_added_while_others_run() -> None:
+    """Captures, replays, calibrations and trims of one function from several threads."""
+
+    def function(x: Any, k: int) -> Any:
+        return (np.sin(x) * k).sum() if x[0] > 0 else (x + k).max()
+
+    made = dvm.compile(function)
+    wrong: list[Any] = []
+
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        for _ in range(30):
+            x = random.normal(size=int(random.integers(1, 3)) * 100_000)
+            k = int(random.integers(0, 6))
+            got, wanted = made(x, k), function(x, k)
+            if not np.allclose(got, wanted):
+                wrong.append((got, wanted))
+            if seed == 0:
+                _dvm.reset_costs()
+                dvm.memory.clear_cache()
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def run(source: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_threads_that_replay_do_not_keep_the_process_from_ending() -> None:
+    ended = run("""
+import threading, time
+import numpy as np, dvm
+function = dvm.compile(lambda x: (np.sin(x) * np.cos(x)).sum())
+x = np.ones(3_000_000)
+for _ in range(3):
+    function(x)
+def work():
+    while True:
+        function(x)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+""")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_other_interpreters_are_refused() -> None:
+    ended = run("""
+import sys
+import _xxsubinterpreters as interpreters
+other = interpreters.create()
+try:
+    interpreters.run_string(other, f"import sys; sys.path[:] = {sys.path!r}; import dvm")
+except interpreters.RunFailedError as error:
+    print(error)
+""")
+    assert "main interpreter only" in ended.stdout, ended
