@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence as SequenceOf
 
 import numpy as np
@@ -25,6 +26,9 @@ from dvm.magpy_capture.values import (
 )
 
 ONE = Literal(1)
+
+#: Of arrays that are padded by parts of themselves: there are as many as three for each axis.
+MOST_AXES_IN_PIECES = 3
 
 numpy_table(
     {
@@ -160,6 +164,11 @@ class NumpyMoves(NumpyRanges):
             return self._padded(x, widths, fill)
         if how not in ("edge", "wrap", "reflect"):
             raise self.refuse(reasons.PADDING, how)
+        for dim, (before, after) in zip(x.shape, widths, strict=True):
+            if before.constant != 0 or after.constant != 0:
+                self.require_positive(dim)
+        if x.rank <= MOST_AXES_IN_PIECES and self._reaches_once(how, x, widths):
+            return self._padded_in_pieces(how, x, widths)
         for axis, (before, after) in enumerate(widths):
             x = self._padded_axis(x, axis, before, after, how)
         return x
@@ -222,6 +231,48 @@ class NumpyMoves(NumpyRanges):
             raise self.refuse(reasons.PADDING_ARRAY)
         base = self.copy_value(self.value_of(value), shape)
         return self.placed(x.dtype, shape, [(x, [before for before, _ in widths])], base)
+
+    def _reaches_once(
+        self, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
+    ) -> bool:
+        """Whether what is put on each side is one part of the array."""
+        if how == "edge":
+            return True
+        most = [dim if how == "wrap" else dim - 1 for dim in x.shape]
+        return all(
+            width.constant == 0 or self.is_at_most(width, limit)
+            for limit, pair in zip(most, widths, strict=True)
+            for width in pair
+        )
+
+    def _padded_in_pieces(
+        self, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
+    ) -> Tensor:
+        """Parts of the array put around it: edges and corners."""
+        content, zero, one = self.in_c_order(x), self.size(0), self.size(1)
+        shape = [before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)]
+        # Of each axis: where a piece comes from, by which step, how many, where it goes, and how
+        # many it becomes.
+        axes = []
+        for dim, (before, after) in zip(x.shape, widths, strict=True):
+            if how == "edge":
+                first, last = (zero, 1, one), (dim - 1, 1, one)
+            elif how == "wrap":
+                first, last = (dim - before, 1, before), (zero, 1, after)
+            else:
+                first, last = (before, -1, before), (dim - 2, -1, after)
+            sides = [((zero, 1, dim), before, dim)]
+            sides += [(first, zero, before)] if before.constant != 0 else []
+            sides += [(last, before + dim, after)] if after.constant != 0 else []
+            axes.append(sides)
+        value = self.empty_value(x.dtype, shape)
+        for piece in itertools.product(*axes):
+            origins, places, sizes = zip(*piece, strict=True)
+            starts, steps, counts = zip(*origins, strict=True)
+            part = self.slice_value(content, starts, steps, counts)
+            part = self.broadcast_value(part, sizes)
+            value = self.update_value(value, part, places, [1] * x.rank)
+        return self.fresh(value, x.dtype, shape)
 
     def _padded_axis(
         self, x: Tensor, axis: int, before: _dvm.Dim, after: _dvm.Dim, how: str

@@ -88,7 +88,7 @@ class WrittenParts(Graphs):
             value = self._ops[value][1][0]
         return value
 
-    def _at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
+    def is_at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
         """Whether a <= b; where the sizes do not tell, the path is for one answer."""
         difference = b - a
         if difference.constant is not None:
@@ -114,9 +114,9 @@ class WrittenParts(Graphs):
         for (low, high), (other_low, other_high) in zip(*ends, strict=True):
             # Asked only where it is so, and so that an equal question comes up again.
             if self._seen_below(high, other_low):
-                return self._at_most(high + 1, other_low)
+                return self.is_at_most(high + 1, other_low)
             if self._seen_below(other_high, low):
-                return self._at_most(other_high + 1, low)
+                return self.is_at_most(other_high + 1, low)
         return False
 
     def _seen_below(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
@@ -166,7 +166,7 @@ class WrittenParts(Graphs):
         first, last = self.observed(start), self.observed(start + count)
         if first < self.observed(at) or last > self.observed(at + size):
             return False
-        return self._at_most(at, start) and self._at_most(start + count, at + size)
+        return self.is_at_most(at, start) and self.is_at_most(start + count, at + size)
 
     def after(self, before: Content, change: Callable[[int], int]) -> Content:
         """The content of memory behind a write, which nobody may read whole."""
