@@ -24,14 +24,16 @@ struct Places {
 
   // False: a Python error is set. Nothing but integers names places.
   bool read(PyObject* part) {
-    Ref given = Ref::steal(PyArray_FROM_O(part));
-    if (!given) return false;
-    auto* const numbers = reinterpret_cast<PyArrayObject*>(given.get());
-    if (!PyArray_ISINTEGER(numbers)) return fail(PyExc_IndexError, "an index of no integers");
-    // A cast that may lose is refused, as NumPy does.
-    array = Ref::steal(
-        PyArray_FROM_OTF(given.get(), NPY_INTP, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED));
+    array = PyArray_Check(part) ? Ref::borrow(part) : Ref::steal(PyArray_FROM_O(part));
     if (!array) return false;
+    if (!PyArray_ISINTEGER(get())) return fail(PyExc_IndexError, "an index of no integers");
+    constexpr int kNeeded = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    if (PyArray_TYPE(get()) != NPY_INTP || !PyArray_CHKFLAGS(get(), kNeeded) ||
+        PyArray_ISBYTESWAPPED(get())) {
+      // A cast that may lose is refused, as NumPy does.
+      array = Ref::steal(PyArray_FROM_OTF(array.get(), NPY_INTP, kNeeded));
+      if (!array) return false;
+    }
     data = static_cast<const npy_intp*>(PyArray_DATA(get()));
     count = PyArray_SIZE(get());
     return true;
@@ -47,12 +49,18 @@ struct Places {
   }
 };
 
-// Whether a value of this shape can be broadcast to that one; leading axes of size 1 do not count.
-bool fits(PyArrayObject* value, const std::vector<npy_intp>& shape) {
-  const int rank = PyArray_NDIM(value), wanted = static_cast<int>(shape.size());
+// The shape that an index gives, last axis first.
+struct Shape {
+  npy_intp sizes[2 * NPY_MAXDIMS];
+  int rank = 0;
+};
+
+// Whether a value can be broadcast to the shape; leading axes of size 1 do not count.
+bool fits(PyArrayObject* value, const Shape& shape) {
+  const int rank = PyArray_NDIM(value);
   for (int i = 0; i < rank; ++i) {
     const npy_intp size = PyArray_DIM(value, rank - 1 - i);
-    const bool fits = i < wanted && size == shape[static_cast<size_t>(wanted - 1 - i)];
+    const bool fits = i < shape.rank && size == shape.sizes[i];
     if (size != 1 && !fits) return fail(PyExc_ValueError, "a value does not fit an index");
   }
   return true;
@@ -62,24 +70,25 @@ bool check(PyArrayObject* array, PyObject* key, PyObject* value) {
   const bool several = PyTuple_CheckExact(key);
   const Py_ssize_t parts = several ? PyTuple_GET_SIZE(key) : 1;
   if (parts > PyArray_NDIM(array)) return fail(PyExc_IndexError, "too many indices");
-  std::vector<npy_intp> shape;
+  Shape shape;
+  for (int d = PyArray_NDIM(array) - 1; d >= parts; --d) {
+    shape.sizes[shape.rank++] = PyArray_DIM(array, d);
+  }
+  const int rest = shape.rank;
   for (Py_ssize_t i = 0; i < parts; ++i) {
     Places places;
     if (!places.read(several ? PyTuple_GET_ITEM(key, i) : key)) return false;
     if (!places.within(PyArray_DIM(array, static_cast<int>(i)))) return false;
-    const auto rank = static_cast<size_t>(PyArray_NDIM(places.get()));
-    if (rank > shape.size()) shape.insert(shape.begin(), rank - shape.size(), 1);
-    for (size_t d = 0; d < rank; ++d) {
-      npy_intp& size = shape[shape.size() - rank + d];
-      const npy_intp own = PyArray_DIM(places.get(), static_cast<int>(d));
+    const int rank = PyArray_NDIM(places.get());
+    while (shape.rank < rest + rank) shape.sizes[shape.rank++] = 1;
+    for (int d = 0; d < rank; ++d) {
+      npy_intp& size = shape.sizes[rest + rank - 1 - d];
+      const npy_intp own = PyArray_DIM(places.get(), d);
       if (size != own && size != 1 && own != 1) {
         return fail(PyExc_IndexError, "indices do not fit together");
       }
       if (size == 1) size = own;
     }
-  }
-  for (auto d = static_cast<int>(parts); d < PyArray_NDIM(array); ++d) {
-    shape.push_back(PyArray_DIM(array, d));
   }
   return !PyArray_Check(value) || fits(reinterpret_cast<PyArrayObject*>(value), shape);
 }

@@ -614,6 +614,8 @@ class Arrays(WrittenParts):
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
         self.may_write(t)
         if self._is_copy(t, value):
+            if self._holds_it(t, value):
+                return
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))
             return
@@ -626,6 +628,15 @@ class Arrays(WrittenParts):
             return False
         sizes = zip(reversed(value.shape), reversed(t.shape), strict=False)
         return all(size.constant == 1 or same_dim(size, wanted) for size, wanted in sizes)
+
+    def _holds_it(self, t: Tensor, value: Tensor) -> bool:
+        """Whether it is what was just written there: `x[i] += 1` stores the view once more."""
+        writes = t.storage.writes
+        if value.storage is not t.storage or not writes or writes[-1].view is not value:
+            return False
+        if any(write.key >= 0 for write in writes):
+            return False
+        return self.value_of(t) == self._fitted(value, t)
 
     def _part_copied(self, source: Tensor, before: Content, t: Tensor) -> int:
         """The content that `source` had before, as that of `t`."""
