@@ -296,7 +296,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         if isinstance(base, Literal) and isinstance(base.object, np.ufunc):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
-            if isinstance(base, Literal) and type(base.object) not in PURE_TYPES:
+            plain = isinstance(base, Size) or isinstance(base.object, np.generic)
+            if isinstance(base, Literal) and not plain and type(base.object) not in PURE_TYPES:
                 raise self.refuse(reasons.METHOD_OF, name, describe(base))
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
@@ -510,6 +511,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         if isinstance(base, Literal) and self._is_plain_instance(base.object):
             held = self.reach(lambda: self.constant(base.object), base.object)
             return self.attribute(held, name, seen)
+        if isinstance(base, Literal) and isinstance(base.object, np.generic) and _is_method(seen):
+            return Method(base, name)
         if isinstance(base, Literal):
             return self.literal_attribute(base, name, seen)
         if isinstance(base, Host) and self.is_pure(base):

@@ -283,6 +283,8 @@ class OperatorEvents(Callees):
             return
         if isinstance(base, Tensor) and name == "flat":
             return self.set_flat(base, value)
+        if isinstance(base, Tensor) and name == "real" and not base.is_scalar and not followed:
+            return self.store_subscript(base, Literal(Ellipsis), value)
         if isinstance(base, Host) and type(base.object) is np.recarray:
             if name in (base.object.dtype.names or ()) and not followed:
                 return self.store_element(base, Literal(name), value)
