@@ -97,6 +97,7 @@ void bind_tables(py::module_& module) {
   flags["under"] = core::kUnderflow;
   flags["invalid"] = core::kInvalid;
   module.attr("fp_flags") = flags;
+  module.attr("tied_zeros_flag") = core::kTiedZeros;
   module.attr("ufunc_table") = ufuncs;
   module.attr("ufunc_rules") = rules;
   module.attr("numeric_ops") = py::frozenset(numeric);

@@ -196,8 +196,13 @@ bool run_(Frame& f, const int32_t* p) {
     f.refused = "sizes or memory layouts do not fit together as recorded";
     return false;
   }
-  bool made = ((*context).fp_flags & segment.flags) == 0;
-  if (!made) f.refused = "NumPy warns of a floating-point error here";
+  const int32_t raised = (*context).fp_flags & segment.flags;
+  bool made = raised == 0;
+  if (raised == core::kTiedZeros) {
+    f.refused = "an extreme is a zero, and zeros of both signs tie for it";
+  } else if (!made) {
+    f.refused = "NumPy warns of a floating-point error here";
+  }
   for (const Segment::Output& output : segment.outputs) {
     if (!made) break;
     const BufferView& result = results[static_cast<size_t>(output.result)];

@@ -17,6 +17,8 @@ namespace dvm::core {
 
 using FpFlags = uint8_t;
 inline constexpr FpFlags kDivideByZero = 1, kOverflow = 2, kUnderflow = 4, kInvalid = 8;
+// No flag of the machine, but told along with them: see vm/tied_zeros.h.
+inline constexpr FpFlags kTiedZeros = 16;
 
 #if defined(__SSE2__)
 // The control register by itself: <cfenv> also visits the x87 unit, which nothing here uses, at

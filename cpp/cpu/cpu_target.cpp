@@ -11,6 +11,7 @@
 #include "cpu/thread_team.h"
 #include "hwy/cache_control.h"
 #include "vm/interpreter.h"
+#include "vm/tied_zeros.h"
 
 namespace dvm::cpu {
 
@@ -59,7 +60,7 @@ struct CpuCore {
   static constexpr bool kFlags = false;
   const vm::KernelTable& kernels;
   std::byte* memory;
-  bool stored = false;
+  bool stored = false, tied = false;
 
   std::byte* local(uint32_t offset) const { return memory + offset; }
   void begin(const vm::Header&) { begin_chains(); }
@@ -70,6 +71,7 @@ struct CpuCore {
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile&) {
     stored |= insn.insn == vm::Insn::store;
     kernels(insn)(args);
+    if (vm::may_tie_zeros(insn)) tied |= vm::has_tied_zeros(insn, args);
   }
   void execute_chain(const vm::ChainArgs& args, const vm::Tile&) const { run_chain(args, kernels); }
 };
@@ -94,7 +96,8 @@ void run_range(void* context, int64_t begin, int64_t end) noexcept {
   CpuCore core{job.kernels, local};
   vm::run_tiles(job.program, job.globals, begin, end, core);
   // The team publishes what its threads wrote before the job counts as done.
-  if (const core::FpFlags raised = watch.raised()) {
+  const core::FpFlags tied = core.tied ? core::kTiedZeros : core::FpFlags{0};
+  if (const auto raised = static_cast<core::FpFlags>(watch.raised() | tied)) {
     job.flags.fetch_or(raised, std::memory_order_relaxed);
   }
 }

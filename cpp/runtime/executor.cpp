@@ -388,7 +388,7 @@ class Execution {
     const core::WatchFpFlags watch;
     const bool done =
         compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);
-    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= watch.raised();
+    fp_flags_ |= watch.raised();
     return outcome_of(done);
   }
 

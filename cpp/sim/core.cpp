@@ -1,7 +1,11 @@
 #include "sim/core.h"
 
 #include "core/error.h"
+#include "core/quiet.h"
+#include "core/reduce.h"
 #include "sim/kernels.h"
+#include "vm/kernel.h"
+#include "vm/tied_zeros.h"
 
 namespace dvm::sim {
 
@@ -22,6 +26,29 @@ std::string pipe_name(Pipe pipe) { return std::string(to_string(pipe)); }
 
 std::string flag_name(const Sync& flag) {
   return pipe_name(flag.src) + "_" + pipe_name(flag.dst) + " flag " + number(flag.event);
+}
+
+// By instruction, and by whether it computes with floats.
+using Quiet = std::array<std::array<bool, 2>, vm::kInsnCount>;
+Quiet quiet_instructions() {
+  Quiet quiet;
+  quiet.fill({true, true});  // what is no op moves elements
+  for (size_t i = 0; i < core::all_ops().size(); ++i) {
+    const auto op = static_cast<core::Op>(i);
+    const auto found = vm::insn_of(op);
+    if (!found) continue;
+    if (core::reduce_info(op).dtypes == core::ReduceDtypes::boolean) continue;  // extremes of bools
+    auto& [of_integers, of_floats] = quiet[static_cast<size_t>(found->insn)];
+    of_integers = of_integers && !core::may_raise(op, core::DType::i64);
+    const bool boolean = vm::info(found->insn).boolean_result;
+    of_floats =
+        of_floats && !core::may_raise(op, boolean ? core::DType::boolean : core::DType::f64);
+  }
+  return quiet;
+}
+bool is_quiet(const Instruction& insn) {
+  static const Quiet quiet = quiet_instructions();
+  return quiet[static_cast<size_t>(insn.insn)][core::is_floating(insn.dtype)];
 }
 
 Sync loop_flag(const vm::LoopFlagInfo& row) { return {0, row.src, row.dst, 0, 0}; }
@@ -80,14 +107,25 @@ void AiCore::count(const Instruction& insn, const Tile& tile) {
   ++report_.instructions[static_cast<size_t>(insn.insn)];
 }
 
+// Comparisons within a scalar meaning raise flags that the operation, as NumPy has it, does not.
+void AiCore::run_kernel(const Instruction& insn, const TileArgs& args) {
+  const vm::TileKernel kernel = kernel_table()(insn);
+  if (is_quiet(insn)) {
+    const core::KeepFpFlags keep;
+    kernel(args);
+  } else {
+    kernel(args);
+  }
+  if (vm::may_tie_zeros(insn) && vm::has_tied_zeros(insn, args)) more_flags_ |= core::kTiedZeros;
+}
+
 void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& tile) {
   check_operands(
       insn, args.dims, [&](int k) { return k == 0 ? args.dst : args.src[k - 1]; }, tile);
-  const vm::TileKernel kernel = kernel_table()(insn);
-  if (kernel == nullptr) {
+  if (kernel_table()(insn) == nullptr) {
     fault(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
   }
-  kernel(args);
+  run_kernel(insn, args);
   count(insn, tile);
 }
 
@@ -96,7 +134,7 @@ void AiCore::execute_chain(const vm::ChainArgs& args, const Tile& tile) {
   check_operands(
       insn, nullptr, [&](int k) { return args.operands[k]; }, tile);
   vm::run_chain(args, [&](const Instruction& step, const TileArgs& step_args) {
-    kernel_table()(step)(step_args);
+    run_kernel(step, step_args);
   });
   count(insn, tile);
 }

@@ -41,7 +41,11 @@ class AiCore {
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile& tile);
   void execute_chain(const vm::ChainArgs& args, const vm::Tile& tile);
 
+  // What its operations raised besides the status flags of the thread.
+  core::FpFlags more_flags() const { return more_flags_; }
+
  private:
+  void run_kernel(const vm::Instruction& insn, const vm::TileArgs& args);
   // The operands before an instruction executes; address(k) is that of a stream operand k.
   template <typename Address>
   void check_operands(const vm::Instruction& insn, const vm::ViewDim* dims, Address address,
@@ -65,6 +69,7 @@ class AiCore {
   PipeClocks clocks_;
   AccessHistory history_;
   int64_t last_tile_ = -1;
+  core::FpFlags more_flags_ = 0;
 };
 
 }  // namespace dvm::sim

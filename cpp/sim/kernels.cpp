@@ -1,5 +1,8 @@
 #include "sim/kernels.h"
 
+#include <type_traits>
+
+#include "core/fp_flags.h"
 #include "core/reductions.h"
 #include "vm/plain_kernel.h"
 
@@ -34,11 +37,22 @@ void compare_kernel(const TileArgs& args) noexcept {
   }
 }
 
+// A float that an integer dtype does not hold is invalid, whatever the result is.
+template <DType To, DType From>
+void raise_if_outside(Storage<From> x) {
+  if constexpr (core::is_floating(From) && !core::is_floating(To) && To != DType::boolean) {
+    const auto number = scalar::lift(x);
+    using Range = scalar::Truncation<Storage<To>, std::remove_const_t<decltype(number)>>;
+    if (!(number >= Range::kLow && number < Range::kEnd)) core::raise(core::kInvalid);
+  }
+}
+
 template <DType D>
 void cast_kernel(const TileArgs& args) noexcept {
   core::dispatch(static_cast<DType>(args.aux), [&]<DType From>() {
     const PlainSource<Storage<From>> a(args, 0);
     for (int64_t i = 0; i < args.size; ++i) {
+      raise_if_outside<D, From>(a[i]);
       destination<Storage<D>>(args)[i] = scalar::cast<Storage<D>>(a[i]);
     }
   });

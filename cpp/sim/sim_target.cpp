@@ -23,8 +23,7 @@ SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
 }
 
 core::FpFlags SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {
-  run_and_report(program, globals);
-  return 0;
+  return run_and_report(program, globals).raised;
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.
@@ -34,13 +33,16 @@ SimReport SimTarget::run_and_report(const vm::Program& program,
       ::operator new(static_cast<size_t>(traits_.local_bytes), kMemoryAlign)));
   const vm::Header& header = program.header();
   SimReport report;
+  const core::WatchFpFlags watch;
   report.cores.resize(header.block_dim);
   for (int64_t id = 0; id < header.block_dim; ++id) {
     const int64_t begin = id * header.body_tile;
     const int64_t end = std::min<int64_t>(begin + header.body_tile, header.tile_count);
     AiCore core(id, program, traits_, globals, memory.get(), report.cores[static_cast<size_t>(id)]);
     vm::run_tiles(program, globals, begin, end, core);
+    report.raised |= core.more_flags();
   }
+  report.raised |= watch.raised();
   return report;
 }
 

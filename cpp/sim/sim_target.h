@@ -12,6 +12,7 @@ namespace dvm::sim {
 
 struct SimReport {
   std::vector<CoreReport> cores;  // block_dim of them
+  core::FpFlags raised = 0;       // what Target::run() returns
 };
 
 class SimTarget final : public vm::Target {

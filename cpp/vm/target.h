@@ -37,7 +37,7 @@ class Target {
   virtual const TargetTraits& traits() const = 0;
   // Runs every tile. globals[k] is the base address of global operand k, aligned to its dtype. The
   // Program must have passed verify() or come straight from the encoder. Thread-safe. Returns the
-  // status flags that its operations raised, as NumPy's would; the simulated targets report none.
+  // status flags that its operations raised, as NumPy's would, and kTiedZeros.
   // Throws bad_alloc where there is no memory for what a tile keeps.
   virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
   // Whether run() takes so long, some 20 us, that other threads of the host should go on meanwhile.

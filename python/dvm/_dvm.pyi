@@ -26,6 +26,7 @@ ufunc_table: list[tuple[str, str]]  # op, ufunc
 ufunc_rules: dict[str, tuple[int, tuple[str, ...], bool]]
 numeric_ops: frozenset[str]
 fp_flags: dict[str, int]  # name in np.geterr(): bit
+tied_zeros_flag: int  # as one of them: an extreme may be either of two zeros
 dtype_table: list[tuple[str, str]]  # NumPy name, spelling in text
 target_names: list[str]
 error_table: list[tuple[str, str, str, str]]  # code, class, row, hint

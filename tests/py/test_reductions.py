@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import dvm
+from dvm import _dvm
 from programs.observe import TOLERANCE, differences, observe
 from programs.running import opaque_names
 
@@ -372,3 +373,21 @@ def test_idempotent_reductions_need_one_of_what_repeats(count: int, axis: int | 
     found = compiled(np.broadcast_to(True, (count,)))
     assert found == (True, True)
     assert compiled.stats.hits + compiled.stats.drops == 1
+
+
+def test_extremes_of_numbers_need_one_of_what_repeats() -> None:
+    compiled = dvm.compile(lambda x: (np.fmax.reduce(x), np.fmin.reduce(x), (x + x).max()))
+    compiled(np.broadcast_to(2.0, (3,)))
+    assert compiled(np.broadcast_to(2.0, (2**41,))) == (2.0, 2.0, 4.0)
+    assert compiled.stats.hits == 1
+
+
+@pytest.mark.parametrize("target", _dvm.target_names)
+def test_warnings_are_numpys_on_every_target(target: str) -> None:
+    compiled = dvm.compile(lambda x: 1 / x, target=target)
+    compiled(np.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(compiled(np.full(3, 2.0)), np.full(3, 0.5))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        compiled(np.zeros(3))

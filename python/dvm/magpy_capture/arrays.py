@@ -661,6 +661,9 @@ class Arrays(WrittenParts):
     def reduce(self, op: str, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
         """Reduces `axes` (normalised, ascending)."""
         if not axes:
+            if op == "sum" and t.dtype.startswith("float"):  # which begins with 0: never -0
+                zero = self.operand(Literal(0.0), t.dtype)
+                return self.elementwise("add", [t, zero], t.dtype, self.copied_order(t))
             return self.copy(t)
         value = self.value_of(t)
         places = sorted(t.order.index(axis) for axis in axes)

@@ -39,6 +39,9 @@ MOVABLE = frozenset({"constant", "shape", "operator"})
 #: How many of them, and how many results of one segment: a kernel has no more arrays either.
 REACH = 32
 
+#: Reductions whose result may be either of two zeros.
+EXTREMES = frozenset({"max", "min", "nanmax", "nanmin", "max_or_lowest", "min_or_highest"})
+
 #: of np.geterr(): its bit in what a replay is told to look at
 FLAG_BITS = _dvm.fp_flags
 
@@ -360,9 +363,15 @@ class Graphs(Program):
         self._segment_of[value] = segment
         if needed & self._undefined:
             segment.flags |= FLAG_BITS["invalid"]
+        if any(self._may_tie_zeros(node) for node in needed):
+            segment.flags |= _dvm.tied_zeros_flag
         self._covered |= needed
         segment.inputs = sorted(set(segment.inputs))
         return segment
+
+    def _may_tie_zeros(self, node: int) -> bool:
+        """Whether NumPy's loops decide which of two zeros an extreme is."""
+        return self._ops[node][0] in EXTREMES and self.graph.dtype(node).startswith("f")
 
     def _needed(self, value: int) -> set[int]:
         """What computes `value`, back to what the host or a segment has already."""

@@ -1,7 +1,7 @@
 """What floats do at their edges: which zero of two, which flag of two, which range.
 
-The sign that fmax, fmin and reductions of long rows give to a tie of zeros depends in NumPy on the
-width of its vectors (docs/decisions.md), so no case here asks for it.
+The sign that elementwise fmax and fmin give to a tie of zeros depends in NumPy on the width of its
+vectors (docs/decisions.md), so no case here asks for it.
 """
 
 from __future__ import annotations
@@ -259,3 +259,51 @@ def nan_and_infinities_in_sums(w: World) -> None:
     ):
         w(f, np.array(v, float))
         w(f, np.array([v] * 30, float).ravel())
+
+
+@case
+def extremes_between_zeros(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return (
+            x.max(),
+            x.min(axis=0),
+            np.max(x, axis=-1),
+            np.fmax.reduce(x),
+            np.fmin.reduce(x, axis=-1),
+            np.nanmax(x),
+            np.nanmin(x, axis=0),
+        )
+
+    for t in ("f2", "f4", "f8"):
+        for some in ((-0.0, 0.0), (0.0, -0.0), (-0.0, -0.0), (0.0, np.nan, -0.0)):
+            for repeated in (1, 9, 300):
+                x = np.array(some * repeated, t)
+                w(f, x)
+                w(f, np.array([x, x[::-1]]))
+                w(f, np.array([x, x[::-1]]).T[::2])
+
+
+@case
+def sums_of_a_single_negative_zero(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return x.sum(), x.mean(), np.sum(x, axis=()), np.add.reduce(x), np.nansum(x), x.prod()
+
+    @w.compiled
+    def of_an_element(x):
+        return x[0].sum(), x[0].mean(), x[0].max()
+
+    for t in ("f2", "f4", "f8"):
+        for value in (-0.0, -0.0, 0.0, 1.5):
+            w(f, np.array(value, t))
+            w(f, np.array([value], t))
+            w(of_an_element, np.array([value], t))
+
+    @w.compiled
+    def over_no_axes(x):
+        return x.sum(axis=()), np.add.reduce(x, axis=())
+
+    for x in (np.full((2, 3), -0.0), np.full((2, 3), -0.0).T, np.array(-0.0)):
+        w(over_no_axes, x)
+        w(over_no_axes, x)
