@@ -26,17 +26,11 @@ bool is_dense(PyArrayObject* array, const AxisOrder& order) {
   return true;
 }
 
-uint8_t repeated_axes(PyArrayObject* array, const AxisOrder& order) {
+uint8_t repeated_axes(PyArrayObject* array) {
   uint8_t repeated = 0;
-  bool moves = false;
-  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
-    const int axis = order.axes[static_cast<size_t>(i)];
-    if (PyArray_DIM(array, axis) == 1) continue;
-    if (PyArray_STRIDE(array, axis) != 0) {
-      moves = true;
-    } else if (moves) {
-      repeated |= static_cast<uint8_t>(1U << axis);
-    }
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    const bool stays = PyArray_DIM(array, axis) > 1 && PyArray_STRIDE(array, axis) == 0;
+    repeated |= static_cast<uint8_t>(static_cast<unsigned>(stays) << axis);
   }
   return repeated;
 }
@@ -72,11 +66,12 @@ AxisOrder layout_of(PyArrayObject* array) {
   } else {
     order.layout = is_dense(array, order) ? Layout::permuted_contiguous : Layout::permuted;
   }
-  order.repeated = repeated_axes(array, order);
+  order.repeated = repeated_axes(array);
   return order;
 }
 
 bool lies_in(PyArrayObject* array, const AxisOrder& order) {
+  if (order.repeated != 0) return false;
   return PyArray_SIZE(array) == 0 ? PyArray_NDIM(array) <= 2 : is_dense(array, order);
 }
 

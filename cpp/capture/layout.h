@@ -22,8 +22,8 @@ const char* to_string(Layout layout);
 struct AxisOrder {
   Layout layout = Layout::c_contiguous;
   std::array<int8_t, core::kMaxRank> axes = {};
-  // Axes whose stride is 0, where one inside them moves: NumPy's copies in K order put these
-  // innermost, unlike its elementwise results. One bit an axis.
+  // Axes of more than one element whose stride is 0: NumPy's copies in K order put these innermost,
+  // unlike its elementwise results, whose order they leave to the other operands. One bit an axis.
   uint8_t repeated = 0;
 };
 
@@ -31,7 +31,8 @@ struct AxisOrder {
 AxisOrder layout_of(PyArrayObject* array);
 
 // Whether the elements lie densely in this order. Where axes are of size 1 or 0, they may do so in
-// several; of rank 2 nothing that NumPy makes of such an array tells which.
+// several; of rank 2 nothing that NumPy makes of such an array tells which. Nothing does in one with
+// repeated axes.
 bool lies_in(PyArrayObject* array, const AxisOrder& order);
 
 }  // namespace dvm::capture

@@ -34,6 +34,7 @@ uint64_t order_bits(PyArrayObject* array) {
 AxisOrder order_of(Signature word) {
   AxisOrder order;
   order.layout = layout_of(word);
+  order.repeated = static_cast<uint8_t>(word >> 48);
   for (size_t i = 0; i < core::kMaxRank; ++i) {
     order.axes[i] = order.layout == Layout::c_contiguous
                         ? static_cast<int8_t>(i)

@@ -368,22 +368,56 @@ class Arrays(WrittenParts):
         return self.arranged(t, c_order(t.rank))
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The memory order NumPy gives to an elementwise result (K order)."""
+        """The memory order NumPy gives to an elementwise result (K order).
+
+        An axis along which an operand does not move (one element, stride 0) says nothing of its
+        place there, so that the path is for calls in which the same operands speak of each axis.
+        Where all have one shape and order, an axis of one element is one of the result's, too, and
+        makes no difference.
+        """
         if rank < 2 or all(t.order == c_order(t.rank) for t in operands if t.rank > 1):
             return c_order(rank)
-        arrays = []
-        for t in operands:
-            lead = rank - t.rank
-            sizes = [
-                1 if self.is_one_at_most(dim) else axis + lead + 2
-                for axis, dim in enumerate(t.shape)
-            ]
-            stored = np.zeros([sizes[axis] for axis in t.order], np.uint8)
+        shape = self.common_shape(operands)
+        speaking = [t for t in operands if t.rank > 1]
+        first = speaking[0]
+        alike = all(t.order == first.order and same_shape(t.shape, first.shape) for t in speaking)
+        sizes = np.arange(rank) + 2
+        arrays = [np.broadcast_to(np.uint8(0), sizes)]
+        for t in speaking:
+            still = self.repeated_axes(t)
+            own = sizes[rank - t.rank :].copy()
+            for axis, dim in enumerate(t.shape):
+                settled = alike and same_dim(dim, shape[axis + rank - t.rank])
+                if self.is_one_at_most(dim) or not (settled or self.exceeds_one(dim)):
+                    own[axis] = 1
+                elif still >> axis & 1:
+                    own[axis] = 1
+            stored = np.zeros([own[axis] for axis in t.order], np.uint8)
             arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
         flags: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
         iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, order="K")
         strides = iterator.operands[-1].strides
         return tuple(sorted(range(rank), key=lambda axis: -strides[axis]))
+
+    def repeated_axes(self, t: Tensor) -> int:
+        """The axes of more than one element that have stride 0, as bits; the path is for these."""
+        if not t.repeats:
+            return 0
+        if t.object is None:
+            raise self.refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
+        if t.base is not None:  # which axes repeat depends on sizes
+            register = self.layout_register(t)
+            self.guard("guard_signature", register, t.object, key=(register,))
+        return int(_dvm.repeated_axes(t.object))
+
+    def exceeds_one(self, dim: _dvm.Dim) -> bool:
+        """Whether the size is above 1, which the path then is for."""
+        if dim.constant is not None:
+            return bool(dim.constant > 1)
+        more = self.observed(dim) > 1
+        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
+        self.guard("guard_truth", test, more)
+        return more
 
     # ---- operands
 
@@ -600,14 +634,7 @@ class Arrays(WrittenParts):
 
         Elementwise results have them where `t` has them (`result_order`).
         """
-        if not t.repeats:
-            return t.order
-        if t.object is None:
-            raise self.refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
-        if t.base is not None:  # which axes repeat depends on sizes
-            register = self.layout_register(t)
-            self.guard("guard_signature", register, t.object, key=(register,))
-        repeated = _dvm.repeated_axes(t.object)
+        repeated = self.repeated_axes(t)
         return tuple(sorted(t.order, key=lambda axis: repeated >> axis & 1))
 
     def write(self, t: Tensor, value: Tensor) -> None:

@@ -250,14 +250,5 @@ class MaybeViews(Arrays):
             groups.append(group)
         return groups if not rest[0] and not rest[1] else None
 
-    def exceeds_one(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is above 1, which the path then is for."""
-        if dim.constant is not None:
-            return bool(dim.constant > 1)
-        more = self.observed(dim) > 1
-        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
-        self.guard("guard_truth", test, more)
-        return more
-
 
 __all__ = ["MaybeViews"]

@@ -307,3 +307,32 @@ def extremes_of_what_repeats_need_one_of_it(w: World) -> None:
 
     for value in (True, True, False):
         w(any_of, np.broadcast_to(value, (5,)))
+
+
+@case
+def an_axis_that_becomes_one_leaves_the_order_to_the_others(w: World) -> None:
+    @w.compiled
+    def f(a, c):
+        return (a[:, 1:] - a[:, :-1]) - c, a * c[:1], a + c.reshape(1, -1)
+
+    for n, m, k in ((2, 3, 2), (2, 3, 2), (5, 2, 1), (5, 2, 1), (5, 3, 2), (1, 3, 2)):
+        w(f, np.asfortranarray(floats(n, m)), floats(k))
+
+    @w.compiled
+    def differences(a, c):
+        return (a[:, 1:] - a[:, :-1]) - c
+
+    for n, m in ((2, 3), (2, 3), (5, 2), (5, 2), (1, 3), (1, 2)):
+        w(differences, np.asfortranarray(floats(n, m)), floats(2))
+
+
+@case
+def axes_of_stride_zero_leave_the_order_to_the_others(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        return x + y, y * x, np.where(x > 1, x, y), x.copy()
+
+    tall, wide = np.broadcast_to(floats(3, 1), (3, 4)), np.broadcast_to(floats(4), (3, 4))
+    for x in (tall, tall, floats(3, 8)[:, ::2], wide, floats(3, 4), floats(4, 3).T, tall[:, :1]):
+        for y in (floats(4, 3).T, floats(3, 4), wide, floats(8, 3).T[:, ::2]):
+            w(f, x, y) if x.shape == y.shape else w(f, x, y[:, :1])
