@@ -31,8 +31,8 @@ struct AxisOrder {
 AxisOrder layout_of(PyArrayObject* array);
 
 // Whether the elements lie densely in this order. Where axes are of size 1 or 0, they may do so in
-// several; of rank 2 nothing that NumPy makes of such an array tells which. Nothing does in one with
-// repeated axes.
+// several; of rank 2 nothing that NumPy makes of such an array tells which. Nothing does in one
+// with repeated axes.
 bool lies_in(PyArrayObject* array, const AxisOrder& order);
 
 }  // namespace dvm::capture

@@ -388,9 +388,8 @@ class Arrays(WrittenParts):
             own = sizes[rank - t.rank :].copy()
             for axis, dim in enumerate(t.shape):
                 settled = alike and same_dim(dim, shape[axis + rank - t.rank])
-                if self.is_one_at_most(dim) or not (settled or self.exceeds_one(dim)):
-                    own[axis] = 1
-                elif still >> axis & 1:
+                one = self.is_one_at_most(dim) or not (settled or self.exceeds_one(dim))
+                if one or still >> axis & 1:
                     own[axis] = 1
             stored = np.zeros([own[axis] for axis in t.order], np.uint8)
             arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
