@@ -372,15 +372,16 @@ class Arrays(WrittenParts):
 
         An axis along which an operand does not move (one element, stride 0) says nothing of its
         place there, so that the path is for calls in which the same operands speak of each axis.
-        Where all have one shape and order, an axis of one element is one of the result's, too, and
-        makes no difference.
+        Where all have one shape, an axis of one element is one of the result's, too, and makes no
+        difference to the others: two of them, or in an order that all agree on.
         """
         if rank < 2 or all(t.order == c_order(t.rank) for t in operands if t.rank > 1):
             return c_order(rank)
         shape = self.common_shape(operands)
         speaking = [t for t in operands if t.rank > 1]
         first = speaking[0]
-        alike = all(t.order == first.order and same_shape(t.shape, first.shape) for t in speaking)
+        alike = all(same_shape(t.shape, first.shape) for t in speaking)
+        alike = alike and (rank == 2 or all(t.order == first.order for t in speaking))
         sizes = np.arange(rank) + 2
         arrays = [np.broadcast_to(np.uint8(0), sizes)]
         for t in speaking:
