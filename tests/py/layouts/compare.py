@@ -65,7 +65,8 @@ def facts(value: Any, arguments: list[Array]) -> dict[str, Any]:
         # Strides along which nobody can step are not NumPy's promise.
         "strides": [s for n, s in zip(value.shape, value.strides, strict=True) if n > 1 and told],
         "contiguous": (value.flags.c_contiguous, value.flags.f_contiguous),
-        "writeable": value.flags.writeable,
+        # What has no elements may be a view of an argument, and nobody can write it.
+        "writeable": told and value.flags.writeable,
         "aligned": value.flags.aligned,
         "is": [value is argument for argument in arguments],
         "shares": [shares(value, argument) for argument in arguments],
