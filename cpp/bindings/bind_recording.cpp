@@ -195,6 +195,7 @@ void bind_recording(py::module_& module) {
   module.def("record", record);
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
   module.def("peek", peek);
+  module.def("set_leaf_packages", &capture::set_leaf_packages);
   module.def("set_leaves", [](const py::iterable& callables) {
     std::vector<Ref> leaves;
     for (py::handle callable : callables) leaves.push_back(Ref::borrow(callable.ptr()));

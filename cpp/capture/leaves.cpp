@@ -1,5 +1,7 @@
 #include "capture/leaves.h"
 
+#include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 namespace dvm::capture {
@@ -17,7 +19,23 @@ Leaves& leaves() {
   return *all;
 }
 
+std::vector<std::string>& packages() {
+  static auto* all = new std::vector<std::string>;
+  return *all;
+}
+
+// By the module that it was written in.
+bool is_of_leaf_package(PyObject* function) {
+  PyObject* const module = reinterpret_cast<PyFunctionObject*>(function)->func_module;
+  if (module == nullptr || !PyUnicode_Check(module)) return false;
+  const std::string_view name = printable(module);
+  const std::string_view root = name.substr(0, name.find('.'));
+  return std::find(packages().begin(), packages().end(), root) != packages().end();
+}
+
 }  // namespace
+
+void set_leaf_packages(std::vector<std::string> names) { packages() = std::move(names); }
 
 std::vector<Ref> set_leaves(std::vector<Ref> callables) {
   Leaves fresh;
@@ -37,7 +55,8 @@ bool is_leaf(PyObject* callable) {
   const auto& members = leaves().members;
   if (members.contains(callable)) return true;
   if (PyMethod_Check(callable)) return is_leaf(PyMethod_GET_FUNCTION(callable));
-  return PyFunction_Check(callable) && members.contains(PyFunction_GET_CODE(callable));
+  return PyFunction_Check(callable) &&
+         (members.contains(PyFunction_GET_CODE(callable)) || is_of_leaf_package(callable));
 }
 
 }  // namespace dvm::capture

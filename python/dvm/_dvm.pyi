@@ -245,6 +245,7 @@ class Graph:
 UNSEEN: object  # an empty slot of the interpreter, in what peek returns
 
 def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]: ...
+def set_leaf_packages(names: list[str]) -> None: ...
 def set_leaves(callables: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
     """Make these callables single events of a recording; returns those that were."""
 

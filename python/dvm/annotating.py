@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, overload
@@ -32,6 +33,10 @@ class Annotation:
 
 
 NOTHING = Annotation()
+#: Of functions of a leaf package: they are called as they are, with what a call shows of its effects
+#: looked at (magpy_capture.annotated).
+PACKAGED = Annotation(leaf=True, pure=True)
+_packages = {"scipy"}
 _annotations: dict[Any, Annotation] = {}
 
 
@@ -77,8 +82,12 @@ def annotate(
     decorator. The function itself is returned unchanged.
 
     Args:
-        function: a Python function, a builtin one, a function of a C extension, or a class.
-        leaf: it is not followed: a call is one opaque call. Builtins are leaves by nature.
+        function: a Python function, a builtin one, a function of a C extension, or a class; or a
+            package, itself or by its name, of which `leaf` may be said.
+        leaf: it is not followed: a call is one opaque call. Builtins are leaves by nature. Of a
+            package: a call of any of its functions is, which is taken to change nothing; calls that
+            hand over a function, a random generator, `out` or `overwrite_...` are no part of a
+            path. SciPy is such a package from the start.
         pure: it changes nothing (but what `writes` names) and keeps nothing of its arguments, so
             that a replay that is dropped may call it. It may read arrays, numbers, containers and
             objects.
@@ -106,6 +115,8 @@ def annotate(
         "constant": None if constant is None else frozenset(_names(constant)),
     }
     changes = {name: value for name, value in given.items() if value is not None}
+    if isinstance(function, str | types.ModuleType):
+        return _annotate_package(function, changes)
     if function is None:
         return lambda decorated: annotate(decorated, **changes)
     known = annotation_of(function)
@@ -121,14 +132,34 @@ def annotate(
 def annotation_of(function: Any) -> Annotation:
     """Return what is vouched for about a function or a class; NOTHING for most."""
     try:
-        return _annotations.get(function, NOTHING)
+        if (known := _annotations.get(function)) is not None:
+            return known
     except TypeError:  # not hashable
         return NOTHING
+    module = getattr(function, "__module__", None)
+    packaged = isinstance(module, str) and module.partition(".")[0] in _packages
+    return PACKAGED if packaged and not isinstance(function, type) else NOTHING
 
 
 def annotated_leaves() -> list[Any]:
     """Return the functions that the recorder must not enter."""
     return [function for function, known in _annotations.items() if known.leaf or known.never]
+
+
+def leaf_packages() -> list[str]:
+    """Return the packages of which the recorder must enter no function."""
+    return sorted(_packages)
+
+
+def _annotate_package(package: str | types.ModuleType, changes: dict[str, Any]) -> Any:
+    name = package if isinstance(package, str) else package.__name__
+    if set(changes) != {"leaf"} or "." in name or not name:
+        reason = f"of {name}, a package is told by its top-level name, and only leaf= is said of it"
+        raise errors.make("bad_annotation", reason)
+    (_packages.add if changes["leaf"] else _packages.discard)(name)
+    if lowering := sys.modules.get("dvm.magpy_capture"):
+        lowering.refresh_leaves()
+    return package
 
 
 def _names(given: Iterable[str]) -> list[str]:

@@ -415,6 +415,10 @@ ANNOTATED_FRESH_BUT_SHARES = Row(
 )
 ANNOTATED_NEVER = Row("{} is annotated never to be part of a path", PROMISES)
 ANNOTATED_NOT_PURE = Row("a call of {}, which is not annotated pure", PROMISES)
+OWN_PART = "compile what comes before and after it as functions of their own"
+PACKAGE_METHOD = Row("a call of {}, which may change its object", OWN_PART)
+PACKAGE_ARGUMENT = Row("{} with {}=", OWN_PART)
+PACKAGE_CALLBACK = Row("{}, which may call {}", OWN_PART)
 
 # ---- call outside
 

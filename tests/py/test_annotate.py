@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import dvm
 from dvm.annotating import NOTHING, annotation_of
@@ -239,3 +242,29 @@ def test_contradictions_are_errors(thing: Any, properties: Any, reason: str) -> 
         dvm.annotate(thing, **properties)
     assert caught.value.code == "DVM-C003"
     assert reason in str(caught.value)
+
+
+def test_one_call_of_scipy_leaves_the_rest_compiled() -> None:
+    compiled = dvm.compile(lambda x: scipy.special.logsumexp(x * 2) + 1)
+    for n in (5, 6, 7):
+        compiled(np.ones(n))
+    assert (compiled.stats.captures, compiled.stats.hits, compiled.stats.opaque) == (1, 2, 2)
+
+
+def test_a_package_may_be_a_leaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "their_package.py").write_text(
+        "calls = []\ndef scale(x):\n    calls.append(len(calls))\n    return x * 3\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = importlib.import_module("their_package")
+    dvm.annotate(package, leaf=True)
+    try:
+        compiled = dvm.compile(lambda x: package.scale(x + 1) - 1)
+        for n in (3, 4, 5):
+            assert (compiled(np.ones(n)) == 5).all()
+        assert len(package.calls) == 3
+        assert compiled.stats.opaque == 2
+    finally:
+        dvm.annotate("their_package", leaf=False)
+    with pytest.raises(dvm.CaptureError, match="top-level name"):
+        dvm.annotate("their_package", pure=True)

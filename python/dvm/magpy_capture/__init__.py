@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import _dvm
-from dvm.annotating import annotated_leaves
+from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture import lower as lowering
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import leaves
@@ -28,6 +28,7 @@ __all__ = ["NotCapturable", "PathSpec", "lower", "refresh_leaves"]
 
 def refresh_leaves() -> None:
     """Tell the recorder which functions it must not enter."""
+    _dvm.set_leaf_packages(leaf_packages())
     _dvm.set_leaves([*leaves(), *annotated_leaves()])
 
 

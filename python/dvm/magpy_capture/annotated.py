@@ -10,10 +10,33 @@ import inspect
 from typing import Any
 
 from dvm import reasons
-from dvm.annotating import Annotation
+from dvm.annotating import PACKAGED, Annotation
 from dvm.magpy_capture.objects import is_constant
-from dvm.magpy_capture.opaque import Named, Opaque, name_of
-from dvm.magpy_capture.values import Abstract, Literal, Tensor
+from dvm.magpy_capture.opaque import Named, Opaque, name_of, signature_of
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    FunctionValue,
+    Host,
+    Instance,
+    Literal,
+    Method,
+    Partial,
+    Tensor,
+)
+
+#: Parameters of functions of leaf packages through which a call has effects.
+EFFECTS = frozenset({"out", "random_state", "rng", "seed", "output", "callback"})
+#: Functions and methods there that draw random numbers.
+DRAWS = frozenset({"rvs", "random", "resample", "bootstrap", "permutation_test", "seed"})
+#: Methods there that change nothing of their object, whatever class they are of.
+METHODS = frozenset(
+    "pdf logpdf cdf logcdf sf logsf ppf isf pmf logpmf mean median var std entropy moment stats "
+    "interval __call__ derivative antiderivative query query_ball_point dot toarray todense tocsr "
+    "tocsc tocoo transpose matvec rmatvec matmat __matmul__ __mul__ __add__ __sub__ multiply sum "
+    "diagonal".split()
+)
 
 
 class AnnotatedCalls(Opaque):
@@ -34,6 +57,8 @@ class AnnotatedCalls(Opaque):
         positional = [self.resolve(value) for value in positional]
         named = {key: self.resolve(value) for key, value in named.items()}
         arguments = [*positional, *named.values()]
+        if known is PACKAGED:
+            self._check_package_call(function, positional, named)
         targets = self._written_targets(function, known, positional, named)
         fixed = all(self.is_fixed(argument) for argument in arguments)
         if known.deterministic and fixed and not targets and is_constant(seen):
@@ -52,6 +77,22 @@ class AnnotatedCalls(Opaque):
         if targets:
             self.forget_results()
         return result
+
+    def _check_package_call(self, function: Any, positional: list[Abstract], named: Named) -> None:
+        """A function of a leaf package is taken to be pure where its call does not say otherwise."""
+        name = name_of(function)
+        last = name.rpartition(".")[2]
+        if last in DRAWS or not (last in METHODS or not _is_method(function)):
+            raise self.refuse(reasons.PACKAGE_METHOD, name)
+        for key, value in _by_name(function, positional, named).items():
+            unset = isinstance(value, Literal) and value.object in (None, False)
+            if (key in EFFECTS or key.startswith("overwrite_")) and not unset:
+                raise self.refuse(reasons.PACKAGE_ARGUMENT, name, key)
+        for value in [*positional[1 if _is_method(function) else 0 :], *named.values()]:
+            held = value.object if isinstance(value, (Literal, Host, Instance)) else None
+            is_function = isinstance(value, (Closure, FunctionValue, Method, Partial))
+            if is_function or (callable(held) and not isinstance(held, type)):
+                raise self.refuse(reasons.PACKAGE_CALLBACK, name, describe(value))
 
     def _annotated_result(
         self, known: Annotation, made: int, targets: list[Tensor], seen: Any
@@ -82,3 +123,16 @@ class AnnotatedCalls(Opaque):
         objects = any(getattr(value, "changed", False) for value in self._reached.values())
         variables = self.changed_variables or self.changed_cells or self.class_changes
         return self.has_written_arrays() or objects or bool(variables)
+
+
+def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:
+    """The arguments by the names of their parameters, where the function tells those."""
+    try:
+        return {**signature_of(function).bind(*positional, **named).arguments, **named}
+    except (TypeError, ValueError):
+        return named
+
+
+def _is_method(function: Any) -> bool:
+    """Whether a function stands in a class, as far as its name tells."""
+    return "." in getattr(function, "__qualname__", "").replace("<locals>.", "")
