@@ -33,7 +33,7 @@ class Annotation:
 
 
 NOTHING = Annotation()
-#: Of functions of a leaf package: they are called as they are, with what a call shows of its effects
+#: Of functions of a leaf package, which are called as they are; what a call shows of its effects is
 #: looked at (magpy_capture.annotated).
 PACKAGED = Annotation(leaf=True, pure=True)
 _packages = {"scipy"}

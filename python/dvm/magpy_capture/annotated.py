@@ -79,7 +79,7 @@ class AnnotatedCalls(Opaque):
         return result
 
     def _check_package_call(self, function: Any, positional: list[Abstract], named: Named) -> None:
-        """A function of a leaf package is taken to be pure where its call does not say otherwise."""
+        """Refuse what a call of a function of a leaf package shows of its effects."""
         name = name_of(function)
         last = name.rpartition(".")[2]
         if last in DRAWS or not (last in METHODS or not _is_method(function)):
