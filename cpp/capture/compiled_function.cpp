@@ -51,6 +51,19 @@ void tell(PyObject* compiled, const Event& event) {
   if (g_observer != nullptr) g_observer(compiled, event);
 }
 
+// A warning of dvm's own, which never raises; an exception that is on its way stays so.
+void warn(const PyFunctionObject* function, const std::string& reason) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const std::string text = std::string("dvm: ") + printable(function->func_qualname) + " " +
+                           reason_text(reason) + " (see its stats)";
+  const Ref telling = Ref::steal(PyImport_ImportModule("dvm.telling"));
+  if (telling) {
+    Ref::steal(PyObject_CallMethod(telling.get(), "warn", "s", text.c_str()));
+  }
+  PyErr_Restore(type, value, traceback);  // what else was raised is forgotten
+}
+
 core::Loc first_line(const PyCodeObject* code) {
   return core::make_loc(printable(code->co_filename), code->co_firstlineno);
 }
@@ -185,12 +198,9 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
   PyFunctionObject* function = as_function(function_);
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
     ++stats_.fallbacks;
-    if (!std::exchange(warned_, true) &&
-        PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "dvm: %S %s (see its stats)",
-                         function->func_qualname, reason_text(limit()).c_str()) < 0) {
-      return nullptr;
-    }
-    return call_bound(function, bound);
+    Ref result = Ref::steal(call_bound(function, bound));
+    if (!std::exchange(warned_, true)) warn(function, limit());
+    return result.release();
   }
   const int64_t number = stats_.calls;
   std::vector<Miss> why = misses_of(bound);

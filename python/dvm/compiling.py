@@ -12,12 +12,11 @@ import functools
 import inspect
 import os
 import types
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
-from dvm import _dvm, errors, reasons
+from dvm import _dvm, errors, reasons, telling
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,7 +98,7 @@ def compile(
         fn = fn.given
     given, fn = fn, _function_for(fn)
     with _importing:  # the lowering names the functions that the recorder must not enter
-        from dvm import inspection, magpy_capture  # noqa: F401
+        from dvm import inspection, magpy_capture, repro  # noqa: F401
 
     compiled = _dvm.compile(fn)
     # functools.update_wrapper but for __wrapped__, which the native type itself answers.
@@ -141,15 +140,16 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[
     The call has run already and its result is the caller's, so nothing may be raised here: a bug
     becomes the reason of a fallback, with a warning.
     """
-    from dvm import inspection, magpy_capture
+    from dvm import inspection, magpy_capture, repro
 
     try:
         spec = magpy_capture.lower(compiled, recording)
         inspection.record(compiled, spec)
         return spec
     except Exception as error:
-        bug = errors.make("internal", f"lowering {compiled.label}: {type(error).__name__}: {error}")
-        warnings.warn(str(bug), RuntimeWarning, stacklevel=2)
+        what = f"lowering {compiled.label}: {type(error).__name__}: {error}"
+        bug = errors.make("internal", what + repro.written(compiled, recording, error))
+        telling.warn(str(bug), stacklevel=2)
         reason = reasons.BUG(bug)
         return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
 

@@ -14,11 +14,10 @@ one comparison.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from dvm import _dvm, errors
+from dvm import _dvm, errors, telling
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,9 +80,8 @@ class stance:  # noqa: N801  used as a function is
     def __del__(self) -> None:
         # `dvm.stance("force_eager")` on a line of its own reads as if it did something.
         if not getattr(self, "_used", True):
-            warnings.warn(
+            telling.warn(
                 f'dvm.stance("{self._name}") was neither entered nor used as a decorator; '
                 "dvm.set_stance sets one for the process",
-                RuntimeWarning,
                 stacklevel=2,
             )

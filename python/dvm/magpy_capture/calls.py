@@ -510,7 +510,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return Method(base, name)
         if isinstance(base, Literal) and self._is_plain_instance(base.object):
             held = self.reach(lambda: self.constant(base.object), base.object)
-            return self.attribute(held, name, seen)
+            if not isinstance(held, Literal):  # which a function with a cache stays
+                return self.attribute(held, name, seen)
         if isinstance(base, Literal) and isinstance(base.object, np.generic) and _is_method(seen):
             return Method(base, name)
         if isinstance(base, Literal):

@@ -6,6 +6,7 @@ another way at one of them may still be compiled.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from typing import Any
 
@@ -17,7 +18,7 @@ from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_numpys_code
-from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     WHOLE,
@@ -39,6 +40,17 @@ from dvm.magpy_capture.values import (
 #: loop, and a straight path of scalar steps is replayed no faster than Python runs the loop.
 MAX_EVENTS = 20_000
 
+PRESENT_BUILTINS = vars(builtins)
+#: what the lowering calls, as it was when this was imported
+OWN_BUILTINS = {
+    name: PRESENT_BUILTINS[name]
+    for name in (
+        "all any bool callable dict enumerate float frozenset getattr hasattr hash id int "
+        "isinstance issubclass iter len list map max min next range repr reversed set setattr "
+        "sorted str sum super tuple type vars zip"
+    ).split()
+}
+
 
 class Lowering(Callbacks):
     """Lowers one recording into the path it describes."""
@@ -49,6 +61,7 @@ class Lowering(Callbacks):
     def run(self) -> None:
         if len(self.events) > MAX_EVENTS:
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.events[-1][5])
+        self.check_builtins()
         self.meet_cells(Literal(self.function))
         while self.skip() < len(self.events):
             self.lower_event()
@@ -56,6 +69,13 @@ class Lowering(Callbacks):
             raise NotCapturable(self.recording["aborted"], self.recording["aborted_at"])
         self.check_looks()
         finish(self, self.value(self.recording["result"]))
+
+    def check_builtins(self) -> None:
+        """What the lowering itself is written with is Python's: its own calls would be seen."""
+        for name, own in OWN_BUILTINS.items():
+            if PRESENT_BUILTINS.get(name) is not own:
+                self.guard_name(PRESENT_BUILTINS, name, PRESENT_BUILTINS.get(name, MISSING))
+                raise self.refuse(reasons.BUILTIN_REPLACED, name)
 
     def lower_event(self) -> None:
         events = self.events
@@ -320,6 +340,8 @@ def refusal_of(lowering: Lowering) -> NotCapturable | None:
         reason, at = refusal.reason, refusal.at
     except _dvm.Error as error:  # a limit of the core: rank, number of symbols ...
         reason, at = reasons.CORE(error), lowering.at
+    except RecursionError:
+        reason, at = reasons.NESTED_TOO_DEEP(), lowering.at
     return NotCapturable(reason, at)
 
 
