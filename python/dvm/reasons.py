@@ -463,6 +463,10 @@ CHECK_BEHIND_EFFECT = Row(
     "after an effect the path depends on a step that may fail ({})", READ_FIRST
 )
 
+CLOCK_BEHIND_EFFECT = Row(
+    "a call of {} behind a write or a print", "read the clock first, or write and print outside"
+)
+
 # ---- sort
 
 ORDER_SET = Row("the order of a set", SORT)

@@ -174,6 +174,8 @@ class Arrays(WrittenParts):
         content = self.value_of(value)
         root = self.root(content)
         shared = root in self._taken or self.is_home(root) or self.is_computed(root)
+        if order is None and root == content and root in self.unowned - self._taken:
+            shared = False
         if shared or (root != content and not self.is_shapeable(root)):
             register = self.leave(content, "array", order)
             # In its own order, which a view that the segment returns may not lie in.

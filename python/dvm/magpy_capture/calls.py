@@ -39,6 +39,7 @@ from dvm.magpy_capture.python_functions import ErrorState
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
+    CLOCKS,
     EVENT_OF,
     FUNCTIONS,
     GENERATORS,
@@ -46,7 +47,6 @@ from dvm.magpy_capture.tables import (
     PURE,
     PURE_CLASSES,
     PURE_METHODS,
-    READS,
     WRITES,
     WRITING_METHODS,
     is_numpy_function,
@@ -189,8 +189,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.pure_call(function, positional, named, seen)
         if _hashable(function) and function in GENERATORS:
             return self.make_generator(function, positional, named, seen)
-        if _hashable(function) and function in READS:
-            return self.host_call(self.constant(function), positional, named, seen)
+        if _hashable(function) and function in CLOCKS:
+            return self.read_clock(function, positional, named, seen)
         if function is tuple.__new__ and hasattr(type(seen), "_fields") and len(positional) == 2:
             return Sequence(self.elements(positional[1]), type(seen))
         if isinstance(function, type) and issubclass(function, BaseException):
@@ -357,8 +357,22 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         for argument in arguments:
             if not (self.is_shown(argument) if shows else self.is_pure(argument)):
                 raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        if function is np.datetime64 and any(isinstance(a, Literal) for a in arguments):
+            return self.read_clock(function, positional, named, seen)  # of "now", perhaps
         if all(self.is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=isinstance(seen, np.generic))
+        return self.host_call(self.constant(function), positional, named, seen)
+
+    def read_clock(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """What came before it is done, and what comes behind it is not begun.
+
+        Effects come last, so that none may stand before it that takes time or can be watched.
+        """
+        if self.has_written_arrays() or self._private_arrays or self.impure_calls:
+            raise self.refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
+        self.compute_pending()
         return self.host_call(self.constant(function), positional, named, seen)
 
     def host_call(

@@ -79,6 +79,7 @@ class Graphs(Program):
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
         self._empties = 0
         self._taken: set[int] = set()  # graph values whose memory belongs to one array
+        self.unowned: set[int] = set()  # and those that have left with no array to belong to
         self._scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
         self.opaque_calls: list[tuple[str, Any]] = []
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
@@ -435,6 +436,17 @@ class Graphs(Program):
             else:
                 self.leave(value)
         self._fallible.clear()
+
+    def compute_pending(self) -> None:
+        """Compute what the program has computed so far: what comes next looks at the clock.
+
+        From the last value to the first, so that what others need becomes part of theirs.
+        """
+        for value in reversed(range(len(self._ops))):
+            known = value in self._covered or value in self._homes
+            if not known and self._ops[value][0] not in FREE | {"input"}:
+                self.leave(value)
+                self.unowned.add(value)
 
     def put_segment_last(self) -> None:
         """Let the latest segment follow the steps behind it, if they do not read its results."""

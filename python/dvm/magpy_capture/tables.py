@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import collections
 import copy
+import datetime
 import enum
 import functools
 import heapq
@@ -264,8 +265,16 @@ GENERATORS: frozenset[Any] = frozenset(
     }
 )
 
-#: functions that read something of the world and change nothing: called on every replay
-READS: frozenset[Any] = frozenset({time.perf_counter, time.time, time.monotonic})
+#: functions that read a clock and change nothing: called on every replay, where the program does
+CLOCKS: frozenset[Any] = frozenset(
+    {
+        getattr(time, name + unit)
+        for name in ("perf_counter", "time", "monotonic", "process_time", "thread_time")
+        for unit in ("", "_ns")
+    }
+    | {getattr(datetime.datetime, name) for name in ("now", "utcnow", "today")}
+    | {datetime.date.today}
+)
 
 #: types whose calls make a value from values, without effects
 PURE_CLASSES: tuple[type, ...] = (
