@@ -81,12 +81,4 @@ bool dict_replace_(Frame& f, const int32_t* p) {
   return true;
 }
 
-bool set_replace_(Frame& f, const int32_t* p) {
-  if (PySet_Clear(f[p[0]]) < 0) return false;
-  for (int32_t i = 0; i < p[1]; ++i) {
-    if (PySet_Add(f[p[0]], f[p[2 + i]]) < 0) return false;
-  }
-  return true;
-}
-
 }  // namespace dvm::capture::steps

@@ -154,6 +154,11 @@ class Containers(Indexing):
         """`base[key]` of a container."""
         if isinstance(base, (Sequence, ListValue)):
             place = self.plain(key)
+            if isinstance(base, ListValue) and base.has_part(place):
+                if place in base.stores:
+                    return self.resolve(base.stores[place])
+                assert base.part is not None
+                return self.resolve(base.part(place))
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
@@ -231,15 +236,23 @@ class Containers(Indexing):
         place = self.plain(key)
         if isinstance(base, OwnDict):
             return self.set_own(base, place, value)
-        if isinstance(base, DequeValue):
-            base.elements[operator.index(place)] = value
-        elif isinstance(base, ListValue):
-            base.elements[place] = self.elements(value) if isinstance(place, slice) else value
+        if isinstance(base, ListValue) and isinstance(place, slice):
+            parts = self.elements(value)
+            base.elements[place] = parts
+            base.wrote("set", place, ListValue(parts))
+        elif isinstance(base, ListValue) and base.has_part(place):
+            self.step("item", base.register, place, key=("item", base.register, place))
+            base.stores[place] = value
+            base.wrote("set", place, value)
+        elif isinstance(base, (DequeValue, ListValue)):
+            at = operator.index(place)
+            base.elements[at] = value
+            base.wrote("set", at % len(base.elements), value)
         elif isinstance(base, DictValue):
             base.items[self.key(key)] = value
+            base.changed = True
         else:
             raise self.refuse(reasons.ASSIGNMENT_PART, describe(base))
-        base.changed = True
         return None
 
     def _is_plain_key(self, key: Abstract) -> bool:
@@ -281,7 +294,7 @@ class Containers(Indexing):
     def sort_in_place(self, base: ListValue, **named: Abstract) -> None:
         """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
         parts = list(base.elements)
-        base.changed = True
+        base.wrote("replace")
         base.elements.clear()
         self.seen_result = None
         try:
@@ -341,7 +354,6 @@ class Containers(Indexing):
             raise self.refuse(reasons.METHOD_OF_LIST, name)
         if name == "copy":
             return ListValue(list(base.elements))
-        base.changed = True
         if name in ("append", "extend"):
             if name == "append":
                 base.append(positional[0])
@@ -353,6 +365,7 @@ class Containers(Indexing):
         if name in ("insert", "pop") and positional:
             positional = [self.integer(positional[0]), *positional[1:]]
         made = getattr(base.elements, name)(*positional)
+        base.wrote("call", getattr(list, name), *positional)
         return Literal(None) if made is None else self.resolve(made)
 
     def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
@@ -374,6 +387,7 @@ class Containers(Indexing):
         base.changed = True
         if name == "clear":
             items.clear()
+            base.cleared = True
             return Literal(None)
         if name == "popitem":
             key, value = items.popitem()

@@ -60,13 +60,15 @@ class Deques(Iterators):
             return DequeValue(base.elements.copy())
         if name not in DEQUE_METHODS | {"extend", "extendleft"}:
             raise self.refuse(reasons.METHOD_OF_DEQUE, name)
-        base.changed = True
         if name == "append":
             base.append(given[0])
         elif name in ("extend", "extendleft"):
-            add = base.append if name == "extend" else base.elements.appendleft
             for part in self.each(given[0]):
-                add(part)
+                if name == "extend":
+                    base.append(part)
+                else:
+                    base.elements.appendleft(part)
+                    base.wrote("call", deque.appendleft, part)
         else:
             numbers = name in ("rotate", "insert")
             arguments = [self.integer(given[0]), *given[1:]] if numbers and given else given
@@ -74,6 +76,7 @@ class Deques(Iterators):
                 made = getattr(base.elements, name)(*arguments)
             except IndexError:
                 raise self.refuse(reasons.END, name, describe(base)) from None
+            base.wrote("call", getattr(deque, name), *arguments)
             return NONE if made is None else self.resolve(made)
         return NONE
 

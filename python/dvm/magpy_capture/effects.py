@@ -80,21 +80,9 @@ class Finisher:
         seen.add(id(value))
         if isinstance(value, Tensor):
             low.object_register(value)
-        elif isinstance(value, (Sequence, ListValue)):
-            if isinstance(value, Sequence) and value.register >= 0:
-                return
-            if isinstance(value, ListValue) and value.register >= 0 and not value.changed:
-                return
-            if isinstance(value, ListValue) and not value.is_read:
-                for part in value.tail:
-                    self.prepare(part, seen)
-                return
-            for part in value.elements:
+        elif isinstance(value, (Sequence, ListValue, DequeValue)):
+            for part in self._parts_that_leave(value):
                 self.prepare(part, seen)
-        elif isinstance(value, DequeValue):
-            if value.register < 0 or value.changed:
-                for part in value.elements if value.is_read else value.tail:
-                    self.prepare(part, seen)
         elif isinstance(value, DictValue):
             if isinstance(value, DefaultDict):
                 self.prepare(value.factory, seen)
@@ -123,6 +111,17 @@ class Finisher:
             self.literal(value)
         elif not isinstance(value, (SetValue, FunctionValue)):
             raise low.refuse(reasons.LEAVES_FUNCTION, describe(value))
+
+    @staticmethod
+    def _parts_that_leave(value: Sequence | ListValue | DequeValue) -> Iterable[Abstract]:
+        """All of what the program made; of the caller's own, what was put into it."""
+        if value.register < 0:
+            return value.elements
+        if isinstance(value, Sequence):
+            return ()
+        if any(entry.what == "replace" for entry in value.log):
+            return value.elements
+        return [part for entry in value.log for part in entry.given if not isinstance(part, int)]
 
     def literal(self, value: Literal) -> int:
         """A register with the object, or with a new one of its value."""
@@ -205,9 +204,35 @@ class Finisher:
 
     def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
         """Append to a list or a deque, by its own method."""
+        self.call(method, [register, self.lowering.step("list", [*map(self.build, parts)])])
+
+    def call(self, function: Any, registers: list[int]) -> None:
+        """An effect that is a call."""
         low = self.lowering
-        more = low.step("list", [self.build(part) for part in parts])
-        low.steps.append(("effect", low.register(), low.constant(method), [register, more], ()))
+        low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
+
+    def write_back(self, value: ListValue | DequeValue | SetValue) -> None:
+        """What was done to a container of the caller, and no more: others may write elsewhere."""
+        low, register = self.lowering, value.register
+        if not isinstance(value, SetValue) and any(e.what == "replace" for e in value.log):
+            parts = [self.build(part) for part in value.elements]
+            low.steps.append(("list_replace", register, parts))
+            return
+        for entry in value.log:
+            if entry.what == "extend":
+                kind = deque if isinstance(value, DequeValue) else list
+                self.extend(kind.extend, register, entry.given)
+                continue
+            given = [
+                low.constant(part) if isinstance(part, int) else self.build(part)
+                for part in entry.given
+            ]
+            if entry.what == "set":
+                low.steps.append(("set_item", register, low.constant(entry.key), *given))
+            elif entry.what == "delete":
+                low.steps.append(("delete_item", register, low.constant(entry.key)))
+            else:
+                self.call(entry.key, [register, *given])
 
     def _leads_to(self, start: Abstract, target: Abstract) -> bool:
         stack, seen = list(start.elements), set()
@@ -232,18 +257,33 @@ class Finisher:
                 place = self.lowering.register_of(key)
                 self.lowering.steps.append(("set_item", register, place, self.build(item)))
             return
-        if value.register >= 0 and list(value.items) == list(value.initial):
-            # The same keys: somebody may be iterating over it.
-            for key, item in value.items.items():
-                if item is not value.initial[key]:
-                    place = self.lowering.constant(key)
-                    self.lowering.steps.append(("set_item", register, place, self.build(item)))
-            return
+        if value.register >= 0:
+            return self._write_items(value, register)
         flat: list[int] = []
         for key, item in value.items.items():
             flat += [self.lowering.constant(key), self.build(item)]
-        if flat or value.register >= 0:
+        if flat:
             self.lowering.steps.append(("dict_replace", register, flat))
+
+    def _write_items(self, value: DictValue, register: int) -> None:
+        """What became of the items of one of the caller: somebody may iterate over the others."""
+        steps, constant = self.lowering.steps, self.lowering.constant
+        before = {} if value.cleared else value.initial
+        if value.cleared:
+            self.call(dict.clear, [register])
+        order = {key: place for place, key in enumerate(before)}
+        stays, last = set(), -1
+        for key in value.items:
+            if order.get(key, -1) <= last:
+                break  # from here on they are new, or were deleted in between
+            stays.add(key)
+            last = order[key]
+        for key in before:
+            if key not in stays:
+                steps.append(("delete_item", register, constant(key)))
+        for key, item in value.items.items():
+            if key not in stays or item is not before[key]:
+                steps.append(("set_item", register, constant(key), self.build(item)))
 
     def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
         steps = self.lowering.steps
@@ -293,22 +333,10 @@ def finish(low: Any, result: Abstract) -> None:
     low.steps.extend(writes)
     for value in changed:
         register = value.register
-        if isinstance(value, ListValue):
-            if value.is_read:
-                parts = [end.build(part) for part in value.elements]
-                low.steps.append(("list_replace", register, parts))
-            else:
-                end.extend(list.extend, register, value.tail)
-        elif isinstance(value, DequeValue):
-            if value.is_read:
-                clear = low.constant(deque.clear)
-                low.steps.append(("effect", low.register(), clear, [register], ()))
-            end.extend(deque.extend, register, value.elements if value.is_read else value.tail)
+        if isinstance(value, (ListValue, DequeValue, SetValue)):
+            end.write_back(value)
         elif isinstance(value, DictValue):
             end.fill_dict(value, register)
-        elif isinstance(value, SetValue):
-            parts = [low.constant(part) for part in value.elements]
-            low.steps.append(("set_replace", register, parts))
         else:
             end.fill_instance(value, register, list(value.changed))
     for scope, name, value in low.changed_variables.values():

@@ -62,9 +62,20 @@ class Heaps(Counters):
             raise self.refuse(reasons.EMPTY_HEAP) from None
         except BodyRaised:
             raise self.refuse(reasons.HEAP_EXCEPTION_LEAVES_DISORDER) from None
-        base.elements[:] = [each.value for each in ranked]
-        base.changed = True
+        self._rewrite(base, [each.value for each in ranked])
         return NONE if made is None else self.resolve(made.value)
+
+    def _rewrite(self, base: ListValue, parts: list[Abstract]) -> None:
+        """Those that moved are written, and the end is longer or shorter by one."""
+        before = [self.resolve(part) for part in base.elements]
+        for place, (old, new) in enumerate(zip(before, parts, strict=False)):
+            if old is not new:
+                base.wrote("set", place, new)
+        if len(parts) < len(before):
+            base.wrote("delete", slice(len(parts), None))
+        for part in parts[len(before) :]:
+            base.wrote("extend", None, part)
+        base.elements[:] = parts
 
     def _ranked(self, value: Abstract) -> Ranked:
         return Ranked(self._is_less, self.resolve(value))
@@ -96,8 +107,9 @@ class Heaps(Counters):
         base = self.resolve(a)
         if not isinstance(base, ListValue):
             raise self.refuse(reasons.INSERTION_INTO, describe(base))
-        base.elements.insert(self._place(function, base, x, Literal(0), NONE), x)
-        base.changed = True
+        place = self._place(function, base, x, Literal(0), NONE)
+        base.elements.insert(place, x)
+        base.wrote("call", list.insert, place, x)
         return NONE
 
 

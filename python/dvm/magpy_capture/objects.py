@@ -220,13 +220,19 @@ class Objects(MaybeViews):
 
     def _adopt_list(self, register: int, seen: list[Any], external: bool) -> Abstract:
         items = list(self.snapshots.get(id(seen), seen))
+        parts: dict[int, Unread] = {}
+
+        def part(place: int) -> Unread:
+            if place not in parts:
+                parts[place] = self._part("item", register, place, items[place], external)
+            return parts[place]
 
         def load() -> list[Abstract]:
             self.guard("guard_length", register, len(items), key=(register,))
-            return [self._part("item", register, i, item, external) for i, item in enumerate(items)]
+            return [part(place) for place in range(len(items))]
 
         if external:
-            return ListValue(register=register, object=seen, load=load)
+            return ListValue(None, register, seen, load, part, len(items))
         return ListValue(load(), object=seen)
 
     def _adopt_deque(self, register: int, seen: deque[Any]) -> Abstract:

@@ -64,7 +64,6 @@ class OperatorEvents(Callees):
         if isinstance(a, ListValue) and name == "+":
             for part in self.elements(b):
                 a.append(part)
-            a.changed = True
             return a
         if isinstance(a, SetValue):
             return self.set_inplace(name, a, b)
@@ -242,12 +241,14 @@ class OperatorEvents(Callees):
     def on_delete_subscript(self, _n: str, operands: Operands, *_: Any) -> None:
         base, key = (self.value(node) for node in operands)
         if isinstance(base, ListValue):
-            del base.elements[self.plain(key)]
+            place = self.plain(key)
+            del base.elements[place]
+            base.wrote("delete", place)
         elif isinstance(base, DictValue):
             del base.items[self.key(key)]
+            base.changed = True
         else:
             raise self.refuse(reasons.DEL_PART, describe(base))
-        base.changed = True
 
     def on_attribute(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool

@@ -25,6 +25,13 @@ from dvm.magpy_capture.values import (
 )
 
 SET_OPERATORS = ("|", "&", "-", "^")
+#: `a |= b` and its kin as methods
+IN_PLACE = {
+    "|": set.update,
+    "&": set.intersection_update,
+    "-": set.difference_update,
+    "^": set.symmetric_difference_update,
+}
 #: Methods that are what Python's own set does to the known elements of all its operands.
 QUESTIONS = frozenset({"issubset", "issuperset", "isdisjoint"})
 COMBINATIONS = frozenset({"union", "intersection", "difference", "symmetric_difference"})
@@ -62,7 +69,7 @@ class Sets(Containers):
         if name not in SET_OPERATORS or right is None:
             raise self.refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
         a.elements = OPERATORS["binary"][name](a.elements, right)
-        a.changed = True
+        a.wrote(IN_PLACE[name], frozenset(right))
         return a
 
     def compared(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract | None:
@@ -93,15 +100,16 @@ class Sets(Containers):
         if name in ELEMENT_METHODS:
             if name == "copy":
                 return SetValue(set(base.elements))
-            base.changed = True
-            getattr(base.elements, name)(*(self.key(part) for part in positional))
+            keys = [self.key(part) for part in positional]
+            getattr(base.elements, name)(*keys)
+            base.wrote(getattr(set, name), *keys)
             return Literal(None)
         if name not in QUESTIONS | COMBINATIONS | CHANGES:
             raise self.refuse(reasons.METHOD_OF_SET, name)
         given = [self._elements_of(part) for part in positional]
         made = getattr(base.elements, name)(*given)
         if name in CHANGES:
-            base.changed = True
+            base.wrote(getattr(set, name), *map(frozenset, given))
             return Literal(None)
         return Literal(made) if name in QUESTIONS else SetValue(made)
 

@@ -223,11 +223,25 @@ class Sequence:
 Held = TypeVar("Held", list[Any], deque[Any])
 
 
-class Elements(Generic[Held]):
-    """A list or a deque; `changed` if the caller's own must be rewritten at the end.
+@dataclass(eq=False)
+class Written:
+    """What the program did to a container of the caller, once: as the program did it.
 
-    load: reads the elements of one of the caller, when the program first looks at them; one that it
-        only appends to (a log, a history) stays unread, and `tail` is what it appended.
+    what: "set" (`container[key] = given`), "delete" (`del container[key]`), "extend" (with
+        `given`), "call" (of the method `key` with it), "replace" (all that it holds).
+    """
+
+    what: str
+    key: Any = None
+    given: list[Any] = field(default_factory=list)
+
+
+class Elements(Generic[Held]):
+    """A list or a deque; `changed` if something was done to the caller's own: `log`.
+
+    load: reads the elements of one of the caller, when the program first needs them all; one that
+        it only appends to (a log, a history) stays unread, and `tail` is what it appended. Until
+        then `part` reads single ones of `size`, and `stores` are those it replaced, by place.
     """
 
     def __init__(
@@ -236,13 +250,22 @@ class Elements(Generic[Held]):
         register: int = -1,
         object: Any = None,
         load: Callable[[], Held] | None = None,
+        part: Callable[[int], Any] | None = None,
+        size: int = 0,
     ) -> None:
         self._elements: Held | None = elements
         self.register = register
         self.object = object
         self.load: Callable[[], Held] | None = load
-        self.changed = False
+        self.part = part
+        self.size = size
+        self.log: list[Written] = []
         self.tail: list[Any] = []
+        self.stores: dict[int, Any] = {}
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.log)
 
     @property
     def is_read(self) -> bool:
@@ -255,13 +278,36 @@ class Elements(Generic[Held]):
         if self._elements is None:
             assert self.load is not None
             elements: Held = self.load().copy()
+            for place, value in self.stores.items():
+                elements[place] = value
             elements.extend(self.tail)
             self._elements = elements
         return self._elements
 
+    def has_part(self, place: Any) -> bool:
+        """Whether an element is found without reading all."""
+        return not self.is_read and type(place) is int and 0 <= place < self.size
+
     def append(self, value: Any) -> None:
         """Append without looking."""
+        if self.log and self.log[-1].what == "extend":
+            self.log[-1].given.append(value)
+        else:
+            self.wrote("extend", None, value)
         (self.tail if self._elements is None else self._elements).append(value)
+
+    def wrote(self, what: str, key: Any = None, *given: Any) -> None:
+        """Something was done to it, which is done to the caller's own at the end."""
+        if self.register < 0:
+            return
+        if what == "set":
+            for entry in reversed(self.log):  # of one place, the last value counts
+                if entry.what != "set" or type(entry.key) is not int or type(key) is not int:
+                    break
+                if entry.key == key:
+                    entry.given = list(given)
+                    return
+        self.log.append(Written(what, key, list(given)))
 
 
 class ListValue(Elements[list[Any]]):
@@ -269,7 +315,7 @@ class ListValue(Elements[list[Any]]):
 
 
 class DictValue:
-    """A dict with literal keys, in order; `changed` if the caller's own must be rewritten.
+    """A dict with literal keys, in order; `changed` if items of the caller's own were written.
 
     load: reads all items of a dict of the caller, when the program first needs its keys. Until then
         `part` reads single ones, and `stores` are the (key, value) it stored: a table that gains
@@ -290,6 +336,7 @@ class DictValue:
         self.load = load
         self.part = part
         self.changed = False
+        self.cleared = False
         self.initial: dict[Any, Any] = {}  # the items at entry, of one that was read
         self.stores: list[tuple[Any, Any]] = []
 
@@ -330,8 +377,16 @@ class SetValue:
 
     elements: set[Any]
     register: int = -1
-    changed: bool = False
     object: Any = None
+    log: list[Written] = field(default_factory=list)  # what was done to one of the caller
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.log)
+
+    def wrote(self, method: Any, *given: Any) -> None:
+        if self.register >= 0:
+            self.log.append(Written("call", method, [Literal(each) for each in given]))
 
 
 @dataclass(eq=False)
