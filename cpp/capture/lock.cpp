@@ -1,6 +1,7 @@
 #include "capture/lock.h"
 
 #include <algorithm>
+#include <array>
 
 #include "capture/frame.h"
 #include "capture/numpy_api.h"
@@ -34,12 +35,16 @@ bool reads_attribute(const Path& last, PyObject* name) {
   return false;
 }
 
-// Whether it puts something in the place of what the program has read, like object.__setattr__.
+// Whether it puts something in the place of what the program has read, like object.__setattr__ or
+// list.pop; not where it adds to a container, or takes away an element that it names.
 bool replaces(PyObject* callee) {
   if (Py_IS_TYPE(callee, &PyWrapperDescr_Type)) return true;
-  return Py_IS_TYPE(callee, &PyMethodDescr_Type) &&
-         PyUnicode_CompareWithASCIIString(reinterpret_cast<PyDescrObject*>(callee)->d_name,
-                                          "clear") == 0;
+  if (!Py_IS_TYPE(callee, &PyMethodDescr_Type)) return false;
+  PyObject* const name = reinterpret_cast<PyDescrObject*>(callee)->d_name;
+  constexpr std::array kAdding = {"extend", "append", "appendleft", "add", "update", "discard"};
+  return std::ranges::none_of(kAdding, [&](const char* adding) {
+    return PyUnicode_CompareWithASCIIString(name, adding) == 0;
+  });
 }
 
 // What the path holds in a register that a `constant` defines; else null.
@@ -60,7 +65,6 @@ bool builds_on_what_was_read(const Path& path, const Step& step) {
     case StepOp::delete_item_:
     case StepOp::list_replace_:
     case StepOp::dict_replace_:
-    case StepOp::set_replace_:
       return !is_fresh(path, p[0]);
     case StepOp::set_variable_:
     case StepOp::set_cell_:
