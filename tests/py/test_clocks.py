@@ -34,7 +34,7 @@ def order_of(function: Callable[..., Any], clock: Any, *args: Any) -> str:
     )
 
 
-@pytest.mark.parametrize("clock", CLOCKS, ids=str)
+@pytest.mark.parametrize("clock", CLOCKS, ids=lambda clock: clock.__qualname__)
 def test_work_stays_on_its_side_of_a_clock(clock: Any) -> None:
     def between(x: Any) -> Any:
         start = clock()
