@@ -1,0 +1,1 @@
+"""Programs whose functions and objects are replaced between calls: see programs.py."""
