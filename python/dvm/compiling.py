@@ -49,7 +49,7 @@ class Options:
         if self.target not in _dvm.target_names:
             raise errors.unknown("unknown_target", "target", self.target, _dvm.target_names)
         if self.numerics not in NUMERICS:
-            raise errors.unknown("unsupported", "numerics", self.numerics, NUMERICS)
+            raise errors.unknown("unknown_name", "numerics", self.numerics, NUMERICS)
 
 
 @overload

@@ -56,7 +56,7 @@ def path_of_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> t
 def inspect(compiled: _dvm.Compiled[..., Any], stage: str, args: Any, kwargs: Any) -> str:
     """See `Compiled.inspect`."""
     if stage not in STAGES:
-        raise errors.unknown("unsupported", "stage", stage, STAGES)
+        raise errors.unknown("unknown_name", "stage", stage, STAGES)
     if args or kwargs:
         _, index = path_of_call(compiled, args, kwargs)
         paths = _dvm.paths(compiled)[index:][:1]

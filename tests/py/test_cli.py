@@ -96,7 +96,7 @@ ERRORS = [
     (["explain", "missing.py:f"], "missing.py", "No such file"),
     (["explain", "MODEL:scaled", "--arg", "f33[3]"], "DVM-U001", "did you mean 'f3"),
     (["explain", "MODEL:scaled", "--target", "gpu"], "DVM-U002", "ascend910b3"),
-    (["explain", "MODEL:scaled", "--numerics", "fast"], "DVM-U001", "default, strict"),
+    (["explain", "MODEL:scaled", "--numerics", "fast"], "DVM-U003", "default, strict"),
     (
         ["explain", "MODEL:scaled"],
         "scaled(x, a)",

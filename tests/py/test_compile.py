@@ -95,7 +95,7 @@ def test_an_unknown_target_is_named_with_the_valid_ones() -> None:
 
 
 def test_unknown_numerics_are_named_with_the_valid_ones() -> None:
-    with pytest.raises(dvm.UnsupportedError, match=r"DVM-U001 .*'strikt'.*did you mean 'strict'"):
+    with pytest.raises(dvm.UnsupportedError, match=r"DVM-U003 .*'strikt'.*did you mean 'strict'"):
         dvm.compile(axpy, numerics="strikt")
 
 
