@@ -55,11 +55,11 @@ Outcome give_up(Frame& frame, Outcome outcome) {
 }
 
 // A C++ exception. What dvm cannot do, the original may: sizes beyond its limits, memory that it
-// has none of. Bugs are told.
+// has none of. All else is a bug, and told.
 Outcome failed(Frame& frame, const Step& step, const std::exception& error) {
   const auto* const ours = dynamic_cast<const core::Error*>(&error);
   if (frame.committed) throw;
-  if (ours != nullptr && ours->code() == core::ErrorCode::internal) {
+  if (ours != nullptr && ours->code() != core::ErrorCode::unsupported) {
     give_up(frame, Outcome::raised);
     throw;
   }
