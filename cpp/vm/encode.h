@@ -5,6 +5,7 @@
 //   emit    slots by liveness, flags, instructions into the arena                (emit.cpp)
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -59,7 +60,7 @@ struct PhaseTimes {
 
 // Whether every Program that the encoder makes is verified, at some ten times the cost of making
 // it: in debug builds, and where DVM_VERIFY is set to 1 in the environment, as all tests do.
-bool verifies_programs();
+std::atomic<bool>& verifies_programs();
 
 struct Tiling;
 struct TileRequest;
