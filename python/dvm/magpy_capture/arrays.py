@@ -7,6 +7,7 @@ that the recorded execution really produced (`Lowering.check`).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -391,7 +392,7 @@ class Arrays(WrittenParts):
             own = sizes[rank - t.rank :].copy()
             for axis, dim in enumerate(t.shape):
                 settled = alike and same_dim(dim, shape[axis + rank - t.rank])
-                one = self.is_one_at_most(dim) or not (settled or self.exceeds_one(dim))
+                one = self.is_one_at_most(dim) or not (settled or self.is_not_one(dim))
                 if one or still >> axis & 1:
                     own[axis] = 1
             stored = np.zeros([own[axis] for axis in t.order], np.uint8)
@@ -414,12 +415,20 @@ class Arrays(WrittenParts):
 
     def exceeds_one(self, dim: _dvm.Dim) -> bool:
         """Whether the size is above 1, which the path then is for."""
+        return self._asked(dim, ">")
+
+    def is_not_one(self, dim: _dvm.Dim) -> bool:
+        """Whether the size is not 1, which the path then is for: no elements have an order, too."""
+        return self._asked(dim, "!=")
+
+    def _asked(self, dim: _dvm.Dim, comparison: str) -> bool:
+        compare = {">": operator.gt, "!=": operator.ne}[comparison]
         if dim.constant is not None:
-            return bool(dim.constant > 1)
-        more = self.observed(dim) > 1
-        test = self._operate(">", self.register_of_dim(dim), self.constant(1))
-        self.guard("guard_truth", test, more)
-        return more
+            return bool(compare(dim.constant, 1))
+        holds = bool(compare(self.observed(dim), 1))
+        test = self._operate(comparison, self.register_of_dim(dim), self.constant(1))
+        self.guard("guard_truth", test, holds)
+        return holds
 
     # ---- operands
 
