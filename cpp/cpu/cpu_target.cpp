@@ -132,11 +132,11 @@ class CpuTarget final : public vm::Target {
   }
   // The bytes that an addition moves in 20 us or so; few bytes may be read by many tiles.
   bool takes_long(const Program& program) const override {
-    constexpr int64_t kBytes = 128 << 10;
-    constexpr uint32_t kTiles = 32;
+    constexpr int64_t kLongBytes = 128 << 10;
+    constexpr uint32_t kLongTiles = 32;
     int64_t bytes = 0;
     for (const vm::Global& global : program.globals()) bytes += global.high - global.low;
-    return bytes >= kBytes || program.header().tile_count >= kTiles;
+    return bytes >= kLongBytes || program.header().tile_count >= kLongTiles;
   }
 };
 
