@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "vm/program.h"
 #include "vm/target.h"
@@ -15,9 +15,7 @@ namespace {
 
 // DVM_UPDATE_DOCS=1 writes the document instead of comparing it.
 TEST(Isa, DocumentIsCurrent) {
-  const auto path =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() /
-      "docs/isa.md";
+  const std::string path = DVM_DOCS "/isa.md";
   if (std::getenv("DVM_UPDATE_DOCS") != nullptr) std::ofstream(path) << isa_markdown();
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
