@@ -7,6 +7,7 @@
   are bound by memory, and run on one thread; what is above 1 is the price of new memory. Bar: 1.15.
 * `growth`: bytes by which the resident set grows over calls with changing shapes, between two
   moments when the pool is empty. Bar: none but noise.
+* `path`: what one captured path keeps, for each operation of 300. Bar: 1.5 KiB.
 * `demo`: the largest resident set of examples/demo.py's encoder, plain and compiled, each in a
   process of its own. Bar: NumPy's. The sentences alone are told apart: they need no memory to speak
   of, and what is seen is what the code of dvm's capture takes.
@@ -15,6 +16,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import os
 import random
@@ -36,6 +38,7 @@ import dvm
 MIB = 1 << 20
 RATIO_LIMIT = 1.15
 GROWTH_LIMIT = 2 * MIB
+PATH_LIMIT = 1.5 * 1024
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
@@ -108,6 +111,46 @@ def growth(calls: int) -> bool:
     return grown <= GROWTH_LIMIT
 
 
+class Allocated(ctypes.Structure):
+    """mallinfo2's answer (glibc)."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def path(operations: int = 300, functions: int = 10) -> bool:
+    """Bytes of malloc that captured paths keep; Python's own small objects are not among them."""
+    source = "def f(x, y):\n" + "    x = x * 1.5 + y\n" * (operations // 2) + "    return x\n"
+    code = compile(source, "<path>", "exec")
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = Allocated
+
+    def allocated() -> int:
+        gc.collect()
+        info = mallinfo()
+        return int(info.uordblks + info.hblkhd)
+
+    def captured() -> Any:
+        scope: dict[str, Any] = {}
+        exec(code, scope)
+        compiled = dvm.compile(scope["f"])
+        for _ in range(2):
+            compiled(np.ones(100), np.ones(100))
+        return compiled
+
+    kept = [captured()]
+    before = allocated()
+    kept += [captured() for _ in range(functions)]
+    each = (allocated() - before) / functions / operations
+    print(f"a path of {operations} operations keeps {each / 1024:.2f} KiB for each")
+    return each <= PATH_LIMIT
+
+
 CHILD = """
 import sys
 from pathlib import Path
@@ -149,7 +192,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.memory")
     parser.add_argument("--calls", type=int, default=10_000)
     options = parser.parse_args()
-    good = [growth(options.calls), demo(), outputs()]
+    good = [growth(options.calls), path(), demo(), outputs()]
     return int(not all(good))
 
 

@@ -180,14 +180,18 @@ py::dict path_of(const Path& path) {
   for (const auto& segment : path.segments) {
     graph += core::print(segment->graph);
     plan += runtime::print(segment->compilation.plan);
-    for (const core::Decision& decision : segment->compilation.decisions) {
+    const driver::Compilation described = driver::describe(segment->graph, path.options);
+    for (const core::Decision& decision : described.decisions) {
       py::dict record = decision_of(decision);
       record["graph"] = index;
       decisions.append(record);
     }
     ++index;
-    for (const driver::PassRecord& pass : segment->compilation.passes) {
-      passes.append(py::make_tuple(pass.name, pass.nanoseconds, pass.text));
+    // The times are those of the call that captured it.
+    for (size_t i = 0; i < described.passes.size(); ++i) {
+      const driver::PassRecord& pass = described.passes[i];
+      passes.append(
+          py::make_tuple(pass.name, segment->compilation.passes[i].nanoseconds, pass.text));
     }
   }
   dict["cuts"] = cuts(path);

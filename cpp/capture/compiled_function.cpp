@@ -90,6 +90,14 @@ void CompiledFunction::adopt_code() {
   }
   roots_.clear();
   likely_ = 0;
+  free_retired();
+}
+
+void CompiledFunction::free_retired() {
+  if (running_ != 0 || retired_.empty()) return;
+  // What goes with them may call this function again.
+  const auto freed = std::exchange(retired_, {});
+  history_.forget_paths_but(paths_);
 }
 
 // Outcome::missed when no path takes the call. Paths may come and go while one of them runs.
@@ -202,6 +210,7 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
     if (!std::exchange(warned_, true)) warn(function, limit());
     return result.release();
   }
+  free_retired();
   const int64_t number = stats_.calls;
   std::vector<Miss> why = misses_of(bound);
   if (PyErr_Occurred()) return nullptr;

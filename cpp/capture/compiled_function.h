@@ -65,6 +65,8 @@ class CompiledFunction {
   // Where the function's code was replaced: reads what depends on it, retires the old code's paths.
   // Every entry point begins with it, for binding relies on the parameters of the present code.
   void adopt_code();
+  // Frees the paths of replaced code once no replay can be in one of them.
+  void free_retired();
   Outcome find(Call& call);
   PyObject* missed(PyObject* self, PyObject* const* bound);
   PyObject* capture(PyObject* self, PyObject* const* bound);

@@ -5,6 +5,7 @@
 
 #include "capture/explain_step.h"
 #include "capture/frame.h"
+#include "capture/path.h"
 
 namespace dvm::capture {
 
@@ -34,6 +35,15 @@ void History::dropped(const Frame& frame, const Step& step) {
   }
   events_.push_back({Event::Kind::drop, frame.path, 0, 1, {explain_drop(frame, step)}, &step});
   fresh_ = true;
+}
+
+void History::forget_paths_but(const std::vector<std::unique_ptr<Path>>& kept) {
+  for (Event& event : events_) {
+    const auto is_path = [&](const auto& path) { return path.get() == event.path; };
+    if (std::any_of(kept.begin(), kept.end(), is_path)) continue;
+    event.path = nullptr;
+    event.step = nullptr;
+  }
 }
 
 const Event* History::take_new_drop(int64_t call) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,11 @@ struct Miss {
 struct Event {
   enum class Kind : uint8_t { capture, fallback, drop };
   Kind kind;
-  const Path* path;            // that was added, or whose step failed
+  const Path* path;            // that was added, or whose step failed; null: it is gone
   int64_t call = 0;            // which call of the function it was, the first time
   int64_t count = 1;           // of drops at the same step
   std::vector<Miss> missed;    // of a capture: what no known Path allowed; of a drop: the reason
-  const Step* step = nullptr;  // of a drop
+  const Step* step = nullptr;  // of a drop whose path is there
 };
 const char* to_string(Event::Kind kind);
 
@@ -42,6 +43,8 @@ class History {
   void dropped(const Frame& frame, const Step& step);
   // The drop that the last call added, with its number; null if it was one that is known.
   const Event* take_new_drop(int64_t call);
+  // Others are about to be freed: events of theirs are told of without a path from now on.
+  void forget_paths_but(const std::vector<std::unique_ptr<Path>>& kept);
 
  private:
   std::vector<Event> events_;

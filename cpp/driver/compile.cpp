@@ -29,13 +29,11 @@ constexpr GraphPass kGraphPasses[] = {
 
 class Pipeline {
  public:
-  Pipeline(core::Graph graph, const Options& options) : options_(options) {
-    result_.graph = std::move(graph);
-  }
+  // Records are what a report shows; without them the logs are told.
+  Pipeline(const Options& options, bool records) : options_(options), records_(records) {}
 
-  Compilation run() {
-    if (options_.verify) core::verify(result_.graph);
-    core::Graph graph = result_.graph;
+  Compilation run(core::Graph graph) {
+    if (options_.verify) core::verify(graph);
     for (const GraphPass& pass : kGraphPasses) {
       if (pass.widened_only && !widens(options_)) continue;
       graph = timed(pass.name, [&] { return pass.run(graph); });
@@ -45,10 +43,14 @@ class Pipeline {
     if (options_.verify) {
       for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
     }
-    result_.decisions = fusion.decisions;
+    std::vector<core::Decision> decisions = std::move(fusion.decisions);
     result_.plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
     if (options_.verify) runtime::verify(result_.plan);
-    for (const core::Decision& decision : result_.decisions) log_decision(decision);
+    if (records_) {
+      result_.decisions = std::move(decisions);
+    } else {
+      for (const core::Decision& decision : decisions) log_decision(decision);
+    }
     return std::move(result_);
   }
 
@@ -60,13 +62,17 @@ class Pipeline {
     auto made = run();
     const auto end = std::chrono::steady_clock::now();
     PassRecord record{std::string(name), std::chrono::nanoseconds(end - begin).count(), {}};
-    if (options_.record_text || log_enabled(LogTopic::passes)) record.text = print(made);
-    log_pass(record);
+    if (records_ || log_enabled(LogTopic::passes)) record.text = print(made);
+    if (!records_) {
+      log_pass(record);
+      record.text = {};
+    }
     result_.passes.push_back(std::move(record));
     return made;
   }
 
   const Options& options_;
+  const bool records_;
   Compilation result_;
 };
 
@@ -112,8 +118,12 @@ std::string print(const fuser::Fusion& fusion) {
   return text;
 }
 
-Compilation compile(core::Graph graph, const Options& options) {
-  return Pipeline(std::move(graph), options).run();
+Compilation compile(const core::Graph& graph, const Options& options) {
+  return Pipeline(options, false).run(graph);
+}
+
+Compilation describe(const core::Graph& graph, const Options& options) {
+  return Pipeline(options, true).run(graph);
 }
 
 }  // namespace dvm::driver

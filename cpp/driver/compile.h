@@ -23,22 +23,23 @@ struct Options {
 #else
   bool verify = true;
 #endif
-  bool record_text = true;  // keep what each pass produced
 };
 
 struct PassRecord {
   std::string name;
   int64_t nanoseconds;
-  std::string text;  // what the pass produced
+  std::string text;  // what the pass produced; of describe() alone
 };
 
 struct Compilation {
-  core::Graph graph;  // as captured
   runtime::Plan plan;
-  std::vector<core::Decision> decisions;
+  std::vector<core::Decision> decisions;  // of describe() alone
   std::vector<PassRecord> passes;
 };
-Compilation compile(core::Graph graph, const Options& options);
+Compilation compile(const core::Graph& graph, const Options& options);
+// The same once more for reports, with the texts and decisions that would take more memory than the
+// Plan. The logs are told nothing.
+Compilation describe(const core::Graph& graph, const Options& options);
 
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -107,6 +110,54 @@ def test_a_rebound_global_and_replaced_code() -> None:
     changing(X)
     assert only(changing).text == "the code of the function was replaced"
     assert changing.why_recompiled()[0].path == 0
+
+
+def test_paths_of_replaced_code_are_freed() -> None:
+    def version(k: int) -> types.FunctionType:
+        scope: dict[str, Any] = {}
+        exec(f"def f(x):\n    return x * {k}.5 + x", scope)
+        function: types.FunctionType = scope["f"]
+        return function
+
+    f = version(0)
+    compiled = dvm.compile(f)
+    codes = []
+    for k in range(1, 6):
+        f.__code__ = version(k).__code__
+        codes.append(weakref.ref(f.__code__))
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(X), X * (k + 0.5) + X)
+    gc.collect()
+    assert [code() is None for code in codes] == [True] * 4 + [False]
+    assert compiled.stats.captures == 5
+    # What is told of them stays.
+    assert "the code of the function was replaced" in str(compiled.why_recompiled()[0])
+
+
+def test_code_replaced_while_it_runs() -> None:
+    """A call within the replay replaces the code: the paths of the old one stay until it ends."""
+
+    def replaces() -> None:
+        f.__code__ = other.__code__
+        compiled(X)
+
+    def f(x: Array, call: Any) -> Array:
+        y = x * 2
+        call()
+        return y + 1
+
+    def other(x: Array, call: Any = None) -> Array:
+        return x * 3 if call is not None else x * 4
+
+    f.__defaults__ = (None,)
+    kept = f.__code__
+    dvm.annotate(replaces, leaf=True)
+    compiled = dvm.compile(f)
+    compiled(X, int)
+    for _ in range(3):
+        f.__code__ = kept
+        np.testing.assert_array_equal(compiled(X, replaces), X * 2 + 1)
+        np.testing.assert_array_equal(compiled(X, replaces), X * 3)
 
 
 def test_a_fallback_is_told_too() -> None:

@@ -86,7 +86,7 @@ void check_case(const GraphCase& test_case, std::span<const int64_t> sizes, cons
 class EveryTarget : public testing::TestWithParam<std::string> {
  protected:
   Options options(Numerics numerics) const {
-    return {.target = GetParam(), .numerics = numerics, .verify = true, .record_text = false};
+    return {.target = GetParam(), .numerics = numerics, .verify = true};
   }
   static GraphCase generate(uint64_t seed, int64_t max_elements) {
     test::GeneratorOptions generator;
@@ -184,7 +184,7 @@ TEST(HostFailure, ReleasesEverything) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const GraphCase test_case = test::generate_graph(seed, {.nodes = 16});
-    const Compilation compilation = compile(test_case.graph, {.record_text = false});
+    const Compilation compilation = compile(test_case.graph, {});
     for (int64_t fail = 0; fail < 20; ++fail) {
       FakeHost host;
       host.fail_after_inputs = fail;

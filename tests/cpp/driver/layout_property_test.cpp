@@ -70,7 +70,7 @@ class EveryTargetLayouts : public testing::TestWithParam<std::string> {
  protected:
   void check(GraphCase test_case, test::Random& random, Numerics numerics) {
     const Options options{
-        .target = GetParam(), .numerics = numerics, .verify = true, .record_text = false};
+        .target = GetParam(), .numerics = numerics, .verify = true};
     const Compilation compilation = compile(test_case.graph, options);
     test::FakeHost host;
     const auto placed = place_inputs(test_case, [&](size_t k) {

@@ -67,7 +67,7 @@ class ParallelPlans : public testing::Test {
     return test::generate_graph(seed, generator);
   }
   static Options options(uint64_t seed) {
-    return {.numerics = seed % 2 ? Numerics::strict : Numerics::widened, .record_text = false};
+    return {.numerics = seed % 2 ? Numerics::strict : Numerics::widened};
   }
   static std::vector<Array> reference(const GraphCase& test_case, uint64_t seed) {
     return core::evaluate(meaning_of(test_case.graph, options(seed)), test_case.inputs,
