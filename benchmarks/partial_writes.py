@@ -89,6 +89,27 @@ def add_at_rows(x, idx, g):
 
 
 @form
+def add_at_axes(x, idx, g):
+    np.add.at(x, (idx, idx % 3), g[:, 0])
+
+
+@form
+def rows_again(x, i, idx, g):
+    x[idx] = g
+    x[i] = 1
+    x[idx] -= g
+    x[idx] = g * 2
+
+
+@form
+def rows_of_own(x, idx, g):
+    y = x * 2
+    y[idx] = g
+    y[idx] += g
+    return y
+
+
+@form
 def put(x, i, j):
     np.put(x, [i, j], 1.0)
 

@@ -200,6 +200,8 @@ class PathParser {
         return word(item().cast<bool>());
       case 't':
         return word(more() && item().cast<bool>());
+      case 'f':
+        return word(0);
       case 'o':
         return word(object(item()));
       case 'w':

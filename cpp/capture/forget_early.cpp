@@ -32,6 +32,7 @@ class Computed {
       case StepOp::call_:
       case StepOp::call_random_:
       case StepOp::operator_:
+      case StepOp::own_:
         set(p[0]);
         break;
       default:
@@ -67,6 +68,10 @@ void forget_early(Path& path) {
       read.push_back(reg);
       if (computed[reg] && i < last && !is_end(step)) final.push_back(reg);
     });
+    if (step.op == StepOp::own_ && !final.empty()) {
+      path.pool[step.operands + 2] = 1;
+      final.clear();
+    }
     for (const int32_t reg : final) {
       steps.push_back({StepOp::forget_, -1, static_cast<uint32_t>(path.pool.size()), nullptr});
       path.pool.push_back(reg);

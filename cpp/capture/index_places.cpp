@@ -4,73 +4,17 @@
 #include <bit>
 #include <vector>
 
-#include "capture/numpy_api.h"
+#include "capture/places.h"
 
 namespace dvm::capture {
 
 namespace {
 
-bool fail(PyObject* kind, const char* text) {
-  PyErr_SetString(kind, text);
-  return false;
-}
-
-// The places along an axis that one part of a key names.
-struct Places {
-  Ref array;  // of npy_intp, dense in C order
-  const npy_intp* data = nullptr;
-  npy_intp count = 0;
-  PyArrayObject* get() const { return reinterpret_cast<PyArrayObject*>(array.get()); }
-
-  // False: a Python error is set. Nothing but integers names places.
-  bool read(PyObject* part) {
-    array = PyArray_Check(part) ? Ref::borrow(part) : Ref::steal(PyArray_FROM_O(part));
-    if (!array) return false;
-    if (!PyArray_ISINTEGER(get())) return fail(PyExc_IndexError, "an index of no integers");
-    constexpr int kNeeded = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-    if (PyArray_TYPE(get()) != NPY_INTP || !PyArray_CHKFLAGS(get(), kNeeded) ||
-        PyArray_ISBYTESWAPPED(get())) {
-      // A cast that may lose is refused, as NumPy does.
-      array = Ref::steal(PyArray_FROM_OTF(array.get(), NPY_INTP, kNeeded));
-      if (!array) return false;
-    }
-    data = static_cast<const npy_intp*>(PyArray_DATA(get()));
-    count = PyArray_SIZE(get());
-    return true;
-  }
-
-  bool within(npy_intp size) const {
-    npy_intp low = 0, high = -1;
-    for (npy_intp i = 0; i < count; ++i) {
-      low = std::min(low, data[i]);
-      high = std::max(high, data[i]);
-    }
-    return (low >= -size && high < size) || fail(PyExc_IndexError, "an index is out of bounds");
-  }
-};
-
-// The shape that an index gives, last axis first.
-struct Shape {
-  npy_intp sizes[2 * NPY_MAXDIMS];
-  int rank = 0;
-};
-
-// Whether a value can be broadcast to the shape; leading axes of size 1 do not count.
-bool fits(PyArrayObject* value, const Shape& shape) {
-  const int rank = PyArray_NDIM(value);
-  for (int i = 0; i < rank; ++i) {
-    const npy_intp size = PyArray_DIM(value, rank - 1 - i);
-    const bool fits = i < shape.rank && size == shape.sizes[i];
-    if (size != 1 && !fits) return fail(PyExc_ValueError, "a value does not fit an index");
-  }
-  return true;
-}
-
 bool check(PyArrayObject* array, PyObject* key, PyObject* value) {
   const bool several = PyTuple_CheckExact(key);
   const Py_ssize_t parts = several ? PyTuple_GET_SIZE(key) : 1;
   if (parts > PyArray_NDIM(array)) return fail(PyExc_IndexError, "too many indices");
-  Shape shape;
+  IndexShape shape;
   for (int d = PyArray_NDIM(array) - 1; d >= parts; --d) {
     shape.sizes[shape.rank++] = PyArray_DIM(array, d);
   }
@@ -117,29 +61,76 @@ class Numbering {
   std::vector<npy_intp> slots_;
 };
 
+npy_intp* integers(const Ref& array) {
+  return static_cast<npy_intp*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
+}
+
+// What the places along several axes are together: one number each, broadcast to one shape.
+bool join_places(PyArrayObject* array, PyObject* key, Places& joined) {
+  const Py_ssize_t parts = PyTuple_GET_SIZE(key);
+  if (parts == 0 || parts > PyArray_NDIM(array)) {
+    return fail(PyExc_IndexError, "too many indices");
+  }
+  for (Py_ssize_t i = 0; i < parts; ++i) {
+    Places places;
+    const npy_intp size = PyArray_DIM(array, static_cast<int>(i));
+    if (!places.read(PyTuple_GET_ITEM(key, i)) || !places.within(size)) return false;
+    Ref own = Ref::steal(PyArray_NewLikeArray(places.get(), NPY_CORDER, nullptr, 0));
+    if (!own) return false;
+    for (npy_intp j = 0; j < places.count; ++j) {
+      integers(own)[j] = places.data[j] + (places.data[j] < 0 ? size : 0);
+    }
+    if (i == 0) {
+      joined.array = std::move(own);
+      continue;
+    }
+    const Ref length = Ref::steal(PyLong_FromSsize_t(size));
+    const Ref outer =
+        Ref::steal(length ? PyNumber_Multiply(joined.array.get(), length.get()) : nullptr);
+    joined.array = Ref::steal(outer ? PyNumber_Add(outer.get(), own.get()) : nullptr);
+    if (!joined.array) return false;
+  }
+  return joined.read(Ref(joined.array).get());
+}
+
+// The places along each axis that numbers over the first `parts` axes mean.
+Ref split_places(PyArrayObject* array, Py_ssize_t parts, std::vector<npy_intp>& places) {
+  npy_intp count = static_cast<npy_intp>(places.size());
+  Ref axes = Ref::steal(PyTuple_New(parts));
+  for (Py_ssize_t i = parts - 1; axes && i >= 0; --i) {
+    Ref each = Ref::steal(PyArray_SimpleNew(1, &count, NPY_INTP));
+    if (!each) return {};
+    const npy_intp size = std::max<npy_intp>(PyArray_DIM(array, static_cast<int>(i)), 1);
+    for (npy_intp j = 0; j < count; ++j) {
+      npy_intp& place = places[static_cast<size_t>(j)];
+      integers(each)[j] = i == 0 ? place : place % size;
+      place /= size;
+    }
+    PyTuple_SET_ITEM(axes.get(), i, each.release());
+  }
+  return axes;
+}
+
 PyObject* distinct(PyArrayObject* array, PyObject* key) {
-  Places given;
-  if (!given.read(key)) return nullptr;
+  const bool several = PyTuple_CheckExact(key);
   if (PyArray_NDIM(array) == 0) return fail(PyExc_IndexError, "too many indices"), nullptr;
+  Places given;
+  if (!(several ? join_places(array, key, given) : given.read(key))) return nullptr;
   const npy_intp size = PyArray_DIM(array, 0);
-  if (!given.within(size)) return nullptr;
+  if (!several && !given.within(size)) return nullptr;
   PyArrayObject* const like = given.get();
   Ref inverse = Ref::steal(PyArray_SimpleNew(PyArray_NDIM(like), PyArray_DIMS(like), NPY_INTP));
   if (!inverse) return nullptr;
-  auto* const numbers =
-      static_cast<npy_intp*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(inverse.get())));
   std::vector<npy_intp> places;
   Numbering numbering(given.count);
   for (npy_intp i = 0; i < given.count; ++i) {
     const npy_intp place = given.data[i] + (given.data[i] < 0 ? size : 0);
-    numbers[i] = numbering.number(place, places);
+    integers(inverse)[i] = numbering.number(place, places);
   }
-  npy_intp count = static_cast<npy_intp>(places.size());
-  Ref each = Ref::steal(PyArray_SimpleNew(1, &count, NPY_INTP));
+  Ref each = split_places(array, several ? PyTuple_GET_SIZE(key) : 1, places);
   if (!each) return nullptr;
-  std::copy(places.begin(), places.end(),
-            static_cast<npy_intp*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(each.get()))));
-  return PyTuple_Pack(2, each.get(), inverse.get());
+  PyObject* const found = several ? each.get() : PyTuple_GET_ITEM(each.get(), 0);
+  return PyTuple_Pack(2, found, inverse.get());
 }
 
 template <Py_ssize_t count>
@@ -176,6 +167,7 @@ PyMethodDef method(const char* name, PyObject* (*call)(PyObject*, PyObject* cons
 
 PyMethodDef index_functions[] = {method("check_index", check_index),
                                  method("distinct_places", distinct_places),
+                                 method("read_through", read_through),
                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace dvm::capture

@@ -208,9 +208,11 @@ class Placement {
     for (const Passed& passed : passed_) {
       for (size_t i = 0; i < passed.end; ++i) {
         const Step& step = passed.path->steps[i];
-        if (step.op != StepOp::forget_) continue;
-        int32_t& reg = passed.path->pool[step.operands];
-        if (reg >= 0 && read[static_cast<size_t>(reg)]) reg = -1;
+        int32_t* const operands = passed.path->pool.data() + step.operands;
+        if (step.op == StepOp::forget_ && *operands >= 0 && read[static_cast<size_t>(*operands)]) {
+          *operands = -1;
+        }
+        if (step.op == StepOp::own_ && read[static_cast<size_t>(operands[1])]) operands[2] = 0;
       }
     }
   }

@@ -32,6 +32,7 @@ void print_operand(const Path& path, char letter, const int32_t*& p, std::string
       text += word < 0 ? "()" : object(word);
       break;
     case 'b':
+    case 'f':
     case 't':
       text += word ? "true" : "false";
       break;

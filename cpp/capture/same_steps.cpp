@@ -61,6 +61,9 @@ bool same_step(StepOf known, StepOf fresh, Renaming& renaming) {
       case 'l':
         same = same_location(known, *a, fresh, *b);
         break;
+      case 'f':
+        same = true;
+        break;
       case 'N':
       case 'S':
         break;

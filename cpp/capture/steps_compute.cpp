@@ -1,5 +1,7 @@
 // Pure steps on host objects. What they call may be NumPy's, which must not warn before the commit:
 // a dropped replay would have warned of something the original warns of again.
+#include <utility>
+
 #include "capture/frame.h"
 #include "capture/numpy_api.h"
 #include "capture/scratch.h"
@@ -61,6 +63,15 @@ PyObject* take_exception(PyObject* expected) {
   return value;
 }
 
+// Whether the array is held by its register alone, and no other memory than its own is written
+// through it.
+bool is_sole_owner(PyObject* object) {
+  if (!PyArray_CheckExact(object) || Py_REFCNT(object) != 1) return false;
+  auto* const array = reinterpret_cast<PyArrayObject*>(object);
+  return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) &&
+         PyArray_BASE(array) == nullptr && !warns_when_written(array);
+}
+
 // Fills a new container with registers, `step` of them at a time.
 template <typename Set>
 PyObject* filled(PyObject* container, const int32_t* list, int step, Set&& set) {
@@ -103,6 +114,14 @@ bool call_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
   f.call.opaque += behind[1];
   return call_with(f, p[0], p[1], p + 2, behind[0]);
+}
+
+bool own_(Frame& f, const int32_t* p) {
+  if (p[2] && is_sole_owner(f[p[1]])) {
+    return f.define(p[0], std::exchange(f.registers[p[1]], nullptr));
+  }
+  constexpr int kCopied = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
+  return f.define(p[0], PyArray_FromAny(f[p[1]], nullptr, 0, 0, kCopied, nullptr));
 }
 
 bool raises_(Frame& f, const int32_t* p) {

@@ -199,6 +199,7 @@ DIFFERENCE_NEGATIVE_ORDER = Row("a difference of negative order", LIST)
 DTYPE = Row("dtype {}", LIST)
 FILL_DIAGONAL_MATRIX_NUMBER = Row("fill_diagonal of other than a matrix with a number", LIST)
 FORM_PAD_WIDTHS = Row("this form of pad widths", LIST)
+FORM_PUT = Row("this form of put", LIST)
 FUNCTOOLS_REDUCE_INTEGERS_NUMPY = Row("functools.reduce of integers of NumPy", LIST)
 HALVES_NUMPY_ROUNDS_AFTER_EACH = Row("halves that NumPy rounds after each run of its loop", LIST)
 IDENTITY_MATRIX_NEGATIVE_SIZE = Row("an identity matrix of negative size", LIST)
@@ -355,6 +356,7 @@ SHARED_MEMORY_WRITTEN = Row(
 # ---- apart
 
 KEEPS_ARGUMENT = Row("{}, which keeps {}", APART)
+RAISES_WHERE_IT_WRITES = Row("{}, which raises where it may have written a part", APART)
 READS_WHAT_IT_WRITES = Row("{}, which reads the array that it writes into", APART)
 VIEW_ARRAY_WRITTEN = Row("a view of an array that is written", APART)
 VIEW_ARRAY_WRITTEN_LEAVES_FUNCTION = Row(

@@ -1,8 +1,9 @@
-"""Random sequences of writes and reads of parts of one or two arrays, compared with plain NumPy.
+"""Random sequences of writes and reads of parts of arrays, compared with plain NumPy.
 
-Each program gets two arrays (sometimes parts of one), makes views of them, and writes and reads
-parts of both by whatever index. Results, exceptions and what the arrays hold afterwards must be
-NumPy's, bit by bit. `DVM_WRITES=n` runs n programs instead of the usual number.
+Each program gets two arrays (sometimes parts of one, or read-only), makes views of them and arrays
+of its own, and writes and reads parts of all by whatever index. Results, exceptions and what the
+arrays hold afterwards must be NumPy's, bit by bit.
+`DVM_WRITES=n` runs n programs instead of the usual number.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.arrays = ["x", "y"]
+        self.straight = ["x", "y"]  # of which no row is another one's column
         self.lines: list[str] = []
         self.reads: list[str] = []
 
@@ -61,7 +63,7 @@ class Writer:
         part = f"{self.pick(*self.arrays)}[{self.basic()}]"
         return self.pick(
             *("1", "2.5", "s", f"{like} * 2", f"{like} + s", f"{like}[::-1]", f"{like}.copy()"),
-            *(f"{part} + 0", f"{part}.copy()", f"{part} * s", "x.sum()", "y * 1"),
+            *(f"{part} + 0", f"{part}.copy()", f"{part} * s", "x[1].max()", "y * 1"),
         )
 
     def moved(self) -> str:
@@ -70,7 +72,7 @@ class Writer:
         Between a row and a column that cross, and between ranges of other steps, NumPy's own result
         depends on the order in which it copies.
         """
-        one, two = self.pick(*self.arrays), self.pick(*self.arrays)
+        one, two = self.pick(*self.straight), self.pick(*self.straight)
         here, there = self.number(), self.number()
         return self.pick(
             f"{one}[{here}] = {two}[{there}]",
@@ -97,7 +99,8 @@ class Writer:
             )
         if kind == 5:
             places = self.places()
-            value = self.pick("1", "s", f"{array}[{self.places()}]", f"{array}[{places}] + 1", "g")
+            values = ("1", "s", f"{array}[{self.places()}]", f"{array}[{places}] + 1", "g", "h")
+            value = self.pick(*values)
             return f"{array}[{places}] = {value}"
         if kind == 6:
             return f"{array}[{self.places()}] {self.pick('+=', '-=')} {self.pick('1', 'g', 's')}"
@@ -108,8 +111,12 @@ class Writer:
             )
         if kind == 8:
             name = f"v{len(self.arrays)}"
-            made = self.pick(f"{array}[{self.part()}]", f"{array}.T", f"{array}[:, ::-1]")
+            views = (f"{array}[{self.part()}]", f"{array}.T", f"{array}[:, ::-1]")
+            owned = (f"{array} * 2", f"{array}.copy()", "np.zeros(x.shape, x.dtype)", "x.T + 1")
+            made = self.pick(*views, *owned, f"{array}[{self.places()}]")
             self.arrays.append(name)
+            if "T" not in made:
+                self.straight.append(name)
             return f"{name} = {made}"
         if kind == 9:
             name = f"r{len(self.reads)}"
@@ -119,8 +126,16 @@ class Writer:
         if kind == 10:
             flat = self.pick(f"{array}.ravel()", f"{array}.reshape(-1)", f"{array}.flat")
             return f"{flat}[{self.pick('0', '-1', 'i', '1:4')}] = {self.pick('7', 's')}"
+        if self.random.random() < 0.4:
+            places = self.pick("[i, j]", "idx", "[1, 1, -1]", "i", "idx.reshape(-1, 1)", "[0, 99]")
+            values = self.pick(
+                "5", "s", "[1, 2]", "g", "h", "x[0]", f"{array}[:2]", "idx", "s + x[0, 0]"
+            )
+            mode = self.pick("", "", "", ", mode='wrap'", ", mode='clip'")
+            put = self.pick(f"np.put({array}, ", f"{array}.put(")
+            return f"{put}{places}, {values}{mode})"
         return self.pick(
-            *(f"np.put({array}, [i, j], 5)", f"{array}.fill(s)", f"np.copyto({array}, s)"),
+            *(f"{array}.fill(s)", f"np.copyto({array}, s)"),
             *(f"{array}[{array} > 1] = 0", f"{array}[0], {array}[1] = {array}[1], {array}[0]"),
         )
 
@@ -133,7 +148,7 @@ class Writer:
             body[place : place + 1] = ["try:", f"    {body[place]}", "except IndexError: pass"]
         results = ", ".join([*self.reads, "x", self.pick("1", "y", self.arrays[-1])])
         text = "\n    ".join([*body, f"return {results}"])
-        return f"def f(x, y, i, j, idx, g, s):\n    {text}\n"
+        return f"def f(x, y, i, j, idx, g, h, s):\n    {text}\n"
 
 
 def arguments(choices: random.Random) -> dict[str, Any]:
@@ -155,10 +170,13 @@ def arguments(choices: random.Random) -> dict[str, Any]:
     if choices.random() < 0.1:
         places[1] = rows + 2
     i = rows + 1 if choices.random() < 0.05 else choices.randrange(-3, 3)
+    if choices.random() < 0.05:
+        x.flags.writeable = False
     g = np.arange(3 * columns).reshape(3, columns).astype(dtype)
+    h = g[:, ::-1].astype(choices.choice([np.float32, np.float64, np.int16]))
     s = choices.choice([2, 3]) if dtype is np.int64 else choices.choice([1.5, -2.0])
     given = {"x": x, "y": y, "i": i, "j": choices.randrange(-4, 4), "idx": places}
-    return given | {"g": g, "s": s, "memory": memory}
+    return given | {"g": g, "h": h, "s": s, "memory": memory}
 
 
 def outcome(function: Any, given: dict[str, Any]) -> Any:
@@ -258,7 +276,25 @@ def at_arrays(x):
     np.maximum.at(x, np.array([4, 4, -1]), x[:3] + 0)
 
 
+def at_axes(x):
+    np.add.at(x, (np.array([4, 4, -1]), 2), 3)
+
+
+def puts(x):
+    np.put(x, [7, -1, 7], [2, 3])
+    x.put([5], 3)
+
+
+def places_again(x):
+    x[2] = 5
+    x[np.array([4, 2, 4])] += x[:3] * 2
+    x[5:7] = 1
+    np.add.at(x, [4, 5, 5], 2)
+    x[[4, 6]] -= 3
+
+
 PLAIN = [row, rows, edges, flat, read_again, places, changed_places, columns, at_places, at_arrays]
+PLAIN += [at_axes, puts, places_again]
 
 
 @pytest.mark.parametrize("plain", PLAIN)
@@ -272,6 +308,42 @@ def test_no_step_makes_the_whole_array(plain: Any) -> None:
     compiled(x)
     assert peak_of(lambda: compiled(x)) < x.nbytes // 20
     assert compiled.stats.captures == 1
+
+
+def own_places(x):
+    y = x + 1
+    y[[3, 9]] = 2
+    y[[9, 4]] -= x[:2]
+    np.add.at(y, [5, 5], 1)
+    np.put(y, [0, 7], 8)
+    return y
+
+
+def test_an_array_of_the_path_is_written_in_place() -> None:
+    compiled = dvm.compile(own_places)
+    x = np.zeros((30_000, 64), np.float32)
+    for _ in range(3):
+        compiled(x)
+    assert not compiled.fallback_reasons
+    assert peak_of(lambda: compiled(x)) < x.nbytes * 1.2
+
+
+def test_paths_that_read_what_another_writes_in_place() -> None:
+    """Whichever of two paths with a beginning in common was there first."""
+
+    def plain(x, both):
+        y = x * 2
+        before = y.copy()
+        y[[0, 0]] = x[1]
+        if both > 1:
+            return y, before * 2
+        return y, before[:1] if both else None
+
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2, 0], [0, 2, 0, 1]):
+        compiled = dvm.compile(plain)
+        for both in [*order, *order]:
+            x = np.arange(12.0).reshape(4, 3)
+            assert described(compiled(x, both)) == described(plain(x, both)), (order, both)
 
 
 def peak_of(call: Any) -> int:

@@ -329,7 +329,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                 raise self.refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
             return method(base, *positional, **named)
         except NotCapturable:
-            if name not in PURE_METHODS:
+            if name not in PURE_METHODS | WRITING_METHODS:
                 raise
             return self.opaque(function, [base, *positional], named, seen)
 

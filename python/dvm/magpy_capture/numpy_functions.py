@@ -412,9 +412,7 @@ class NumpyFunctions(Shapes):
             if not self.is_pure(part):
                 raise self.refuse(reasons.INDEXING, describe(part))
         self.opaque_calls.append(("advanced indexing", self.at))
-        registers = [self.register_of(base), self.register_of(key)]
-        callee = self.constant(_getitem)
-        register = self.step("call", callee, registers, (), True)
+        register = self.item_register(base, key, parts)
         example = self.indexed_example(base, parts)
         if example is None or not isinstance(seen, np.ndarray):
             return self.computed(register, seen)
@@ -423,6 +421,10 @@ class NumpyFunctions(Shapes):
             return self.computed(register, seen)
         self.guard("guard_layout", register, example, key=(register,))
         return self.tensor_of_array(register, seen, external=False, order=order)
+
+    def item_register(self, base: Tensor, key: Abstract, parts: list[Abstract]) -> int:
+        registers = [self.register_of(base), self.register_of(key)]
+        return self.step("call", self.constant(_getitem), registers, (), True)
 
     def indexed_example(self, base: Tensor, parts: list[Abstract]) -> Any:
         """A result of the same index, of sizes that all tell in which order its axes lie.
@@ -476,36 +478,28 @@ class NumpyFunctions(Shapes):
         self.assign(base, self.with_items(base, self.value_of(base), key, self.register_of(value)))
 
     def with_items(self, base: Tensor, content: int, key: int, source: int) -> int:
-        """The content of `base` behind a write, which NumPy makes into a copy of it."""
+        """The content of `base` behind a write, which NumPy makes into a copy of it.
+
+        Into the array itself, where the path made it and nobody reads it any more.
+        """
         order = None if base.order == c_order(base.rank) else base.order
-        registers = [self.leave(content, "array", order), key, source]
-        made = self.step("call", self.constant(_with_items), registers, (), True)
+        made = self.step("own", self.leave(content, "array", order))
+        self.step("call", self.constant(np.ndarray.__setitem__), [made, key, source], (), True)
         example = np.empty(
             [self.observed(dim) for dim in self.stored_shape(base)], np.dtype(base.dtype)
         )
         example = example.transpose([base.order.index(axis) for axis in range(base.rank)])
-        written = self.tensor_of_array(made, example, external=False)
-        self._same_sizes(written, base)
+        written = self.tensor_of_array(made, example, external=False, sizes=base.shape)
+        self.unowned.add(written.storage.content.value)
         return self._fitted(written, base)
-
-    def _same_sizes(self, content: Tensor, base: Tensor) -> None:
-        content.shape = list(base.shape)
 
 
 def _getitem(array: Any, key: Any) -> Any:
     return array[key]
 
 
-def _with_items(array: Any, key: Any, value: Any) -> Any:
-    """A copy of `array` after `copy[key] = value`."""
-    made = array.copy(order="K")
-    made[key] = value
-    return made
-
-
-# What reports call them: a user has written brackets.
-for _stand_in, _name in ((_getitem, "__getitem__"), (_with_items, "__setitem__")):
-    _stand_in.__module__, _stand_in.__qualname__ = "numpy", f"ndarray.{_name}"
+# What reports call it: a user has written brackets.
+_getitem.__module__, _getitem.__qualname__ = "numpy", "ndarray.__getitem__"
 
 
 __all__ = ["Host", "NumpyFunctions"]

@@ -69,6 +69,8 @@ class Opaque(HostArrays):
         if not computes and any(_holds_objects(target) for target in targets):
             self._require_plain(function, arguments, targets)
         raises = isinstance(seen, BaseException)
+        if raises and targets:
+            raise self.refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
         fixed = (
             not raises
             and all(self.is_fixed(argument) for argument in arguments)
@@ -165,7 +167,7 @@ class Opaque(HostArrays):
         twice = sum(part is target for part in self._parts_of(arguments)) > 1
         if twice and not isinstance(function, np.ufunc):  # which reads each element in time
             raise self.refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
-        return self.step("call", self.constant(np.array), [self.tensor_register(target)], ())
+        return self.step("own", self.tensor_register(target))
 
     def _shared_for_good(self, arguments: list[Abstract], seen: Any) -> dict[int, int]:
         """The arrays themselves that a result keeps in a form which the graph does not know.
@@ -210,6 +212,7 @@ class Opaque(HostArrays):
         like = np.array(target.object)
         self.guard("guard_signature", copy, like, key=(copy,))
         content = self.tensor_of_array(copy, like, external=False, sizes=target.shape)
+        self.unowned.add(content.storage.content.value)
         self.write(target, content)
 
     def forget_results(self) -> None:

@@ -26,6 +26,7 @@ class PartWrite:
     value: makes the new content of the view, a graph value.
     original: the array of the caller's, or the view of one, that the value is a copy of.
     key, source: registers of an index and of what is written there, both checked.
+    rows: whether the key is places along the first axis, and nothing else.
     content: of the whole array, behind the write.
     """
 
@@ -34,6 +35,7 @@ class PartWrite:
     original: Tensor | None = None
     key: int = -1
     source: int = -1
+    rows: bool = False
     content: Content = field(default_factory=Content)
 
 

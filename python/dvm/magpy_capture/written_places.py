@@ -6,13 +6,15 @@ checked before. `np.add.at(x, places, value)` runs before, on a copy of the rows
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 from dvm.magpy_capture.numpy_functions import NumpyFunctions
 from dvm.magpy_capture.spec import NotCapturable
+from dvm.magpy_capture.tables import numpy_table
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -21,20 +23,19 @@ from dvm.magpy_capture.values import (
     Sequence,
     Size,
     SliceValue,
+    Storage,
     Tensor,
 )
-from dvm.magpy_capture.written_parts import PartWrite
+from dvm.magpy_capture.written_parts import MOST_UPDATES, PartWrite
+
+numpy_table({"put": "put"}, {"put": "put"})
 
 
 class WrittenPlaces(NumpyFunctions):
     """Which writes may wait for the commit."""
 
     def advanced_store(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
-        self.decide_all(base)
-        if not base.storage.external or not self.is_remade(base) or self._is_mask(base, parts[0]):
-            super().advanced_store(base, parts, value)
-            return
-        if not all(map(self.is_index, parts)) or len(parts) > base.rank:
+        if not self._may_wait(base, parts):
             super().advanced_store(base, parts, value)
             return
         try:
@@ -42,16 +43,29 @@ class WrittenPlaces(NumpyFunctions):
         except NotCapturable:  # what the graph cannot convert, NumPy can
             super().advanced_store(base, parts, value)
             return
+        self._store_places(base, parts, self.tensor_register(source))
+
+    def _may_wait(self, base: Tensor, parts: list[Abstract]) -> bool:
+        """Whether a write is made on the array itself, behind the commit."""
+        self.decide_all(base)
+        if not base.storage.external or not self.is_remade(base) or self._is_mask(base, parts[0]):
+            return False
+        return all(map(self.is_index, parts)) and len(parts) <= base.rank
+
+    def _store_places(self, base: Tensor, parts: list[Abstract], source: int) -> None:
+        """`base[parts] = source`: that it cannot fail is checked now."""
         self.opaque_calls.append(("advanced indexing", self.at))
         key = self.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
-        content = self.tensor_register(source)
         place = self.layout_register(base)
         check = _dvm.check_index if self._leads(parts) else check_by_taking
-        self.step("call", self.constant(check), [place, key, content], ())
-        self._write_places(base, key, content)
+        self.step("call", self.constant(check), [place, key, source], ())
+        self._write_places(base, key, source, rows=len(parts) == 1 and self._leads(parts))
 
-    def _write_places(self, base: Tensor, key: int, source: int) -> None:
-        """`base[key] = source` behind `commit`, which cannot fail."""
+    def _write_places(self, base: Tensor, key: int, source: int, *, rows: bool) -> None:
+        """`base[key] = source` behind `commit`, which cannot fail.
+
+        rows: the key names places along the first axis, and nothing else.
+        """
 
         def change(before: int) -> int:
             base.storage.in_copy = True
@@ -59,7 +73,82 @@ class WrittenPlaces(NumpyFunctions):
             return self._after(base, value, before)
 
         self.may_write(base)
-        self.write_part(PartWrite(base, _no_value, key=key, source=source), change)
+        write = PartWrite(base, _no_value, key=key, source=source, rows=rows)
+        self.write_part(write, change)
+
+    # ---- np.put
+
+    def put(
+        self, a: Abstract, ind: Abstract, v: Abstract, mode: Abstract = Literal("raise")
+    ) -> Abstract:
+        """Values that are not as many as places are taken round and round."""
+        target, places = self.tensor(a), self.resolve(ind)
+        if target.is_scalar or not target.rank or self.plain(mode) != "raise":
+            raise self.refuse(reasons.FORM_PUT)
+        if not self.is_places(places) or self._is_of(target.storage, [places]):
+            raise self.refuse(reasons.FORM_PUT)
+        line = target if target.rank == 1 else self.flat_view(target)
+        if not self._may_wait(line, [places]):
+            raise self.refuse(reasons.FORM_PUT)
+        given = self.element_of(v, line.dtype)
+        converted = given.is_scalar and given.dtype != line.dtype
+        if converted or not all(map(self.observed, given.shape)):
+            raise self.refuse(reasons.FORM_PUT)
+        source = self.tensor_register(self.cast(given, line.dtype))
+        if given.rank:
+            callee = self.constant(taken_round)
+            source = self.step("call", callee, [source, self.register_of(places)], ())
+        self._store_places(line, [places], source)
+        return Literal(None)
+
+    # ---- what was written, read again
+
+    def item_register(self, base: Tensor, key: Abstract, parts: list[Abstract]) -> int:
+        if len(parts) == 1 and self.is_places(parts[0]):
+            through = self._through_writes(base)
+            if through is not None:
+                given = [base.storage.register, self.register_of(key), *through]
+                return self.step("call", self.constant(_dvm.read_through), given, (), True)
+        return super().item_register(base, key, parts)
+
+    def _through_writes(self, base: Tensor) -> list[int] | None:
+        """Index and value of each write that waits, if all are of rows; none: nothing waits.
+
+        None: the content has to be made.
+        """
+        storage = base.storage
+        if base.base is not None or not storage.external or storage.in_copy:
+            return None
+        if not storage.written or not 0 < len(storage.writes) <= MOST_UPDATES:
+            return None
+        if not any(write.key >= 0 for write in storage.writes):
+            return None  # the graph has the content, and may know which part of it is meant
+        through: list[int] = []
+        for write in storage.writes:
+            if write.key >= 0:
+                if not write.rows or write.view.base is not None:
+                    return None
+                through += [write.key, write.source]
+                continue
+            part = self._row_of(write)
+            if part is None:
+                return None
+            through += [self.register_of(part), self.source_of(write, set())]
+        return through
+
+    def _row_of(self, write: PartWrite) -> Abstract | None:
+        """The index of the rows that a write into a view writes; None if it is none of rows."""
+        view = write.view
+        if view.base is None or view.base.base is not None or write.original is not None:
+            return None
+        assert view.remake is not None
+        if view.remake[0] != "getitem":
+            return None
+        part, *rest = self.index_parts(view.remake[1][0]) or [Literal(None)]
+        if not all(isinstance(p, Literal) and p.object is Ellipsis for p in rest):
+            return None
+        is_slice = isinstance(part, SliceValue) or isinstance(getattr(part, "object", 0), slice)
+        return part if is_slice or self.is_places(part) else None
 
     @staticmethod
     def _is_mask(base: Tensor, part: Abstract) -> bool:
@@ -106,22 +195,29 @@ class WrittenPlaces(NumpyFunctions):
         target, places, *values = positional
         if not isinstance(target, Tensor) or target.is_scalar or not target.rank:
             return False
-        self.decide_all(target)
-        storage = target.storage
-        if not storage.external or not self.is_remade(target) or not self.is_places(places):
+        if not self.is_places(places) or not self._may_wait(target, self.index_parts(places)):
             return False
-        if isinstance(places, Sequence):  # an index for each of several axes
+        if self._is_of(target.storage, [*self.index_parts(places), *values]):
             return False
-        if any(isinstance(v, Tensor) and v.storage is storage for v in (places, *values)):
-            return False
-        content = self.tensor_register(target)
+        one = not isinstance(places, Sequence)
+        through = self._through_writes(target) if one else None
+        content = target.storage.register if through else self.tensor_register(target)
         given = [self.register_of(value) for value in (places, *values)]
         self.opaque_calls.append((f"numpy.{ufunc.__name__}.at", self.at))
-        callee = self.constant(rows_after)
-        made = self.step("call", callee, [self.constant(function), content, *given], (), True)
-        rows = [self.step("item", made, i) for i in range(2)]
-        self._write_places(target, *rows)
+        distinct = self.constant(_dvm.distinct_places)
+        made = self.step("call", distinct, [content, given[0]], ())
+        each, number = (self.step("item", made, i) for i in range(2))
+        if through:
+            reader = self.constant(_dvm.read_through)
+            rows = self.step("call", reader, [content, each, *through], ())
+        else:
+            rows = self.step("operator", "getitem", content, each)
+        self.step("call", self.constant(function), [rows, number, *given[1:]], (), True)
+        self._write_places(target, each, rows, rows=one)
         return True
+
+    def _is_of(self, storage: Storage, values: list[Abstract]) -> bool:
+        return any(isinstance(v, Tensor) and v.storage is storage for v in values)
 
 
 def _no_value() -> int:
@@ -133,12 +229,15 @@ def check_by_taking(array: Any, key: Any, value: Any) -> None:
     np.broadcast_to(value, array[key].shape)
 
 
-def rows_after(at: Any, array: Any, places: Any, *values: Any) -> tuple[Any, Any]:
-    """The rows that `at(array, places, ...)` changes, and what they hold then."""
-    each, number = _dvm.distinct_places(array, places)
-    rows = array[each]
-    at(rows, number, *values)
-    return each, rows
+def taken_round(values: Any, places: Any) -> Any:
+    """As many of the values as there are places, from the first again where they end."""
+    shape = np.shape(places)
+    if values.shape == shape:
+        return values
+    count = math.prod(shape)
+    if not values.size and count:
+        raise ValueError("no values")  # NumPy writes nothing then
+    return np.take(values.ravel(), np.arange(count), mode="wrap").reshape(shape)
 
 
 __all__ = ["WrittenPlaces"]

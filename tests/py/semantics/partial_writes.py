@@ -196,3 +196,111 @@ def padding_by_parts(w: World) -> None:
         ):
             w(f, floats(*shape), n)
             w(f, np.asfortranarray(floats(*shape)), n)
+
+
+@case
+def put_takes_values_round_and_round(w: World) -> None:
+    def f(x, places, values):
+        np.put(x, places, values)
+        x[0] += 1
+        return x.sum()
+
+    def wrapped(x, places):
+        x.put(places, [1, 2], mode="wrap")
+        np.put(x, places, 5, mode="clip")
+
+    for places in ([1, 5, 1], [-1, 0], [], [[2], [3]], 4, [2, 99], [1.5], [True]):
+        put, put_in_mode = w.compiled(f), w.compiled(wrapped)
+        for values in (7, [8.5, 9], [], np.arange(6), np.float64(2.5)):
+            w(put, floats(4, 3), places, values)
+            w(put, ints(4, 3), np.array(places), values)
+            w(put, floats(4, 3)[::2], places, values)
+        w(put_in_mode, floats(4, 3), places)
+    frozen = floats(4, 3)
+    frozen.flags.writeable = False
+    w(w.compiled(f), frozen, [1], 5)
+
+
+@case
+def values_and_places_share_memory_with_what_is_written(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        np.put(x, [0, 4, 2], x[1])
+        x[y] = x[:2].sum()
+        np.put(x, y, y)
+        np.add.at(x, (y % 2, y % 3), x[0, 0])
+        return x
+
+    x = ints(4, 3)
+    for _ in range(3):
+        w(f, x, x[3])
+        w(f, x, ints(3) % 3)
+        w(f, floats(4, 3), ints(3) % 3)
+
+
+@case
+def at_places_of_several_axes(w: World) -> None:
+    @w.compiled
+    def f(x, i, j, v):
+        np.add.at(x, (i, j), v)
+        np.multiply.at(x, (i,), 2)
+        np.subtract.at(x, (i, 0), v)
+
+    for i in ([1, 1, -1], [0, 2, 0], [[0], [1]], 2, [5, 0, 0]):
+        w(f, floats(3, 4), np.array(i), np.array([0, 0, 3]), 2.5)
+        w(f, floats(3, 4), i, -1, 1)
+        w(f, floats(4, 3).T, i, 2, [1.0])
+        w(f, floats(2, 4, 2), i, [0, 1, 0], 3)
+
+
+@case
+def rows_are_read_through_writes_that_wait(w: World) -> None:
+    @w.compiled
+    def f(x, a, b, i, n):
+        x[a] = 5
+        x[i] = x[0] * 2
+        r = x[b]
+        x[1:n:2] = 7
+        x[b] += x[a][:1]
+        s = x[a] * 1
+        np.maximum.at(x, b, 6)
+        x[..., :1] = 3
+        return r, s, x[b], x[a].sum()
+
+    for a, b in (
+        ([0, 0, 1], [1, -1, 1]),
+        ([2], [0, 1, 2]),
+        ([-1, 1], [1, 1]),
+        ([9], [0]),
+        ([0], [9]),
+    ):
+        for i, n in ((0, 3), (-1, 2), (2, -1)):
+            for x in (floats(4), floats(4, 3), floats(3, 4).T, ints(4, 2)):
+                w(f, x, np.array(a), np.array(b), i, n)
+
+
+@case
+def arrays_of_the_path_are_written_where_nobody_reads_them(w: World) -> None:
+    @w.compiled
+    def f(x, places, g):
+        y = x * 2
+        z = y.copy()
+        y[places] = g
+        kept = y[1:]
+        y[places] += 1
+        again = y * 1
+        np.add.at(y, places, g)
+        return y, z, kept, again
+
+    @w.compiled
+    def given(x, places):
+        x[places, 0] = 9
+        y = np.asarray(x)
+        y[:, places] -= 1
+        return y
+
+    for places in ([0, 0], [1, -1], [5, 0]):
+        w(f, floats(3, 2), np.array(places), 3)
+        w(f, floats(2, 3).T, np.array(places), np.ones(2))
+        w(given, floats(3, 3), np.array(places))
+        w(given, w.watch(floats(3, 3)).T, places)
