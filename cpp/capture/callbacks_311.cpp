@@ -16,7 +16,8 @@ bool Callbacks::is_handled(const Record& record, PyObject* function) {
   const auto& nodes = record.data().nodes;
   for (; !search.found && search.nodes < nodes.size(); ++search.nodes) {
     auto* object = static_cast<PyObject*>(nodes[search.nodes].object);
-    search.found = runs_function(object, function) || caches_function(object, function);
+    search.found = runs_function(object, function) || caches_function(object, function) ||
+                   makes_items(object, function);
   }
   return search.found;
 }

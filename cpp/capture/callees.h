@@ -13,6 +13,8 @@ namespace dvm::capture {
 bool runs_function(PyObject* callee, PyObject* function);
 // Whether it runs the function where it does not know the answer yet (functools.lru_cache).
 bool caches_function(PyObject* callee, PyObject* function);
+// Whether it is a defaultdict that calls the function for keys that it lacks.
+bool makes_items(PyObject* dict, PyObject* function);
 
 class Callee {
  public:

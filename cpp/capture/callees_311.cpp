@@ -42,6 +42,14 @@ const char* method_asked_by(PyObject* callee) {
   return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : method_behind(type->tp_name);
 }
 
+// Whether `__new__` makes an empty object, whatever its arguments are.
+bool makes_empty(PyTypeObject* type) {
+  const std::array owners = {&PyBaseObject_Type, &PyDict_Type, &PyList_Type};
+  return std::ranges::any_of(owners, [type](PyTypeObject* owner) {  // others have the same tp_new
+    return type->tp_new == owner->tp_new && PyType_IsSubtype(type, owner);
+  });
+}
+
 bool is_defined_by(PyTypeObject* type, const char* name, PyObject* function) {
   PyObject* found = special_method(type, name);
   if (found == function) return true;
@@ -66,6 +74,14 @@ bool runs_function(PyObject* callee, PyObject* function) {
   if (!PyType_Check(callee)) return false;
   auto* type = reinterpret_cast<PyTypeObject*>(callee);
   return is_defined_by(type, "__new__", function) || is_defined_by(type, "__init__", function);
+}
+
+bool makes_items(PyObject* dict, PyObject* function) {
+  if (!PyDict_Check(dict) || PyDict_CheckExact(dict)) return false;
+  PyObject* slot = special_method(Py_TYPE(dict), "default_factory");
+  if (slot == nullptr || !Py_IS_TYPE(slot, &PyMemberDescr_Type)) return false;
+  Ref factory = attribute(dict, "default_factory");
+  return factory && runs_function(factory.get(), function);
 }
 
 bool caches_function(PyObject* callee, PyObject* function) {
@@ -227,7 +243,7 @@ bool Callee::follow_type(NodeId node, PyTypeObject* type) {
   PyObject* self = parameter_slots(f_.code) > 0 ? parameter(f_, 0) : nullptr;
   instance_ = caller_.followed();
   if (instance_ == kNoNode) {
-    if (self == nullptr || !Py_IS_TYPE(self, type) || type->tp_new != PyBaseObject_Type.tp_new) {
+    if (self == nullptr || !Py_IS_TYPE(self, type) || !makes_empty(type)) {
       return false;
     }
     instance_ =

@@ -65,7 +65,9 @@ class Body {
     }
     // The operands of the others are the method's arguments as they are.
     const char* name = method_of(event_.kind);
-    if (name == nullptr || !is_method(0, name)) return false;
+    const bool missing =
+        event_.kind == Kind::subscript && PyDict_Check(object(0)) && is_method(0, "__missing__");
+    if (!missing && (name == nullptr || !is_method(0, name))) return false;
     arguments_.positional = operands_;
     return true;
   }

@@ -181,14 +181,34 @@ void Record::set_cell(PyObject* cell, NodeId contents) {
   cells_.try_emplace(cell, Cell{kNoNode, false}).first->second.contents = contents;
 }
 
+namespace {
+
+// The items of a dict, in its own order, which an OrderedDict keeps apart. Of a subclass too: none
+// of its methods is called.
+Ref items_of(PyObject* dict) {
+  if (!PyODict_Check(dict)) return made(PyDict_Copy(dict));
+  Ref copy = made(PyDict_New());
+  const Ref iterator = made(PyODict_Type.tp_iter(dict));
+  while (const Ref key = Ref::steal(PyIter_Next(iterator.get()))) {
+    PyObject* value = PyDict_GetItemWithError(dict, key.get());
+    if (value == nullptr || PyDict_SetItem(copy.get(), key.get(), value) < 0) {
+      PyErr_Clear();
+      throw Unrecordable("no-memory");
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
 void Record::take_snapshot(SeenNode& node) {
   PyObject* container = as_object(node.object);
   const auto [found, added] = snapshots_.try_emplace(container);
   if (added) {
-    const bool is_sequence = PyList_CheckExact(container) || is_deque(container);
-    found->second = made(is_sequence                    ? PySequence_Tuple(container)
-                         : PyDict_CheckExact(container) ? PyDict_Copy(container)
-                                                        : PyFrozenSet_New(container));
+    found->second = PyList_Check(container)   ? made(PyList_AsTuple(container))
+                    : PyDict_Check(container) ? items_of(container)
+                    : is_deque(container)     ? made(PySequence_Tuple(container))
+                                              : made(PyFrozenSet_New(container));
   }
   node.snapshot = found->second.get();
 }
@@ -201,9 +221,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
   for (const NodeId operand : operands) {
     if (operand == kNoNode) throw Unrecordable("value-unknown-origin");
     SeenNode& node = data_.node(operand);
-    const PyTypeObject* type = Py_TYPE(as_object(node.object));
-    const bool is_container = type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type ||
-                              is_deque(as_object(node.object));
+    PyObject* const object = as_object(node.object);
+    const bool is_container = PyList_Check(object) || PyDict_Check(object) ||
+                              Py_IS_TYPE(object, &PySet_Type) || is_deque(object);
     if (is_container && !node.snapshot) take_snapshot(node);
   }
   SeenEvent event;

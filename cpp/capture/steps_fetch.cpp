@@ -80,7 +80,7 @@ bool item_(Frame& f, const int32_t* p) {
   if (PyTuple_Check(base) && index < PyTuple_GET_SIZE(base)) {
     return f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(base, index)));
   }
-  if (PyList_CheckExact(base) && index < PyList_GET_SIZE(base)) {
+  if (PyList_Check(base) && index < PyList_GET_SIZE(base)) {
     return f.define(p[0], Py_NewRef(PyList_GET_ITEM(base, index)));
   }
   if (is_deque(base) && index < PySequence_Size(base)) {
@@ -91,7 +91,7 @@ bool item_(Frame& f, const int32_t* p) {
 
 bool key_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
-  if (!PyDict_CheckExact(base)) return false;
+  if (!PyDict_Check(base)) return false;
   return f.define(p[0], Py_XNewRef(PyDict_GetItemWithError(base, f.path->object(p[2]))));
 }
 

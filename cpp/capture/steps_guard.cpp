@@ -17,19 +17,31 @@ bool may_overlap(PyObject* a, PyObject* b) {
       .meets(extent_of(reinterpret_cast<PyArrayObject*>(b)));
 }
 
-// A named tuple is stored as a tuple is; that its class is one, a guard before has said.
+// A subclass stores its elements as the class does; which one it is, a guard before has said.
 Py_ssize_t length_of(PyObject* object) {
   if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
-  if (PyList_CheckExact(object)) return PyList_GET_SIZE(object);
-  if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object);
+  if (PyList_Check(object)) return PyList_GET_SIZE(object);
+  if (PyDict_Check(object)) return PyDict_GET_SIZE(object);
   if (is_deque(object)) return PySequence_Size(object);
   if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object);
   if (PyUnicode_CheckExact(object)) return PyUnicode_GET_LENGTH(object);
   return -1;
 }
 
+// An OrderedDict keeps the order of its keys apart.
+bool has_ordered_keys(PyObject* dict, PyObject* keys) {
+  const Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
+  bool same = static_cast<bool>(iterator);
+  for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(keys); ++i) {
+    const Ref key = Ref::steal(PyIter_Next(iterator.get()));
+    same = key && same_literal(key.get(), PyTuple_GET_ITEM(keys, i));
+  }
+  return same;
+}
+
 bool has_keys(PyObject* dict, PyObject* keys) {
-  if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+  if (!PyDict_Check(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+  if (PyODict_Check(dict)) return has_ordered_keys(dict, keys);
   Py_ssize_t position = 0;
   PyObject* key = nullptr;
   for (Py_ssize_t i = 0; PyDict_Next(dict, &position, &key, nullptr); ++i) {

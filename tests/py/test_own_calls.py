@@ -26,6 +26,8 @@ ELSEWHERE = ("a closure variable", "global", "argument seen", "layout")
 OTHERWISE = {
     "attributes:base_of_arrays_and_views",
     "attributes:flat_is_written",
+    "derived:overridden_methods_run",
+    "dropped:setdefault_and_missing_keys_then_a_branch",
     "counters:the_best_so_far_in_the_class",
     "dropped:attribute_writes_before_an_unseen_outcome",
     "dtypes:byte_swapped_operands",

@@ -5,6 +5,7 @@ They share nothing but the look at the real value stack, so that a mistake in on
 
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import itertools
@@ -215,6 +216,34 @@ CALLBACKS = [fails, stops, calls_back]
 @pytest.mark.parametrize("function", [handles, exits, continues, lets_go, asks_c_code, *CALLBACKS])
 def test_exceptions(function: Any) -> None:
     check_same(record(function, 3), settrace.record(function, 3))
+
+
+class Table(dict):
+    def __init__(self, **items: Any) -> None:
+        super().__init__(items)
+        self["n"] = len(self)
+
+    def __missing__(self, key: str) -> int:
+        return len(key)
+
+
+class Parts(list):
+    def __getitem__(self, place: int) -> Any:
+        return list.__getitem__(self, place) * 2
+
+
+def containers(x: Any) -> Any:
+    table, parts = Table(a=x), Parts([x])
+    parts.append(x)
+    counts: Any = collections.defaultdict(lambda: 0)
+    counts[x] += 1
+    order: Any = collections.OrderedDict(a=1, b=x)
+    order.move_to_end("a")
+    return table["a"], table["missing"], parts[0], len(parts), counts[x], list(order)
+
+
+def test_containers_of_all_kinds() -> None:
+    check_same(record(containers, 3), settrace.record(containers, 3))
 
 
 def test_leaves_stay_leaves(leaves: Any) -> None:  # noqa: F811

@@ -6,6 +6,7 @@ import enum
 import functools
 import operator
 import types
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dvm.magpy_capture.contexts import (
     Expected,
     expectation,
 )
+from dvm.magpy_capture.derived import SLOTS, base_of, inherited, is_plain_tuple, kind_of
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.heaps import Heaps
 from dvm.magpy_capture.objects import (
@@ -55,6 +57,7 @@ from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
     Converter,
+    DefaultDict,
     DequeValue,
     DictValue,
     Flags,
@@ -64,6 +67,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OrderedValue,
     OwnDict,
     Partial,
     Raised,
@@ -191,10 +195,19 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.make_generator(function, positional, named, seen)
         if _hashable(function) and function in CLOCKS:
             return self.read_clock(function, positional, named, seen)
-        if function is tuple.__new__ and hasattr(type(seen), "_fields") and len(positional) == 2:
-            return Sequence(self.elements(positional[1]), type(seen))
+        if function is tuple.__new__ and len(positional) == 2 and self.is_fixed(positional[0]):
+            if is_plain_tuple(type(seen)):
+                return Sequence(self.elements(positional[1]), type(seen))
+            if base_of(type(seen)) is tuple:
+                return self.instantiate_derived(type(seen), positional[1:], {}, seen)
         if isinstance(function, type) and issubclass(function, BaseException):
             return self.make_exception(function, positional, named, seen)
+        if isinstance(function, type) and type(seen) is function and base_of(function):
+            for name in ("__new__", "__init__"):
+                if class_attribute(function, name) is not inherited(function, name):
+                    raise self.refuse(reasons.MAKING_OBJECT_TYPE, function.__name__)
+                self.guard_class(function, name, inherited(function, name))
+            return self.instantiate_derived(function, positional, named, seen)
         if isinstance(function, type) and type(seen) is function and _is_user_class(function):
             return self.instantiate(function, arguments, seen)
         if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
@@ -205,8 +218,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             or (_hashable(function) and function in WRITES)
         ):
             return self.opaque(function, positional, named, seen)
-        if isinstance(function, types.MethodDescriptorType) and positional:
-            method = Method(self.resolve(positional[0]), function.__name__)
+        if isinstance(function, SLOTS) and positional:
+            method = Method(self.resolve(positional[0]), function.__name__, function)
             return self.call_method(method, positional[1:], named, seen)
         raise self.refuse(reasons.CALL, name_of(function))
 
@@ -302,6 +315,9 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
             return Literal(None)
+        if isinstance(base, Instance) and isinstance(callee.function, SLOTS):
+            if callee.function is not object.__setattr__:
+                return self.slot_method(base, callee.function, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__setattr__:
             name, value = positional
             self.set_plainly(base, self.plain(name), value)
@@ -462,6 +478,84 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         self.guard_class(cls, "__new__", vars(object)["__new__"])
         return Instance(cls, object=seen)
 
+    def new_instance(self, cls: type, seen: Any) -> Instance:
+        """What `__new__` of a class of C makes."""
+        made = Instance(cls, object=seen)
+        base = base_of(cls)
+        row = kind_of(base) if base is not None else None
+        if row is not None and row.empty is not None:
+            made.content = row.empty()
+            made.content.owner = made
+        return made
+
+    def instantiate_derived(
+        self, cls: type, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A subclass of a container that is made as that is."""
+        self.guard_lifetime(cls)
+        made = self.new_instance(cls, seen)
+        if isinstance(made.content, Sequence):
+            made.content.elements.extend(self.elements(positional[0]) if positional else [])
+        else:
+            self.initialise(made, positional, named)
+        return made
+
+    def initialise(self, base: Instance, positional: list[Abstract], named: Named) -> Abstract:
+        """The `__init__` of a container or a namespace, of a new object."""
+        content = base.content
+        if base.register >= 0 or isinstance(content, Sequence):
+            raise self.refuse(reasons.CALL_METHOD, "__init__", describe(base))
+        if isinstance(content, ListValue):
+            content.elements[:] = self.elements(positional[0]) if positional else []
+        elif content is None and base_of(base.cls) is types.SimpleNamespace:
+            base.attributes.update(named)
+        elif isinstance(content, DictValue):
+            self._ask_none(base)
+            if isinstance(content, DefaultDict) and positional:
+                content.factory, *positional = positional
+            content.items.update(self.make_dict(*positional, **named).items)
+        else:
+            raise self.refuse(reasons.CALL_METHOD, "__init__", describe(base))
+        return Literal(None)
+
+    def _ask_none(self, base: Instance) -> None:
+        """No method of its class in C calls one in Python on the object."""
+        kind = base_of(base.cls)
+        row = kind_of(kind) if kind is not None else None
+        for name in row.asks if row is not None else ():
+            if class_attribute(base.cls, name) is not inherited(base.cls, name):
+                raise self.refuse(reasons.CALL_METHOD, name, describe(base))
+            self.guard_class(base.cls, name, inherited(base.cls, name))
+
+    def slot_method(
+        self, base: Instance, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of a class of C, of an object of a subclass."""
+        name, content = function.__name__, base.content
+        if name == "__init__":
+            return self.initialise(base, positional, named)
+        if content is None or not issubclass(content.cls, function.__objclass__):
+            raise self.refuse(reasons.CALL_METHOD, name, describe(base))
+        if name == "__getitem__":
+            return self.element(content, positional[0], seen)
+        if name == "__setitem__":
+            self.store_element(content, *positional)
+            return Literal(None)
+        if name == "__delitem__":
+            self.delete_element(content, *positional)
+            return Literal(None)
+        if name == "__contains__":
+            found = self.contains(content, positional[0], seen)
+            return (
+                self.host_operation("in", [*positional, content], seen) if found is None else found
+            )
+        if name == "__len__":
+            return self.length(content)
+        if name == "__iter__":
+            return self.iterator(content)
+        self._ask_none(base)
+        return self.container_method(content, name, positional, named, seen)
+
     # ---- attributes and subscripts
 
     def part_of_method(self, base: Host, name: str, seen: Any) -> Abstract:
@@ -511,7 +605,11 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.instance_attribute(base, name, seen)
         if isinstance(base, DequeValue) and name == "maxlen":
             return Literal(base.elements.maxlen)
+        if isinstance(base, DefaultDict) and name == "default_factory":
+            return self.resolve(base.factory)
         if isinstance(base, KNOWN_METHODS):
+            if isinstance(base, OrderedValue) and not hasattr(OrderedDict, name):
+                raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
             return Method(base, name)
         if isinstance(base, Converter) and name in ("wrap", "as_arrays"):
             return Method(base, name)

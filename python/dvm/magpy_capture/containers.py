@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.indexing import Indexing
-from dvm.magpy_capture.objects import is_array, is_constant, is_nan
+from dvm.magpy_capture.objects import class_attribute, is_array, is_constant, is_nan
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
@@ -26,6 +27,7 @@ from dvm.magpy_capture.values import (
     IteratorValue,
     ListValue,
     Literal,
+    OrderedValue,
     OwnDict,
     RangeValue,
     Sequence,
@@ -48,7 +50,7 @@ class Containers(Indexing):
 
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
-        value = self.resolve(value)
+        value = self.content_of(value, "__iter__")
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
@@ -110,7 +112,7 @@ class Containers(Indexing):
 
     def iterator(self, value: Abstract) -> IteratorValue:
         """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
-        value = self.resolve(value)
+        value = self.content_of(value, "__iter__")
         if isinstance(value, IteratorValue):
             return value
         if isinstance(value, FlatValue):
@@ -152,6 +154,7 @@ class Containers(Indexing):
 
     def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
         """`base[key]` of a container."""
+        base = self.content_of(base, "__getitem__")
         if isinstance(base, (Sequence, ListValue)):
             place = self.plain(key)
             if isinstance(base, ListValue) and base.has_part(place):
@@ -168,9 +171,10 @@ class Containers(Indexing):
                 raise self.refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
+            has_default = isinstance(base, DefaultDict) or base.owner is not None
+            if has_default and not self.has_key(base, name):
+                return self.missing(base, name)
             found = self.dict_part(base, name)
-            if found is None and isinstance(base, DefaultDict):
-                found = self.missing_item(base, name)
             if found is None:
                 raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
             return self.resolve(found)
@@ -202,9 +206,31 @@ class Containers(Indexing):
         if base.is_read or base.stores:
             return key in base.items
         present = base.part is not None and base.part(key) is not None
-        test = self._operate("in", self.constant(key), base.register)
+        if base.owner is None:
+            test = self._operate("in", self.constant(key), base.register)
+        else:  # whatever the subclass says
+            asked = self.constant(base.cls.__contains__)
+            test = self.step("call", asked, [base.register, self.constant(key)], ())
         self.guard("guard_truth", test, present)
         return present
+
+    def lack_key(self, base: Abstract, key: Abstract) -> None:
+        """`base[key]` ran a method in Python: where that is `__missing__`, for want of the key."""
+        content = self.content_of(base, "__getitem__")
+        if isinstance(content, DictValue) and self.has_key(content, self.key(key)):
+            raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+
+    def missing(self, base: DictValue, key: Any) -> Abstract:
+        """`base[key]` without that key, where C code makes it up."""
+        own = base.owner
+        if own is not None:
+            found = class_attribute(own.cls, "__missing__")
+            self.guard_class(own.cls, "__missing__", found)
+            if found is not inherited(own.cls, "__missing__"):
+                raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+        if not isinstance(base, DefaultDict):
+            raise self.refuse(reasons.KEY_MISSING)
+        return self.missing_item(base, key)
 
     def forget_results(self) -> None:
         raise NotImplementedError
@@ -225,6 +251,7 @@ class Containers(Indexing):
         return key
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        base = self.content_of(base, "__setitem__")
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             self.opaque(np.ndarray.__setitem__, [base, key, value], {}, None)
             return
@@ -253,6 +280,31 @@ class Containers(Indexing):
             base.changed = True
         else:
             raise self.refuse(reasons.ASSIGNMENT_PART, describe(base))
+        return None
+
+    def delete_element(self, base: Abstract, key: Abstract) -> None:
+        base = self.content_of(base, "__delitem__")
+        if isinstance(base, ListValue):
+            place = self.plain(key)
+            del base.elements[place]
+            base.wrote("delete", place)
+        elif isinstance(base, DictValue):
+            del base.items[self.key(key)]
+            base.changed = True
+        else:
+            raise self.refuse(reasons.DEL_PART, describe(base))
+
+    def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
+        """`item in container`, of those whose elements are known; None of another."""
+        container = self.content_of(container, "__contains__")
+        if isinstance(container, DictValue):
+            return Literal(self.has_key(container, self.key(item)))
+        if isinstance(container, SetValue):
+            self.key(item)
+            return Literal(seen)
+        if isinstance(container, OwnDict):
+            self.owns(container, self.plain(item))
+            return Literal(seen)
         return None
 
     def _is_plain_key(self, key: Abstract) -> bool:
@@ -329,6 +381,8 @@ class Containers(Indexing):
                 self.store_element(base, Literal(key), value)
             if named:
                 return Literal(None)
+        elif isinstance(base, OrderedValue) and set(named) == {"last"}:
+            positional = [*positional, named["last"]]
         elif named:
             raise self.refuse(reasons.METHOD_KEYWORDS, name)
         if isinstance(base, ListValue):
@@ -369,6 +423,8 @@ class Containers(Indexing):
         return Literal(None) if made is None else self.resolve(made)
 
     def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
+        if isinstance(base, OrderedValue) and name == "move_to_end":
+            return self._move_to_end(base, *positional)
         if name not in DICT_METHODS:
             raise self.refuse(reasons.METHOD_OF_DICT, name)
         if name in ("items", "keys", "values"):
@@ -379,9 +435,17 @@ class Containers(Indexing):
             if not self.has_key(base, key):
                 return self.resolve(default)
             return self.resolve(self.dict_part(base, key))
+        if name == "setdefault" and not self.has_key(base, self.key(positional[0])):
+            default = positional[1] if len(positional) > 1 else Literal(None)
+            self.store_element(base, positional[0], default)
+            return self.resolve(default)
         items = base.items
+        if name == "copy" and base.owner is not None and base.cls is not dict:
+            raise self.refuse(reasons.METHOD_OF, name, describe(base.owner))
         if name == "copy" and isinstance(base, DefaultDict):
             return DefaultDict(base.factory, dict(items))
+        if name == "copy" and isinstance(base, OrderedValue):
+            return OrderedValue(dict(items))
         if name == "copy":
             return DictValue(dict(items))
         base.changed = True
@@ -390,10 +454,12 @@ class Containers(Indexing):
             base.cleared = True
             return Literal(None)
         if name == "popitem":
-            key, value = items.popitem()
+            first = isinstance(base, OrderedValue) and positional and not self.plain(positional[0])
+            key = next(iter(items)) if first else next(reversed(items))
+            value = items.pop(key)
             return Sequence([Literal(key), value])
         if name == "update":
-            other = positional[0]
+            other = self.mapping_of(positional[0])
             if not isinstance(other, DictValue):
                 for pair in self.each(other):
                     key, value = self.elements(pair)
@@ -406,6 +472,20 @@ class Containers(Indexing):
         if name == "setdefault":
             return self.resolve(items.setdefault(key, default))
         return self.resolve(items.pop(key, default))
+
+    def _move_to_end(
+        self, base: OrderedValue, key: Abstract, last: Abstract = Literal(True)
+    ) -> Abstract:
+        name, items = self.key(key), base.items
+        if name not in items:
+            raise self.refuse(reasons.KEY_MISSING)
+        rest = {other: value for other, value in items.items() if other != name}
+        moved = {name: items[name]}
+        ordered = rest | moved if self.plain(last) else moved | rest
+        items.clear()
+        items.update(ordered)
+        base.changed = True
+        return Literal(None)
 
     def set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
         raise NotImplementedError

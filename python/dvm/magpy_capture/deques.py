@@ -46,7 +46,8 @@ class Deques(Iterators):
     def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
         if self.is_none(base.factory):
             raise self.refuse(reasons.KEY_MISSING)
-        made = base.items[key] = self.apply(base.factory, [])
+        made = self.apply(base.factory, [])
+        self.store_element(base, Literal(key), made)
         return made
 
     def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:

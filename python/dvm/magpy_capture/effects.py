@@ -14,6 +14,7 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.arrays import Arrays
+from dvm.magpy_capture.derived import base_of, inherited, kind_of
 from dvm.magpy_capture.graphs import numbers_of
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
@@ -31,6 +32,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OrderedValue,
     RangeValue,
     Sequence,
     SetValue,
@@ -98,6 +100,8 @@ class Finisher:
             for name in names:
                 if not isinstance(value.attributes[name], Gone):
                     self.prepare(value.attributes[name], seen)
+            if value.content is not None and value.register < 0:
+                self.prepare(value.content, seen)
         elif isinstance(value, Method):
             self.prepare(value.base, seen)
         elif isinstance(value, SliceValue):
@@ -176,7 +180,11 @@ class Finisher:
             return int(made)
         # These may contain themselves: made empty, then filled.
         if isinstance(value, Instance):
-            made = self.built[id(value)] = low.step("instance", value.cls)
+            made = self.built[id(value)] = self._new(value)
+            if isinstance(value.content, DictValue):
+                self.fill_dict(value.content, made)
+            elif isinstance(value.content, ListValue):
+                self.extend(list.extend, made, value.content.elements)
             self.fill_instance(value, made, list(value.attributes))
         elif isinstance(value, ListValue):
             if not self._leads_to(value, value):
@@ -191,6 +199,9 @@ class Finisher:
             made = low.step("call", low.constant(deque), arguments, ())
             self.built[id(value)] = made
             self.extend(deque.extend, made, value.elements)
+        elif isinstance(value, OrderedValue):
+            made = self.built[id(value)] = low.step("call", low.constant(value.cls), [], ())
+            self.fill_dict(value, made)
         elif isinstance(value, DefaultDict):
             is_counter = isinstance(value, CounterValue)
             maker = low.constant(Counter if is_counter else defaultdict)
@@ -201,6 +212,21 @@ class Finisher:
             made = self.built[id(value)] = low.step("dict", [])
             self.fill_dict(value, made)
         return int(made)
+
+    def _new(self, value: Instance) -> int:
+        """A new object, empty; of a tuple with its elements, for these cannot change."""
+        low = self.lowering
+        base = value.cls if kind_of(value.cls) else base_of(value.cls)
+        if base is None:
+            return int(low.step("instance", value.cls))
+        given = [low.constant(value.cls)]
+        if isinstance(value.content, Sequence):
+            given.append(low.step("tuple", [self.build(part) for part in value.content.elements]))
+        made = int(low.step("call", low.constant(base.__new__), given, ()))
+        factory = getattr(value.content, "factory", None)
+        if factory is not None:
+            low.steps.append(("set_attribute", made, "default_factory", self.build(factory)))
+        return made
 
     def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
         """Append to a list or a deque, by its own method."""
@@ -228,11 +254,24 @@ class Finisher:
                 for part in entry.given
             ]
             if entry.what == "set":
-                low.steps.append(("set_item", register, low.constant(entry.key), *given))
+                self.set_item(value, register, low.constant(entry.key), *given)
             elif entry.what == "delete":
-                low.steps.append(("delete_item", register, low.constant(entry.key)))
+                self.delete_item(value, register, low.constant(entry.key))
             else:
                 self.call(entry.key, [register, *given])
+
+    def set_item(self, value: Abstract, register: int, key: int, item: int) -> None:
+        """`container[key] = item`; of a subclass as the class in C does it, if it was that."""
+        if getattr(value, "owner", None) is not None:
+            self.call(value.cls.__setitem__, [register, key, item])
+        else:
+            self.lowering.steps.append(("set_item", register, key, item))
+
+    def delete_item(self, value: Abstract, register: int, key: int) -> None:
+        if getattr(value, "owner", None) is not None:
+            self.call(value.cls.__delitem__, [register, key])
+        else:
+            self.lowering.steps.append(("delete_item", register, key))
 
     def _leads_to(self, start: Abstract, target: Abstract) -> bool:
         stack, seen = list(start.elements), set()
@@ -255,10 +294,14 @@ class Finisher:
         if not value.is_read:
             for key, item in value.stores:
                 place = self.lowering.register_of(key)
-                self.lowering.steps.append(("set_item", register, place, self.build(item)))
+                self.set_item(value, register, place, self.build(item))
             return
         if value.register >= 0:
             return self._write_items(value, register)
+        if value.owner is not None or isinstance(value, OrderedValue):
+            for key, item in value.items.items():
+                self.set_item(value, register, self.lowering.constant(key), self.build(item))
+            return
         flat: list[int] = []
         for key, item in value.items.items():
             flat += [self.lowering.constant(key), self.build(item)]
@@ -267,10 +310,10 @@ class Finisher:
 
     def _write_items(self, value: DictValue, register: int) -> None:
         """What became of the items of one of the caller: somebody may iterate over the others."""
-        steps, constant = self.lowering.steps, self.lowering.constant
+        constant = self.lowering.constant
         before = {} if value.cleared else value.initial
         if value.cleared:
-            self.call(dict.clear, [register])
+            self.call(value.cls.clear, [register])
         order = {key: place for place, key in enumerate(before)}
         stays, last = set(), -1
         for key in value.items:
@@ -280,10 +323,10 @@ class Finisher:
             last = order[key]
         for key in before:
             if key not in stays:
-                steps.append(("delete_item", register, constant(key)))
+                self.delete_item(value, register, constant(key))
         for key, item in value.items.items():
             if key not in stays or item is not before[key]:
-                steps.append(("set_item", register, constant(key), self.build(item)))
+                self.set_item(value, register, constant(key), self.build(item))
 
     def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
         steps = self.lowering.steps
@@ -294,7 +337,7 @@ class Finisher:
                     steps.append(("delete_attribute", register, name))
                 continue
             built = self.build(part)
-            if class_attribute(value.cls, "__setattr__") is object.__setattr__:
+            if class_attribute(value.cls, "__setattr__") is inherited(value.cls, "__setattr__"):
                 steps.append(("set_attribute", register, name, built))
             else:  # the class's own has run, or was passed by (as in a frozen dataclass)
                 setter = self.lowering.constant(object.__setattr__)
@@ -379,11 +422,13 @@ def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
 
 
 def _changed_objects(low: Any) -> list[Abstract]:
-    """The caller's objects whose own state the program changed."""
+    """The caller's objects whose own state the program changed; the content of one apart."""
+    reached = [value for value in low._reached.values() if not isinstance(value, Tensor)]
+    contents = [getattr(value, "content", None) for value in reached]
     return [
         value
-        for value in low._reached.values()
-        if not isinstance(value, Tensor)
+        for value in [*reached, *contents]
+        if value is not None
         and getattr(value, "register", -1) >= 0
         and getattr(value, "changed", False)
     ]
@@ -403,6 +448,9 @@ def _guard_output(low: Any, has_state: bool) -> None:
 def _keep_apart(low: Any, changed: list[Abstract]) -> None:
     """A changed object of the caller is none of the others it reached in another way."""
     for value in changed:
+        value = getattr(value, "owner", None) or value
+        if isinstance(value, Instance):
+            low.guard_own_dict(value)
         for other in low._reached.values():
             if other is not value and type(other) is type(value) and other.register >= 0:
                 if getattr(other, "cls", None) is getattr(value, "cls", None):

@@ -89,6 +89,7 @@ class FlowEvents(OperatorEvents):
 
     def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
         target, source = (self.value(node) for node in operands)
+        source = self.mapping_of(source)
         if not isinstance(source, DictValue):
             raise self.refuse(reasons.STARS_OF, describe(source))
         target.items.update(source.items)
@@ -181,6 +182,7 @@ class FlowEvents(OperatorEvents):
 
     def outcome(self, value: Abstract, taken: bool) -> None:
         """The truth of `value` steered the program: later calls must agree, or branch off."""
+        value = self.content_of(value, "__bool__", "__len__")
         if isinstance(value, Size) and value.dim.constant is not None:
             return
         if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":

@@ -28,7 +28,6 @@ from dvm.magpy_capture.values import (
     DictValue,
     End,
     Host,
-    Instance,
     IteratorValue,
     Literal,
     Raised,
@@ -251,8 +250,9 @@ class Lowering(Callbacks):
 
     def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         self.value(operands[0])
-        self.guard_lifetime(type(self.seen(result)))
-        return Instance(type(self.seen(result)), object=self.seen(result))
+        cls = type(self.seen(result))
+        self.guard_lifetime(cls)
+        return self.new_instance(cls, self.seen(result))
 
     # ---- calls
 
@@ -284,7 +284,7 @@ class Lowering(Callbacks):
         positional = self.elements(self.value(operands[1]))
         if len(operands) < 3:
             return positional, {}
-        mapping = self.value(operands[2])
+        mapping = self.mapping_of(self.value(operands[2]))
         if not isinstance(mapping, DictValue):
             raise self.refuse(reasons.STARS_OF, describe(mapping))
         return positional, dict(mapping.items)

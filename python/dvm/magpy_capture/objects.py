@@ -13,7 +13,7 @@ import functools
 import operator
 import sys
 import types
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -23,6 +23,14 @@ import numpy as np
 from dvm import _dvm, reasons
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.arrays import is_supported
+from dvm.magpy_capture.derived import (
+    SLOTS,
+    base_of,
+    field_of,
+    inherited,
+    is_plain_tuple,
+    kind_of,
+)
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_masked, is_masked_constant, is_masked_function, may_share
 from dvm.magpy_capture.maybe_views import MaybeViews
@@ -32,6 +40,7 @@ from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
+    DefaultDict,
     DequeValue,
     DictValue,
     FunctionValue,
@@ -41,6 +50,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OrderedValue,
     OwnDict,
     Raised,
     RangeValue,
@@ -82,7 +92,7 @@ FIXED = (
 #: Instances of subclasses of these have state that is not in attributes.
 NOT_PLAIN = (
     *(np.ndarray, np.generic, BaseException, int, float, complex, str, bytes, tuple, list, dict),
-    *(set, frozenset, types.ModuleType, type, enum.Enum, types.SimpleNamespace),
+    *(set, frozenset, types.ModuleType, type, enum.Enum),
 )
 #: What becomes a method where an instance finds it in its class.
 BOUND = (types.FunctionType, _dvm.Compiled)
@@ -97,6 +107,7 @@ PLAIN_TYPES = frozenset(
     | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
 )
 FLAGS = type(np.zeros(0).flags)
+FACTORY: Any = vars(defaultdict)["default_factory"]
 
 
 class Objects(MaybeViews):
@@ -185,14 +196,14 @@ class Objects(MaybeViews):
             self.guard_is(register, seen)
             return Literal(seen)
         self.guard_type(register, seen)
-        if kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
-            return self._adopt_tuple(register, seen)
-        if kind is list:
-            return self._adopt_list(register, seen, external)
+        if kind is tuple or is_plain_tuple(kind):
+            return self.adopt_tuple(register, seen)
         if kind is deque:
             return self._adopt_deque(register, seen)
-        if kind is dict:
-            return self._adopt_dict(register, seen, external)
+        if (row := kind_of(kind)) is not None and row.adopt:
+            return getattr(self, row.adopt)(register, seen, external)
+        if external and (base := base_of(kind)) is not None:
+            return self._adopt_derived(register, seen, base)
         if kind is set and external:
             items = self.snapshots.get(id(seen), seen)
             if any(map(is_nan, items)):
@@ -218,8 +229,37 @@ class Objects(MaybeViews):
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
 
-    def _adopt_list(self, register: int, seen: list[Any], external: bool) -> Abstract:
-        items = list(self.snapshots.get(id(seen), seen))
+    def _adopt_derived(self, register: int, seen: Any, base: type) -> Abstract:
+        made = Instance(type(seen), register=register, object=seen)
+        row = kind_of(base)
+        if row is not None and row.adopt:
+            made.content = getattr(self, row.adopt)(register, seen, True)
+            made.content.owner = made
+            if base is tuple:
+                made.content.cls = tuple
+        return made
+
+    def content_of(self, value: Abstract, *methods: str) -> Abstract:
+        """The container that an object is, for C code that runs these methods of it.
+
+        The value itself where it is none, or where its class has one of its own.
+        """
+        value = self.resolve(value)
+        if not isinstance(value, Instance) or value.content is None:
+            return value
+        for name in methods:
+            if class_attribute(value.cls, name) is not inherited(value.cls, name):
+                return value
+        for name in methods:
+            self.guard_class(value.cls, name, inherited(value.cls, name))
+        return value.content
+
+    def mapping_of(self, value: Abstract) -> Abstract:
+        """The same, for C code that reads all items: `**value`, dict(value), update(value)."""
+        return self.content_of(value, "__iter__", "keys", "__getitem__")
+
+    def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
+        items = list(self.snapshots[id(seen)] if id(seen) in self.snapshots else list.copy(seen))
         parts: dict[int, Unread] = {}
 
         def part(place: int) -> Unread:
@@ -247,13 +287,34 @@ class Objects(MaybeViews):
 
         return DequeValue(register=register, object=seen, load=load)
 
-    def _adopt_tuple(self, register: int, seen: Any) -> Abstract:
-        self.guard("guard_length", register, len(seen), key=(register,))
-        parts = [self._part("item", register, i, item) for i, item in enumerate(seen)]
+    def adopt_tuple(self, register: int, seen: Any, external: bool = True) -> Abstract:
+        items = tuple.__getitem__(seen, slice(None))
+        self.guard("guard_length", register, len(items), key=(register,))
+        parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
         return Sequence(parts, type(seen), register, seen)
 
-    def _adopt_dict(self, register: int, seen: dict[Any, Any], external: bool) -> Abstract:
-        items = self.snapshots.get(id(seen), seen)
+    def adopt_dict(self, register: int, seen: Any, external: bool = True) -> Abstract:
+        return self._adopt_items(DictValue(None), register, seen, external)
+
+    def adopt_ordered(self, register: int, seen: Any, external: bool = True) -> Abstract:
+        return self._adopt_items(OrderedValue(None), register, seen, external)
+
+    def adopt_default(self, register: int, seen: Any, external: bool = True) -> Abstract:
+        factory = FACTORY.__get__(seen)
+        fetch = functools.partial(self.step, "getattr", register, "default_factory")
+        return self._adopt_items(
+            DefaultDict(Unread(lambda: self.reach(fetch, factory), factory), None),
+            register,
+            seen,
+            external,
+        )
+
+    def _adopt_items(
+        self, value: DictValue, register: int, seen: dict[Any, Any], external: bool
+    ) -> Abstract:
+        items = self.snapshots.get(id(seen))
+        if items is None:
+            items = dict(value.cls.items(seen))
         for key in items:
             if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
                 raise self.refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
@@ -266,7 +327,8 @@ class Objects(MaybeViews):
             value.initial = dict(parts)
             return parts | {self.pin(k, getattr(k, "object", None)).object: v for k, v in stores}
 
-        value = DictValue(None, register if external else -1, seen, load, parts.get)
+        value.load, value.part, value.object = load, parts.get, seen
+        value.register = register if external else -1
         if not external:
             len(value.items)  # what a call made is known at once
         return value
@@ -292,6 +354,8 @@ class Objects(MaybeViews):
     def _is_plain_instance(seen: Any) -> bool:
         """An instance of a Python class whose attributes work as the language's default says."""
         cls = type(seen)
+        if cls is types.SimpleNamespace:
+            return True
         return is_mutable_class(cls) and not issubclass(cls, NOT_PLAIN)
 
     # ---- memory shared between the caller's arrays
@@ -359,8 +423,9 @@ class Objects(MaybeViews):
             return self.resolve(value)
         if base.cls is functools.partial and name in ("func", "args", "keywords"):
             return self._read(base, name, "getattr", seen)
-        self.guard_class(base.cls, "__getattribute__", object.__getattribute__)
-        if class_attribute(base.cls, "__getattribute__") is not object.__getattribute__:
+        getter = inherited(base.cls, "__getattribute__")
+        self.guard_class(base.cls, "__getattribute__", getter)
+        if class_attribute(base.cls, "__getattribute__") is not getter:
             raise self.refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
         for cls in base.cls.__mro__:
             if (id(cls), name) in self.class_changes:
@@ -374,6 +439,9 @@ class Objects(MaybeViews):
             return OwnDict(base, self.snapshots.get(id(seen), seen))
         if name == "lock" and base.cls is functools.cached_property:
             return CacheLock()
+        if (place := field_of(found)) is not None and isinstance(base.content, Sequence):
+            self.guard_class(base.cls, name, found)
+            return self.resolve(base.content.elements[place])
         if base.register < 0:
             return self.class_value(base, found, name, seen)
         if hasattr(type(found), "__set__"):  # a data descriptor: a slot
@@ -407,9 +475,9 @@ class Objects(MaybeViews):
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise self.refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
-        if isinstance(found, (*BOUND, staticmethod, classmethod)):
+        if isinstance(found, (*BOUND, *SLOTS, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
-        if isinstance(found, BOUND):
+        if isinstance(found, (*BOUND, *SLOTS)):
             return Method(base, name, found)
         if isinstance(found, staticmethod):
             return Literal(found.__func__)
@@ -455,6 +523,18 @@ class Objects(MaybeViews):
             raise self.refuse(reasons.MAKING_OBJECT_TYPE_DEL, cls.__name__)
         self.guard_class(cls, "__del__", MISSING)
 
+    def guard_own_dict(self, base: Instance) -> None:
+        """Its attributes are no items of its own, as after `self.__dict__ = self`."""
+        if base.register < 0 or not isinstance(base.content, DictValue):
+            return
+        if inherited(base.cls, "__dict__") is class_attribute(base.cls, "__dict__"):
+            return  # it has none
+        if vars(base.object) is base.object:
+            raise self.refuse(reasons.WRITE_INTO_DICT, describe(base))
+        key = ("getattr", base.register, "__dict__")
+        own = self.step("getattr", base.register, "__dict__", key=key)
+        self.guard("guard_same", own, base.register, False)
+
     # ---- an instance's own __dict__
 
     def owns(self, own: OwnDict, name: Any) -> bool:
@@ -476,7 +556,7 @@ class Objects(MaybeViews):
         """`instance.__dict__[name] = value`, where setattr would do the same."""
         cls = own.instance.cls
         setter, found = class_attribute(cls, "__setattr__"), class_attribute(cls, name)
-        if setter is not object.__setattr__ or hasattr(type(found), "__set__"):
+        if setter is not inherited(cls, "__setattr__") or hasattr(type(found), "__set__"):
             raise self.refuse(reasons.WRITE_INTO_DICT, describe(own.instance))
         self.guard_class(cls, "__setattr__", setter)
         self.guard_class(cls, name, found)

@@ -10,9 +10,11 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.callees import Callees
+from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import class_attribute, is_array
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import (
     BINARY_OPERATORS,
     COMPARE_OPERATORS,
@@ -29,7 +31,7 @@ from dvm.magpy_capture.values import (
     Instance,
     ListValue,
     Literal,
-    OwnDict,
+    Sequence,
     SetValue,
     Size,
     Tensor,
@@ -49,7 +51,7 @@ class OperatorEvents(Callees):
     ) -> Abstract:
         if followed:
             return self.dispatched(operands)
-        a, b = (self.value(node) for node in operands)
+        a, b = (self.content_of(self.value(n), *looked_up("binary", name)) for n in operands)
         return self.binary(name, a, b, self.seen(result))
 
     def on_inplace(
@@ -140,7 +142,7 @@ class OperatorEvents(Callees):
             return self.computed(self.operator("not", [a]), seen)
         if isinstance(a, (ListValue, DictValue, DequeValue)):
             self.elements(a)  # its length is looked at
-        elif isinstance(a, Instance):
+        elif isinstance(a, (Instance, Sequence)):
             self.outcome(a, not seen)
         return Literal(seen)
 
@@ -149,7 +151,7 @@ class OperatorEvents(Callees):
     ) -> Abstract:
         if followed:
             return self.dispatched(operands)
-        a, b = (self.value(node) for node in operands)
+        a, b = (self.content_of(self.value(n), *looked_up("compare", name)) for n in operands)
         return self.comparison(name, a, b, self.seen(result))
 
     def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
@@ -209,15 +211,10 @@ class OperatorEvents(Callees):
         if followed:
             return self.dispatched(operands)
         item, container = (self.value(node) for node in operands)
-        if isinstance(container, DictValue):
-            present = self.has_key(container, self.key(item))
-            return Literal(present == (name == "in"))
-        if isinstance(container, SetValue):
-            self.key(item)
-            return Literal(self.seen(result))
-        if isinstance(container, OwnDict):
-            self.owns(container, self.plain(item))
-            return Literal(self.seen(result))
+        seen = self.seen(result)
+        if isinstance(self.contains(container, item, seen == (name == "in")), Literal):
+            return Literal(seen)
+        container = self.content_of(container, "__contains__")
         return self.host_operation(name, [item, container], self.seen(result))
 
     # ---- parts
@@ -225,9 +222,10 @@ class OperatorEvents(Callees):
     def on_subscript(
         self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
     ) -> Abstract:
-        if followed:
-            return self.dispatched(operands)
         base, key = (self.value(node) for node in operands)
+        if followed:
+            self.lack_key(base, key)
+            return self.dispatched(operands)
         return self.subscript(base, key, self.seen(result))
 
     def on_store_subscript(
@@ -238,17 +236,13 @@ class OperatorEvents(Callees):
         self.store_subscript(*(self.value(node) for node in operands))
         return None
 
-    def on_delete_subscript(self, _n: str, operands: Operands, *_: Any) -> None:
+    def on_delete_subscript(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.dispatched(operands)
         base, key = (self.value(node) for node in operands)
-        if isinstance(base, ListValue):
-            place = self.plain(key)
-            del base.elements[place]
-            base.wrote("delete", place)
-        elif isinstance(base, DictValue):
-            del base.items[self.key(key)]
-            base.changed = True
-        else:
-            raise self.refuse(reasons.DEL_PART, describe(base))
+        self.delete_element(base, key)
 
     def on_attribute(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -303,7 +297,7 @@ class OperatorEvents(Callees):
             found = class_attribute(base.cls, name)
             self.guard_class(base.cls, name, found)
             return
-        if setter is not object.__setattr__:
+        if setter is not inherited(base.cls, "__setattr__"):
             raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         self.set_plainly(base, name, value)
 

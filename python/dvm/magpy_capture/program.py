@@ -15,7 +15,6 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
-    DefaultDict,
     DictValue,
     FunctionValue,
     Hidden,
@@ -173,16 +172,16 @@ class Program:
         raise self.refuse(reasons.HOST_OBJECT, describe(value))
 
     def container_register(self, value: Abstract) -> int:
-        if isinstance(value, DefaultDict):
-            raise self.refuse(reasons.DEFAULTDICT_CALL_RECEIVES)
         if isinstance(value, Instance):
-            if value.register < 0 or value.changed:
+            if value.register < 0 or value.changed or getattr(value.content, "changed", False):
                 raise self.refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, value.cls.__name__)
             return value.register
         if value.register >= 0 and not value.changed and not self.holds_written(value):
             if isinstance(value, ListValue):
                 len(value.elements)  # what a callee sees of it is guarded
             return int(value.register)
+        if isinstance(value, DictValue) and value.cls is not dict:
+            raise self.refuse(reasons.DEFAULTDICT_CALL_RECEIVES)
         if isinstance(value, ListValue):
             return self.step("list", [self.register_of(part) for part in value.elements])
         if isinstance(value, SetValue):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.deep_copies import DeepCopies
+from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import (
     PURE_TYPES,
@@ -25,8 +25,6 @@ from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
-    CounterValue,
-    DefaultDict,
     DequeValue,
     DictValue,
     FlatValue,
@@ -37,6 +35,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OrderedValue,
     Partial,
     Raised,
     RangeValue,
@@ -75,7 +74,7 @@ class PythonFunctions(DeepCopies):
     # ---- sizes and ranges
 
     def length(self, value: Abstract) -> Abstract:
-        value = self.resolve(value)
+        value = self.content_of(value, "__len__")
         if isinstance(value, FlatValue):
             return Size(self.product(value.base.shape))
         if isinstance(value, Tensor):
@@ -118,7 +117,7 @@ class PythonFunctions(DeepCopies):
         return Sequence(self.elements(iterable))
 
     def make_dict(self, source: Abstract = NONE, **items: Abstract) -> Abstract:
-        source = self.resolve(source)
+        source = self.mapping_of(source)
         made: dict[Any, Abstract] = {}
         if isinstance(source, DictValue):
             made.update(source.items)
@@ -128,6 +127,12 @@ class PythonFunctions(DeepCopies):
                 made[self.key(key)] = value
         made.update(items)
         return DictValue(made)
+
+    def make_ordered(self, source: Abstract = NONE, /, **items: Abstract) -> Abstract:
+        return OrderedValue(self.make_dict(source, **items).items)
+
+    def make_namespace(self, **attributes: Abstract) -> Abstract:
+        return Instance(types.SimpleNamespace, dict(attributes))
 
     def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
         return SetValue({self.key(part) for part in self.each(iterable)})
@@ -149,16 +154,11 @@ class PythonFunctions(DeepCopies):
             return np.dtype(value.dtype).type if value.is_scalar else np.ndarray
         if isinstance(value, (Literal, Host, Raised)):
             return type(value.object)
-        if isinstance(value, (Sequence, Instance)):
+        if isinstance(value, (Sequence, Instance, ListValue, DictValue, DequeValue)):
             return value.cls
         kinds: dict[type, type] = {
             Size: int,
-            ListValue: list,
-            DictValue: dict,
             SetValue: set,
-            DequeValue: deque,
-            DefaultDict: defaultdict,
-            CounterValue: Counter,
             SliceValue: slice,
             RangeValue: range,
         }
@@ -241,7 +241,7 @@ class PythonFunctions(DeepCopies):
             if name in base.attributes:
                 return not isinstance(base.attributes[name], Gone)
             for hook in ("__getattr__", "__getattribute__"):
-                if class_attribute(base.cls, hook) not in (MISSING, object.__getattribute__):
+                if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise self.refuse(reasons.HASATTR, describe(base))
             found = class_attribute(base.cls, name)
             self.guard_class(base.cls, name, found)
@@ -286,7 +286,7 @@ class PythonFunctions(DeepCopies):
         if not isinstance(base, Instance):
             raise self.refuse(reasons.SETATTR, describe(base))
         setter = class_attribute(base.cls, "__setattr__")
-        if setter is not object.__setattr__:
+        if setter is not inherited(base.cls, "__setattr__"):
             raise self.refuse(reasons.SETATTR_OBJECT_OWN_SETATTR)
         self.guard_class(base.cls, "__setattr__", setter)
         self.set_plainly(base, self.plain(name), value)

@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.magpy_capture.settrace_callees import Arguments, Callee, caches, lookup, runs
+from dvm.magpy_capture.settrace_callees import (
+    Arguments,
+    Callee,
+    caches,
+    lookup,
+    makes_items,
+    runs,
+)
 from dvm.magpy_capture.settrace_record import (
     NO_NODE,
     Place,
@@ -136,6 +143,8 @@ def find_arguments(
         return Arguments(operands[::-1]) if is_method(1, "__contains__") else None
     if kind in _ACCESS:
         return _accessor(record, function, kind, name, operands, seen)
+    if kind == "subscript" and issubclass(type(seen[0]), dict) and is_method(0, "__missing__"):
+        return Arguments(operands)
     return Arguments(operands) if kind in _PLAIN and is_method(0, _PLAIN[kind]) else None
 
 
@@ -158,7 +167,10 @@ def is_callback(record: Record, caller: FrameShadow, function: Any, slots: Seque
     if function.__name__ in _OPERATORS and function.__code__.co_argcount:
         if lookup(type(parameter(function.__code__, slots, 0)), function.__name__) is function:
             return True
-    return any(runs(node[4], function) or caches(node[4], function) for node in record.nodes)
+    return any(
+        runs(node[4], function) or caches(node[4], function) or makes_items(node[4], function)
+        for node in record.nodes
+    )
 
 
 def given(record: Record, caller: FrameShadow, function: Any, slots: Sequence[Any]) -> list[int]:

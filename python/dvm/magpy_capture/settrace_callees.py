@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from dvm.magpy_capture.settrace_record import NO_NODE, Record, parameter
 if TYPE_CHECKING:
     from dvm.magpy_capture.settrace_frame import FrameShadow
 
+#: Classes of which `__new__` makes an empty object, whatever its arguments are.
+MAKES_EMPTY = (object, dict, list)
 _BUILTINS = {
     name: f"__{name}__"
     for name in "len iter next abs repr bool int float str round hash divmod reversed".split()
@@ -79,6 +82,13 @@ def caches(callee: Any, function: Any) -> bool:
     if type(callee) is not functools._lru_cache_wrapper or _dvm.is_leaf(callee):
         return False
     return getattr(callee, "__wrapped__", None) is function
+
+
+def makes_items(table: Any, function: Any) -> bool:
+    """Whether it is a defaultdict that calls the function for keys that it lacks."""
+    if not issubclass(type(table), defaultdict):
+        return False
+    return runs(vars(defaultdict)["default_factory"].__get__(table), function)
 
 
 class Callee:
@@ -201,7 +211,8 @@ class Callee:
         instance = self.caller.followed
         if instance == NO_NODE:
             seen = parameter(self.code, self.slots, 0)
-            if type(seen) is not kind or lookup(kind, "__new__") is not vars(object)["__new__"]:
+            maker = lookup(kind, "__new__")
+            if type(seen) is not kind or not any(maker is vars(c)["__new__"] for c in MAKES_EMPTY):
                 return False
             instance = self.record.derive("new", "", [node], self.caller.place, seen)
         self.arguments.instance = instance

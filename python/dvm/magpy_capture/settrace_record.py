@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,6 +60,16 @@ def is_cell_slot(code: types.CodeType, slot: int, slots: int) -> bool:
 def parameter(code: types.CodeType, slots: Sequence[Any], slot: int) -> Any:
     """The object in a parameter's slot, be it in a cell."""
     return slots[slot].cell_contents if is_cell_slot(code, slot, len(slots)) else slots[slot]
+
+
+#: What a container holds, in its own order; of a subclass too: none of its methods is called.
+_COPIES: dict[type, Any] = {
+    list: lambda parts: tuple(list.copy(parts)),
+    deque: tuple,
+    OrderedDict: lambda table: dict(OrderedDict.items(table)),
+    dict: lambda table: dict(dict.items(table)),
+    set: frozenset,
+}
 
 
 class Record:
@@ -159,9 +169,9 @@ class Record:
 
     def snapshot(self, container: Any) -> Any:
         if id(container) not in self.snapshots:
-            copies: dict[type, Any] = {list: tuple, deque: tuple, dict: dict, set: frozenset}
+            copy = next(copy for kind, copy in _COPIES.items() if issubclass(type(container), kind))
             self.kept.append(container)
-            self.snapshots[id(container)] = copies[type(container)](container)
+            self.snapshots[id(container)] = copy(container)
         return self.snapshots[id(container)]
 
     def add(
@@ -178,7 +188,9 @@ class Record:
             if operand == NO_NODE:
                 raise UnrecordableError(reasons.VALUE_UNKNOWN_ORIGIN())
             seen = self.object(operand)
-            if type(seen) in (list, deque, dict, set) and operand not in self.shown:
+            cls = type(seen)
+            is_container = issubclass(cls, (list, dict)) or cls is deque or cls is set
+            if is_container and operand not in self.shown:
                 self.shown.add(operand)
                 self.nodes[operand] = (*self.nodes[operand][:5], self.snapshot(seen))
         self.events.append([kind, name, list(operands), list(keywords), NO_NODE, place, False])

@@ -32,7 +32,7 @@ _COMPARISONS = {
 }
 UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 _OTHERS = {
-    "subscript": ("__getitem__", "__class_getitem__"),
+    "subscript": ("__getitem__", "__missing__", "__class_getitem__"),
     "store_subscript": ("__setitem__",),
     "delete_subscript": ("__delitem__",),
     "contains": ("__contains__", "__iter__", "__getitem__"),

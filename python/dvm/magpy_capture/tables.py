@@ -188,6 +188,8 @@ BUILTINS: dict[Any, str] = {
     collections.Counter: "make_counter",
     collections.deque: "make_deque",
     collections.defaultdict: "make_default_dict",
+    collections.OrderedDict: "make_ordered",
+    types.SimpleNamespace: "make_namespace",
     itertools.accumulate: "make_accumulate",
     itertools.chain: "make_chain",
     itertools.chain.from_iterable: "make_chain_of",

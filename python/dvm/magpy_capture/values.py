@@ -11,7 +11,7 @@ A value is one of
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -218,6 +218,7 @@ class Sequence:
     cls: type = tuple
     register: int = -1  # of one that the caller passed in
     object: Any = None
+    owner: Instance | None = None  # the instance of a subclass whose elements these are
 
 
 Held = TypeVar("Held", list[Any], deque[Any])
@@ -239,10 +240,14 @@ class Written:
 class Elements(Generic[Held]):
     """A list or a deque; `changed` if something was done to the caller's own: `log`.
 
+    owner: the instance of a subclass whose elements these are, if it is one.
     load: reads the elements of one of the caller, when the program first needs them all; one that
         it only appends to (a log, a history) stays unread, and `tail` is what it appended. Until
         then `part` reads single ones of `size`, and `stores` are those it replaced, by place.
     """
+
+    cls: Any  # the class of C
+    owner: Instance | None = None
 
     def __init__(
         self,
@@ -313,6 +318,8 @@ class Elements(Generic[Held]):
 class ListValue(Elements[list[Any]]):
     """A list."""
 
+    cls = list
+
 
 class DictValue:
     """A dict with literal keys, in order; `changed` if items of the caller's own were written.
@@ -320,7 +327,11 @@ class DictValue:
     load: reads all items of a dict of the caller, when the program first needs its keys. Until then
         `part` reads single ones, and `stores` are the (key, value) it stored: a table that gains
         keys from call to call stays one path.
+    owner: the instance of a subclass whose items these are, if it is one.
     """
+
+    cls: Any = dict  # the class of C
+    owner: Instance | None = None
 
     def __init__(
         self,
@@ -355,20 +366,32 @@ class DictValue:
         return self._items
 
 
-class DefaultDict(DictValue):
-    """A defaultdict that the program made."""
+class OrderedValue(DictValue):
+    """A collections.OrderedDict."""
 
-    def __init__(self, factory: Any, items: dict[Any, Any]) -> None:
-        super().__init__(items)
+    cls = OrderedDict
+
+
+class DefaultDict(DictValue):
+    """A collections.defaultdict."""
+
+    cls: Any = defaultdict
+
+    def __init__(self, factory: Any, items: dict[Any, Any] | None, *given: Any) -> None:
+        super().__init__(items, *given)
         self.factory = factory
 
 
 class CounterValue(DefaultDict):
     """A collections.Counter that the program made."""
 
+    cls = Counter
+
 
 class DequeValue(Elements[deque[Any]]):
     """A collections.deque."""
+
+    cls = deque
 
 
 @dataclass(eq=False)
@@ -391,13 +414,17 @@ class SetValue:
 
 @dataclass(eq=False)
 class Instance:
-    """An instance of a Python class: made by the program, or the caller's (register >= 0)."""
+    """An instance of a Python class: made by the program, or the caller's (register >= 0).
+
+    content: the list, tuple or dict that it is besides, of a subclass of one (see derived.py).
+    """
 
     cls: type
     attributes: dict[str, Any] = field(default_factory=dict)
     register: int = -1
     changed: dict[str, None] = field(default_factory=dict)  # names, in order of first write
     object: Any = None
+    content: Any = None
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -157,12 +157,80 @@ KINDS = (
     *("function", "lambda", "compiled", "partial", "closure"),
     *("method", "object", "static", "class method", "looked up", "maker"),
 )
+
+
+class Items(dict):
+    """A dict that may get methods of its own, as the next two may."""
+
+
+class Parts(list):
+    pass
+
+
+class Fixed(tuple):
+    __slots__ = ()
+
+
+def kept(cls: Any, *given: Any) -> Any:
+    """An object of a class of its own, which inherits from `cls`."""
+    return type("Kept", (cls,), {})(*given)
+
+
+def overridden(name: str, change: Any) -> Any:
+    """Change what an object holds, or what its class answers with: that, from then on."""
+
+    def either(holder: Any, value: Any) -> None:
+        if callable(value) and len(repr(value)) % 2:
+            setattr(type(holder), name, lambda _self, _key: value)
+        else:
+            change(holder, value)
+
+    return either
+
+
 #: kind of holder -> (makes one of what it holds, how a program reads it, changes it in place)
 HOLDERS: dict[str, tuple[Any, str, Any]] = {
     "list": (lambda held: [1, held], "[1]", lambda h, v: h.__setitem__(1, v)),
     "dict": (lambda held: {"k": held}, "['k']", lambda h, v: h.__setitem__("k", v)),
     "tuple": (lambda held: (held, 2), "[0]", None),
     "named tuple": (lambda held: Pair(held, 2), ".first", None),
+    "ordered dict": (
+        lambda held: OrderedDict(j=1, k=held),
+        "['k']",
+        lambda h, v: (h.__setitem__("k", v), h.move_to_end("j")),
+    ),
+    "default dict": (
+        lambda held: defaultdict(lambda: held),
+        "['k']",
+        lambda h, v: (h.clear(), setattr(h, "default_factory", lambda: v)),
+    ),
+    "namespace": (
+        lambda held: types.SimpleNamespace(held=held),
+        ".held",
+        lambda h, v: setattr(h, "held", v),
+    ),
+    "subclass of dict": (
+        lambda held: kept(Items, {"k": held}),
+        "['k']",
+        overridden("__getitem__", lambda h, v: h.__setitem__("k", v)),
+    ),
+    "subclass of dict that makes items up": (
+        lambda held: type("Made", (Items,), {"__missing__": lambda _self, _key: held})(),
+        "['k']",
+        lambda h, v: setattr(type(h), "__missing__", lambda _self, _key: v),
+    ),
+    "subclass of list": (
+        lambda held: kept(Parts, [1, held]),
+        "[1]",
+        overridden("__getitem__", lambda h, v: h.__setitem__(1, v)),
+    ),
+    "attribute of a list": (
+        lambda held: attributed(kept(Parts, [1]), held),
+        ".held",
+        lambda h, v: setattr(h, "held", v),
+    ),
+    "subclass of tuple": (lambda held: kept(Fixed, (1, held)), "[1]", None),
+    "subclass of a named tuple": (lambda held: kept(Pair, 1, held), ".second", None),
     "instance": (Object, ".held", lambda h, v: setattr(h, "held", v)),
     "dataclass": (Field, ".held", lambda h, v: setattr(h, "held", v)),
     "module": (lambda held: module_of(held), ".held", lambda h, v: setattr(h, "held", v)),
@@ -172,6 +240,11 @@ HOLDERS: dict[str, tuple[Any, str, Any]] = {
         lambda h, v: setattr(h, "held", staticmethod(v) if callable(v) else v),
     ),
 }
+
+
+def attributed(thing: Any, held: Any) -> Any:
+    thing.held = held
+    return thing
 
 
 def module_of(held: Any) -> types.ModuleType:

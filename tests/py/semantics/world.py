@@ -15,7 +15,7 @@ import sys
 import traceback
 import types
 import warnings
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,9 @@ class Describer:
         if issubclass(type(thing), np.generic):
             return str(thing.dtype.descr), canonical(thing.tolist())
         if issubclass(type(thing), dict):
-            pairs = [(self.of(key), self.of(value)) for key, value in dict.items(thing)]
+            ordered = issubclass(type(thing), OrderedDict)  # which keeps an order of its own
+            items = OrderedDict.items(thing) if ordered else dict.items(thing)
+            pairs = [(self.of(key), self.of(value)) for key, value in items]
             return (pairs, self.attributes(thing))
         if issubclass(type(thing), list | tuple | deque):
             return ([self.of(item) for item in thing], self.attributes(thing))
