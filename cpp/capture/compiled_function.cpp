@@ -88,6 +88,7 @@ void CompiledFunction::adopt_code() {
     retired_.push_back(std::exchange(paths_, {}));
     replaced_ = true;
   }
+  backoff_ = {};
   roots_.clear();
   likely_ = 0;
   free_retired();
@@ -108,6 +109,7 @@ Outcome CompiledFunction::find(Call& call) {
     // The likely one first, then the others in order.
     const size_t i = k == 0 ? likely : k <= likely ? k - 1 : k;
     if (i >= roots_.size()) continue;
+    call.spares_opaque = !call.rehearsal && !backoff_.may_lose_opaque(stats_.hits);
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed) continue;
     if (outcome == Outcome::done) likely_ = i;  // a fallback may have few guards, or none
@@ -139,6 +141,11 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     ++stats_.fallbacks;
     return original();
   }
+  if (backoff_.rests()) [[unlikely]] {
+    backoff_.pass();
+    ++stats_.fallbacks;
+    return original();
+  }
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
   const bool as_it_is = count == by_position_ && keywords == nullptr;
   Binding binding(as_it_is ? 0 : parameters_);
@@ -147,24 +154,36 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
+  const int64_t begin = backoff_.watches() ? Backoff::now() : 0;
   const Outcome outcome = find(call);
   if (outcome != Outcome::missed) ++call.path->hits;
+  if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised) {
+    backoff_.lost_opaque();
+  }
   stats_.opaque += call.opaque;
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
+      if (begin != 0) backoff_.served();
       return call.value;
     case Outcome::raised:
       return nullptr;
     case Outcome::missed:
-      return missed(self, call.arguments);
+      return missed(self, call, begin);
     case Outcome::dropped:
       ++stats_.drops;
       if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
-      return original();
+      return unserved(begin, original);
+    case Outcome::spared:
+      if (present_stance() == Stance::default_ && backoff_.retries_opaque()) {
+        ++stats_.misses;
+        return capture(self, call);
+      }
+      ++stats_.fallbacks;
+      return unserved(begin, original);
     case Outcome::fallback:
       ++stats_.fallbacks;
-      return original();
+      return unserved(begin, original);
   }
   __builtin_unreachable();
 }
@@ -182,8 +201,21 @@ PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyO
   return call.value;
 }
 
+template <typename Original>
+PyObject* CompiledFunction::unserved(int64_t begin, const Original& original) {
+  if (begin == 0) {
+    backoff_.unserved(stats_.hits);
+    return original();
+  }
+  const int64_t middle = Backoff::now();
+  PyObject* result = original();
+  backoff_.unserved(stats_.hits, middle - begin, Backoff::now() - middle);
+  return result;
+}
+
 // No path takes the call; what becomes of it is for the stance to say.
-PyObject* CompiledFunction::missed(PyObject* self, PyObject* const* bound) {
+PyObject* CompiledFunction::missed(PyObject* self, Call& call, int64_t begin) {
+  PyObject* const* bound = call.arguments;
   switch (present_stance()) {
     case Stance::eager_on_recompile_:
       ++stats_.eager;
@@ -197,12 +229,18 @@ PyObject* CompiledFunction::missed(PyObject* self, PyObject* const* bound) {
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
+      if (paths_.size() < static_cast<size_t>(kMaxPaths) &&
+          !backoff_.may_capture(stats_.calls, stats_.hits)) {
+        ++stats_.fallbacks;
+        return unserved(begin, [&] { return call_bound(as_function(function_), bound); });
+      }
       ++stats_.misses;
-      return capture(self, bound);
+      return capture(self, call);
   }
 }
 
-PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
+PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
+  PyObject* const* bound = call.arguments;
   PyFunctionObject* function = as_function(function_);
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
     ++stats_.fallbacks;
@@ -212,28 +250,48 @@ PyObject* CompiledFunction::capture(PyObject* self, PyObject* const* bound) {
   }
   free_retired();
   const int64_t number = stats_.calls;
-  std::vector<Miss> why = misses_of(bound);
+  const size_t known = paths_.size();
+  // To explain is to replay once more: not where that calls what dvm does not know.
+  const bool again = call.opaque == 0 && !call.spares_opaque;
+  std::vector<Miss> why = again ? misses_of(bound) : std::move(call.lost);
   if (PyErr_Occurred()) return nullptr;
   const Ref code = code_;
+  const int64_t begin = Backoff::now();
   Trace trace = trace_call(function, bound);
-  if (!trace.result) return nullptr;  // the user's own exception: no path to keep
+  const int64_t recorded = Backoff::now();
+  const auto events = std::ssize(trace.record->data().events);
+  if (!trace.result) {  // the user's own exception: no path to keep
+    backoff_.captured(stats_.hits, events, Backoff::now() - recorded, false);
+    return nullptr;
+  }
+  if (!backoff_.may_lower(stats_.calls, events, trace.record->data().opcodes, recorded - begin)) {
+    ++stats_.fallbacks;
+    return trace.result.release();
+  }
   std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_);
   if (path == nullptr) return nullptr;
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
-  install(std::move(path), paths_, roots_, running_ == 0);
-  if (paths_.back()->reason().empty()) {
+  const size_t count = paths_.size();
+  const Path& installed = *install(std::move(path), paths_, roots_, running_ == 0);
+  const bool compiled = installed.reason().empty();
+  backoff_.captured(stats_.hits, events, Backoff::now() - recorded, compiled);
+  if (compiled) {
     if (stats_.captures++ > 0) ++stats_.recaptures;
   } else {
     ++stats_.fallbacks;
   }
   replaced_ = false;
-  tell(self, history_.added(*paths_.back(), number, std::move(why)));
+  if (paths_.size() > count) {
+    tell(self, history_.added(installed, number, std::move(why)));
+  } else if (count == known && !call.spares_opaque && compiled) {
+    backoff_.never_takes_its_call();  // nobody else has made that path meanwhile
+  }
   return trace.result.release();
 }
 
 std::string CompiledFunction::limit() const {
-  if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) return {};
+  if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) return backoff_.why();
   return "path-limit\n" + std::to_string(kMaxPaths);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/backoff.h"
 #include "capture/recorder.h"
 #include "capture/replay.h"
 
@@ -57,7 +58,7 @@ class CompiledFunction {
   // Why no call of this function can be captured, or empty.
   // Messages of reasons.h; empty where nothing is refused.
   const std::string& refusal() const { return refusal_; }
-  // Why calls that match no path are not captured any more, or empty.
+  // Why calls that match no path, or all calls, run uncompiled at present; or empty.
   std::string limit() const;
   int traverse(visitproc visit, void* arg) const;
 
@@ -68,8 +69,11 @@ class CompiledFunction {
   // Frees the paths of replaced code once no replay can be in one of them.
   void free_retired();
   Outcome find(Call& call);
-  PyObject* missed(PyObject* self, PyObject* const* bound);
-  PyObject* capture(PyObject* self, PyObject* const* bound);
+  // The original, for a call that began at `begin` (0: no clock was read) and was not served.
+  template <typename Original>
+  PyObject* unserved(int64_t begin, const Original& original);
+  PyObject* missed(PyObject* self, Call& call, int64_t begin);
+  PyObject* capture(PyObject* self, Call& call);
   // Why the known paths do not take a call; a Python error may be set.
   std::vector<Miss> misses_of(PyObject* const* bound);
 
@@ -86,6 +90,7 @@ class CompiledFunction {
   int running_ = 0;                                          // replays in flight
   bool warned_ = false;                                      // of the limit of paths
   Stats stats_;
+  Backoff backoff_;
   History history_;
   bool replaced_ = false;  // the code, since the last capture
 };

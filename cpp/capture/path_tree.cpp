@@ -42,7 +42,10 @@ class Placement {
   bool find() {
     known_ = &root_;
     while (true) {
-      if (at_ == known_->steps.size() || next_ == fresh_.steps.size()) return false;
+      if (at_ == known_->steps.size() || next_ == fresh_.steps.size()) {
+        equal_ = at_ == known_->steps.size() && next_ == fresh_.steps.size() && asks_no_more();
+        return false;
+      }
       const Step& a = known_->steps[at_];
       const Step& b = fresh_.steps[next_];
       if (a.op == StepOp::forget_) {
@@ -62,6 +65,9 @@ class Placement {
       }
     }
   }
+
+  // After find: the path of the tree that does the same under the same guards; null: none.
+  Path* equal() const { return equal_ ? known_ : nullptr; }
 
   // Hangs it there.
   void apply() {
@@ -89,6 +95,14 @@ class Placement {
     Path* path;
     size_t end;
   };
+
+  bool asks_no_more() const {
+    return extensions_.empty() &&
+           std::all_of(extra_names_.begin(), extra_names_.end(), [&](const auto& name) {
+             return std::find(shared_names_.begin(), shared_names_.end(), name) !=
+                    shared_names_.end();
+           });
+  }
 
   void enter(Path& child) {
     passed_.push_back({known_, at_});
@@ -221,6 +235,7 @@ class Placement {
   Path& root_;
   Renaming renaming_;
   int32_t next_register_;
+  bool equal_ = false;
   Path* known_ = nullptr;     // the path of the tree we are in, at its step at_
   size_t at_ = 0, next_ = 0;  // next_: of the new path
   std::vector<Passed> passed_;
@@ -267,13 +282,14 @@ void drop_unused_segments(Path& path) {
 
 }  // namespace
 
-void install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,
-             std::vector<Path*>& roots, bool may_share) {
+Path* install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,
+              std::vector<Path*>& roots, bool may_share) {
   bool hung = false;
-  for (size_t i = 0; may_share && !hung && i < roots.size(); ++i) {
+  for (size_t i = 0; !hung && i < roots.size(); ++i) {
     Placement placement(*path, *roots[i]);
-    hung = placement.find();
+    hung = placement.find() && may_share;
     if (hung) placement.apply();
+    if (Path* equal = placement.equal()) return equal;
   }
   drop_unused_segments(*path);
   compile(*path);
@@ -281,6 +297,7 @@ void install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& pat
   note_writes(*path);
   if (!hung) roots.push_back(path.get());
   paths.push_back(std::move(path));
+  return paths.back().get();
 }
 
 }  // namespace dvm::capture

@@ -17,7 +17,7 @@ namespace dvm::capture {
 // flight).
 //
 // A segment dvm has no compiled form for turns the rest of the path into a fallback.
-void install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,
+Path* install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,
              std::vector<Path*>& roots, bool may_share);
 
 }  // namespace dvm::capture

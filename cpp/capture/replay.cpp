@@ -78,6 +78,7 @@ Outcome run_steps(Frame& frame, const Step*& step) {
       ++step;
       continue;
     }
+    if (frame.outcome == Outcome::spared) return give_up(frame, Outcome::spared);
     switch (info(step->op).category) {
       case Category::fetch:
       case Category::guard:
@@ -85,6 +86,8 @@ Outcome run_steps(Frame& frame, const Step*& step) {
         if (must_raise()) return give_up(frame, Outcome::raised);
         PyErr_Clear();
         if (frame.call.missed) frame.call.missed->push_back(explain_miss(frame, *step));
+        // Nobody may ask again, for that would call them again.
+        if (frame.call.opaque > 0) frame.call.lost.push_back(explain_miss(frame, *step));
         if (step->otherwise != nullptr) {
           frame.path = step->otherwise;
           step = frame.path->steps.data();

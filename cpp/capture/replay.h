@@ -14,6 +14,7 @@ enum class Outcome : uint8_t {
   missed,    // a guard failed and no path goes on from there
   dropped,   // a computation or a size check failed, nothing is visible: the original must run, so
              // that an exception is raised where the program raises it, and caught where it does
+  spared,    // behind this a function that dvm does not know would be called, perhaps for nothing
   fallback,  // the path ends here on purpose, nothing is visible: the original runs
   raised,    // a Python error is set: an effect's own, or the interpreter is being interrupted
 };
@@ -29,6 +30,8 @@ struct Call {
   PyObject* value = nullptr;            // new reference
   const Path* path = nullptr;           // where it ended
   int64_t opaque = 0;                   // calls of functions dvm does not know
+  bool spares_opaque = false;           // end before such a call
+  std::vector<Miss> lost = {};          // why guards failed behind such calls
 };
 
 Outcome replay(const Path& root, Call& call);

@@ -98,6 +98,16 @@ PyObject* tuple_of(PyObject* iterable, Py_ssize_t count) {
   return further || PyErr_Occurred() ? nullptr : tuple.release();
 }
 
+// Counts a call of a function that dvm does not know, or ends the replay before it.
+bool may_call_opaque(Frame& f) {
+  if (f.call.spares_opaque) [[unlikely]] {
+    f.outcome = Outcome::spared;
+    return false;
+  }
+  ++f.call.opaque;
+  return true;
+}
+
 }  // namespace
 
 namespace steps {
@@ -112,7 +122,7 @@ bool operator_(Frame& f, const int32_t* p) {
 
 bool call_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  f.call.opaque += behind[1];
+  if (behind[1] != 0 && !may_call_opaque(f)) return false;
   return call_with(f, p[0], p[1], p + 2, behind[0]);
 }
 
@@ -126,14 +136,14 @@ bool own_(Frame& f, const int32_t* p) {
 
 bool raises_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  ++f.call.opaque;
+  if (!may_call_opaque(f)) return false;
   const Ref result = Ref::steal(called(f, p[1], p + 2, behind[0]));
   return !result && f.define(p[0], take_exception(f.path->object(behind[1])));
 }
 
 bool call_random_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  f.call.opaque += behind[2];
+  if (behind[2] != 0 && !may_call_opaque(f)) return false;
   return f.random.save(f[behind[1]]) && call_with(f, p[0], p[1], p + 2, behind[0]);
 }
 

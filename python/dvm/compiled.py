@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 class Stats:
     """What became of the calls of one compiled function.
 
-    calls = hits + misses + fallbacks of known paths + drops + eager (+ calls whose arguments do not
+    calls = hits + misses + fallbacks without a miss + drops + eager (+ calls whose arguments do not
     fit the signature, which the original answers with its own TypeError).
 
     hits: replayed a compiled path.
     misses: matched no path; the original ran under the tracer.
     captures: misses that gave a compiled path; recaptures: all of them but the first.
-    fallbacks: the original ran because what the call does is not compiled.
+    fallbacks: the original ran because what the call does is not compiled, or because dvm has given
+        the function up for a while: it cost more than it won (`fallback_reasons` says so).
     drops: a replay met sizes its path does not allow, or a computation of it failed; the original
         ran.
     opaque: calls of functions dvm does not know, made by replays.

@@ -572,6 +572,25 @@ OBJECT_TELLS_END = Row("an object with __del__, which tells when it dies", LIFET
 
 # ---- paths
 
+CAPTURES_COST_MORE = Row(
+    "captures cost more than they won: calls that match no path run uncompiled for now", PATHS
+)
+CAPTURES_NOT_HIT = Row(
+    "the last captures served no further call: calls that match no path run uncompiled for now",
+    PATHS,
+)
+LONG_RECORDING = Row(
+    "a call of {} steps: it is not compiled before its calls have taken as long as that would",
+    STRAIGHT,
+)
+OPAQUE_LOST = Row(
+    "replays that call functions dvm does not know were given up: it runs uncompiled for now",
+    STRAIGHT,
+)
+PATH_MISSES_OWN_CALL = Row("no path takes the call that it was made of", REPORT)
+REPLAYED_FOR_NOTHING = Row(
+    "steps were replayed for nothing, call after call: it runs uncompiled for now", STRAIGHT
+)
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)
 
 # ---- one step
