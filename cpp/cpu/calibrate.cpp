@@ -277,7 +277,8 @@ class Calibrator {
 
   vm::Calibration result_;
   vm::CostTable& table_ = result_.table;
-  const std::unique_ptr<vm::Target> target_ = make_cpu_target();
+  // Others may be running Programs meanwhile, on the threads of the process.
+  const std::unique_ptr<vm::Target> target_ = make_cpu_target(Threads::one);
   vm::Arena arena_;
   std::vector<uint64_t> words_ = std::vector<uint64_t>(8192);
   // Two operands and a result on lines of the cache, at different places of their pages. The
@@ -307,14 +308,6 @@ std::string machine_name() {
   return name;
 }
 
-vm::Calibration calibrate() {
-  const int threads = thread_count();
-  set_thread_count(1);
-  struct Restore {
-    int threads;
-    ~Restore() { set_thread_count(threads); }
-  } restore{threads};
-  return Calibrator().run();
-}
+vm::Calibration calibrate() { return Calibrator().run(); }
 
 }  // namespace dvm::cpu

@@ -112,7 +112,9 @@ int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
 
 class CpuTarget final : public vm::Target {
  public:
-  CpuTarget() { simd_level(); }  // an unknown DVM_SIMD fails here
+  explicit CpuTarget(Threads threads) : alone_(threads == Threads::one) {
+    simd_level();  // an unknown DVM_SIMD fails here
+  }
   const vm::TargetTraits& traits() const override { return cpu_traits(); }
 
   const vm::KernelTable* kernels() const override { return &kernel_table(simd_level()); }
@@ -121,8 +123,8 @@ class CpuTarget final : public vm::Target {
   core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
     Job job{program, kernel_table(simd_level()), globals};
     const int64_t tiles = program.header().tile_count;
-    if (tiles == 1) {
-      run_range(&job, 0, 1);
+    if (tiles == 1 || alone_) {
+      run_range(&job, 0, tiles);
     } else {
       ThreadTeam& team = thread_team();
       team.run(tiles, chunk_tiles(program, team), run_range, &job);
@@ -138,11 +140,16 @@ class CpuTarget final : public vm::Target {
     for (const vm::Global& global : program.globals()) bytes += global.high - global.low;
     return bytes >= kLongBytes || program.header().tile_count >= kLongTiles;
   }
+
+ private:
+  const bool alone_;
 };
 
 }  // namespace
 
-std::unique_ptr<vm::Target> make_cpu_target() { return std::make_unique<CpuTarget>(); }
+std::unique_ptr<vm::Target> make_cpu_target(Threads threads) {
+  return std::make_unique<CpuTarget>(threads);
+}
 
 void set_thread_count(int threads) { thread_team().set_threads(threads); }
 int thread_count() { return thread_team().threads(); }

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,14 @@ def test_paths_are_added_while_others_run() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_compile_call_calibrate_fork_and_trim_at_once() -> None:
+    script = Path(__file__).parent / "at_once.py"
+    done = subprocess.run(
+        [sys.executable, script, "4"], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def run(source: str) -> subprocess.CompletedProcess[str]:

@@ -1,13 +1,18 @@
 // Random Plans on the cpu with four threads that share the tiles of every Region they can, called
 // by several threads at once: the reference's bits, and under ThreadSanitizer no data race.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
+#include "cpu/calibrate.h"
 #include "cpu/cpu_target.h"
 #include "driver/execute_case.h"
+#include "runtime/buffer_pool.h"
 #include "vm/cost.h"
 
 namespace dvm::driver {
@@ -18,6 +23,12 @@ using test::FakeHost;
 using test::GraphCase;
 
 constexpr int kTeam = 4, kCallers = 3;
+// The child of a process with threads may wait for ThreadSanitizer's own locks for ever.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChildrenMayHang = true;
+#else
+constexpr bool kChildrenMayHang = false;
+#endif
 constexpr int kLayouts[kCallers] = {0, 1, 3};  // test::to_buffer
 
 // Forking costs nothing, and each tile is a chunk.
@@ -127,6 +138,65 @@ TEST_F(ParallelPlans, PlansSideBySide) {
   });
   EXPECT_EQ(wrong, 0U) << "a seed";
   EXPECT_GT(small_cpu.shared(), 120);
+}
+
+// Two callers that compile and call, while others measure what work costs, give memory back and
+// take it again, change the team, and fork children that compile and call once more.
+TEST_F(ParallelPlans, WhileOthersCalibrateForkAndTrim) {
+  constexpr int kChildren = 8;
+  std::atomic<uint64_t> next{2000}, wrong{0};
+  std::atomic<int> children{0}, calibrations{0};
+  const auto compiles_and_computes = [&](uint64_t seed) {
+    const GraphCase test_case = generate(seed);
+    const Compilation compilation = compile(test_case.graph, options(seed));
+    return computes(compilation.plan, test_case, reference(test_case, seed), 0);
+  };
+  const auto over = [&] { return wrong != 0 || (children >= kChildren && calibrations >= 1); };
+  ASSERT_TRUE(compiles_and_computes(1999));  // what is made once is there, also in the children
+  std::vector<std::thread> threads;
+  for (int caller = 0; caller < 2; ++caller) {
+    threads.emplace_back([&] {
+      while (!over()) {
+        const uint64_t seed = next++;
+        if (!compiles_and_computes(seed)) wrong = seed;
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    while (!over()) {
+      vm::set_cost_table(cpu::calibrate().table);
+      vm::set_cost_table(eager_to_share());
+      ++calibrations;
+    }
+  });
+  threads.emplace_back([&] {
+    for (int round = 0; !over(); ++round) {
+      runtime::BufferPool& pool = runtime::buffer_pool();
+      std::byte* const block = pool.take(runtime::kLeastPooled << round % 4);
+      if (block != nullptr) pool.give(block);
+      pool.trim(0);
+      cpu::set_thread_count(1 + round % kTeam);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  threads.emplace_back([&] {
+    while (!over()) {
+      const pid_t child = fork();
+      if (child == 0) {
+        if (kChildrenMayHang) _exit(0);
+        alarm(100);  // one that hangs must not hang the tests
+        _exit(compiles_and_computes(next) ? 0 : 1);
+      }
+      int status = 0;
+      if (waitpid(child, &status, 0) != child || status != 0) {
+        ADD_FAILURE() << "a child ended with status " << status;
+        wrong = next.load();
+      }
+      ++children;
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0U) << "a seed";
 }
 
 }  // namespace
