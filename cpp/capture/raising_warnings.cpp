@@ -104,6 +104,12 @@ bool replace_items(PyObject* list, PyObject* by) {
   return PyList_SetSlice(list, 0, PyList_GET_SIZE(list), by) == 0;
 }
 
+// Borrowed; null: the program has deleted them.
+PyObject* present_filters() {
+  static PyObject* const name = PyUnicode_InternFromString("filters");
+  return PyDict_GetItemWithError(PyModule_GetDict(g_module), name);
+}
+
 // The filters but for ours.
 Ref program_filters(PyObject* filters) {
   Ref list = Ref::steal(PyList_New(0));
@@ -161,8 +167,8 @@ bool warnings_may_raise() {
 }
 
 bool RaisingWarnings::enter() {
-  Ref filters = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
-  if (!filters) return false;
+  const Ref filters = Ref::borrow(present_filters());
+  if (!filters) return PyErr_SetString(PyExc_AttributeError, "warnings.filters"), false;
   if (PyList_CheckExact(filters.get())) {
     if (!add_ours(filters.get())) return false;
     filters_ = filters;
@@ -180,7 +186,7 @@ void RaisingWarnings::leave() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   // The program may have put another list there, or a copy of the one that holds ours.
-  const Ref present = Ref::steal(PyObject_GetAttrString(g_module, "filters"));
+  const Ref present = Ref::borrow(present_filters());
   if (entered) remove_ours(entered.get());
   if (present && present.get() != entered.get() && PyList_CheckExact(present.get())) {
     remove_ours(present.get());

@@ -1,8 +1,11 @@
 // Pure steps on host objects. What they call may be NumPy's, which must not warn before the commit:
 // a dropped replay would have warned of something the original warns of again.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "capture/frame.h"
+#include "capture/index_places.h"
 #include "capture/numpy_api.h"
 #include "capture/scratch.h"
 
@@ -23,6 +26,28 @@ bool is_builtin(PyObject* callee) {
   return self == nullptr || PyModule_CheckExact(self) || is_plain(self);
 }
 
+// NumPy's methods that only move or name elements.
+bool is_mover(PyObject* callee) {
+  static PyObject* const movers[] = {
+      PyDict_GetItemString(PyArray_Type.tp_dict, "__getitem__"),
+      PyDict_GetItemString(PyArray_Type.tp_dict, "reshape"),
+      PyDict_GetItemString(PyArray_Type.tp_dict, "transpose"),
+  };
+  return std::find(std::begin(movers), std::end(movers), callee) != std::end(movers);
+}
+
+// Whether a call of it has nothing to warn of, whatever the elements are.
+bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) {
+  if (PyCFunction_Check(callee)) {
+    const PyMethodDef* const own = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml;
+    for (const PyMethodDef* each = index_functions; each->ml_name != nullptr; ++each) {
+      if (own->ml_meth == each->ml_meth) return true;
+    }
+    return false;
+  }
+  return count > 0 && PyArray_CheckExact(arguments[0]) && is_mover(callee);
+}
+
 // Before the commit nothing may be shown; behind it warnings are the program's own.
 bool silence(Frame& f) { return f.committed || f.errstate.enter(); }
 
@@ -36,7 +61,7 @@ PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords
     arguments[i] = f[list[1 + i]];
     plain = plain && is_plain(arguments[i]);
   }
-  if (!plain && !silence(f)) return nullptr;
+  if (!plain && !is_quiet(f[callee], arguments, count) && !silence(f)) return nullptr;
   PyObject* names = keywords < 0 ? nullptr : f.path->object(keywords);
   const size_t positional =
       count - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : size_t{0});
@@ -115,9 +140,11 @@ namespace steps {
 bool operator_(Frame& f, const int32_t* p) {
   PyObject* a = f[p[2]];
   PyObject* b = p[3] < 0 ? nullptr : f[p[3]];
+  const auto op = static_cast<Operator>(p[1]);
   const bool plain = is_plain(a) && (b == nullptr || is_plain(b));
-  if (!plain && !silence(f)) return false;
-  return f.define(p[0], apply(static_cast<Operator>(p[1]), a, b));
+  const bool moves = op == Operator::getitem && PyArray_CheckExact(a);
+  if (!plain && !moves && !silence(f)) return false;
+  return f.define(p[0], apply(op, a, b));
 }
 
 bool call_(Frame& f, const int32_t* p) {

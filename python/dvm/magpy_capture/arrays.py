@@ -292,8 +292,9 @@ class Arrays(WrittenParts):
         """
         value, t = write.value(), write.view
         op, inputs = self._ops[value]
-        if op == "broadcast" and inputs[0] in self._literals:
-            return self.constant(self._literals[inputs[0]])
+        literal = inputs[0] if op == "broadcast" else value
+        if literal in self._literals:
+            return self.constant(self._literals[literal])
         root = self.root(value)
         if self.is_home(root) and (root in touched or root not in self.initials):
             value = self.copy_value(value)  # as it was at entry

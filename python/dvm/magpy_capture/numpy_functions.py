@@ -424,7 +424,7 @@ class NumpyFunctions(Shapes):
 
     def item_register(self, base: Tensor, key: Abstract, parts: list[Abstract]) -> int:
         registers = [self.register_of(base), self.register_of(key)]
-        return self.step("call", self.constant(_getitem), registers, (), True)
+        return self.step("call", self.constant(np.ndarray.__getitem__), registers, (), True)
 
     def indexed_example(self, base: Tensor, parts: list[Abstract]) -> Any:
         """A result of the same index, of sizes that all tell in which order its axes lie.
@@ -492,14 +492,6 @@ class NumpyFunctions(Shapes):
         written = self.tensor_of_array(made, example, external=False, sizes=base.shape)
         self.unowned.add(written.storage.content.value)
         return self._fitted(written, base)
-
-
-def _getitem(array: Any, key: Any) -> Any:
-    return array[key]
-
-
-# What reports call it: a user has written brackets.
-_getitem.__module__, _getitem.__qualname__ = "numpy", "ndarray.__getitem__"
 
 
 __all__ = ["Host", "NumpyFunctions"]

@@ -43,7 +43,7 @@ class WrittenPlaces(NumpyFunctions):
         except NotCapturable:  # what the graph cannot convert, NumPy can
             super().advanced_store(base, parts, value)
             return
-        self._store_places(base, parts, self.tensor_register(source))
+        self._store_places(base, parts, self._source_register(source))
 
     def _may_wait(self, base: Tensor, parts: list[Abstract]) -> bool:
         """Whether a write is made on the array itself, behind the commit."""
@@ -60,6 +60,10 @@ class WrittenPlaces(NumpyFunctions):
         check = _dvm.check_index if self._leads(parts) else check_by_taking
         self.step("call", self.constant(check), [place, key, source], ())
         self._write_places(base, key, source, rows=len(parts) == 1 and self._leads(parts))
+
+    def _source_register(self, source: Tensor) -> int:
+        literal = self._literals.get(self.value_of(source)) if not source.rank else None
+        return self.tensor_register(source) if literal is None else self.constant(literal)
 
     def _write_places(self, base: Tensor, key: int, source: int, *, rows: bool) -> None:
         """`base[key] = source` behind `commit`, which cannot fail.
@@ -94,7 +98,7 @@ class WrittenPlaces(NumpyFunctions):
         converted = given.is_scalar and given.dtype != line.dtype
         if converted or not all(map(self.observed, given.shape)):
             raise self.refuse(reasons.FORM_PUT)
-        source = self.tensor_register(self.cast(given, line.dtype))
+        source = self._source_register(self.cast(given, line.dtype))
         if given.rank:
             callee = self.constant(taken_round)
             source = self.step("call", callee, [source, self.register_of(places)], ())
@@ -200,6 +204,8 @@ class WrittenPlaces(NumpyFunctions):
         if self._is_of(target.storage, [*self.index_parts(places), *values]):
             return False
         one = not isinstance(places, Sequence)
+        if self.is_basic([places]) and self._written_at_once(ufunc, target, places, values):
+            return True
         through = self._through_writes(target) if one else None
         content = target.storage.register if through else self.tensor_register(target)
         given = [self.register_of(value) for value in (places, *values)]
@@ -214,6 +220,19 @@ class WrittenPlaces(NumpyFunctions):
             rows = self.step("operator", "getitem", content, each)
         self.step("call", self.constant(function), [rows, number, *given[1:]], (), True)
         self._write_places(target, each, rows, rows=one)
+        return True
+
+    def _written_at_once(
+        self, ufunc: np.ufunc, target: Tensor, place: Abstract, values: list[Abstract]
+    ) -> bool:
+        """As `x[place] += value`, for nothing comes up twice at one place; False: not so."""
+        if ufunc.nout != 1 or len(values) != ufunc.nin - 1:
+            return False
+        row = self.index(target, Sequence([place, Literal(Ellipsis)]), written=True)
+        try:
+            self._ufunc(ufunc, [row, *values], {}, row)
+        except NotCapturable:
+            return False
         return True
 
     def _is_of(self, storage: Storage, values: list[Abstract]) -> bool:
