@@ -21,6 +21,7 @@ from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import BUILTINS, METHODS
 from dvm.magpy_capture.values import (
     Abstract,
+    Content,
     End,
     Flags,
     FlatValue,
@@ -154,8 +155,39 @@ class ArrayAttributes(NumpyQuestions):
         self._untouched(flat)
         value = self.resolve(value)
         if isinstance(value, (ListValue, Sequence)) or (isinstance(value, Tensor) and value.rank):
-            raise self.refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
+            return self._store_all(flat.base, key, value)
         self.store_subscript(self.flat_view(flat.base), key, value)
+
+    def _store_all(self, x: Tensor, key: Abstract, value: Abstract) -> None:
+        """`x.flat[:] = value` of as many elements; NumPy goes one by one, whatever overlaps."""
+        whole = isinstance(key, SliceValue) and all(
+            isinstance(part, Literal) and part.object is None
+            for part in (key.start, key.stop, key.step)
+        )
+        given = self.as_array(value, None if isinstance(value, Tensor) else x.dtype)
+        if not whole or given.storage is x.storage:
+            raise self.refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
+        size, wanted = self.product(given.shape), self.product(x.shape)
+        if self.observed(size) != self.observed(wanted):
+            raise self.refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
+        self.require_equal(size, wanted)
+        self.write(self.flat_view(x), self.cast(self.reshaped(given, [size]), x.dtype))
+
+    def set_shape(self, x: Tensor, shape: Abstract) -> None:
+        """`x.shape = shape` of an array that the program made, and nothing else knows."""
+        made = x.base is None and not x.storage.external and x.storage.host < 0
+        simple = x.contiguous and x.maybe is None and x.order == tuple(range(x.rank))
+        if not made or not simple or x.is_scalar or x.storage.viewed or x.leaving is not None:
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, "shape", describe(x))
+        given = self.resolve(shape)
+        sizes = given if isinstance(given, (Sequence, ListValue)) else Sequence([given])
+        again = self.reshape(x, sizes if not isinstance(given, Literal) else given)
+        if again.view is None or again.maybe is not None:
+            raise self.refuse(reasons.SETTING_ATTRIBUTE, "shape", describe(x))
+        x.storage.content = Content(self.value_of(again))
+        x.storage.viewed = False
+        x.storage.version += 1
+        x.shape, x.axes, x.cached = again.shape, again.axes, None
 
     def set_flat(self, x: Tensor, value: Abstract) -> None:
         """`x.flat = value`."""

@@ -692,8 +692,20 @@ class Arrays(WrittenParts):
             kept = source.shape[extra:]
             flat = self.reshape_value(self.in_c_order(source), kept)
             source = self.fresh(flat, source.dtype, kept)
-        content = self.arranged(source, t.order)
+        content = self._sized(self.arranged(source, t.order), stored)
         return self.broadcast_value(content, stored)
+
+    def _sized(self, value: int, stored: SequenceOf[_dvm.Dim]) -> int:
+        """A value of which sizes are known that are open in `stored`: equal, or NumPy raises."""
+        own = self.graph.shape(value)
+        wanted = [
+            size if size.constant in (None, 1) or target.constant is not None else target
+            for size, target in zip(own, stored[len(stored) - len(own) :], strict=True)
+        ]
+        if same_shape(own, wanted):
+            return value
+        self._require_equal(own, wanted)
+        return self.reshape_value(value, wanted)
 
     # ---- reductions
 

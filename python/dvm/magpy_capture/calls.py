@@ -67,6 +67,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OpenSet,
     OrderedValue,
     OwnDict,
     Partial,
@@ -98,9 +99,11 @@ SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"
 
 #: Values whose methods are looked up without further ado
 KNOWN_METHODS = (
-    *(ListValue, DictValue, DequeValue, SetValue, Size, ErrorState, OwnDict, CacheLock),
+    *(ListValue, DictValue, DequeValue, SetValue, OpenSet, Size, ErrorState, OwnDict, CacheLock),
     *(CaughtWarnings, Expected),
 )
+
+CONTAINERS = (ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, OwnDict)
 
 Named = dict[str, Abstract]
 
@@ -283,7 +286,7 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             return self.annotated_call(callee.function, known, [base, *positional], named, seen)
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
-        if isinstance(base, (ListValue, DictValue, DequeValue, SetValue, Sequence, OwnDict)):
+        if isinstance(base, CONTAINERS):
             return self.container_method(base, name, positional, named, seen)
         if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)

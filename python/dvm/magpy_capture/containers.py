@@ -10,9 +10,11 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.derived import inherited
+from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.indexing import Indexing
 from dvm.magpy_capture.objects import class_attribute, is_array, is_constant, is_nan
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -24,9 +26,12 @@ from dvm.magpy_capture.values import (
     End,
     FlatValue,
     Host,
+    IdNumber,
+    Instance,
     IteratorValue,
     ListValue,
     Literal,
+    OpenSet,
     OrderedValue,
     OwnDict,
     RangeValue,
@@ -48,27 +53,31 @@ class Containers(Indexing):
 
     seen_result: Any = None  # what the call being lowered returned
 
+    def __init__(self, spec: PathSpec, modes: Modes) -> None:
+        super().__init__(spec, modes)
+        self._keys: list[Instance | IdNumber] = []  # that were used as such
+
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
         value = self.content_of(value, "__iter__")
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
-            return [Literal(key) for key in value.items]
+            return [self.of_key(key) for key in value.items]
         if isinstance(value, SetValue):
             if len(value.elements) > 1:
                 raise self.refuse(reasons.ORDER_SET)
-            return [Literal(part) for part in value.elements]
+            return [self.of_key(part) for part in value.elements]
         if isinstance(value, RangeValue):
             parts = (self.integer(part) for part in (value.start, value.stop, value.step))
             return [Literal(i) for i in range(*parts)]
         if isinstance(value, DictView):
             items = value.base.items
             if value.kind == "keys":
-                return [Literal(key) for key in items]
+                return [self.of_key(key) for key in items]
             if value.kind == "values":
                 return list(items.values())
-            return [Sequence([Literal(key), item]) for key, item in items.items()]
+            return [Sequence([self.of_key(key), item]) for key, item in items.items()]
         if isinstance(value, IteratorValue):
             return list(self.each(value))
         if isinstance(value, Literal) and isinstance(
@@ -171,8 +180,8 @@ class Containers(Indexing):
                 raise self.refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
-            has_default = isinstance(base, DefaultDict) or base.owner is not None
-            if has_default and not self.has_key(base, name):
+            may_lack = isinstance(base, DefaultDict) or base.owner is not None
+            if (may_lack or isinstance(name, Instance)) and not self.has_key(base, name):
                 return self.missing(base, name)
             found = self.dict_part(base, name)
             if found is None:
@@ -203,14 +212,17 @@ class Containers(Indexing):
 
     def has_key(self, base: DictValue, key: Any) -> bool:
         """Whether the dict has the key. Where it was not read, the path is for one answer."""
+        if isinstance(key, IdNumber) and base.register >= 0:
+            raise self.refuse(reasons.IDENTITY_NUMBER)
         if base.is_read or base.stores:
             return key in base.items
         present = base.part is not None and base.part(key) is not None
         if base.owner is None:
-            test = self._operate("in", self.constant(key), base.register)
+            test = self._operate("in", self.register_of(self.of_key(key)), base.register)
         else:  # whatever the subclass says
             asked = self.constant(base.cls.__contains__)
-            test = self.step("call", asked, [base.register, self.constant(key)], ())
+            given = [base.register, self.register_of(self.of_key(key))]
+            test = self.step("call", asked, given, ())
         self.guard("guard_truth", test, present)
         return present
 
@@ -244,11 +256,54 @@ class Containers(Indexing):
         raise NotImplementedError
 
     def key(self, value: Abstract) -> Any:
-        """A known key or element, told from others by its value: no NaN, told by its identity."""
+        """A known key or element: told from others by its value, no NaN; or an object by itself."""
+        value = self.resolve(value)
+        if isinstance(value, Sequence) and value.cls is tuple:
+            return tuple(map(self.key, value.elements))
+        if isinstance(value, IdNumber):
+            self._tell_apart_from(value, [each for each in self._keys if type(each) is IdNumber])
+            return value
+        if isinstance(value, Instance) and value.content is None:
+            self.guard_identity(value, "__hash__", "__eq__")
+            self._tell_apart_from(value, [each for each in self._keys if type(each) is Instance])
+            return value
         key = self.plain(value)
         if is_nan(key):
             raise self.refuse(reasons.NAN_CONTAINER)
         return key
+
+    def of_key(self, key: Any) -> Abstract:
+        """The value of which it is the key."""
+        if isinstance(key, (Instance, IdNumber)):
+            return key
+        if type(key) is tuple:
+            parts = list(map(self.of_key, key))
+            if not all(isinstance(part, Literal) for part in parts):
+                return Sequence(parts)
+        return Literal(key)
+
+    def _tell_apart_from(self, key: Instance | IdNumber, others: list[Any]) -> None:
+        """Keys that are objects: two of the caller's could be one in another call."""
+        if any(key == other for other in others):
+            return
+        for other in others:
+            a, b = (each.of if isinstance(each, IdNumber) else each for each in (key, other))
+            if self.class_of(a) is self.class_of(b):
+                self.same_object(a, b, False)
+        self._keys.append(key)
+
+    def guard_identity(self, value: Instance, *methods: str) -> None:
+        """Objects of its class are told apart by who they are."""
+        for name in methods:
+            if class_attribute(value.cls, name) is not vars(object)[name]:
+                raise self.refuse(reasons.NEEDS_CONSTANT, describe(value))
+            self.guard_class(value.cls, name, vars(object)[name])
+
+    def class_of(self, value: Abstract) -> type:
+        raise NotImplementedError
+
+    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
+        raise NotImplementedError
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
         base = self.content_of(base, "__setitem__")
@@ -260,6 +315,10 @@ class Containers(Indexing):
             base.stores.append((key, value))
             base.changed = True
             return
+        if isinstance(base, DictValue):
+            base.items[self.key(key)] = value
+            base.changed = True
+            return None
         place = self.plain(key)
         if isinstance(base, OwnDict):
             return self.set_own(base, place, value)
@@ -275,9 +334,6 @@ class Containers(Indexing):
             at = operator.index(place)
             base.elements[at] = value
             base.wrote("set", at % len(base.elements), value)
-        elif isinstance(base, DictValue):
-            base.items[self.key(key)] = value
-            base.changed = True
         else:
             raise self.refuse(reasons.ASSIGNMENT_PART, describe(base))
         return None
@@ -300,12 +356,26 @@ class Containers(Indexing):
         if isinstance(container, DictValue):
             return Literal(self.has_key(container, self.key(item)))
         if isinstance(container, SetValue):
-            self.key(item)
+            if (self.key(item) in container.elements) != seen:
+                raise self.refuse(reasons.NEEDS_CONSTANT, describe(self.resolve(item)))
             return Literal(seen)
+        if isinstance(container, OpenSet):
+            return Literal(self._is_in(container, self.key(item)))
         if isinstance(container, OwnDict):
             self.owns(container, self.plain(item))
             return Literal(seen)
         return None
+
+    def _is_in(self, container: OpenSet, key: Any) -> bool:
+        if isinstance(key, IdNumber):
+            raise self.refuse(reasons.IDENTITY_NUMBER)
+        for entry in reversed(container.log):
+            if entry.given == [key]:
+                return bool(entry.key is set.add)
+        present = getattr(key, "object", key) in container.elements
+        test = self._operate("in", self.register_of(self.of_key(key)), container.register)
+        self.guard("guard_truth", test, present)
+        return present
 
     def _is_plain_key(self, key: Abstract) -> bool:
         """Whether it may be any key of its type: a number or text, known or not."""
@@ -389,7 +459,7 @@ class Containers(Indexing):
             return self._list_method(base, name, positional, seen)
         if isinstance(base, DictValue):
             return self._dict_method(base, name, positional)
-        if isinstance(base, SetValue):
+        if isinstance(base, (SetValue, OpenSet)):
             return self.set_method(base, name, positional)
         if isinstance(base, OwnDict):
             return self._own_dict_method(base, name, positional)
@@ -457,7 +527,7 @@ class Containers(Indexing):
             first = isinstance(base, OrderedValue) and positional and not self.plain(positional[0])
             key = next(iter(items)) if first else next(reversed(items))
             value = items.pop(key)
-            return Sequence([Literal(key), value])
+            return Sequence([self.of_key(key), value])
         if name == "update":
             other = self.mapping_of(positional[0])
             if not isinstance(other, DictValue):
@@ -487,7 +557,9 @@ class Containers(Indexing):
         base.changed = True
         return Literal(None)
 
-    def set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
+    def set_method(
+        self, base: SetValue | OpenSet, name: str, positional: list[Abstract]
+    ) -> Abstract:
         raise NotImplementedError
 
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:

@@ -28,10 +28,12 @@ from dvm.magpy_capture.values import (
     FunctionValue,
     Gone,
     Host,
+    IdNumber,
     Instance,
     ListValue,
     Literal,
     Method,
+    OpenSet,
     OrderedValue,
     RangeValue,
     Sequence,
@@ -93,7 +95,8 @@ class Finisher:
             for key, part in value.stores:
                 low.register_of(key)
                 self.prepare(part, seen)
-            for part in value.items.values() if value.is_read else ():
+            for name, part in value.items.items() if value.is_read else ():
+                self.prepare(low.of_key(name), seen)
                 self.prepare(part, seen)
         elif isinstance(value, Instance):
             names = value.attributes if value.register < 0 else value.changed
@@ -109,11 +112,21 @@ class Finisher:
                 self.prepare(part, seen)
         elif isinstance(value, Host):
             low.leaving_host(value)
-        elif isinstance(value, (Size, RangeValue)):
+        elif isinstance(value, (Size, RangeValue, IdNumber)):
             low.register_of(value)
         elif isinstance(value, Literal):
             self.literal(value)
-        elif not isinstance(value, (SetValue, FunctionValue)):
+        elif isinstance(value, SetValue):
+            for key in value.elements if value.register < 0 else ():
+                self.prepare(low.of_key(key), seen)
+            for entry in value.log:
+                for part in entry.given:
+                    self.prepare(part, seen)
+        elif isinstance(value, OpenSet):
+            for entry in value.log:
+                for key in entry.given:
+                    self.prepare(low.of_key(key), seen)
+        elif not isinstance(value, FunctionValue):
             raise low.refuse(reasons.LEAVES_FUNCTION, describe(value))
 
     @staticmethod
@@ -149,7 +162,7 @@ class Finisher:
             return self.literal(value)
         if isinstance(value, Host):
             return int(low.leaving_host(value))
-        if isinstance(value, (Size, RangeValue, SliceValue)):
+        if isinstance(value, (Size, RangeValue, SliceValue, IdNumber)):
             return int(low.register_of(value))
         if id(value) in self.built:
             return self.built[id(value)]
@@ -175,7 +188,7 @@ class Finisher:
         if isinstance(value, Closure):
             raise low.refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
         if isinstance(value, SetValue):
-            made = low.step("set", [low.constant(part) for part in value.elements])
+            made = low.step("set", [self.build(low.of_key(part)) for part in value.elements])
             self.built[id(value)] = made
             return int(made)
         # These may contain themselves: made empty, then filled.
@@ -237,9 +250,13 @@ class Finisher:
         low = self.lowering
         low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
 
-    def write_back(self, value: ListValue | DequeValue | SetValue) -> None:
+    def write_back(self, value: ListValue | DequeValue | SetValue | OpenSet) -> None:
         """What was done to a container of the caller, and no more: others may write elsewhere."""
         low, register = self.lowering, value.register
+        if isinstance(value, OpenSet):
+            for entry in value.log:
+                self.call(entry.key, [register, *map(self.build, map(low.of_key, entry.given))])
+            return
         if not isinstance(value, SetValue) and any(e.what == "replace" for e in value.log):
             parts = [self.build(part) for part in value.elements]
             low.steps.append(("list_replace", register, parts))
@@ -300,17 +317,19 @@ class Finisher:
             return self._write_items(value, register)
         if value.owner is not None or isinstance(value, OrderedValue):
             for key, item in value.items.items():
-                self.set_item(value, register, self.lowering.constant(key), self.build(item))
+                self.set_item(value, register, self._key(key), self.build(item))
             return
         flat: list[int] = []
         for key, item in value.items.items():
-            flat += [self.lowering.constant(key), self.build(item)]
+            flat += [self._key(key), self.build(item)]
         if flat:
             self.lowering.steps.append(("dict_replace", register, flat))
 
+    def _key(self, key: Any) -> int:
+        return self.build(self.lowering.of_key(key))
+
     def _write_items(self, value: DictValue, register: int) -> None:
         """What became of the items of one of the caller: somebody may iterate over the others."""
-        constant = self.lowering.constant
         before = {} if value.cleared else value.initial
         if value.cleared:
             self.call(value.cls.clear, [register])
@@ -323,10 +342,10 @@ class Finisher:
             last = order[key]
         for key in before:
             if key not in stays:
-                self.delete_item(value, register, constant(key))
+                self.delete_item(value, register, self._key(key))
         for key, item in value.items.items():
             if key not in stays or item is not before[key]:
-                self.set_item(value, register, constant(key), self.build(item))
+                self.set_item(value, register, self._key(key), self.build(item))
 
     def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
         steps = self.lowering.steps
@@ -376,7 +395,7 @@ def finish(low: Any, result: Abstract) -> None:
     low.steps.extend(writes)
     for value in changed:
         register = value.register
-        if isinstance(value, (ListValue, DequeValue, SetValue)):
+        if isinstance(value, (ListValue, DequeValue, SetValue, OpenSet)):
             end.write_back(value)
         elif isinstance(value, DictValue):
             end.fill_dict(value, register)

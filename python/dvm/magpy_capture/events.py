@@ -57,6 +57,13 @@ class Events(Calls):
             if node[5] is not None:
                 self.snapshots.setdefault(id(node[4]), node[5])
 
+        # Arrays of which the program set the shape: the recorded objects have the last one.
+        self.shaped = {
+            id(self.seen(event[2][0]))
+            for event in recording["events"]
+            if event[:2] in (("store_attribute", "shape"), ["store_attribute", "shape"])
+        }
+
     # ---- nodes
 
     def seen(self, node: int) -> Any:
@@ -145,6 +152,8 @@ class Events(Calls):
         if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
             raise self.refuse(reasons.RESULT_TYPE, type(seen).__name__)
         dtype = numpy_name(seen.dtype)
+        if id(seen) in self.shaped:  # it has another shape by now
+            seen = seen.reshape([self.observed(dim) for dim in value.shape])
         if dtype != value.dtype or seen.ndim != value.rank:
             raise self.refuse(
                 reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank

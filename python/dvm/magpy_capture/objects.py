@@ -50,6 +50,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    OpenSet,
     OrderedValue,
     OwnDict,
     Raised,
@@ -206,6 +207,8 @@ class Objects(MaybeViews):
             return self._adopt_derived(register, seen, base)
         if kind is set and external:
             items = self.snapshots.get(id(seen), seen)
+            if any(has_identity(type(item)) for item in items):
+                return OpenSet(register, seen, frozenset(items))
             if any(map(is_nan, items)):
                 raise self.refuse(reasons.NAN_CONTAINER)
             self.guard("guard_value", register, set(items), key=(register,))
@@ -315,19 +318,46 @@ class Objects(MaybeViews):
         items = self.snapshots.get(id(seen))
         if items is None:
             items = dict(value.cls.items(seen))
+        own = [key for key in items if type(seen) is dict and has_identity(type(key))]
         for key in items:
-            if type(key) not in PURE_TYPES and not isinstance(key, (type, tuple)):
+            pure = type(key) in PURE_TYPES or isinstance(key, (type, tuple))
+            if not pure and not (own and has_identity(type(key))):
                 raise self.refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
             if is_nan(key):
                 raise self.refuse(reasons.NAN_CONTAINER)
-        parts = {k: self._part("key", register, k, item) for k, item in items.items()}
+        parts: dict[Any, Any] = {
+            k: self._part("key", register, k, item)
+            for k, item in items.items()
+            if not (own and has_identity(type(k)))
+        }
+
+        def part(key: Any) -> Any:
+            if own and isinstance(key, Instance) and key not in parts and key.object in items:
+                item = items[key.object]
+                given = [register, self.register_of(key)]
+
+                def fetch() -> int:
+                    return self.step("call", self.constant(dict.__getitem__), given, ())
+
+                parts[key] = Unread(lambda: self.reach(fetch, item), item)
+            return parts.get(key)
 
         def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
+            if own:
+                return loaded_each(stores)
             self.guard("guard_keys", register, tuple(items), key=(register,))
             value.initial = dict(parts)
             return parts | {self.pin(k, getattr(k, "object", None)).object: v for k, v in stores}
 
-        value.load, value.part, value.object = load, parts.get, seen
+        def loaded_each(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
+            listed = self.step("iterate", register, len(items))
+            for place, key in enumerate(items):
+                found = self._part("item", listed, place, key).read()
+                name = self.key(self.pin(found, key) if isinstance(found, Host) else found)
+                value.initial[name] = part(name)
+            return value.initial | {self.pin(k, k.object).object: v for k, v in stores}
+
+        value.load, value.part, value.object = load, part, seen
         value.register = register if external else -1
         if not external:
             len(value.items)  # what a call made is known at once
@@ -349,6 +379,9 @@ class Objects(MaybeViews):
             return value[0]
 
         return Unread(read, seen)
+
+    def key(self, value: Abstract) -> Any:
+        raise NotImplementedError
 
     @staticmethod
     def _is_plain_instance(seen: Any) -> bool:
@@ -745,6 +778,13 @@ def is_constant(value: Any) -> bool:
 def is_nan(value: Any) -> bool:
     """A NaN is found in a container by its identity, which guards do not tell."""
     return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
+
+
+def has_identity(cls: type) -> bool:
+    """Whether it is a class of Python whose objects are told apart by who they are."""
+    if not is_mutable_class(cls) or issubclass(cls, NOT_PLAIN):
+        return False
+    return all(class_attribute(cls, name) is vars(object)[name] for name in ("__hash__", "__eq__"))
 
 
 def is_mutable_class(cls: type) -> bool:

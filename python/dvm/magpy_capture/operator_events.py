@@ -12,7 +12,7 @@ from dvm import reasons
 from dvm.magpy_capture.callees import Callees
 from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.events import Operands
-from dvm.magpy_capture.objects import class_attribute, is_array
+from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_array
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import (
@@ -28,6 +28,7 @@ from dvm.magpy_capture.values import (
     Flags,
     Gone,
     Host,
+    IdNumber,
     Instance,
     ListValue,
     Literal,
@@ -165,8 +166,32 @@ class OperatorEvents(Callees):
             for member in members:  # no Python code answers, and both objects are always these
                 self.guard_class(type(member), "__eq__", class_attribute(type(member), "__eq__"))
             return Literal(seen)
+        if name in ("==", "!=") and (answer := self.compared_objects(name, a, b, seen)) is not None:
+            return answer
         made = self.compared(name, a, b, seen)
         return self.host_operation(name, [a, b], seen) if made is None else made
+
+    def compared_objects(self, name: str, a: Abstract, b: Abstract, seen: bool) -> Abstract | None:
+        """`==` where it asks who two objects are, and nothing else; None where it does not."""
+        if isinstance(a, IdNumber) and isinstance(b, IdNumber):
+            if (a == b) != (seen == (name == "==")):
+                raise self.refuse(reasons.IDENTITY_NUMBER)
+            self.same_object(a.of, b.of, a == b)
+            return Literal(seen)
+        objects = [each for each in (a, b) if isinstance(each, Instance)]
+        others = [each for each in (a, b) if not isinstance(each, Instance)]
+        if not objects or not all(
+            isinstance(each, Literal) and type(each.object) in PURE_TYPES for each in others
+        ):
+            return None
+        for each in objects:
+            for method in ("__eq__", "__ne__"):
+                if class_attribute(each.cls, method) is not vars(object)[method]:
+                    return None
+                self.guard_class(each.cls, method, vars(object)[method])
+        if not others:
+            self.same_object(a, b, seen == (name == "=="))
+        return Literal(seen)
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.value(node) for node in operands)
@@ -276,6 +301,8 @@ class OperatorEvents(Callees):
         if isinstance(base, Flags) and name == "writeable":
             self.set_flags(base.base, value)
             return
+        if isinstance(base, Tensor) and name == "shape":
+            return self.set_shape(base, value)
         if isinstance(base, Tensor) and name == "flat":
             return self.set_flat(base, value)
         if isinstance(base, Tensor) and name == "real" and not base.is_scalar and not followed:

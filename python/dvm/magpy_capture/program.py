@@ -19,9 +19,11 @@ from dvm.magpy_capture.values import (
     FunctionValue,
     Hidden,
     Host,
+    IdNumber,
     Instance,
     ListValue,
     Literal,
+    OpenSet,
     Raised,
     RangeValue,
     Sequence,
@@ -163,6 +165,10 @@ class Program:
             return self.step("call", maker, [made], ())
         if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
             return self.container_register(value)
+        if isinstance(value, IdNumber) and (own := self.own_register(value.of)) >= 0:
+            return self.step("call", self.constant(id), [own], ())
+        if isinstance(value, OpenSet) and not value.changed:
+            return value.register
         if isinstance(value, SliceValue):
             parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
             return self.step("slice", parts)
@@ -185,11 +191,20 @@ class Program:
         if isinstance(value, ListValue):
             return self.step("list", [self.register_of(part) for part in value.elements])
         if isinstance(value, SetValue):
-            return self.step("set", [self.constant(part) for part in value.elements])
+            parts = [self.register_of(self.of_key(part)) for part in value.elements]
+            return self.step("set", parts)
         flat: list[int] = []
         for key, item in value.items.items():
-            flat += [self.constant(key), self.register_of(item)]
+            flat += [self.register_of(self.of_key(key)), self.register_of(item)]
         return self.step("dict", flat)
+
+    def of_key(self, key: Any) -> Abstract:
+        """The value of which it is the key."""
+        raise NotImplementedError
+
+    def own_register(self, value: Abstract) -> int:
+        """The register of an object of the caller, or -1 for one the program made."""
+        raise NotImplementedError
 
     def holds_written(self, container: Abstract) -> bool:
         """Whether a container of the caller holds arrays that the path has written since.

@@ -31,10 +31,12 @@ from dvm.magpy_capture.values import (
     FunctionValue,
     Gone,
     Host,
+    IdNumber,
     Instance,
     ListValue,
     Literal,
     Method,
+    OpenSet,
     OrderedValue,
     Partial,
     Raised,
@@ -159,6 +161,8 @@ class PythonFunctions(DeepCopies):
         kinds: dict[type, type] = {
             Size: int,
             SetValue: set,
+            OpenSet: set,
+            IdNumber: int,
             SliceValue: slice,
             RangeValue: range,
         }
@@ -292,8 +296,14 @@ class PythonFunctions(DeepCopies):
         self.set_plainly(base, self.plain(name), value)
         return Literal(None)
 
-    def refuse_id(self, _value: Abstract) -> Abstract:
-        raise self.refuse(reasons.IDENTITY_NUMBER)
+    def identity_number(self, value: Abstract) -> Abstract:
+        value = self.resolve(value)
+        if isinstance(value, Literal) and value.identical and not is_constant(value.object):
+            return Literal(self.seen_result)
+        is_array = isinstance(value, Tensor) and not value.is_scalar and value.maybe is None
+        if not is_array and not isinstance(value, (Instance, ListValue, DictValue, SetValue)):
+            raise self.refuse(reasons.IDENTITY_NUMBER)
+        return IdNumber(value)
 
     # ---- numbers
 

@@ -18,10 +18,14 @@ from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
     DictView,
+    IdNumber,
+    Instance,
     ListValue,
     Literal,
+    OpenSet,
     Sequence,
     SetValue,
+    Written,
 )
 
 SET_OPERATORS = ("|", "&", "-", "^")
@@ -69,6 +73,7 @@ class Sets(Containers):
         if name not in SET_OPERATORS or right is None:
             raise self.refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
         a.elements = OPERATORS["binary"][name](a.elements, right)
+        self._only_constants(a, right)
         a.wrote(IN_PLACE[name], frozenset(right))
         return a
 
@@ -96,7 +101,14 @@ class Sets(Containers):
             return all(self.is_shown(part) for part in value.elements)
         return self.is_pure(value)
 
-    def set_method(self, base: SetValue, name: str, positional: list[Abstract]) -> Abstract:
+    def set_method(
+        self, base: SetValue | OpenSet, name: str, positional: list[Abstract]
+    ) -> Abstract:
+        if isinstance(base, OpenSet):
+            if name not in ("add", "discard"):
+                raise self.refuse(reasons.METHOD_OF_SET, name)
+            base.log.append(Written("call", getattr(set, name), [self.key(positional[0])]))
+            return Literal(None)
         if name in ELEMENT_METHODS:
             if name == "copy":
                 return SetValue(set(base.elements))
@@ -109,9 +121,16 @@ class Sets(Containers):
         given = [self._elements_of(part) for part in positional]
         made = getattr(base.elements, name)(*given)
         if name in CHANGES:
+            self._only_constants(base, *given)
             base.wrote(getattr(set, name), *map(frozenset, given))
             return Literal(None)
         return Literal(made) if name in QUESTIONS else SetValue(made)
+
+    def _only_constants(self, base: SetValue, *given: AnySet[Any]) -> None:
+        """What is done to a set of the caller's as a whole is done with known elements."""
+        parts = [part for each in given for part in each]
+        if base.register >= 0 and any(isinstance(part, (Instance, IdNumber)) for part in parts):
+            raise self.refuse(reasons.METHOD_OF_SET, "update")
 
     def _elements_of(self, iterable: Abstract) -> AnySet[Any]:
         known = self.known_set(iterable)

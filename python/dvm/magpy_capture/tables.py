@@ -181,7 +181,7 @@ BUILTINS: dict[Any, str] = {
     bisect.insort_right: "insert_right",
     np.ndindex: "make_nd_index",
     print: "print_line",
-    id: "refuse_id",
+    id: "identity_number",
     hash: "hashed",
     slice: "make_slice",
     dict.fromkeys: "dict_from_keys",

@@ -409,7 +409,8 @@ class SetValue:
 
     def wrote(self, method: Any, *given: Any) -> None:
         if self.register >= 0:
-            self.log.append(Written("call", method, [Literal(each) for each in given]))
+            parts = [each if isinstance(each, Instance) else Literal(each) for each in given]
+            self.log.append(Written("call", method, parts))
 
 
 @dataclass(eq=False)
@@ -425,6 +426,35 @@ class Instance:
     changed: dict[str, None] = field(default_factory=dict)  # names, in order of first write
     object: Any = None
     content: Any = None
+
+
+@dataclass(eq=False)
+class OpenSet:
+    """A set of the caller's in which there are objects: only what is asked of it is known."""
+
+    register: int
+    object: Any
+    elements: frozenset[Any]  # those of the recorded call, at first sight
+    log: list[Written] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.log)
+
+
+class IdNumber:
+    """`id(of)`: equal to that of the same object alone."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IdNumber) and other.of is self.of
+
+    def __hash__(self) -> int:
+        return hash((IdNumber, id(self.of)))
 
 
 @dataclass(eq=False)

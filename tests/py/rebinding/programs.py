@@ -159,6 +159,10 @@ KINDS = (
 )
 
 
+#: What programs look things up with.
+KEY = Object(0)
+
+
 class Items(dict):
     """A dict that may get methods of its own, as the next two may."""
 
@@ -198,6 +202,11 @@ HOLDERS: dict[str, tuple[Any, str, Any]] = {
         lambda held: OrderedDict(j=1, k=held),
         "['k']",
         lambda h, v: (h.__setitem__("k", v), h.move_to_end("j")),
+    ),
+    "dict of objects": (
+        lambda held: {Object(1): 2, KEY: held},
+        "[KEY]",
+        lambda h, v: h.__setitem__(KEY, v),
     ),
     "default dict": (
         lambda held: defaultdict(lambda: held),
@@ -280,7 +289,7 @@ class Program:
     def __init__(self, seed: int) -> None:
         rng = Random(seed)
         maker = Maker(rng)
-        self.scope: dict[str, Any] = {"np": np}
+        self.scope: dict[str, Any] = {"np": np, "KEY": KEY}
         self.arguments: dict[str, Any] = {}
         cells: dict[str, Any] = {}
         terms = []

@@ -167,3 +167,74 @@ def partials_and_wrapped_functions(w: World) -> None:
     for n in (3, 3, 4):
         w(f, floats(n), 2.0)
         w(f, floats(n), 3)
+
+
+@case
+def shape_of_new_arrays(w: World) -> None:
+    @w.compiled
+    def f(x):
+        y = x * 2
+        same = y
+        y.shape = (2, -1)
+        y += 1
+        first = y.shape
+        y.shape = -1
+        return y, same is y, first, same.shape, y.T
+
+    for size in (6, 6, 8, 0):
+        w(f, floats(size))
+    w.captured(f, 1)
+    w(f, floats(3))
+
+    @w.compiled
+    def parts(x):
+        y = x + 1
+        row = y[:2]
+        y.shape = (2, 3)
+        y += 1
+        return row, y
+
+    w(parts, floats(6))
+    w(parts, floats(6))
+
+    @w.compiled
+    def argument(x):
+        x.shape = (2, 3)
+        return x * 2
+
+    w(argument, floats(6))
+    w(argument, floats(6))
+
+
+@case
+def all_elements_through_flat_and_views(w: World) -> None:
+    @w.compiled
+    def f(x, z):
+        z.flat = x * 2
+        return z + 1
+
+    for dtype in (np.float64, np.int32):
+        for order in "CF":
+            for shape in ((2, 3), (3, 2), (2, 3)):
+                w(f, floats(6), np.zeros(shape, dtype, order))
+    w(f, floats(4), np.zeros((2, 3)))  # which is repeated
+
+    @w.compiled
+    def within(z):
+        z.flat = z[::-1]
+        return z
+
+    for _ in range(2):
+        w(within, floats(6))
+
+    @w.compiled
+    def turned(x, z):
+        z.T[...] = x.reshape(3, 2)
+        z.T[0] = 7
+        z.real = z + 1
+        return z.sum()
+
+    for _ in range(3):
+        w(turned, floats(6), np.zeros((2, 3)))
+    w(turned, floats(6), np.zeros((3, 2)))
+    w.captured(turned, 1)
