@@ -136,9 +136,13 @@ def annotation_of(function: Any) -> Annotation:
             return known
     except TypeError:  # not hashable
         return NOTHING
-    module = getattr(function, "__module__", None)
-    packaged = isinstance(module, str) and module.partition(".")[0] in _packages
-    return PACKAGED if packaged and not isinstance(function, type) else NOTHING
+    return PACKAGED if is_packaged(function) and not isinstance(function, type) else NOTHING
+
+
+def is_packaged(thing: Any) -> bool:
+    """Return whether a function or a class is of a leaf package, by the module that it names."""
+    module = getattr(thing, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in _packages
 
 
 def annotated_leaves() -> list[Any]:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
+
 from dvm import reasons
-from dvm.annotating import PACKAGED, Annotation
+from dvm.annotating import PACKAGED, Annotation, is_packaged
+from dvm.magpy_capture.held_functions import runs_own_code
+from dvm.magpy_capture.masked import may_share
 from dvm.magpy_capture.objects import is_constant
 from dvm.magpy_capture.opaque import Named, Opaque, name_of, signature_of
 from dvm.magpy_capture.program import describe
@@ -45,6 +49,10 @@ class AnnotatedCalls(Opaque):
     changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
     changed_cells: dict[int, tuple[Any, Abstract]]
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
+
     def annotated_call(
         self, function: Any, known: Annotation, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -68,6 +76,10 @@ class AnnotatedCalls(Opaque):
         if known.fresh and self.shares_memory(seen, arguments):
             raise self.refuse(reasons.ANNOTATED_FRESH_BUT_SHARES, name)
         copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        if known is PACKAGED:
+            self._check_held(arguments)
+            if _may_keep(seen):
+                copies |= self._kept_for_good(arguments)
         registers = [self._given(argument, copies) for argument in arguments]
         self.opaque_calls.append((name, self.at))
         made = self.step("call", self.constant(function), registers, tuple(named), True)
@@ -85,7 +97,9 @@ class AnnotatedCalls(Opaque):
         if last in DRAWS or not (last in METHODS or not _is_method(function)):
             raise self.refuse(reasons.PACKAGE_METHOD, name)
         for key, value in _by_name(function, positional, named).items():
-            unset = isinstance(value, Literal) and value.object in (None, False)
+            unset = isinstance(value, Literal) and (
+                value.object in (None, False) or isinstance(value.object, str)
+            )
             if (key in EFFECTS or key.startswith("overwrite_")) and not unset:
                 raise self.refuse(reasons.PACKAGE_ARGUMENT, name, key)
         for value in [*positional[1 if _is_method(function) else 0 :], *named.values()]:
@@ -103,7 +117,50 @@ class AnnotatedCalls(Opaque):
         if known.fresh:
             return self.adopt(made, seen, external=False)
         # It may live elsewhere as well: an object of the caller like any other.
-        return self.reach(lambda: made, seen)
+        result = self.reach(lambda: made, seen)
+        if known is PACKAGED:
+            self.keep_apart_from_kept(result, seen)
+        return result
+
+    # ---- objects of leaf packages
+
+    def _check_held(self, arguments: list[Abstract]) -> None:
+        """None of them holds a function of the user's, which would be called unseen."""
+        for value in self._parts_of(arguments):
+            if isinstance(value, Instance) and is_packaged(value.cls):
+                own = runs_own_code(value.object)
+                register = self.register_of(value)
+                test = self.step("call", self.constant(runs_own_code), [register], ())
+                self.guard("guard_truth", test, own, key=(test,))
+                if not own:
+                    raise self.refuse(reasons.PACKAGE_CALLBACK, describe(value), "a function in it")
+
+    def _kept_for_good(self, arguments: list[Abstract]) -> dict[int, int]:
+        """The arrays themselves, which an object that is made of them may keep.
+
+        From here on nobody may write them.
+        """
+        kept = {}
+        for part in self._parts_of(arguments):
+            if not isinstance(part, Tensor) or part.is_scalar:
+                continue
+            if part.storage.external and part.storage.written:
+                raise self.refuse(reasons.VIEW_ARRAY_WRITTEN)
+            kept[id(part)] = self.object_register(part)
+            part.storage.frozen = True
+            self._kept_arrays.append((kept[id(part)], part.object))
+        return kept
+
+    def keep_apart_from_kept(self, result: Abstract, seen: Any) -> None:
+        """What came of an object is written only where it is none of the arrays that one keeps."""
+        if not isinstance(result, Tensor) or result.is_scalar:
+            return
+        for register, array in self._kept_arrays:
+            if array is None or may_share(array, seen):
+                result.storage.frozen = True
+            else:
+                pair = (self.register_of(result), register)
+                self.guard("guard_overlap", *pair, False, key=pair)
 
     def _written_targets(
         self, function: Any, known: Annotation, positional: list[Abstract], named: Named
@@ -131,6 +188,13 @@ def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:
         return {**signature_of(function).bind(*positional, **named).arguments, **named}
     except (TypeError, ValueError):
         return named
+
+
+def _may_keep(seen: Any) -> bool:
+    """Whether a result is an object that may go on to read what it was made of."""
+    if isinstance(seen, tuple):
+        return any(map(_may_keep, seen))
+    return seen is not None and not isinstance(seen, (np.ndarray, np.generic, str, int, float))
 
 
 def _is_method(function: Any) -> bool:

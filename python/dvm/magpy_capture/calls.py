@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.annotating import NOTHING, annotation_of
-from dvm.magpy_capture.annotated import AnnotatedCalls
+from dvm.annotating import NOTHING, annotation_of, is_packaged
 from dvm.magpy_capture.array_attributes import ArrayAttributes
 from dvm.magpy_capture.array_classes import MASKED_METHODS
 from dvm.magpy_capture.caches import CACHED
@@ -36,6 +35,7 @@ from dvm.magpy_capture.objects import (
     is_mutable_class,
 )
 from dvm.magpy_capture.opaque import name_of, signature_of
+from dvm.magpy_capture.package_objects import PackageObjects
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
@@ -108,7 +108,7 @@ CONTAINERS = (ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, Own
 Named = dict[str, Abstract]
 
 
-class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
+class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -156,6 +156,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
         callee = self.by_identity(callee)
+        if isinstance(callee, Instance) and self.is_of_package(callee):
+            return self.package_object_called(callee, positional, named, seen)
         if not isinstance(callee, Literal):
             raise self.refuse(reasons.CALL, describe(callee))
         function = callee.object
@@ -211,6 +213,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
                     raise self.refuse(reasons.MAKING_OBJECT_TYPE, function.__name__)
                 self.guard_class(function, name, inherited(function, name))
             return self.instantiate_derived(function, positional, named, seen)
+        if isinstance(function, type) and is_packaged(function):
+            return self.package_call(function, positional, named, seen)
         if isinstance(function, type) and type(seen) is function and _is_user_class(function):
             return self.instantiate(function, arguments, seen)
         if function in (np.finfo, np.iinfo) and all(self.is_fixed(a) for a in arguments):
@@ -570,6 +574,11 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         base = self.by_identity(base)
+        if isinstance(base, Instance) and self.is_of_package(base):
+            return self.package_attribute(base, name, seen)
+        return self.plain_attribute(base, name, seen)
+
+    def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         if isinstance(base, Tensor):
             return self.array_attribute(base, name, seen)
         if isinstance(base, Flags):
@@ -720,6 +729,8 @@ class Calls(AnnotatedCalls, Contexts, ArrayAttributes, Heaps):
             if self.is_basic(parts):
                 return self.index(base, key)
             return self.advanced_index(base, key, parts, seen)
+        if self.is_of_package(base):
+            return self.package_call(operator.getitem, [base, key], {}, seen)
         return self.element(base, key, seen)
 
     def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.annotating import NOTHING, annotation_of
+from dvm.annotating import NOTHING, PACKAGED, annotation_of
 from dvm.magpy_capture.arrays import is_supported
 from dvm.magpy_capture.derived import (
     SLOTS,
@@ -138,7 +138,7 @@ class Objects(MaybeViews):
         if (code := code_behind(seen)) is not None:
             # Many functions of one code close over different things. A name stands for one.
             fixed = name is not None and not code.co_freevars
-        if fixed or type(seen) in (*SINGLETONS, object):
+        if fixed or type(seen) in (*SINGLETONS, object) or is_package_function(seen):
             if name is not None:
                 self.guard_name(name[0], name[1], seen)
             else:
@@ -790,6 +790,12 @@ def has_identity(cls: type) -> bool:
 def is_mutable_class(cls: type) -> bool:
     """Whether it was made at run time, so that its attributes and bases may change."""
     return bool(cls.__flags__ & (1 << 9))
+
+
+def is_package_function(thing: Any) -> bool:
+    """Whether it is a function of a leaf package, of a type of C of its own."""
+    named = callable(thing) and isinstance(getattr(thing, "__qualname__", None), str)
+    return named and not is_mutable_class(type(thing)) and annotation_of(thing) is PACKAGED
 
 
 def is_constant_of(cls: type, name: str) -> bool:

@@ -13,6 +13,7 @@ from dvm.magpy_capture.callees import Callees
 from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_array
+from dvm.magpy_capture.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import (
@@ -77,6 +78,8 @@ class OperatorEvents(Callees):
         return self.binary(name, a, b, self.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if self.is_of_package(a, b):
+            return self.package_operator(OPERATORS, name, [a, b], seen)
         # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
         if self.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
             return self.host_operation(name, [a, b], seen)
@@ -134,6 +137,8 @@ class OperatorEvents(Callees):
         a = self.value(operands[0])
         if name == "not":
             return self.negation(a, self.seen(result))
+        if self.is_of_package(a):
+            return self.package_operator(SIGNS, name, [a], self.seen(result))
         if isinstance(a, Tensor) and not self.is_integer_scalar(a):
             return self.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.seen(result))
         return self.host_operation(name, [a], self.seen(result))

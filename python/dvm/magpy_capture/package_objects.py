@@ -1,0 +1,74 @@
+"""Objects of leaf packages: sparse matrices, interpolators, distributions.
+
+They are read as they are on each call: making one, calling one, an operator or a property of one is
+an opaque call. One that the path makes may keep the arrays that it was given, so nobody may write
+those from there on.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dvm import reasons
+from dvm.annotating import PACKAGED, is_packaged
+from dvm.magpy_capture.annotated import AnnotatedCalls
+from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.values import Abstract, Instance, Literal
+
+#: Operators of the language that leave both their operands alone.
+OPERATORS: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "@": operator.matmul,
+    "**": operator.pow,
+}
+SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos}
+
+
+class PackageObjects(AnnotatedCalls):
+    """What is called for each use of such an object."""
+
+    def is_of_package(self, *values: Abstract) -> bool:
+        """Whether one of them is an object of a class of a leaf package."""
+        return any(
+            isinstance(v, Instance) and is_packaged(v.cls) for v in map(self.resolve, values)
+        )
+
+    def package_call(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        return self.annotated_call(function, PACKAGED, positional, named, seen)
+
+    def package_object_called(
+        self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        found = class_attribute(callee.cls, "__call__")
+        self.guard_class(callee.cls, "__call__", found)
+        return self.package_call(found, [callee, *positional], named, seen)
+
+    def package_operator(
+        self, known: dict[str, Any], name: str, operands: list[Abstract], seen: Any
+    ) -> Abstract:
+        if name not in known:
+            raise self.refuse(reasons.OPERATOR, name, describe(operands[0]))
+        return self.package_call(known[name], operands, {}, seen)
+
+    def package_attribute(self, base: Instance, name: str, seen: Any) -> Abstract:
+        found = class_attribute(base.cls, name)
+        if isinstance(found, property):
+            self.guard_class(base.cls, name, found)
+            return self.package_call(getattr, [base, Literal(name)], {}, seen)
+        value = self.plain_attribute(base, name, seen)
+        self.keep_apart_from_kept(value, seen)
+        return value
+
+    def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        raise NotImplementedError
+
+
+__all__ = ["OPERATORS", "SIGNS", "PackageObjects"]
