@@ -222,6 +222,11 @@ Miss miss_of(const Frame& frame, const Step& step) {
     case StepOp::guard_overlap_:
       return stated("the memory of " + name(p[0]) + " and " + name(p[1]),
                     p[2] ? "no longer overlaps" : "may overlap now");
+    case StepOp::guard_shared_:
+      return stated("the memory of " + name(p[0]) + " and " + name(p[1]),
+                    p[2] ? "no longer overlaps" : "overlaps now");
+    case StepOp::guard_view_:
+      return stated(name(p[0]), "lies elsewhere in the memory that it shares with another array");
     case StepOp::guard_writeable_:
       return stated(name(p[0]), p[1] ? "is read-only now" : "is writeable now");
     case StepOp::guard_code_:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capture/errstate.h"
+#include "capture/overlap.h"
 
 namespace dvm::capture {
 
@@ -19,6 +20,7 @@ int8_t g_rows[NPY_NTYPES_LEGACY];
 
 bool import_numpy() {
   if (_import_array() < 0 || !import_errstate() || !import_warnings()) return false;
+  if (!import_overlap()) return false;
   std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
   for (int i = 0; i < core::kDTypeCount; ++i) {
     Ref name = Ref::steal(PyUnicode_FromString(std::string(core::kDTypes[i].numpy).c_str()));

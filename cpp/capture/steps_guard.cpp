@@ -1,21 +1,15 @@
 // Steps that check what a path takes for granted.
 #include <cstdlib>
 
-#include "capture/extent.h"
 #include "capture/frame.h"
 #include "capture/instance_dict.h"
 #include "capture/literals.h"
+#include "capture/numpy_api.h"
+#include "capture/overlap.h"
 
 namespace dvm::capture {
 
 namespace {
-
-// np.may_share_memory
-bool may_overlap(PyObject* a, PyObject* b) {
-  if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
-  return extent_of(reinterpret_cast<PyArrayObject*>(a))
-      .meets(extent_of(reinterpret_cast<PyArrayObject*>(b)));
-}
 
 // A subclass stores its elements as the class does; which one it is, a guard before has said.
 Py_ssize_t length_of(PyObject* object) {
@@ -88,6 +82,12 @@ bool guard_same_(Frame& f, const int32_t* p) { return (f[p[0]] == f[p[1]]) == (p
 bool guard_overlap_(Frame& f, const int32_t* p) {
   return may_overlap(f[p[0]], f[p[1]]) == (p[2] != 0);
 }
+
+bool guard_shared_(Frame& f, const int32_t* p) {
+  return share_elements(f[p[0]], f[p[1]]) == (p[2] != 0);
+}
+
+bool guard_view_(Frame& f, const int32_t* p) { return is_same_view(f[p[0]], f[p[1]]); }
 
 bool guard_writeable_(Frame& f, const int32_t* p) {
   PyObject* array = f[p[0]];

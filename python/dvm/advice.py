@@ -32,6 +32,8 @@ GUARDS = {
     "to 64 paths are kept",
     "guard_same": "arguments that are one object are another path: pass a copy",
     "guard_overlap": "arrays that share memory are another path, where one is written: pass a copy",
+    "guard_shared": "arrays that share memory are another path, where one is written: pass a copy",
+    "guard_view": "arrays that overlap otherwise are another path: cut them in one way",
     "guard_writeable": "read-only arrays are another path: pass arrays that are alike",
     "guard_errstate": "each np.errstate is a path of its own: set it once, outside",
     "raises": "what raised at the capture did not, or otherwise: each is a path of its own",

@@ -22,6 +22,7 @@ CUTS = {
     "guard_truth": ("branch", "the program branches in between, so the first must be known"),
     "guard_value": ("branch", "the program uses a value of the first as a constant"),
     "guard_overlap": ("overlap", "what may share memory is told apart in between"),
+    "guard_shared": ("overlap", "what may share memory is told apart in between"),
     "operator": ("host-value", "Python computes with a value of the first in between"),
     "format": ("host-value", "the program prints or formats a value of the first in between"),
 }

@@ -300,13 +300,16 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     whole: set[int] = set()
     on_host: frozenset[int] = frozenset()
+    joint: frozenset[int] = frozenset()
     while True:
         lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
-        lowering.on_host = on_host
+        lowering.on_host, lowering.joint = on_host, joint
         lowering.function = function
         refusal = refusal_of(lowering)
         opened = lowering.open_function() if refusal else None
-        if refusal and lowering.wanted_on_host - on_host:
+        if refusal and lowering.wanted_joint - joint:
+            joint |= lowering.wanted_joint
+        elif refusal and lowering.wanted_on_host - on_host:
             on_host |= lowering.wanted_on_host
         elif opened is not None and id(opened) not in whole:
             whole.add(id(opened))

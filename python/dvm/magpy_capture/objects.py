@@ -32,6 +32,7 @@ from dvm.magpy_capture.derived import (
     kind_of,
 )
 from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.joint_memory import owner_of, place_of, share_elements
 from dvm.magpy_capture.masked import is_masked, is_masked_constant, is_masked_function, may_share
 from dvm.magpy_capture.maybe_views import MaybeViews
 from dvm.magpy_capture.program import MISSING, describe
@@ -122,6 +123,9 @@ class Objects(MaybeViews):
         self._opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
         self._private_arrays: list[Host] = []  # of the caller, written on the host
         self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
+        self.joint: frozenset[int] = frozenset()  # ids of arrays that are views of another
+        self.wanted_joint: set[int] = set()
+        self._joint_registers: list[int] = []
         self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
 
     # ---- reaching
@@ -172,6 +176,8 @@ class Objects(MaybeViews):
         kind = type(seen)
         if self.fits_graph(seen):
             self.guard("guard_signature", register, seen, key=(register,))
+            if external and id(seen) in self.joint:
+                return self._joint(register, seen)
             tensor = self.tensor_of_array(register, seen, external=external, sizes=sizes)
             if external:
                 self._meet(tensor)
@@ -432,14 +438,60 @@ class Objects(MaybeViews):
             self._apart(private.home, private.object, register, array)
         self._opaque_arrays.append((register, array))
 
+    def _can_join(self, *arrays: Any) -> bool:
+        """Whether all are views of one array that the graph can hold."""
+        if not all(self.fits_graph(array) for array in arrays):
+            return False
+        owners = [owner_of(array) for array in arrays]
+        if any(owner is None or owner is not owners[0] for owner in owners):
+            return False
+        return all(array.base is None or place_of(array) for array in arrays)
+
+    def _joint(self, register: int, seen: np.ndarray[Any, Any]) -> Tensor:
+        """An array of the caller as a view of the one whose memory it is, for others are too."""
+        placed = None if seen.base is None else place_of(seen)
+        if placed is None:  # it is the owner, or was never asked for
+            tensor = self.tensor_of_array(register, seen, external=True)
+            self._meet(tensor)
+            return tensor
+        key = ("getattr", register, "base")
+        owner = self.reach(lambda: self.step("getattr", register, "base", key=key), seen.base)
+        shape, part = placed
+        home = owner.storage.register
+        tensor, made = owner, home
+        if shape is not None:
+            tensor = self.reshape(owner, Literal(shape))
+            given = [home, self.constant(shape)]
+            made = self.step("call", self.constant(np.ndarray.reshape), given, ())
+        tensor = self.index(tensor, Literal(part))
+        made = self.step("operator", "getitem", made, self.constant(part))
+        self.guard("guard_view", register, made)
+        self.guard("guard_writeable", register, bool(seen.flags.writeable))
+        for other in self._joint_registers:
+            self.guard("guard_same", register, other, False)
+        self._joint_registers.append(register)
+        tensor.host, tensor.object, tensor.writeable = register, seen, seen.flags.writeable
+        return tensor
+
+    def reshape(self, a: Abstract, shape: Abstract) -> Tensor:
+        raise NotImplementedError
+
+    def index(self, t: Tensor, key: Abstract) -> Tensor:
+        raise NotImplementedError
+
     def _apart(self, one: int, a: Any, two: int, b: Any) -> None:
         meet = False
         for first, x in self.memory_registers(one, a):
             for second, y in self.memory_registers(two, b):
-                overlap = bool(np.may_share_memory(x, y))
-                self.guard("guard_overlap", first, second, overlap, key=(first, second))
+                if not np.may_share_memory(x, y):
+                    self.guard("guard_overlap", first, second, False, key=(first, second))
+                    continue
+                overlap = share_elements(x, y)
+                self.guard("guard_shared", first, second, overlap, key=(first, second))
                 meet = meet or overlap
         if meet:
+            if self._can_join(a, b):
+                self.wanted_joint |= {id(a), id(b)}
             for array in (a, b, a.base, b.base):
                 if any(array is known for _, known in self._opaque_arrays):
                     self.keep_on_host(array)

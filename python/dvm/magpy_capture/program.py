@@ -110,7 +110,7 @@ class Program:
             return
         self._guarded.add(mark)
         self.steps.append((name, *operands))
-        if name in ("guard_truth", "guard_same", "guard_overlap", "guard_value"):
+        if name in ("guard_truth", "guard_same", "guard_overlap", "guard_shared", "guard_value"):
             self._names = None
 
     def guard_name(self, scope: dict[str, Any] | type, name: str, seen: Any) -> None:
