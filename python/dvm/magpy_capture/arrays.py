@@ -18,10 +18,20 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_dim, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
-from dvm.magpy_capture.values import Abstract, Content, Host, Literal, Size, Storage, Tensor
+from dvm.magpy_capture.values import (
+    Abstract,
+    Content,
+    Host,
+    Literal,
+    Sequence,
+    Size,
+    Storage,
+    Tensor,
+)
 from dvm.magpy_capture.written_parts import PartWrite, WrittenParts
 
 PYTHON_NUMBERS = (bool, int, float)
+INDICES = (int, type(None), type(Ellipsis))
 
 Order = tuple[int, ...]
 
@@ -124,12 +134,21 @@ class Arrays(WrittenParts):
         view.unchecked = False
         function, arguments, *rest = view.remake  # type: ignore[misc]
         names = rest[0] if rest else ()
-        registers = [base, *(self.register_of(argument) for argument in arguments)]
+        registers = [base, *map(self._argument_register, arguments)]
         if isinstance(function, str):
             key = ("operator", function, *registers) if shared else None
             return self.step("operator", function, *registers, key=key)
         key = ("remake", id(function), *registers, *names) if shared else None
         return self.step("call", self.constant(function), registers, names, key=key)
+
+    def _argument_register(self, argument: Abstract) -> int:
+        """Of an index that is the same on every call, one object."""
+        if isinstance(argument, Sequence):
+            parts = [self.resolve(part) for part in argument.elements]
+            if all(isinstance(p, Literal) and type(p.object) in INDICES for p in parts):
+                index = tuple(p.object for p in parts)
+                return self.step("constant", index, key=("index", index))
+        return self.register_of(argument)
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,9 @@ class Shapes(NanReductions):
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy."""
-        remake = (np.ndarray.reshape, [self.arguments_of(shape)])
+        line = len(shape) == 1 and same_dim(self.product(x.shape), shape[0])
+        wanted = Literal(-1) if line else self.arguments_of(shape)
+        remake: tuple[Any, ...] = (np.ndarray.reshape, [wanted])
         order = self.kept_order(x, shape)
         if order is not None:
             own, stored = self.stored_shape(x), [shape[axis] for axis in order]
