@@ -270,7 +270,7 @@ class PathParser {
     });
     for (const int32_t reg : defines) define(reg);
     const int32_t* p = path_.operands(step);
-    const bool pairs = step.op == StepOp::dict_ || step.op == StepOp::dict_replace_;
+    const bool pairs = step.op == StepOp::dict_ || step.op == StepOp::dict_fill_;
     DVM_CHECK(!pairs || p[1] % 2 == 0, "keys and values in turns: " + name);
     DVM_CHECK(step.op != StepOp::slice_ || p[1] == 2 || p[1] == 3, "a slice of 2 or 3");
     DVM_CHECK(step.op != StepOp::argument_ || (p[1] >= 0 && p[1] < parameters_),

@@ -1,6 +1,7 @@
 #include "capture/errstate.h"
 
 #include <iterator>
+#include <utility>
 
 namespace dvm::capture {
 
@@ -9,10 +10,12 @@ namespace {
 constexpr const char* kModes[] = {"divide", "over", "under", "invalid"};
 
 // Made at import and never let go, like the module itself.
-PyObject* g_variable;     // numpy._core.umath._extobj_contextvar
-PyObject* g_make;         // numpy._core.umath._make_extobj
-PyObject* g_read;         // numpy._core.umath._get_extobj_dict
-PyObject* g_empty_tuple;  // ()
+PyObject* g_variable;                  // numpy._core.umath._extobj_contextvar
+PyObject* g_make;                      // numpy._core.umath._make_extobj
+PyObject* g_read;                      // numpy._core.umath._get_extobj_dict
+PyObject* g_empty_tuple;               // ()
+PyObject* g_modes[std::size(kModes)];  // kModes, as keys
+PyObject* g_raise;                     // "raise"
 
 // What is known of the state met last: its modes, and the state that raises instead.
 struct KnownState {
@@ -25,12 +28,11 @@ KnownState& known_state() {
 
 Ref raising_state(PyObject* settings) {
   Ref arguments = Ref::steal(PyDict_New());
-  Ref raise = Ref::steal(PyUnicode_FromString("raise"));
-  if (!arguments || !raise) return {};
-  for (const char* name : kModes) {
-    PyObject* mode = PyDict_GetItemString(settings, name);
+  if (!arguments) return {};
+  for (PyObject* name : g_modes) {
+    PyObject* mode = PyDict_GetItemWithError(settings, name);
     const bool ignored = mode && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
-    if (PyDict_SetItemString(arguments.get(), name, ignored ? mode : raise.get()) < 0) return {};
+    if (PyDict_SetItem(arguments.get(), name, ignored ? mode : g_raise) < 0) return {};
   }
   return Ref::steal(PyObject_Call(g_make, g_empty_tuple, arguments.get()));
 }
@@ -45,7 +47,11 @@ bool read_state() {
   Ref modes = Ref::steal(PyTuple_New(std::size(kModes)));
   if (!settings || !modes) return false;
   for (size_t i = 0; i < std::size(kModes); ++i) {
-    PyObject* mode = Py_NewRef(PyDict_GetItemString(settings.get(), kModes[i]));
+    PyObject* mode = Py_XNewRef(PyDict_GetItemWithError(settings.get(), g_modes[i]));
+    if (mode == nullptr) {
+      if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, g_modes[i]);
+      return false;
+    }
     PyUnicode_InternInPlace(&mode);
     PyTuple_SET_ITEM(modes.get(), static_cast<Py_ssize_t>(i), mode);
   }
@@ -64,7 +70,12 @@ bool import_errstate() {
   g_make = PyObject_GetAttrString(umath.get(), "_make_extobj");
   g_read = PyObject_GetAttrString(umath.get(), "_get_extobj_dict");
   g_empty_tuple = PyTuple_New(0);
-  return g_variable && g_make && g_read && g_empty_tuple;
+  g_raise = PyUnicode_InternFromString("raise");
+  for (size_t i = 0; i < std::size(kModes); ++i) {
+    g_modes[i] = PyUnicode_InternFromString(kModes[i]);
+    if (g_modes[i] == nullptr) return false;
+  }
+  return g_variable && g_make && g_read && g_empty_tuple && g_raise;
 }
 
 bool RaisingErrstate::program_has(PyObject* modes) const {
@@ -79,11 +90,15 @@ bool RaisingErrstate::program_has(PyObject* modes) const {
   return true;
 }
 
+// In a context of its own, which can be left when there is no memory to set the variable back.
 bool RaisingErrstate::set() {
   if (!read_state()) return false;
   modes_ = known_state().modes;
-  token_ = Ref::steal(PyContextVar_Set(g_variable, known_state().raising.get()));
-  entered_ = token_ && warnings_.enter();
+  Ref context = Ref::steal(PyContext_CopyCurrent());
+  if (!context || PyContext_Enter(context.get()) < 0) return false;
+  context_ = std::move(context);
+  const Ref token = Ref::steal(PyContextVar_Set(g_variable, known_state().raising.get()));
+  entered_ = token && warnings_.enter();
   return entered_;
 }
 
@@ -92,8 +107,8 @@ void RaisingErrstate::reset() {
   // Called with an exception pending, too.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  if (PyContextVar_Reset(g_variable, token_.get()) < 0) PyErr_Clear();
-  token_ = {};
+  if (PyContext_Exit(context_.get()) < 0) PyErr_Clear();
+  context_ = {};
   PyErr_Restore(type, value, traceback);
 }
 

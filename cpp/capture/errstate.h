@@ -23,7 +23,7 @@ class RaisingErrstate {
   // error set.
   bool program_has(PyObject* modes) const;
   void leave() {
-    if (token_) reset();
+    if (context_) reset();
     entered_ = false;
   }
 
@@ -31,7 +31,7 @@ class RaisingErrstate {
   bool set();
   void reset();
   bool entered_ = false;
-  Ref token_;
+  Ref context_;
   Ref modes_;  // the program's, while entered
   RaisingWarnings warnings_;
 };

@@ -64,7 +64,6 @@ bool builds_on_what_was_read(const Path& path, const Step& step) {
     case StepOp::delete_attribute_:
     case StepOp::delete_item_:
     case StepOp::list_replace_:
-    case StepOp::dict_replace_:
       return !is_fresh(path, p[0]);
     case StepOp::set_variable_:
     case StepOp::set_cell_:

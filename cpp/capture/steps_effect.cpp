@@ -73,8 +73,7 @@ bool list_replace_(Frame& f, const int32_t* p) {
   return PyList_SetSlice(f[p[0]], 0, size, fresh.get()) == 0;
 }
 
-bool dict_replace_(Frame& f, const int32_t* p) {
-  PyDict_Clear(f[p[0]]);
+bool dict_fill_(Frame& f, const int32_t* p) {
   for (int32_t i = 0; i < p[1]; i += 2) {
     if (PyDict_SetItem(f[p[0]], f[p[2 + i]], f[p[3 + i]]) < 0) return false;
   }

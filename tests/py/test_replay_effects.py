@@ -67,7 +67,7 @@ def test_containers_are_replaced_in_place() -> None:
     for step, before, after in (
         (("list_replace", 0, [1, 2, 1]), [1, 2], ["a", "b", "a"]),
         (("list_replace", 0, []), [1, 2], []),
-        (("dict_replace", 0, [1, 2]), {1: 2}, {"a": "b"}),
+        (("dict_fill", 0, [1, 2]), {1: 2}, {1: 2, "a": "b"}),
     ):
         runs = Runs(steps(step), before)
         assert runs(before) is before

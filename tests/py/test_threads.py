@@ -16,14 +16,18 @@ import dvm
 from dvm import _dvm
 
 
-def lets_others_run(call: Callable[[], Any]) -> bool:
-    """Whether another thread gets the lock during one of some calls, though nobody asks for it."""
+def lets_others_run(call: Callable[[], Any], does: Callable[[], Any] = lambda: None) -> bool:
+    """Whether another thread gets the lock during one of some calls, though nobody asks for it.
+
+    does: what it does then.
+    """
     ran = threading.Event()
     go = threading.Lock()
     go.acquire()
 
     def other() -> None:
         with go:
+            does()
             ran.set()
 
     interval = sys.getswitchinterval()
@@ -64,6 +68,25 @@ def test_loops_over_whole_arrays_let_others_run() -> None:
     x = np.random.default_rng(0).random((3000, 1000))
     made = compiled(lambda x: np.cumsum(x, axis=1), x)
     assert lets_others_run(lambda: made(x))
+
+
+KEPT = np.ones(4_000_000)
+
+
+def test_what_a_replay_works_on_cannot_be_resized() -> None:
+    made = compiled(lambda: (np.sin(KEPT) * 2).sum())
+    refused = []
+
+    def resize() -> None:
+        try:
+            KEPT.resize(10)
+        except ValueError as error:
+            refused.append(str(error))
+
+    assert lets_others_run(made, resize)
+    assert len(refused) == 1
+    KEPT.resize(10)  # now nobody works on it
+    assert np.isclose(made(), 20 * np.sin(1))
 
 
 def counts(counter: Any, x: Any) -> Any:

@@ -323,7 +323,7 @@ class Finisher:
         for key, item in value.items.items():
             flat += [self._key(key), self.build(item)]
         if flat:
-            self.lowering.steps.append(("dict_replace", register, flat))
+            self.lowering.steps.append(("dict_fill", register, flat))
 
     def _key(self, key: Any) -> int:
         return self.build(self.lowering.of_key(key))

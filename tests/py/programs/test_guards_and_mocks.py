@@ -32,7 +32,7 @@ GUARDS = {
 #: effects on an object in their first operand
 EFFECTS = (
     *("copyto", "set_attribute", "delete_attribute", "set_item", "delete_item"),
-    *("list_replace", "dict_replace"),
+    *("list_replace", "dict_fill"),
 )
 #: fetches of a part: step -> the register of the whole is its second operand
 PARTS = ("item", "key", "attribute", "getattr")
