@@ -40,8 +40,10 @@ OTHERWISE = {
     "promotion:a_type_as_argument",
     "sizes:a_size_as_a_key",
     "host_arrays:views_of_a_written_array_leave",
+    "overlap:overlapping_slices_as_two_arguments",
     "paths:the_outcome_depends_on_the_state",
     "tables:default_dict_argument_as_cache",
+    "targets:a_part_of_a_part",
     "ties:signed_zeros_of_ties",
 }
 

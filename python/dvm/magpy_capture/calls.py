@@ -459,19 +459,28 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
         """`super()` in a method of an instance that the path knows."""
         for operands in reversed(self.frames):
             this = self.value(operands[0])
-            if isinstance(this, Instance) and this.object is seen.__self__:
+            is_class = isinstance(this, Literal) and isinstance(this.object, type)  # in __new__
+            if is_class and not any(each is seen.__thisclass__ for each in this.object.__mro__):
+                continue
+            if (isinstance(this, Instance) or is_class) and this.object is seen.__self__:
                 return SuperValue(this, seen.__thisclass__)
         raise self.refuse(reasons.SUPER_UNKNOWN_OBJECT)
 
     def super_attribute(self, base: SuperValue, name: str) -> Abstract:
-        classes = base.instance.cls.__mro__
-        self.guard_bases(base.instance.cls)
+        of_class = isinstance(base.instance, Literal)
+        cls = base.instance.object if of_class else base.instance.cls
+        classes = cls.__mro__
+        self.guard_bases(cls)
         for owner in classes[classes.index(base.cls) + 1 :]:
             found = class_attribute(owner, name)
             self.guard_class(owner, name, found)
             if name in vars(owner):
                 if isinstance(found, classmethod):
-                    return Method(Literal(base.instance.cls), name, found.__func__)
+                    return Method(Literal(cls), name, found.__func__)
+                if isinstance(found, (staticmethod, types.BuiltinFunctionType)):
+                    return Literal(getattr(found, "__func__", found))
+                if of_class:
+                    break
                 return Method(base.instance, name, found)
         raise self.refuse(reasons.ATTRIBUTE_SUPER, name)
 

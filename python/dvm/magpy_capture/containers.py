@@ -60,6 +60,8 @@ class Containers(Indexing):
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
         value = self.content_of(value, "__iter__")
+        if isinstance(value, OwnDict):
+            return list(map(Literal, self.own_items(value)))
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
@@ -564,6 +566,8 @@ class Containers(Indexing):
 
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
         first = self.resolve(positional[0]) if positional else None
+        if name in ("items", "keys", "values", "copy") and first is None:
+            return self._dict_method(DictValue(self.own_items(base)), name, [])
         if name == "get" and first is not None:
             if self.owns(base, self.plain(first)):
                 return self.resolve(base.instance.attributes[self.plain(first)])

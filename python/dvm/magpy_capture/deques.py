@@ -12,19 +12,27 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.iterators import Iterators
-from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import NONE
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
     DequeValue,
+    Instance,
     ListValue,
     Literal,
+    Sequence,
 )
 
 #: Methods that are what Python's own deque does to abstract values.
 DEQUE_METHODS = frozenset(
     {"append", "appendleft", "pop", "popleft", "clear", "rotate", "reverse", "insert"}
+)
+#: What NumPy asks an object for that it is to make an array of.
+ARRAY_LIKE = (
+    *("__getattr__", "__array__", "__array_interface__", "__array_struct__"),
+    *("__array_ufunc__", "__array_function__", "__array_priority__", "__buffer__"),
 )
 
 
@@ -82,8 +90,17 @@ class Deques(Iterators):
         return NONE
 
     def in_sequence(self, value: Abstract) -> Abstract:
-        """For NumPy, to which a deque is as good as a list."""
+        """For NumPy, to which a deque is as good as a list, and a subclass that says no more."""
         value = self.resolve(value)
+        if isinstance(value, Instance) and isinstance(value.content, (ListValue, Sequence)):
+            asked = [name for name in ARRAY_LIKE if class_attribute(value.cls, name) is not MISSING]
+            if asked or value.attributes:
+                return value
+            for name in ARRAY_LIKE:
+                self.guard_class(value.cls, name, MISSING)
+                if value.register >= 0:
+                    self.guard("guard_lacks", value.register, name)
+            return self.content_of(value, "__iter__", "__len__", "__getitem__")
         return ListValue(list(value.elements)) if isinstance(value, DequeValue) else value
 
 

@@ -265,7 +265,8 @@ class Objects(MaybeViews):
 
     def mapping_of(self, value: Abstract) -> Abstract:
         """The same, for C code that reads all items: `**value`, dict(value), update(value)."""
-        return self.content_of(value, "__iter__", "keys", "__getitem__")
+        found = self.content_of(value, "__iter__", "keys", "__getitem__")
+        return DictValue(self.own_items(found)) if isinstance(found, OwnDict) else found
 
     def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
         items = list(self.snapshots[id(seen)] if id(seen) in self.snapshots else list.copy(seen))
@@ -521,7 +522,9 @@ class Objects(MaybeViews):
             self.guard_class(base.cls, name, found)
             return Literal(base.cls)
         if name == "__dict__" and type(seen) is dict:
-            return OwnDict(base, self.snapshots.get(id(seen), seen))
+            if base.own is None:
+                base.own = OwnDict(base, self.snapshots.get(id(seen), seen), not base.changed)
+            return base.own
         if name == "lock" and base.cls is functools.cached_property:
             return CacheLock()
         if (place := field_of(found)) is not None and isinstance(base.content, Sequence):
@@ -636,6 +639,27 @@ class Objects(MaybeViews):
             return False
         self._read(instance, name, "attribute", own.initial[name])
         return True
+
+    def own_items(self, own: OwnDict) -> dict[Any, Any]:
+        """All that the `__dict__` holds, in order."""
+        instance = own.instance
+        names = list(instance.attributes)
+        slots = [
+            name for name in names if hasattr(type(class_attribute(instance.cls, name)), "__set__")
+        ]
+        if slots or not own.early:
+            raise self.refuse(reasons.METHOD_OF_NAMESPACE, "items")
+        if instance.register >= 0:
+            key = ("getattr", instance.register, "__dict__")
+            table = self.step("getattr", instance.register, "__dict__", key=key)
+            self.guard("guard_keys", table, tuple(own.initial), key=(table,))
+            for name in own.initial:
+                self.owns(own, name)
+            names = list(dict.fromkeys([*own.initial, *instance.changed]))
+        kept = {name: instance.attributes[name] for name in names}
+        if any(isinstance(part, Gone) for part in kept.values()):
+            raise self.refuse(reasons.METHOD_OF_NAMESPACE, "items")
+        return kept
 
     def set_own(self, own: OwnDict, name: Any, value: Abstract) -> None:
         """`instance.__dict__[name] = value`, where setattr would do the same."""

@@ -14,7 +14,7 @@ from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_array
 from dvm.magpy_capture.package_objects import OPERATORS, SIGNS
-from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import (
     BINARY_OPERATORS,
@@ -335,10 +335,23 @@ class OperatorEvents(Callees):
 
     def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
         base = self.value(operands[0])
-        if not isinstance(base, Instance) or name not in base.attributes:
+        if not isinstance(base, Instance) or not self._can_delete(base, name):
             raise self.refuse(reasons.DELETING_ATTRIBUTE, name, describe(base))
         base.attributes[name] = Gone()
         base.changed[name] = None
+
+    def _can_delete(self, base: Instance, name: str) -> bool:
+        if name in base.attributes:
+            return not isinstance(base.attributes[name], Gone)
+        found = class_attribute(base.cls, name)
+        if base.register < 0 or found is not MISSING:
+            return False
+        for method, plain in (("__delattr__", inherited(base.cls, "__delattr__")), (name, found)):
+            if class_attribute(base.cls, method) is not plain:
+                return False
+            self.guard_class(base.cls, method, plain)
+        self.step("attribute", base.register, name, key=("attribute", base.register, name))
+        return True
 
     def on_store_global(self, name: str, operands: Operands, *_: Any) -> None:
         scope = self.seen(operands[1])

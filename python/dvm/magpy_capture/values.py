@@ -426,6 +426,7 @@ class Instance:
     changed: dict[str, None] = field(default_factory=dict)  # names, in order of first write
     object: Any = None
     content: Any = None
+    own: Any = None  # the OwnDict, once it was looked at
 
 
 @dataclass(eq=False)
@@ -459,10 +460,14 @@ class IdNumber:
 
 @dataclass(eq=False)
 class OwnDict:
-    """The `__dict__` of an instance; `initial` is its content when the program first saw it."""
+    """The `__dict__` of an instance; `initial` is its content when the program first saw it.
+
+    early: whether the program had set no attribute by then.
+    """
 
     instance: Instance
     initial: dict[str, Any]
+    early: bool = True
 
 
 @dataclass(eq=False)
@@ -510,9 +515,9 @@ class Method:
 
 @dataclass(eq=False)
 class SuperValue:
-    """What super() gives in a method of `instance` defined in `cls`."""
+    """What super() gives in a method of `instance` (in `__new__`: the class) defined in `cls`."""
 
-    instance: Instance
+    instance: Any
     cls: type
 
 

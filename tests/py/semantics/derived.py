@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from semantics.world import World, case, floats
+from semantics.world import World, case, close, floats
 
 Space = types.SimpleNamespace
 Ordered = collections.OrderedDict
@@ -480,3 +480,140 @@ def changed_between_calls(w: World) -> None:
         change()
         w(f, floats(3), config)
         w(f, floats(3), config)
+
+
+class Ordinal(tuple):
+    def __new__(cls, a, b=2):
+        return super().__new__(cls, (a, b))
+
+
+class Scaled(collections.namedtuple("Scaled", "a b")):
+    def __new__(cls, a, b=2):
+        return super().__new__(cls, a * 2, b)
+
+    def norm(self):
+        return self.a * self.b
+
+
+class Measured(list):
+    def __array__(self, dtype=None, copy=None):
+        return np.full(3, float(len(self)))
+
+
+@case
+def tuples_with_a_new_of_their_own(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return Ordinal(x), Scaled(x).norm(), Scaled(x, 1), Ordinal(x, 3)[1]
+
+    for size in (3, 4, 5):
+        w(f, floats(size))
+    replayed(f, 3)
+
+
+@case
+def sequences_that_become_arrays(w: World) -> None:
+    @w.compiled
+    def f(x, parts):
+        return np.array(parts) + x, np.stack(parts), np.sum(parts)
+
+    class Late(list):
+        pass
+
+    for k in (1.0, 2.0, 3.0):
+        w(f, floats(3), Layers([k, 2.0, 3.0]))
+    replayed(f, 3)
+    for _ in range(2):
+        w(f, floats(3), Measured([1.0, 2.0, 4.0]))
+        w(f, floats(3), Late([1.0, 2.0, 4.0]))
+    Late.__array__ = Measured.__array__
+    for _ in range(2):
+        w(f, floats(3), Late([1.0, 2.0, 4.0]))
+
+
+@case
+def all_attributes_of_a_namespace(w: World) -> None:
+    @w.compiled
+    def f(x, n):
+        made = {name: value * x for name, value in vars(n).items()}
+        n.late = x * 2
+        return made, list(n.__dict__), dict(**vars(n)), sum(vars(n).values())
+
+    for k in (1.0, 2.0, 3.0):
+        w(f, floats(3), Space(a=k, b=2.0))
+    replayed(f, 3)
+    for n in (Space(b=2.0, a=1.0), Space(a=1.0), Space(a=1.0, b=2.0, late=3.0)):
+        w(f, floats(3), n)
+        w(f, floats(3), n)
+
+    @w.compiled
+    def g(x, n):
+        n.first = 1
+        del n.a
+        return sorted(vars(n)), hasattr(n, "a"), x * n.b
+
+    for k in (1.0, 2.0, 3.0):
+        w(g, floats(3), w.watch(Space(a=k, b=2.0)))
+    w(g, floats(3), w.watch(Space(b=2.0)))
+
+    @w.compiled
+    def h(x, n):
+        del n.a
+        return x * n.b
+
+    for k in (1.0, 2.0, 3.0):
+        w(h, floats(3), w.watch(Space(a=k, b=2.0)))
+    replayed(h, 3)
+    w(h, floats(3), w.watch(Space(b=2.0)))
+
+
+@case
+def methods_that_are_compiled_each(w: World) -> None:
+    class Model:
+        def __init__(self, k):
+            self.k = k
+
+        @w.compiled
+        def scaled(self, x):
+            return x * self.k
+
+        @w.compiled
+        def forward(self, x):
+            return self.scaled(x) + self.scaled(x * 2)
+
+    model = Model(2.0)
+    for size in (3, 4, 5):
+        w(model.forward, floats(size))
+    replayed(Model.forward, 3)
+    model.k = floats(3)
+    w(model.forward, floats(3))
+    w(Model(3.0).forward, floats(3))
+    Model.scaled = lambda self, x: x - 1
+    w(model.forward, floats(3))
+    Model.scaled = w.compiled(lambda self, x: x + 1)
+    w(model.forward, floats(3))
+    model.scaled = lambda x: x
+    w(model.forward, floats(3))
+
+
+@case
+@close
+def gelu_as_people_write_it(w: World) -> None:
+    @w.compiled
+    def plain(x):
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+    @w.compiled
+    def cast(x):
+        c = np.sqrt(2.0 / np.pi).astype(x.dtype)
+        return 0.5 * x * (1.0 + np.tanh(c * (x + 0.044715 * np.power(x, 3))))
+
+    @w.compiled
+    def typed(x):
+        return x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi, dtype=x.dtype) * (x + 0.044715 * x**3)))
+
+    for function in (plain, cast, typed):
+        for size in (3, 4, 5):
+            w(function, floats(size, dtype=np.float32))
+        replayed(function, 3)
+        w(function, floats(3))
