@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,53 @@ def test_loops_over_whole_arrays_let_others_run() -> None:
     x = np.random.default_rng(0).random((3000, 1000))
     made = compiled(lambda x: np.cumsum(x, axis=1), x)
     assert lets_others_run(lambda: made(x))
+
+
+def test_an_interrupt_in_the_middle_of_a_replay_arrives_at_its_end() -> None:
+    def function(x: Any) -> Any:
+        return (np.sin(x) * np.cos(x) + np.exp(x)).sum()
+
+    x = np.random.default_rng(0).random(12_000_000)
+    made = compiled(function, x)
+    wanted = made(x)
+
+    def seconds(call: Callable[[], Any]) -> float:
+        begin = time.perf_counter()
+        call()
+        return time.perf_counter() - begin
+
+    def call_and_wait() -> None:
+        made(x)
+        time.sleep(5)
+
+    def interrupted() -> None:
+        nonlocal sent
+        hits, begin = made.stats.hits, time.perf_counter()
+
+        def interrupt() -> None:
+            nonlocal sent
+            time.sleep(0.01)
+            sent = time.perf_counter() - begin
+            signal.pthread_kill(main, signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                call_and_wait()
+        finally:
+            thread.join()
+        assert made.stats.hits == hits + 1
+
+    main, sent, late = threading.main_thread().ident, 0.0, []
+    for _ in range(5):  # others may be using the machine
+        alone = seconds(lambda: made(x))
+        took = seconds(interrupted)
+        if sent < 0.8 * alone:
+            late.append(took - alone)
+    assert late
+    assert min(late) < 0.1
+    assert made(x) == wanted
 
 
 KEPT = np.ones(4_000_000)
