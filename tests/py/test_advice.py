@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import fractions
 import functools
 import io
 import re
@@ -81,9 +82,8 @@ def ranks(parts: Any) -> Any:
     return ranked
 
 
-class Table(dict[Any, Any]):
-    def __init__(self) -> None:
-        super().__init__(a=1)
+class Whole(int):
+    pass
 
 
 @functools.cache
@@ -124,7 +124,7 @@ def lives(x: Array) -> Any:
 
 #: code of a reason -> a program that meets it: function and arguments
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "shared-memory-written": (shares, (MEMORY, MEMORY[:1])),
+    "shared-memory-written": (shares, (MEMORY, MEMORY[::-1])),
     "generator-delegates": (lambda x: list(passing_on(x)), (X,)),
     "c-code-calls": (lambda x: (list(map(eval, ["1"])), x + 1), (X,)),
     "first-call-caches-result": (lambda x: cached() + x, (X,)),
@@ -139,21 +139,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "order-set": (lambda names: list(names), ({"b", "a"},)),
     "operator": (lambda x, y: x + y, (X, X.view(Tagged))),
     "random-function": (lambda rng: rng.spawn(1), (np.random.default_rng(0),)),
-    "identity-number": (lambda x: id(x), (X,)),
+    "identity-number": (lambda x: id(x.sum()), (X,)),
     "ndenumerate": (lambda x: list(np.ndenumerate([1, x])), (2,)),
     "formatting": (lambda odd: f"{odd}", (Odd(),)),
     "filter-warnings-outlives-function": (lambda x: (warnings.simplefilter("ignore"), x + 1), (X,)),
     "exception-raised": (raises, (X,)),
-    "making-object-type": (lambda x: (Table(), x + 1), (X,)),
+    "making-object-type": (lambda x: (Whole(), x + 1), (X,)),
     "setting-attribute": (sets, (X,)),
-    "attribute-of": (lambda x, odd: odd.real + x, (X, types.SimpleNamespace(real=1))),
+    "attribute-of": (lambda x, odd: odd.nbytes + x, (X, memoryview(b"a"))),
     "iteration-over": (lambda x, items: [x + i for i in items], (X, Items())),
     "indexing": (lambda x, odd: x[odd], (X, Odd())),
     "needs-constant": (lambda x: [x].count(x), (X,)),
     "class-definition": (defines, (X,)),
     "leaves-function": (inner, (X,)),
     "array-holds-objects-path-made": (lambda x: np.array([x, None], object), (X,)),
-    "dict-key-type": (lambda d: d, ({Odd(): X},)),
+    "dict-key-type": (lambda d: d, ({fractions.Fraction(1, 2): X},)),
     "function-of": (lambda x: x.view(Tagged), (X,)),
     "lifetime-looked-at": (lives, (X,)),
     "generator-function": (generates, (X,)),
