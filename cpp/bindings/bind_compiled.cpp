@@ -305,6 +305,10 @@ void bind_compiled(py::module_& module) {
     if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
     return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).repeated;
   });
+  module.def("is_overlapping", [](py::handle object) {
+    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
+    return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).overlapping;
+  });
   if (PyModule_AddFunctions(module.ptr(), capture::index_functions) < 0) {
     throw py::error_already_set();
   }

@@ -16,6 +16,7 @@ int64_t telling_stride(PyArrayObject* array, int axis) {
 }
 
 bool is_dense(PyArrayObject* array, const AxisOrder& order) {
+  if (PyArray_SIZE(array) == 0) return true;
   int64_t expected = PyArray_ITEMSIZE(array);
   for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
     const int axis = order.axes[static_cast<size_t>(i)];
@@ -35,9 +36,25 @@ uint8_t repeated_axes(PyArrayObject* array) {
   return repeated;
 }
 
+bool is_overlapping(PyArrayObject* array, const AxisOrder& order) {
+  int64_t covered = 0;
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    const int axis = order.axes[static_cast<size_t>(i)];
+    const int64_t stride = telling_stride(array, axis);
+    if (stride == 0) continue;
+    if (stride <= covered) return true;
+    covered = stride * (PyArray_DIM(array, axis) - 1);
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* to_string(Layout layout) { return kLayoutNames[static_cast<int>(layout)]; }
+
+bool is_in_c_order(PyArrayObject* array) {
+  return PyArray_IS_C_CONTIGUOUS(array) && (PyArray_NDIM(array) < 2 || PyArray_SIZE(array) != 0);
+}
 
 // The insertion sort of NumPy's npyiter_find_best_axis_ordering for one operand: an axis moves
 // inwards past the first axis of smaller stride, and axes without a telling stride are passed over.
@@ -45,7 +62,7 @@ AxisOrder layout_of(PyArrayObject* array) {
   AxisOrder order;
   const int rank = PyArray_NDIM(array);
   for (int i = 0; i < rank; ++i) order.axes[static_cast<size_t>(i)] = static_cast<int8_t>(i);
-  if (PyArray_IS_C_CONTIGUOUS(array)) return order;
+  if (is_in_c_order(array)) return order;
 
   auto* axes = order.axes.data();
   for (int i = rank - 2; i >= 0; --i) {
@@ -61,12 +78,14 @@ AxisOrder layout_of(PyArrayObject* array) {
     std::rotate(axes + i, axes + i + 1, axes + place + 1);
   }
   const bool permuted = !std::is_sorted(axes, axes + rank);
+  if (!permuted && PyArray_IS_C_CONTIGUOUS(array)) return order;
   if (!permuted) {
     order.layout = Layout::ordered;
   } else {
     order.layout = is_dense(array, order) ? Layout::permuted_contiguous : Layout::permuted;
   }
   order.repeated = repeated_axes(array);
+  order.overlapping = is_overlapping(array, order);
   return order;
 }
 

@@ -17,24 +17,27 @@ bool is_identity_object(PyObject* object) {
          PyUnicode_CheckExact(object) || PyType_Check(object);
 }
 
-// rank | layout | axes, three bits each | repeated axes, one bit each.
+// rank | layout | axes, three bits each | repeated axes, one bit each | overlapping.
 uint64_t order_bits(PyArrayObject* array) {
   const int rank = PyArray_NDIM(array);
   const auto bits = static_cast<uint64_t>(rank);
-  if (PyArray_IS_C_CONTIGUOUS(array)) return bits;
+  if (is_in_c_order(array)) return bits;
   const AxisOrder order = layout_of(array);
+  if (order.layout == Layout::c_contiguous) return bits;
   uint64_t axes = 0;
   for (int i = 0; i < rank; ++i) {
     axes |= static_cast<uint64_t>(order.axes[static_cast<size_t>(i)]) << (3 * i);
   }
   return bits | static_cast<uint64_t>(order.layout) << 4 | axes << 8 |
-         static_cast<uint64_t>(order.repeated) << 32;
+         static_cast<uint64_t>(order.repeated) << 32 |
+         static_cast<uint64_t>(order.overlapping) << 40;
 }
 
 AxisOrder order_of(Signature word) {
   AxisOrder order;
   order.layout = layout_of(word);
   order.repeated = static_cast<uint8_t>(word >> 48);
+  order.overlapping = (word >> 56 & 1) != 0;
   for (size_t i = 0; i < core::kMaxRank; ++i) {
     order.axes[i] = order.layout == Layout::c_contiguous
                         ? static_cast<int8_t>(i)

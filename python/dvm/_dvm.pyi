@@ -138,6 +138,7 @@ def layout(
     array: object,
 ) -> tuple[str, tuple[int, ...]]: ...  # class, axes from outermost to innermost
 def repeated_axes(array: object) -> int: ...  # a bit per axis of stride 0 around one that moves
+def is_overlapping(array: object) -> bool: ...  # its views may have another order than it says
 def check_index(array: Any, key: Any, value: Any) -> None: ...  # raises where a write would
 def distinct_places(array: Any, key: Any) -> tuple[Any, Any]: ...  # and which of them each is
 def read_through(array: Any, key: Any, *writes: Any) -> Any: ...  # array[key], once written

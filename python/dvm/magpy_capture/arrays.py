@@ -84,7 +84,7 @@ class Arrays(WrittenParts):
             shape,
             tuple(order),
             contiguous=dense,
-            repeats=_dvm.repeated_axes(array) != 0,
+            loose=_dvm.repeated_axes(array) != 0 or _dvm.is_overlapping(array),
             object=array,
         )
 
@@ -342,12 +342,12 @@ class Arrays(WrittenParts):
         remake: tuple[Any, ...] | None,
         *,
         contiguous: bool = True,
-        repeats: bool = False,
+        loose: bool = False,
         may_fail: bool = False,
     ) -> Tensor:
         """A view of `base`.
 
-        repeats: it may have axes of stride 0.
+        loose: it may have axes of stride 0.
         may_fail: for some sizes NumPy raises, which counts even if nothing reads the view.
         """
         base.storage.viewed = True
@@ -361,7 +361,7 @@ class Arrays(WrittenParts):
             write=write,
             remake=remake,
             contiguous=contiguous and base.contiguous,
-            repeats=repeats or base.repeats,
+            loose=loose or base.loose,
         )
         if may_fail:
             self.value_of(made)
@@ -398,16 +398,17 @@ class Arrays(WrittenParts):
         Where all have one shape, an axis of one element is one of the result's, too, and makes no
         difference to the others: two of them, or in an order that all agree on.
         """
-        if rank < 2 or all(t.order == c_order(t.rank) for t in operands if t.rank > 1):
+        speaking = [t for t in operands if t.rank > 1]
+        orders = [self.order_in_memory(t) for t in speaking] if rank > 1 else []
+        if all(own == c_order(t.rank) for t, own in zip(speaking, orders, strict=False)):
             return c_order(rank)
         shape = self.common_shape(operands)
-        speaking = [t for t in operands if t.rank > 1]
         first = speaking[0]
         alike = all(same_shape(t.shape, first.shape) for t in speaking)
-        alike = alike and (rank == 2 or all(t.order == first.order for t in speaking))
+        alike = alike and (rank == 2 or all(own == orders[0] for own in orders))
         sizes = np.arange(rank) + 2
         arrays = [np.broadcast_to(np.uint8(0), sizes)]
-        for t in speaking:
+        for t, order in zip(speaking, orders, strict=True):
             still = self.repeated_axes(t)
             own = sizes[rank - t.rank :].copy()
             for axis, dim in enumerate(t.shape):
@@ -415,23 +416,37 @@ class Arrays(WrittenParts):
                 one = self.is_one_at_most(dim) or not (settled or self.is_not_one(dim))
                 if one or still >> axis & 1:
                     own[axis] = 1
-            stored = np.zeros([own[axis] for axis in t.order], np.uint8)
-            arrays.append(stored.transpose([t.order.index(a) for a in range(t.rank)]))
+            stored = np.zeros([own[axis] for axis in order], np.uint8)
+            arrays.append(stored.transpose([order.index(a) for a in range(t.rank)]))
         flags: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
         iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, order="K")
         strides = iterator.operands[-1].strides
         return tuple(sorted(range(rank), key=lambda axis: -strides[axis]))
 
+    def order_in_memory(self, t: Tensor) -> Order:
+        """The order in which NumPy takes the axes; in which the graph has them is `t.order`."""
+        return tuple(_dvm.layout(self._telling(t))[1]) if t.loose else t.order
+
     def repeated_axes(self, t: Tensor) -> int:
         """The axes of more than one element that have stride 0, as bits; the path is for these."""
-        if not t.repeats:
-            return 0
+        return int(_dvm.repeated_axes(self._telling(t))) if t.loose else 0
+
+    def _telling(self, t: Tensor) -> Any:
+        """The recorded array, whose order and repeated axes the path then is for."""
+        t = t.cast_of or t
         if t.object is None:
             raise self.refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
-        if t.base is not None:  # which axes repeat depends on sizes
+        if t.base is not None:  # they depend on sizes
             register = self.layout_register(t)
             self.guard("guard_signature", register, t.object, key=(register,))
-        return int(_dvm.repeated_axes(t.object))
+        return t.object
+
+    def in_order(self, t: Tensor) -> Tensor:
+        """The same in the order in which NumPy takes the axes, for results that have it, too."""
+        order = self.order_in_memory(t)
+        if order == t.order:
+            return t
+        return self.fresh(self.arranged(t, order), t.dtype, t.shape, order)
 
     def exceeds_one(self, dim: _dvm.Dim) -> bool:
         """Whether the size is above 1, which the path then is for."""
@@ -533,7 +548,10 @@ class Arrays(WrittenParts):
         if t.dtype == dtype:
             return t
         value = self.cast_value(self.value_of(t), dtype)
-        return self.fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
+        made = self.fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
+        if t.loose:
+            made.loose, made.cast_of = True, t.cast_of or t
+        return made
 
     def common_shape(self, operands: SequenceOf[Tensor]) -> list[_dvm.Dim]:
         rank = max(t.rank for t in operands)
@@ -666,7 +684,7 @@ class Arrays(WrittenParts):
         Elementwise results have them where `t` has them (`result_order`).
         """
         repeated = self.repeated_axes(t)
-        return tuple(sorted(t.order, key=lambda axis: repeated >> axis & 1))
+        return tuple(sorted(self.order_in_memory(t), key=lambda axis: repeated >> axis & 1))
 
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
@@ -736,10 +754,36 @@ class Arrays(WrittenParts):
                 return self.elementwise("add", [t, zero], t.dtype, self.copied_order(t))
             return self.copy(t)
         value = self.value_of(t)
+        self.require_order(t, axes)
         places = sorted(t.order.index(axis) for axis in axes)
         for run in reversed(adjacent_runs(places)):
             value = self.reduce_value(op, value, run)
         return self.without_axes(value, t, axes, keepdims)
+
+    def require_order(self, t: Tensor, axes: SequenceOf[int]) -> None:
+        """The path is for calls in which the order of `t` is that of its sums over the axes.
+
+        Of an array that NumPy made without elements, some axes may have stride 0 and so no order.
+        """
+        kept = [axis for axis in t.order if axis not in axes]
+        if kept == sorted(kept) or self._has_strides_of_argument(t):
+            return
+        size = self.product(t.shape[axis] for axis in axes)
+        if size.constant is None or size.constant == 0:
+            some = self._operate("!=", self.register_of_dim(size), self.constant(0))
+            self.guard("guard_truth", some, bool(self.observed(size)))
+            if not self.observed(size):
+                raise self.refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
+
+    @staticmethod
+    def _has_strides_of_argument(t: Tensor) -> bool:
+        """Whether it is an array of the caller's, or a view of one by an index or a transpose."""
+        each: Tensor = t
+        while each.base is not None:
+            if each.remake is None or each.remake[0] not in ("getitem", np.ndarray.transpose):
+                return False
+            each = each.base
+        return each.storage.external
 
     def without_axes(self, value: int, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
         """The value of a reduction of `t`, in which the axes have size 1, with or without these."""

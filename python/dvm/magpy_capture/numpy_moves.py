@@ -70,7 +70,7 @@ class NumpyMoves(NumpyRanges):
             return self.copy(x)
         # 0 <= offset < size; a size of zero has nothing to move.
         offset = offset % size.max(1)
-        x = self.copy(x) if x.repeats else x
+        x = self.copy(x) if x.loose else x
         place, stored = x.order.index(axis), self.stored_shape(x)
         back, front = [self.size(0)] * x.rank, [self.size(0)] * x.rank
         front[place] = offset
@@ -323,7 +323,7 @@ class NumpyMoves(NumpyRanges):
             wide += [count, dim]
         # What is repeated once along every axis is a copy in its own order: where that can be told
         # from C order, a number of repetitions that is open is asked for.
-        asked = x.order != c_order(x.rank)
+        asked = x.loose or x.order != c_order(x.rank)
         repeated = [
             place
             for place, count in enumerate(counts)

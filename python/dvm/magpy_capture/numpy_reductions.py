@@ -105,7 +105,10 @@ class Reductions(UfuncMethods):
     def count_nonzero(
         self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE
     ) -> Abstract:
-        x = self.cast(self.cast(self.as_array(a), "bool"), "int64")
+        x = self.as_array(a)
+        order = self.order_in_memory(x) if x.dtype == "bool" else self.copied_order(x)
+        x = self.fresh(self.arranged(x, order), x.dtype, x.shape, order)
+        x = self.cast(self.cast(x, "bool"), "int64")
         result = self.reduce("sum", x, self.axes(axis, x.rank), self.keeps(keepdims))
         if isinstance(self.seen_result, int):  # older versions of NumPy
             return self.computed(self.leave(self.value_of(result), "int"), self.seen_result)

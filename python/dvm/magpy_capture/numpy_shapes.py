@@ -238,7 +238,10 @@ class Shapes(NanReductions):
         rank = x.rank + len(given)
         places = {self.axis(place, rank) for place in given}
         key = [Literal(None) if i in places else _everything() for i in range(rank)]
-        return self.index(x, Sequence(key))
+        made = self.index(x, Sequence(key))
+        # By NumPy itself, whose reshape gives the new axes strides that no index does.
+        made.remake = (np.expand_dims, [Literal(tuple(sorted(places)))])
+        return made
 
     def squeeze(self, a: Abstract, axis: Abstract = NONE) -> Tensor:
         x = self.as_array(a)
@@ -280,7 +283,7 @@ class Shapes(NanReductions):
             None,
             (np.broadcast_to, [self.arguments_of(sizes)]),
             contiguous=False,
-            repeats=True,
+            loose=True,
             may_fail=not same_shape(x.shape, sizes),
         )
         view.writeable = False

@@ -61,6 +61,7 @@ class OrderedFolds(Ufuncs):
         if not axes:
             begin = first if first is not None else self._identity(function, x)
             return self._fold_of_one(function, x, begin, mask)
+        self.require_order(x, axes)
         wide = x.dtype == "float16" and function in WIDE_OF_HALVES
         if wide and (x.rank > 1 or mask is not None):
             raise self.refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)

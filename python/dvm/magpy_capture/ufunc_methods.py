@@ -196,7 +196,7 @@ class UfuncMethods(OrderedFolds):
         where: Abstract = TRUE,
     ) -> Tensor:
         """`function.reduce` over any axes (NumPy: ufunc_object.c, PyUFunc_Reduce)."""
-        x = self.as_array(array)
+        x = self.in_order(self.as_array(array))
         axes = self.axes(axis, x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
@@ -292,7 +292,7 @@ class UfuncMethods(OrderedFolds):
         self, function: np.ufunc, array: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
     ) -> tuple[Tensor, int, Tensor | None]:
         """The array in the dtype of the loop, the axis, and the array that out= names."""
-        x = self.as_array(array)
+        x = self.in_order(self.as_array(array))
         place = self.axis(self.plain(axis), x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))

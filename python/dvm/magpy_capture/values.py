@@ -170,7 +170,8 @@ class Tensor:
     remake: tuple[Any, ...] | None = None
     writeable: bool = True
     contiguous: bool = True  # its elements lie densely in `order`
-    repeats: bool = False  # some axis may have stride 0
+    loose: bool = False  # axes may have stride 0 or overlap: NumPy may take them in another order
+    cast_of: Tensor | None = None  # the array that NumPy itself casts, and whose order it takes
     cached: tuple[int, int] | None = None  # (version of the storage, graph value)
     object: Any = None  # the array seen in the recorded call
     host: int = -1  # register of the view itself, once it left the path
