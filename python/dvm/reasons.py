@@ -450,8 +450,11 @@ PRINTING = Row("printing {}", OUTSIDE)
 PRINTING_STREAM_PROGRAM_S_OWN = Row(
     "printing to a stream of the program's own beside other effects", OUTSIDE
 )
-PRINT_FILE_FLUSHED = Row("print to a file, or flushed", OUTSIDE)
+PRINTING_TO = Row("printing to {}", OUTSIDE)
 TRUTH = Row("the truth of {}", OUTSIDE)
+LOGGING_HANDLER = Row("logging to a handler, filter or format of the program's own", OUTSIDE)
+LOGGING_WITH = Row("logging with {}", OUTSIDE)
+PLACE_OF_GENERATOR = Row("the place from which a generator was resumed", OUTSIDE)
 VALUE = Row("the value of {}", OUTSIDE)
 
 # ---- second call
@@ -548,6 +551,10 @@ MANAGERS_LEFT_ANOTHER_ORDER = Row("managers that are left in another order", CAT
 MANAGER_ENTERED_AGAIN = Row("a manager that is entered again", CATCH)
 WARNINGS_CAUGHT_WHERE_CALLER_IGNORES = Row("warnings caught where the caller ignores some", CATCH)
 WARNING_PROGRAM_CATCHES = Row("a warning that the program catches", CATCH)
+
+WARNING_OF = Row("a warning of {}", CATCH)
+WARNING_RAISES = Row("a warning that a filter makes an exception", CATCH)
+WARNING_SHOWN_BY_PROGRAM = Row("a warning that code of the program's own shows", CATCH)
 
 # ---- raises
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import time
 from collections.abc import Callable
+from logging.handlers import MemoryHandler
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,28 @@ def test_the_time_that_work_took_is_told() -> None:
     assert timed.stats.hits == 5
     assert max(shares[1:]) > 0.3
     assert max(shares) <= 1
+
+
+def test_a_log_record_has_the_time_at_which_it_was_logged() -> None:
+    handler = MemoryHandler(1 << 10)
+    log = logging.Logger("timed")
+    log.addHandler(handler)
+
+    @dvm.compile
+    def timed(x: Any) -> Any:
+        log.info("begin")
+        y = np.exp(x) * 2 + np.sin(x)
+        log.info("end")
+        return y
+
+    x = np.ones(1 << 20)
+    for _ in range(4):
+        start = time.perf_counter()
+        timed(x)
+        whole = time.perf_counter() - start
+    assert timed.stats.hits == 3
+    begin, end = (record.created for record in handler.buffer[-2:])
+    assert end - begin > 0.3 * whole
 
 
 def test_a_clock_behind_a_write_is_read_by_the_original() -> None:

@@ -18,7 +18,6 @@ from dvm.magpy_capture.array_classes import MASKED_METHODS
 from dvm.magpy_capture.caches import CACHED
 from dvm.magpy_capture.contexts import (
     CaughtWarnings,
-    Contexts,
     ExceptionInfo,
     Expected,
     expectation,
@@ -26,6 +25,7 @@ from dvm.magpy_capture.contexts import (
 from dvm.magpy_capture.derived import SLOTS, base_of, inherited, is_plain_tuple, kind_of
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.heaps import Heaps
+from dvm.magpy_capture.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.objects import (
     BOUND,
     GETTERS,
@@ -35,6 +35,7 @@ from dvm.magpy_capture.objects import (
     is_mutable_class,
 )
 from dvm.magpy_capture.opaque import name_of, signature_of
+from dvm.magpy_capture.outputs import Frame, Outputs
 from dvm.magpy_capture.package_objects import PackageObjects
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
@@ -108,7 +109,7 @@ CONTAINERS = (ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, Own
 Named = dict[str, Abstract]
 
 
-class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
+class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -116,8 +117,7 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
         self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
         self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
         self.cache_hits = []
-        self.frames: list[list[int]] = []  # parameters of the frames being lowered
-        self.impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]] = []
+        self.frames: list[Frame] = []  # that are being lowered
 
     def value(self, node: int) -> Abstract:
         """The value of a node of the recording."""
@@ -169,6 +169,8 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
             return self.make_expected(positional, named)
         if (known := annotation_of(function)) is not NOTHING:
             return self.annotated_call(function, known, positional, named, seen)
+        if _hashable(function) and function in LOGGING:
+            return self.log(function, positional, named)
         if type(function) is CACHED:
             return self.cached_call(function, positional, named, seen)
         if isinstance(function, np.ufunc):
@@ -288,6 +290,12 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
         base, name = callee.base, callee.name
         if (known := annotation_of(callee.function)) is not NOTHING:
             return self.annotated_call(callee.function, known, [base, *positional], named, seen)
+        if callee.function in LOGGING:
+            return self.log(callee.function, [base, *positional], named)
+        if callee.function is IS_ENABLED and len(positional) == 1:
+            return self.is_enabled(base, positional[0], seen)
+        if self.is_stream(base) and not named:
+            return self.stream_method(base, name, positional, seen)
         if isinstance(base, Tensor):
             return self.array_method(base, name, positional, named, seen)
         if isinstance(base, CONTAINERS):
@@ -393,7 +401,7 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
 
         Effects come last, so that none may stand before it that takes time or can be watched.
         """
-        if self.has_written_arrays() or self._private_arrays or self.impure_calls:
+        if self.has_written_arrays() or self._private_arrays or self.streams:
             raise self.refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
         self.compute_pending()
         return self.host_call(self.constant(function), positional, named, seen)
@@ -457,8 +465,8 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
 
     def super_of(self, seen: Any) -> Abstract:
         """`super()` in a method of an instance that the path knows."""
-        for operands in reversed(self.frames):
-            this = self.value(operands[0])
+        for frame in reversed(self.frames):
+            this = self.value(frame.operands[0])
             is_class = isinstance(this, Literal) and isinstance(this.object, type)  # in __new__
             if is_class and not any(each is seen.__thisclass__ for each in this.object.__mro__):
                 continue
@@ -633,6 +641,8 @@ class Calls(PackageObjects, Contexts, ArrayAttributes, Heaps):
                 raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
             return Method(base, name)
         if isinstance(base, Converter) and name in ("wrap", "as_arrays"):
+            return Method(base, name)
+        if name in ("write", "flush") and self.is_stream(base):
             return Method(base, name)
         if isinstance(base, SliceValue) and name in ("start", "stop", "step"):
             return self.resolve(getattr(base, name))

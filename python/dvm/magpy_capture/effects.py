@@ -6,8 +6,6 @@ Everything that can fail is computed before the step `commit`; then come the eff
 
 from __future__ import annotations
 
-import io
-import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
@@ -386,7 +384,8 @@ def finish(low: Any, result: Abstract) -> None:
     _keep_apart(low, changed)
     cells = [(low.cell_register(cell), value) for cell, value in low.changed_cells.values()]
     low.compute_fallible()
-    _guard_output(low, bool(changed or writes or low.changed_variables or low.changed_cells))
+    if changed or writes or low.changed_variables or low.changed_cells or low.class_changes:
+        low.guard_outputs()
     if writes:
         low.put_segment_last()
     low.steps.append(("commit",))
@@ -451,17 +450,6 @@ def _changed_objects(low: Any) -> list[Abstract]:
         and getattr(value, "register", -1) >= 0
         and getattr(value, "changed", False)
     ]
-
-
-def _guard_output(low: Any, has_state: bool) -> None:
-    """Printing comes after all other effects: the stream must be one that cannot tell."""
-    if not low.impure_calls or not has_state:
-        return
-    if not isinstance(sys.stdout, io.TextIOWrapper):
-        raise low.refuse(reasons.PRINTING_STREAM_PROGRAM_S_OWN)
-    scope = vars(sys)
-    stream = low.step("variable", scope, "stdout", key=("variable", id(scope), "stdout"))
-    low.guard_type(stream, sys.stdout)
 
 
 def _keep_apart(low: Any, changed: list[Abstract]) -> None:

@@ -18,6 +18,7 @@ from dvm.magpy_capture.effects import finish
 from dvm.magpy_capture.events import Operands
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_numpys_code
+from dvm.magpy_capture.outputs import Frame
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
@@ -195,7 +196,7 @@ class Lowering(Callbacks):
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
         function = self.seen(operands[-1])
         self.enter_function(self.entered_function(function, operands[-1]))
-        self.frames.append(operands)
+        self.frames.append(Frame(operands, self.at))
         self.entered.append(self.pending)
         self.pending = None
         self.builtins.append(function.__builtins__)

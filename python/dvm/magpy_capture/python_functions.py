@@ -15,7 +15,6 @@ from dvm.magpy_capture.deep_copies import DeepCopies
 from dvm.magpy_capture.derived import inherited
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import (
-    PURE_TYPES,
     class_attribute,
     is_constant,
     is_mutable_class,
@@ -520,29 +519,6 @@ class PythonFunctions(DeepCopies):
         return truth
 
     # ---- effects and contexts
-
-    impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]]
-
-    def print_line(
-        self, *values: Abstract, file: Abstract = NONE, flush: Abstract = FALSE, **named: Abstract
-    ) -> Abstract:
-        """Printed after the path has committed; the text is computed before."""
-        if self.plain(file) is not None or self.plain(flush) or not set(named) <= {"sep", "end"}:
-            raise self.refuse(reasons.PRINT_FILE_FLUSHED)
-        parts = [self._text_of(value) for value in (*values, *named.values())]
-        self.impure_calls.append((print, parts, tuple(named)))
-        return Literal(None)
-
-    def _text_of(self, value: Abstract) -> Abstract:
-        """What print makes its text of, when nothing can change it any more."""
-        value = self.resolve(value)
-        if isinstance(value, Size):
-            return value
-        if isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES:
-            return value
-        if not self.is_shown(value):
-            raise self.refuse(reasons.PRINTING, describe(value))
-        return Host(self.step("call", self.constant(str), [self.register_of(value)], ()), "")
 
     def hashed(self, value: Abstract) -> Abstract:
         """`hash` of numbers and text, which are hashed by what they are."""

@@ -16,6 +16,7 @@ import enum
 import functools
 import heapq
 import itertools
+import logging
 import math
 import operator
 import sys
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.magpy_capture.log_records import IS_ENABLED, LOGGING
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
@@ -215,6 +217,8 @@ BUILTINS: dict[Any, str] = {
     warnings.simplefilter: "set_filter",
     warnings.filterwarnings: "set_filter",
     traceback.clear_frames: "forget_frames",
+    warnings.warn: "warn",
+    logging.getLogger: "get_logger",
 }
 
 #: methods of an iterator
@@ -413,6 +417,7 @@ def leaves() -> Iterable[Any]:
         *_limits(),
         *_managers(),
         *_walks(),
+        *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
         enum.property.__get__,
         np.ndindex,

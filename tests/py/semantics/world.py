@@ -66,6 +66,14 @@ class World:
         stats = getattr(function, "stats", None)
         assert stats is None or stats.captures == count, stats
 
+    def replayed(self, function: Any, captures: int = 1) -> None:
+        """Check that a compiled function was captured so often and else replayed."""
+        stats = getattr(function, "stats", None)
+        if stats is not None:
+            why = (stats, list(function.fallback_reasons))
+            assert (stats.captures, stats.fallbacks, stats.drops) == (captures, 0, 0), why
+            assert stats.hits, why
+
     def __call__(self, function: Any, /, *args: Any, **keywords: Any) -> Any:
         """Call, record all that can be seen, and return the result (None when it raised)."""
         result: Any = None
