@@ -435,6 +435,7 @@ METHOD_OF_NAMESPACE = Row("the method {} of __dict__", CALL_OUTSIDE)
 METHOD_OF_SET = Row("the method {} of a set", CALL_OUTSIDE)
 METHOD_WITH = Row("the method {} with {}", CALL_OUTSIDE)
 RANDOM_FUNCTION = Row("the random function {}", CALL_OUTSIDE)
+SHUFFLE = Row("shuffling {} of other things than numbers and texts", CALL_OUTSIDE)
 TRACE_FUNCTION_SET = Row("the program set a trace function", CALL_OUTSIDE)
 
 # ---- outside

@@ -27,6 +27,7 @@ OTHERWISE = {
     "attributes:base_of_arrays_and_views",
     "attributes:flat_is_written",
     "derived:overridden_methods_run",
+    "draws_and_shuffles:a_branch_on_what_was_drawn",
     "dropped:setdefault_and_missing_keys_then_a_branch",
     "counters:the_best_so_far_in_the_class",
     "dropped:attribute_writes_before_an_unseen_outcome",

@@ -35,10 +35,13 @@ from dvm.magpy_capture.objects import (
     is_mutable_class,
 )
 from dvm.magpy_capture.opaque import name_of, signature_of
-from dvm.magpy_capture.outputs import Frame, Outputs
+from dvm.magpy_capture.outputs import Frame
 from dvm.magpy_capture.package_objects import PackageObjects
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import ErrorState
+from dvm.magpy_capture.randoms import GENERATORS as GENERATORS_OF_NUMPY
+from dvm.magpy_capture.randoms import Randoms, is_pythons
+from dvm.magpy_capture.randoms import owner_of as generator_of
 from dvm.magpy_capture.spec import NotCapturable, PathSpec
 from dvm.magpy_capture.tables import (
     BUILTINS,
@@ -81,18 +84,6 @@ from dvm.magpy_capture.values import (
     Tensor,
 )
 
-#: random functions that return what they draw and write into nothing
-DRAWS = frozenset(
-    "integers random normal uniform standard_normal choice permutation exponential poisson "
-    "binomial beta gamma laplace logistic lognormal geometric rayleigh standard_exponential "
-    "standard_gamma "
-    "standard_t triangular vonmises wald weibull zipf randint rand randn random_sample ranf sample "
-    "random_integers chisquare dirichlet f gumbel hypergeometric logseries multinomial "
-    "multivariate_normal negative_binomial pareto power standard_cauchy bytes".split()
-)
-DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
-RANDOM = (np.random.Generator, np.random.RandomState)
-
 #: attributes that tell how an array lies in memory, and whose
 LAYOUT = frozenset({"flags", "strides", "base", "data", "ctypes", "__array_interface__"})
 #: methods that NumPy scalars have and arrays do not
@@ -109,7 +100,7 @@ CONTAINERS = (ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, Own
 Named = dict[str, Abstract]
 
 
-class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
+class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
     """The meaning of calls that were not followed."""
 
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
@@ -185,8 +176,10 @@ class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
             base = self.resolve(positional[0])
             return self.call_method(Method(base, "__setattr__", function), positional[1:], {}, seen)
         owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.random.RandomState):
-            return self.random(owner, function, self.constant(function), positional, named, seen)
+        if (generator := generator_of(function)) is not None:
+            return self.random(
+                generator, function, self.constant(function), positional, named, seen
+            )
         if isinstance(owner, np.ufunc):
             return self.ufunc_method(owner, function.__name__, positional, named, seen)
         arguments = [*positional, *named.values()]
@@ -312,10 +305,13 @@ class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
             return base
         if isinstance(base, Converter):
             return self.converted(base, name, positional, named)
-        if isinstance(base, Host) and isinstance(base.object, RANDOM):
+        if isinstance(base, Host) and isinstance(base.object, GENERATORS_OF_NUMPY):
             bound = self.step("getattr", base.register, name)
             function = getattr(base.object, name)
             return self.random(base, function, bound, positional, named, seen)
+        if isinstance(base, Instance) and is_pythons(base.object) and base.register >= 0:
+            bound = self.step("getattr", base.register, name)
+            return self.random(base, callee.function, bound, positional, named, seen)
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
                 raise self.refuse(reasons.ARRAY_METHOD, name)
@@ -411,30 +407,6 @@ class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
     ) -> Abstract:
         registers = [self.register_of(value) for value in [*positional, *named.values()]]
         return self.computed(self.step("call", callee, registers, tuple(named)), seen)
-
-    def random(
-        self,
-        owner: Any,
-        function: Any,
-        callee: int,
-        positional: list[Abstract],
-        named: Named,
-        seen: Any,
-    ) -> Abstract:
-        """A draw from a generator, whose state returns if the replay is dropped."""
-        arguments = [*positional, *named.values()]
-        name = getattr(function, "__name__", "")
-        if name not in DRAWS or "out" in named or (name in DRAWS_INTO and len(positional) > 1):
-            raise self.refuse(reasons.RANDOM_FUNCTION, name)
-        for argument in arguments:
-            if not self.is_pure(argument):
-                raise self.refuse(reasons.RANDOM_DRAW, describe(argument))
-        registers = [self.register_of(value) for value in arguments]
-        state = owner.object if isinstance(owner, Host) else owner
-        holder = owner.register if isinstance(owner, Host) else self.constant(state)
-        self.opaque_calls.append(("random", self.at))
-        step = "call_random"
-        return self.computed(self.step(step, callee, registers, tuple(named), holder, True), seen)
 
     def call_partial(
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
@@ -625,7 +597,7 @@ class Calls(PackageObjects, Outputs, ArrayAttributes, Heaps):
             if name == "__self__":
                 return self.resolve(base.base)
             return Literal(seen)
-        if isinstance(base, Host) and isinstance(base.object, RANDOM):
+        if isinstance(base, Host) and isinstance(base.object, GENERATORS_OF_NUMPY):
             return Method(base, name)
         if isinstance(base, Host) and type(base.object) is types.MethodType:
             if name in ("__self__", "__func__"):

@@ -11,6 +11,7 @@ import datetime
 import enum
 import functools
 import operator
+import random
 import sys
 import types
 from collections import defaultdict, deque
@@ -818,8 +819,9 @@ def imported(module: str, name: str) -> tuple[type, ...]:
 
 
 def is_shared_draw(value: Any) -> bool:
-    """A method of NumPy's global generator: `np.random.rand`."""
-    return type(value) is types.MethodType and type(value.__self__) is np.random.RandomState
+    """A method of a global generator: `np.random.rand`, `random.randint`."""
+    owner = value.__self__ if type(value) is types.MethodType else None
+    return type(owner) in (np.random.RandomState, random.Random)
 
 
 def is_pure_object(value: Any) -> bool:

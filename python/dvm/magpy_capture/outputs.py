@@ -142,16 +142,16 @@ class Outputs(Contexts):
             closed = self.step("getattr", register, "closed", key=("getattr", register, "closed"))
             self.guard("guard_truth", closed, False)
         if self.warns:
-            self._require(shown_warnings.are_shown_plainly, True, reasons.WARNING_SHOWN_BY_PROGRAM)
+            if not self.answer_now(shown_warnings.are_shown_plainly):
+                raise self.refuse(reasons.WARNING_SHOWN_BY_PROGRAM)
 
-    def _require(self, function: Any, answer: Any, row: reasons.Row, *given: Abstract) -> None:
-        """A question of dvm's own, which has this answer on the path."""
+    def answer_now(self, function: Any, *given: Abstract) -> Any:
+        """The answer to a question of dvm's own, on every call of the path."""
         registers = [self.register_of(value) for value in given]
         test = self.step("call", self.constant(function), registers, ())
         now = function(*(self.observed_value(value) for value in given))
         self.guard("guard_value", test, now, key=(test,))
-        if now != answer:
-            raise self.refuse(row)
+        return now
 
     # ---- places
 
@@ -205,8 +205,8 @@ class Outputs(Contexts):
         self.warns = True
         if place is None:
             level -= len(self.frames)
-            raises = shown_warnings.may_raise_for_callers
-            self._require(raises, False, reasons.WARNING_RAISES, *given)
+            if self.answer_now(shown_warnings.may_raise_for_callers, *given):
+                raise self.refuse(reasons.WARNING_RAISES)
             self.impure_calls.append((warnings.warn, [*given, Literal(level)], ()))
             return NONE
         function, (_, line) = place
@@ -215,7 +215,8 @@ class Outputs(Contexts):
         if not isinstance(module, str):
             raise self.refuse(reasons.WARNING_OF, describe(text))
         where = [Literal(module), Literal(line)]
-        self._require(shown_warnings.would_raise, False, reasons.WARNING_RAISES, *given, *where)
+        if self.answer_now(shown_warnings.would_raise, *given, *where):
+            raise self.refuse(reasons.WARNING_RAISES)
         given += [*where, Literal(function.__code__.co_filename), Literal(scope)]
         self.impure_calls.append((shown_warnings.give, given, ()))
         return NONE

@@ -19,6 +19,7 @@ import itertools
 import logging
 import math
 import operator
+import random
 import sys
 import time
 import traceback
@@ -256,6 +257,9 @@ PURE: frozenset[Any] = frozenset(
     }
 )
 
+#: methods in Python of its generators of random numbers
+RANDOM = [value for value in vars(random.Random).values() if isinstance(value, types.FunctionType)]
+
 #: make a generator of random numbers, from a seed or from the operating system's entropy
 GENERATORS: frozenset[Any] = frozenset(
     {
@@ -268,6 +272,7 @@ GENERATORS: frozenset[Any] = frozenset(
         np.random.PCG64DXSM,
         np.random.Philox,
         np.random.SFC64,
+        random.Random,
     }
 )
 
@@ -417,6 +422,7 @@ def leaves() -> Iterable[Any]:
         *_limits(),
         *_managers(),
         *_walks(),
+        *RANDOM,
         *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
         enum.property.__get__,
