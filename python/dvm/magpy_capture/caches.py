@@ -1,7 +1,8 @@
 """Functions under functools.lru_cache.
 
 A path is for calls whose answer the cache has: then no code of the user runs, and what comes back
-is the one object that was made the first time. Other calls leave the path before anything runs.
+is the one object that was made the first time. Other calls leave the path before anything runs. The
+call that was recorded may have made the answer: from there on it is there.
 """
 
 from __future__ import annotations
@@ -10,58 +11,123 @@ import functools
 import gc
 from typing import Any
 
+import numpy as np
+
 from dvm import reasons
 from dvm.magpy_capture.deques import Deques
-from dvm.magpy_capture.opaque import name_of
-from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size
+from dvm.magpy_capture.objects import class_attribute, has_identity
+from dvm.magpy_capture.opaque import Named, name_of
+from dvm.magpy_capture.values import Abstract, Host, Instance, Literal, Sequence, Size, Tensor
 
 CACHED = functools._lru_cache_wrapper
+#: Types whose objects are told by their values, if they are no NaN.
+VALUES = (int, float, complex, bool, str, bytes, type(None))
 
 
 class Caches(Deques):
     """Calls of cached functions."""
 
     #: of the path: each counts as a hit when the path has committed
-    cache_hits: list[tuple[Any, list[int]]]
+    cache_hits: list[tuple[Any, list[int], tuple[str, ...]]]
 
     def next_callback(self) -> Any:
         """The function whose body C code ran next, or None."""
         raise NotImplementedError
 
+    def pass_by_body(self) -> bool:
+        """Pass by the body that C code ran next; False where it changed what it did not make."""
+        raise NotImplementedError
+
     def cached_call(
-        self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        arguments = [self.resolve(argument) for argument in positional]
+        given = [self.resolve(value) for value in positional]
+        named = {name: self.resolve(value) for name, value in named.items()}
+        arguments = [*given, *named.values()]
         table = table_of(function)
-        if named or table is None or not all(map(self._is_told_by_value, arguments)):
+        if table is None or not all(map(self._is_told, arguments)):
             raise self.refuse(reasons.CALL_CACHES_VALUES, name_of(function))
-        known = [self.observed_value(argument) for argument in arguments]
-        alone = len(known) == 1 and type(known[0]) in (int, str)
-        key = arguments[0] if alone else Sequence(arguments)
-        test = self._operate("in", self.register_of(key), self.constant(table))
+        known = [self._told(argument) for argument in arguments]
+        registers = [self._told_register(argument) for argument in arguments]
+        typed = function.cache_parameters()["typed"]
+        if len(known) == 1 and not named and not typed and type(known[0]) in (int, str):
+            key, at = known[0], registers[0]
+        else:
+            parts = list(zip(known, registers, strict=True))
+            parts = self._key_of(parts, list(named), typed)
+            key, at = tuple(part for part, _ in parts), self.step("tuple", [r for _, r in parts])
+        self.guard("guard_truth", self._operate("in", at, self.constant(table)), True)
         missed = self.next_callback() is not None
-        self.guard("guard_truth", test, not missed)
-        if missed or (known[0] if alone else tuple(known)) not in table:
+        if (missed and not self.pass_by_body()) or key not in table:
             raise self.refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
-        registers = [self.register_of(argument) for argument in arguments]
-        made = self.step("cached", self.register_of(key), table)
-        self.cache_hits.append((function, registers))
+        made = self.step("cached", at, table)
+        self.cache_hits.append((function, registers, tuple(named)))
         return self.reach(lambda: made, seen)
 
-    def _is_told_by_value(self, value: Abstract) -> bool:
-        if isinstance(value, Size):
+    def _key_of(
+        self, parts: list[tuple[Any, int]], names: list[str], typed: bool
+    ) -> list[tuple[Any, int]]:
+        """The elements of the key, as functools makes it in C, each with its register."""
+        types = [(type(part), self.constant(type(part))) for part, _ in parts] if typed else []
+        plain, keywords = parts[: len(parts) - len(names)], parts[len(parts) - len(names) :]
+        if names:
+            plain.append((KEYWORDS, self.constant(KEYWORDS)))
+            for name, part in zip(names, keywords, strict=True):
+                plain += [(name, self.constant(name)), part]
+        return plain + types
+
+    def _is_told(self, value: Abstract) -> bool:
+        """Whether equal objects of its kind are one key, and its hash is nothing of the user's."""
+        if isinstance(value, Sequence):
+            parts = map(self.resolve, value.elements)
+            return value.cls is tuple and value.owner is None and all(map(self._is_told, parts))
+        if isinstance(value, Instance):  # by its identity
+            if value.register < 0 or not has_identity(value.cls):
+                return False
+            for name in ("__hash__", "__eq__"):
+                self.guard_class(value.cls, name, class_attribute(value.cls, name))
             return True
-        return isinstance(value, (Literal, Host)) and type(value.object) in (int, float, bool, str)
+        if isinstance(value, Tensor):
+            return value.is_scalar and bool(value.object == value.object)
+        if not isinstance(value, (Literal, Host)):
+            return isinstance(value, Size)
+        if isinstance(value.object, (type, np.dtype)):
+            return type(value.object).__hash__ in (type.__hash__, np.dtype.__hash__)
+        return type(value.object) in VALUES and bool(value.object == value.object)
+
+    def _told(self, value: Abstract) -> Any:
+        """The object itself in the recorded call."""
+        if isinstance(value, Sequence):
+            return tuple(self._told(self.resolve(part)) for part in value.elements)
+        return self.observed_value(value) if isinstance(value, Size) else value.object
+
+    def _told_register(self, value: Abstract) -> int:
+        if isinstance(value, Sequence) and value.register < 0:
+            parts = [self._told_register(self.resolve(part)) for part in value.elements]
+            return self.step("tuple", parts)
+        return value.register if isinstance(value, Instance) else self.register_of(value)
 
 
 def table_of(function: Any) -> dict[Any, Any] | None:
-    """The dict in which it keeps what it knows; None where types count, or nothing is kept."""
-    parameters = function.cache_parameters()
-    if parameters["typed"] or parameters["maxsize"] == 0:
+    """The dict in which it keeps what it knows; None where nothing is kept."""
+    if function.cache_parameters()["maxsize"] == 0:
         return None
     held = [each for each in gc.get_referents(function) if type(each) is dict]
     tables = [each for each in held if each is not vars(function)]
     return tables[0] if len(tables) == 1 else None
 
+
+def _mark() -> Any:
+    """What stands in a key before the arguments that were given by name."""
+
+    @functools.lru_cache
+    def probe(**_: int) -> None:
+        return None
+
+    probe(a=1)
+    return next(key[0] for key in table_of(probe) or {})
+
+
+KEYWORDS = _mark()
 
 __all__ = ["CACHED", "Caches"]

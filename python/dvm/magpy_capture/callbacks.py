@@ -162,6 +162,23 @@ class Callbacks(PatternEvents):
                     return answer
         raise self.refuse(reasons.C_CODE_COMPARES_ADDS, describe(a), describe(b))
 
+    def pass_by_body(self) -> bool:
+        """Pass by the body that C code ran next; False where it changed what it did not make."""
+        begin, end = self.number, body_end(self.events, self.number)
+        for kind, _, operands, *_ in self.events[begin:end]:
+            if kind.startswith(("store", "delete")):
+                origin, made = self.nodes[operands[0]][:2]
+                own = origin == "event" and begin <= made < end
+                if kind in ("store_global", "store_cell") or not own:
+                    return False
+        self.forget_snapshots(begin, end)
+        self.number = end
+        return end > begin
+
+    def forget_snapshots(self, begin: int, end: int) -> None:
+        """What containers held at first sight within these events, no call of the path sees."""
+        raise NotImplementedError
+
     # ---- generators
 
     def on_resumes(self, _n: str, operands: Operands, *_: Any) -> None:

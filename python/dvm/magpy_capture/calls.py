@@ -283,6 +283,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         base, name = callee.base, callee.name
         if (known := annotation_of(callee.function)) is not NOTHING:
             return self.annotated_call(callee.function, known, [base, *positional], named, seen)
+        if type(callee.function) is CACHED:
+            return self.cached_call(callee.function, [base, *positional], named, seen)
         if callee.function in LOGGING:
             return self.log(callee.function, [base, *positional], named)
         if callee.function is IS_ENABLED and len(positional) == 1:

@@ -389,8 +389,8 @@ def finish(low: Any, result: Abstract) -> None:
     if writes:
         low.put_segment_last()
     low.steps.append(("commit",))
-    for function, arguments in low.cache_hits:
-        low.steps.append(("effect", low.register(), low.constant(function), arguments, ()))
+    for function, arguments, names in low.cache_hits:
+        low.steps.append(("effect", low.register(), low.constant(function), arguments, names))
     low.steps.extend(writes)
     for value in changed:
         register = value.register

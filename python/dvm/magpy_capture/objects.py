@@ -98,7 +98,7 @@ NOT_PLAIN = (
     *(set, frozenset, types.ModuleType, type, enum.Enum),
 )
 #: What becomes a method where an instance finds it in its class.
-BOUND = (types.FunctionType, _dvm.Compiled)
+BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
 MAX_RANK = 8  # of arrays in the graph
 SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Exact types whose operators and methods change nothing and run no code of the user.
