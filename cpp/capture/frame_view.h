@@ -22,10 +22,11 @@ typedef struct {
 } DvmFrameView;
 
 DvmFrameView dvm_frame_view(PyFrameObject* frame);
-const void* dvm_frame_identity(PyFrameObject* frame);      /* stable while the frame runs */
-const void* dvm_frame_caller(PyFrameObject* frame);        /* identity of the frame below */
-PyObject* dvm_frame_function(PyFrameObject* frame);        /* borrowed */
-PyObject* dvm_frame_generator(PyFrameObject* frame);       /* borrowed; null: of no generator */
+const void* dvm_frame_identity(PyFrameObject* frame);    /* stable while the frame runs */
+const void* dvm_frame_caller(PyFrameObject* frame);      /* identity of the frame below */
+PyObject* dvm_frame_function(PyFrameObject* frame);      /* borrowed */
+PyObject* dvm_frame_generator(PyFrameObject* frame);     /* borrowed; null: of no generator */
+int dvm_code_next_opcode(PyCodeObject* code, int index); /* behind the one at this unit; 0: none */
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 /* f_trace_opcodes: set to `on`, the former value returned. */
 int dvm_frame_swap_opcodes(PyFrameObject* frame, int on);

@@ -35,6 +35,14 @@ DvmFrameView dvm_frame_view(PyFrameObject* frame) {
   return view;
 }
 
+int dvm_code_next_opcode(PyCodeObject* code, int index) {
+  const _Py_CODEUNIT* units = _PyCode_CODE(code);
+  const int opcode = _PyOpcode_Deopt[_Py_OPCODE(units[index])];
+  const int next = index + 1 + _PyOpcode_Caches[opcode];
+  if (next >= Py_SIZE(code)) return 0;
+  return _PyOpcode_Deopt[_Py_OPCODE(units[next])];
+}
+
 const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
 
 const void* dvm_frame_caller(PyFrameObject* frame) { return frame->f_frame->previous; }

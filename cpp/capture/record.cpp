@@ -237,8 +237,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
-  if (finishes_something(object)) {
-    throw Unkeepable("generator-tells-end");
+  if (finishes_something(object) && !ending_.contains(object)) {
+    if (!ends_ || !ends_()) throw Unkeepable("generator-tells-end");
+    ending_.insert(object);
   }
   if (tells_its_end(object)) throw Unkeepable("object-tells-end");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});

@@ -5,6 +5,7 @@
 // std::exception when it cannot go on, and needs the GIL.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -79,6 +80,9 @@ class Record {
   NodeId derive(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                 Place place, PyObject* object);
 
+  // Asked of a generator that would finish something when it dies: whether it comes to its end.
+  void ask_ends(std::function<bool()> ends) { ends_ = std::move(ends); }
+
   void set_result(NodeId node) { data_.result = node; }
   void count_opcode() { ++data_.opcodes; }
   void abort(std::string reason, core::Loc loc);    // the first reason wins
@@ -112,6 +116,8 @@ class Record {
   void release();
 
   core::Recording data_;
+  std::function<bool()> ends_;
+  std::unordered_set<PyObject*> ending_;  // generators that do
   std::vector<Ref> kept_;
   size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
   size_t next_drop_ = kDropEvery;

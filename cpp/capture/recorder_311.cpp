@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <unordered_map>
@@ -17,7 +18,11 @@ using Kind = core::SeenEvent::Kind;
 
 class Recorder {
  public:
-  Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {}
+  Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {
+    record_.ask_ends([this] { return is_manager_of_with(); });
+  }
+  ~Recorder() { record_.ask_ends({}); }
+  Recorder(const Recorder&) = delete;
 
   // A tracer that was active before; when that is ours, it belongs to an outer recording.
   void chain(Py_tracefunc previous, PyObject* previous_object, Recorder* outer) {
@@ -65,6 +70,29 @@ class Recorder {
     const bool is_top =
         !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
     return is_top ? &frames_.back() : nullptr;
+  }
+
+  // Whether contextlib makes the manager of a `with` statement, of which it is told when that is
+  // over: the generator that was just made comes to its end then, and not when it dies.
+  bool is_manager_of_with() const {
+    static PyObject* const maker = code_of_managers();
+    if (reinterpret_cast<PyObject*>(frames_.back().frame.place().code) != maker) return false;
+    constexpr size_t kBetween = 4;  // frames that hand the manager on to the one with the statement
+    for (size_t i = 2; i <= std::min(frames_.size(), kBetween + 1); ++i) {
+      const Place place = frames_[frames_.size() - i].frame.place();
+      if (dvm_code_next_opcode(place.code, place.instruction) == BEFORE_WITH) return true;
+    }
+    return false;
+  }
+
+  // Of the method that makes the generator; never let go.
+  static PyObject* code_of_managers() {
+    Ref found = Ref::steal(PyImport_ImportModule("contextlib"));
+    for (const char* name : {"_GeneratorContextManagerBase", "__init__", "__code__"}) {
+      if (found) found = Ref::steal(PyObject_GetAttrString(found.get(), name));
+    }
+    if (!found) PyErr_Clear();
+    return found.release();
   }
 
   int forward(PyFrameObject* frame, int what, PyObject* argument) {

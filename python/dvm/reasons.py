@@ -460,7 +460,9 @@ VALUE = Row("the value of {}", OUTSIDE)
 
 # ---- second call
 
-FIRST_CALL_CACHES_RESULT = Row("the first call of {}, which caches its result", SECOND_CALL)
+FIRST_CALL_CACHES_RESULT = Row(
+    "the first call of {}, which caches its result and changes something else", SECOND_CALL
+)
 
 # ---- read first
 
@@ -547,6 +549,7 @@ VIEW_LEAVES_FUNCTION = Row("a view that leaves the function", RESULTS)
 
 # ---- catch
 
+ERRSTATE_OUTLIVES_FUNCTION = Row("an error state of NumPy that outlives the function", CATCH)
 FILTER_WARNINGS_OUTLIVES_FUNCTION = Row("a filter of warnings that outlives the function", CATCH)
 MANAGERS_LEFT_ANOTHER_ORDER = Row("managers that are left in another order", CATCH)
 MANAGER_ENTERED_AGAIN = Row("a manager that is entered again", CATCH)

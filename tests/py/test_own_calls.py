@@ -33,6 +33,7 @@ OTHERWISE = {
     "dropped:attribute_writes_before_an_unseen_outcome",
     "dtypes:byte_swapped_operands",
     "dtypes:methods_that_write_into_every_dtype",
+    "function_attributes:a_cache_that_is_made_at_first",
     "host_arrays:the_written_array_is_the_callers",
     "mutation:a_counter_in_a_dict",
     "effects:a_callback_under_the_error_state",

@@ -60,12 +60,14 @@ from dvm.magpy_capture.tables import (
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
+    Closure,
     Converter,
     DefaultDict,
     DequeValue,
     DictValue,
     Flags,
     FlatValue,
+    FunctionValue,
     Host,
     Instance,
     ListValue,
@@ -86,6 +88,8 @@ from dvm.magpy_capture.values import (
 
 #: attributes that tell how an array lies in memory, and whose
 LAYOUT = frozenset({"flags", "strides", "base", "data", "ctypes", "__array_interface__"})
+#: attributes of a function that its code gives it
+OF_CODE = frozenset({"__doc__", "__name__", "__qualname__"})
 #: methods that NumPy scalars have and arrays do not
 SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"})
 
@@ -570,6 +574,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         return self.plain_attribute(base, name, seen)
 
     def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        if (changed := self.set_of_function(base, name)) is not None:
+            return changed
         if isinstance(base, Tensor):
             return self.array_attribute(base, name, seen)
         if isinstance(base, Flags):
@@ -633,6 +639,10 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return Method(base, name)
         if isinstance(base, Literal):
             return self.literal_attribute(base, name, seen)
+        if isinstance(base, FunctionValue):
+            return self.reach(lambda: self.step("getattr", base.register, name), seen)
+        if isinstance(base, Closure) and name in OF_CODE and isinstance(seen, str | None):
+            return Literal(seen)
         if isinstance(base, Host) and self.is_pure(base):
             if isinstance(base.object, np.ndarray) and not hasattr(type(base.object), name):
                 if name not in (base.object.dtype.names or ()):

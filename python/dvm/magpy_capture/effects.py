@@ -364,6 +364,8 @@ class Finisher:
 
 def finish(low: Any, result: Abstract) -> None:
     """Append the end of the path: computations left, `commit`, effects, `return`."""
+    if not low.leaves_modes:
+        raise low.refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
     end = Finisher(low)
     changed = _changed_objects(low)
     seen: set[int] = set()
@@ -462,6 +464,10 @@ def _keep_apart(low: Any, changed: list[Abstract]) -> None:
             if other is not value and type(other) is type(value) and other.register >= 0:
                 if getattr(other, "cls", None) is getattr(value, "cls", None):
                     low.guard("guard_same", value.register, other.register, False)
+    for owner, _, _ in low.class_changes.values():
+        for other in low._reached.values():
+            if isinstance(other, FunctionValue) and other.object is not owner:
+                low.guard("guard_same", other.register, low.constant(owner), False)
 
 
 def _leaves_in_parts(low: Arrays, storage: Storage) -> bool:

@@ -66,7 +66,8 @@ class Graphs(Program):
     def __init__(self, spec: PathSpec, modes: Modes) -> None:
         super().__init__(spec)
         self.graph = _dvm.Graph()
-        self.modes = self.entry_modes = self._outer_modes = modes
+        self.modes = self._outer_modes = modes
+        self.asked_modes = False  # whether the path says what they are
         self._symbols = 0
         self._ops: list[tuple[str, tuple[int, ...]]] = []  # by value
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -471,7 +472,12 @@ class Graphs(Program):
     def set_modes(self, modes: Modes) -> None:
         if modes != self.modes:
             self.compute_fallible()
-            self.modes = self.entry_modes = modes
+            self.modes = modes
+
+    @property
+    def leaves_modes(self) -> bool:
+        """Whether the error state is what it was when the function was called."""
+        return self.modes == self._outer_modes
 
     def check_modes(self) -> None:
         """NumPy on the host runs in the caller's error state: it must not ignore too much."""
@@ -483,8 +489,9 @@ class Graphs(Program):
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""
-        if any(step[0] in ("segment", "call", "operator", "raises") for step in self.steps):
-            self.steps.insert(0, ("guard_errstate", self.entry_modes))
+        computes = ("segment", "call", "operator", "raises")
+        if self.asked_modes or any(step[0] in computes for step in self.steps):
+            self.steps.insert(0, ("guard_errstate", self._outer_modes))
         for index, step in enumerate(self.steps):
             if step[0] != "segment":
                 continue

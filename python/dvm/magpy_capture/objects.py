@@ -123,7 +123,8 @@ class Objects(MaybeViews):
         self._external_arrays: list[Tensor] = []
         self._opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
         self._private_arrays: list[Host] = []  # of the caller, written on the host
-        self.class_changes: dict[tuple[int, str], tuple[type, str, Abstract]] = {}
+        #: attributes that the program set of classes and functions
+        self.class_changes: dict[tuple[int, str], tuple[Any, str, Abstract]] = {}
         self.joint: frozenset[int] = frozenset()  # ids of arrays that are views of another
         self.wanted_joint: set[int] = set()
         self._joint_registers: list[int] = []
@@ -684,6 +685,16 @@ class Objects(MaybeViews):
             raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(instance))
         instance.attributes[name] = value
         instance.changed[name] = None
+
+    def own_function(self, value: Abstract) -> Any:
+        """The function of Python, compiled perhaps, that has attributes of its own; or None."""
+        held = value.object if isinstance(value, (Literal, FunctionValue)) else None
+        return held if isinstance(held, (types.FunctionType, _dvm.Compiled)) else None
+
+    def set_of_function(self, base: Abstract, name: str) -> Abstract | None:
+        """What the program has set as this attribute of a function."""
+        change = self.class_changes.get((id(self.own_function(base)), name))
+        return self.resolve(change[2]) if change is not None else None
 
     # ---- what may be computed on the host
 

@@ -27,6 +27,7 @@ from dvm.magpy_capture.values import (
     DequeValue,
     DictValue,
     Flags,
+    FunctionValue,
     Gone,
     Host,
     IdNumber,
@@ -302,6 +303,13 @@ class OperatorEvents(Callees):
             if type(base.object).__setattr__ is not type.__setattr__:
                 raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
             self.class_changes[id(base.object), name] = (base.object, name, value)
+            return
+        if (function := self.own_function(base)) is not None and not followed:
+            if hasattr(type(function), name):
+                raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+            if isinstance(base, FunctionValue):
+                self.guard_is(base.register, function)
+            self.class_changes[id(function), name] = (function, name, value)
             return
         if isinstance(base, Flags) and name == "writeable":
             self.set_flags(base.base, value)

@@ -49,6 +49,8 @@ from dvm.magpy_capture.values import (
 
 NONE = Literal(None)
 FALSE = Literal(False)
+#: of np.geterr(), in its order
+MODES = ("divide", "over", "under", "invalid")
 #: Types whose hashes follow from the value alone.
 HASHED = (int, float, complex, bool, str, bytes)
 
@@ -61,10 +63,9 @@ class ErrorState:
     before: Modes = ("warn", "warn", "ignore", "warn")
 
     def modes_over(self, modes: Modes) -> Modes:
-        names = ("divide", "over", "under", "invalid")
         new = [
             self.changes.get(name, self.changes.get("all", mode))
-            for name, mode in zip(names, modes, strict=True)
+            for name, mode in zip(MODES, modes, strict=True)
         ]
         return (new[0], new[1], new[2], new[3])
 
@@ -240,6 +241,8 @@ class PythonFunctions(DeepCopies):
 
         By now it may be another, for the program may have set or deleted it since.
         """
+        if self.set_of_function(base, name) is not None:
+            return True
         if isinstance(base, Instance):
             if name in base.attributes:
                 return not isinstance(base.attributes[name], Gone)
@@ -263,23 +266,39 @@ class PythonFunctions(DeepCopies):
             if isinstance(base.object, types.ModuleType):
                 scope = vars(base.object)
                 if name not in scope and "__getattr__" in scope:
-                    raise self.refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
+                    if base.object.__name__.partition(".")[0] != "numpy":
+                        raise self.refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
+                    return self.has_now(self.constant(base.object), name, answer)
                 self.guard_name(scope, name, scope.get(name, MISSING))
                 return name in scope
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
                 self.guard_class(base.object, name, found)
-            elif not is_constant(base.object) or isinstance(base.object, types.FunctionType):
+            elif isinstance(base.object, types.FunctionType) and not hasattr(
+                types.FunctionType, name
+            ):
+                return self.has_now(self.constant(base.object), name, answer)
+            elif not is_constant(base.object):
                 raise self.refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)
         cls = self.class_of(base)
+        if isinstance(base, FunctionValue) and not hasattr(cls, name):
+            return self.has_now(base.register, name, answer)
+        if isinstance(base, Closure) and not hasattr(cls, name):
+            raise self.refuse(reasons.HASATTR, describe(base))
         if isinstance(base, Host) and issubclass(cls, np.ndarray) and not hasattr(cls, name):
             if answer is None or not self.is_pure(base):
                 raise self.refuse(reasons.HASATTR, describe(base))
-            given = [base.register, self.constant(name)]
-            self.guard("guard_truth", self.step("call", self.constant(hasattr), given, ()), answer)
-            return answer
+            return self.has_now(base.register, name, answer)
         return hasattr(cls, name)
+
+    def has_now(self, register: int, name: str, answer: bool | None) -> bool:
+        """The recorded answer of hasattr, of which every call is asked."""
+        if answer is None:
+            raise self.refuse(reasons.HASATTR, f"what may have {name}")
+        given = [register, self.constant(name)]
+        self.guard("guard_truth", self.step("call", self.constant(hasattr), given, ()), answer)
+        return answer
 
     def own_dict(self, base: Abstract) -> Abstract:
         return self.attribute(self.resolve(base), "__dict__", self.seen_result)
@@ -541,3 +560,22 @@ class PythonFunctions(DeepCopies):
         if "call" in changes:
             raise self.refuse(reasons.NP_ERRSTATE_CALL)
         return ErrorState(changes)
+
+    def get_errstate(self) -> Abstract:
+        """`np.geterr()`: what it says is guarded."""
+        self.asked_modes = True
+        return DictValue(
+            {name: Literal(mode) for name, mode in zip(MODES, self.modes, strict=True)}
+        )
+
+    def set_errstate(self, all: Abstract = NONE, **modes: Abstract) -> Abstract:
+        """`np.seterr`, as long as the program sets back what it gives."""
+        before = self.get_errstate()
+        if self.seen_result != dict(zip(MODES, self.modes, strict=True)):
+            raise self.refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+        given = {"all": self.plain(all), **{name: self.plain(modes[name]) for name in modes}}
+        changes = {name: mode for name, mode in given.items() if mode is not None}
+        if not changes.keys() <= {"all", *MODES}:
+            raise self.refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
+        self.set_modes(ErrorState(changes).modes_over(self.modes))
+        return before

@@ -214,6 +214,8 @@ BUILTINS: dict[Any, str] = {
     itertools.tee: "make_tee",
     itertools.zip_longest: "make_longest",
     np.errstate: "make_errstate",
+    np.geterr: "get_errstate",
+    np.seterr: "set_errstate",
     warnings.catch_warnings: "make_caught_warnings",
     warnings.simplefilter: "set_filter",
     warnings.filterwarnings: "set_filter",
@@ -398,7 +400,14 @@ def _limits() -> list[Any]:
 def _managers() -> list[Any]:
     """Those of `with` that dvm knows (contexts)."""
     caught = warnings.catch_warnings
-    made = [np.errstate, caught, warnings.simplefilter, warnings.filterwarnings]
+    made = [
+        np.errstate,
+        np.geterr,
+        np.seterr,
+        caught,
+        warnings.simplefilter,
+        warnings.filterwarnings,
+    ]
     made += [getattr(np.errstate, name) for name in ("__init__", "__enter__", "__exit__")]
     made += [getattr(caught, name) for name in ("__init__", "__enter__", "__exit__")]
     raises = getattr(sys.modules.get("pytest"), "raises", None)
