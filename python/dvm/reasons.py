@@ -282,6 +282,10 @@ ARRAY_CHANGED_AFTER_C_CODE = Row("an array that changed after C code called a fu
 ATTRIBUTE_CHANGED_AFTER_C_CODE = Row("an attribute that changed after C code read it", LOOP)
 CALLBACKS_WITHIN_CALLBACKS_DEEP = Row("callbacks within callbacks, {} deep", LOOP)
 C_CODE_CALLS = Row("C code that calls {}", LOOP)
+CALLED_FOR_EACH = Row(
+    "{}, which calls for each element a function that does more than compute", LOOP
+)
+CALL_MAKES = Row("{} of {}, which is another function on each call", LOOP)
 C_CODE_CALLS_BACK = Row("C code that calls back {}", LOOP)
 C_CODE_CALLS_BACK_ANOTHER = Row("C code that calls back with another value than {}", LOOP)
 C_CODE_CALLS_WITH = Row("C code that calls {} with {}", LOOP)
@@ -306,6 +310,10 @@ THROWN_INTO_GENERATOR = Row("an exception thrown into a generator", YIELD)
 
 # ---- iterate
 
+NDITER = Row(
+    "np.nditer, which hands out views of its operands",
+    "iterate over x.flat or np.ndindex(x.shape), or compute on whole arrays",
+)
 ITERATION_OVER = Row("iteration over {}", ITERATE)
 ITERATOR_ENDED = Row("an iterator that ended", ITERATE)
 NEXT = Row("next of {}", ITERATE)

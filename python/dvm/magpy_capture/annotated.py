@@ -46,9 +46,6 @@ METHODS = frozenset(
 class AnnotatedCalls(Opaque):
     """What each annotation allows."""
 
-    changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
-    changed_cells: dict[int, tuple[Any, Abstract]]
-
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep

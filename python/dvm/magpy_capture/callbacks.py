@@ -175,6 +175,14 @@ class Callbacks(PatternEvents):
         self.number = end
         return end > begin
 
+    def pass_by_bodies(self) -> None:
+        while self.next_callback() is not None:
+            end = body_end(self.events, self.number)
+            if not end or self.events[end - 1][1] == "raised":
+                return
+            self.forget_snapshots(self.number, end)
+            self.number = end
+
     def forget_snapshots(self, begin: int, end: int) -> None:
         """What containers held at first sight within these events, no call of the path sees."""
         raise NotImplementedError

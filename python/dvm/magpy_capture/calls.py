@@ -151,6 +151,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
         callee = self.by_identity(callee)
+        if isinstance(callee, (Instance, Literal)) and type(callee.object) is np.vectorize:
+            return self.vectorized(callee, positional, named, seen)
         if isinstance(callee, Instance) and self.is_of_package(callee):
             return self.package_object_called(callee, positional, named, seen)
         if not isinstance(callee, Literal):
@@ -168,6 +170,10 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return self.log(function, positional, named)
         if type(function) is CACHED:
             return self.cached_call(function, positional, named, seen)
+        if (function is np.frompyfunc or function is np.vectorize) and not named:
+            return self.made_of_function(function, positional, seen)
+        if function is np.nditer:
+            raise self.refuse(reasons.NDITER)
         if isinstance(function, np.ufunc):
             return self.ufunc_call(function, positional, named, seen)
         if _hashable(function):

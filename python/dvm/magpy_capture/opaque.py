@@ -22,10 +22,13 @@ from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
 from dvm.magpy_capture.masked import is_numpys_code, may_share
 from dvm.magpy_capture.objects import is_array, is_constant
+from dvm.magpy_capture.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
 from dvm.magpy_capture.values import (
     Abstract,
+    Closure,
+    FunctionValue,
     Host,
     ListValue,
     Literal,
@@ -48,6 +51,9 @@ OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 class Opaque(HostArrays):
     """Calls of functions that have no meaning in the graph."""
 
+    changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
+    changed_cells: dict[int, tuple[Any, Abstract]]
+
     def opaque(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -56,6 +62,9 @@ class Opaque(HostArrays):
         seen: what it returned, or the exception that it raised.
         """
         self.check_modes()
+        owner = getattr(function, "__self__", function)  # of v.reduce
+        if is_made_of_function(owner):
+            self.require_plain_code(owner, self.constant(owner))
         positional = [self.resolve(value) for value in positional]
         named = {name: self.resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
@@ -96,6 +105,55 @@ class Opaque(HostArrays):
         if targets:
             self.forget_results()
         return result
+
+    def require_plain_code(self, thing: Any, register: int) -> None:
+        """C code calls the user's function out of sight: on no path may it do more than compute."""
+        test = self.step("call", self.constant(runs_plainly), [register], ())
+        self.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
+        if not plain or self.changed_variables or self.changed_cells:
+            raise self.refuse(reasons.CALLED_FOR_EACH, name_of(thing))
+        self.pass_by_bodies()
+
+    def pass_by_bodies(self) -> None:
+        """Pass by the bodies that C code ran for the present event."""
+        raise NotImplementedError
+
+    def made_of_function(self, maker: Any, positional: list[Abstract], seen: Any) -> Abstract:
+        """`np.frompyfunc(f, 1, 1)` or `np.vectorize(f)`: what was recorded serves all calls.
+
+        A function that closes over something is another on each call.
+        """
+        function = self.resolve(positional[0]) if positional else NONE
+        known = isinstance(function, (Literal, Closure, FunctionValue))
+        given = function.object if known else None
+        fixed = isinstance(function, (Literal, FunctionValue))
+        if isinstance(function, Closure) and isinstance(given, types.FunctionType):
+            fixed = not (given.__closure__ or given.__defaults__ or given.__kwdefaults__)
+        if not callable(given) or not fixed or not all(map(self.is_fixed, positional[1:])):
+            raise self.refuse(reasons.CALL_MAKES, name_of(maker), describe(function))
+        if isinstance(function, FunctionValue):
+            self.guard_is(function.register, given)
+        return Literal(seen)
+
+    def vectorized(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call of an np.vectorize."""
+        self.check_modes()
+        arguments = [self.resolve(value) for value in [*positional, *named.values()]]
+        for argument in arguments:
+            if not self.is_pure(argument):
+                raise self.refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
+        register = self.register_of(callee)
+        self.require_plain_code(callee.object, register)
+        registers = [register, *map(self.register_of, arguments)]
+        function = self.constant(np.vectorize.__call__)
+        self.opaque_calls.append(("numpy.vectorize", self.at))
+        made = self.step("call", function, registers, tuple(named), True)
+        if isinstance(seen, tuple):
+            parts = enumerate(seen)
+            return Sequence([self.computed(self.step("item", made, i), part) for i, part in parts])
+        return self.computed(made, seen)
 
     # ---- what is written
 

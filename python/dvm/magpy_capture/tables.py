@@ -432,6 +432,7 @@ def leaves() -> Iterable[Any]:
         *_managers(),
         *_walks(),
         *RANDOM,
+        *(np.vectorize, np.vectorize.__init__, np.vectorize.__call__),
         *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
         enum.property.__get__,
