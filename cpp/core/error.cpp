@@ -1,8 +1,8 @@
 #include "core/error.h"
 
 #include <array>
-#include <mutex>
-#include <set>
+#include <atomic>
+#include <functional>
 
 namespace dvm::core {
 
@@ -26,20 +26,41 @@ std::string compose(ErrorCode code, Loc loc, const std::string& message) {
   return text;
 }
 
+struct FileName {
+  std::string text;
+  const FileName* next;
+};
+constexpr size_t kFileLists = 64;
+
+// Locations outlive graphs (decisions and reports keep them): one table for the process, of which
+// nothing is ever removed. It has no lock, which a fork could leave closed for ever in the child.
+const std::string* file_name(std::string_view file) {
+  static constinit std::atomic<const FileName*> lists[kFileLists] = {};
+  std::atomic<const FileName*>& list = lists[std::hash<std::string_view>{}(file) % kFileLists];
+  const FileName* head = list.load(std::memory_order_acquire);
+  const FileName* searched = nullptr;  // from here on, in vain
+  FileName* added = nullptr;
+  for (;;) {
+    for (const FileName* name = head; name != searched; name = name->next) {
+      if (name->text != file) continue;
+      delete added;
+      return &name->text;
+    }
+    if (added == nullptr) added = new FileName{std::string(file), nullptr};
+    added->next = searched = head;
+    if (list.compare_exchange_strong(head, added, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+      return &added->text;
+    }
+  }
+}
+
 }  // namespace
 
 const ErrorInfo& error_info(ErrorCode code) { return kErrors[static_cast<size_t>(code)]; }
 int error_count() { return static_cast<int>(kErrors.size()); }
 
-Loc make_loc(std::string_view file, int line) {
-  // Locations outlive graphs (decisions and reports keep them), hence the process-wide table.
-  static std::mutex mutex;
-  static std::set<std::string, std::less<>> files;
-  std::lock_guard lock(mutex);
-  auto it = files.find(file);
-  if (it == files.end()) it = files.emplace(file).first;
-  return Loc{&*it, line};
-}
+Loc make_loc(std::string_view file, int line) { return Loc{file_name(file), line}; }
 
 std::string to_string(Loc loc) {
   return loc ? *loc.file + ":" + std::to_string(loc.line) : std::string();
