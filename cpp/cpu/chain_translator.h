@@ -129,7 +129,7 @@ class Translator {
     if (!form_.one_row || ops.size() < 2) return {};
     const MicroOp &load = ops[0], &user = ops[1];
     const bool plain = loads_operand(load) && own_reach(load.src[0]) == vm::Reach::each &&
-                       stride_of_rows(load.src[0]) == 0;
+                       !stride_of_rows(load.src[0]);
     if (!loads_operand(load) || plain || !is_source(load.src[0])) {
       return {};
     }
@@ -227,7 +227,7 @@ class Translator {
   vm::Reach own_reach(uint8_t place) const {
     return vm::Access::reach(operands_[place - vm::kFirstOperand].access);
   }
-  int64_t stride_of_rows(uint8_t place) const {
+  std::optional<int64_t> stride_of_rows(uint8_t place) const {
     return vm::row_stride(operands_[place - vm::kFirstOperand]);
   }
   vm::Reach reach(uint8_t place) const {
@@ -235,7 +235,7 @@ class Translator {
     if (form_.one_row && whom == vm::Reach::per_row) return vm::Reach::one;
     if (form_.one_row && whom == vm::Reach::per_column) return vm::Reach::each;
     // One row for all is what does not move from row to row: another way apart, as it were.
-    if (!form_.one_row && stride_of_rows(place) != 0) return vm::Reach::per_column;
+    if (!form_.one_row && stride_of_rows(place)) return vm::Reach::per_column;
     return whom;
   }
   bool is_memory(uint8_t place) const {
@@ -366,7 +366,7 @@ class Translator {
     const int entry = (columns ? kLoadPerColumn : kLoadPerRow) + bank(op.dst);
     if (!is_wide(op.dtype) || !has_whole_units() || !put(entry, memory(op.src[0]))) return false;
     put_reciprocal();
-    if (columns) put_row_bytes(stride_of_rows(op.src[0]));
+    if (columns) put_row_bytes(stride_of_rows(op.src[0]).value_or(0));
     return true;
   }
 

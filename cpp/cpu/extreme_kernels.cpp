@@ -14,8 +14,7 @@ namespace dvm::cpu::HWY_NAMESPACE {
 template <typename Op>
 void reduce_truth(const TileArgs& args) noexcept {
   const DType from = vm::reduced_dtype(DType::boolean, args.aux);
-  if (args.n == 1 && args.row_stride == 0)
-    return find_truth_of<std::is_same_v<Op, Max>>(from, args);
+  if (args.n == 1 && !args.row_stride) return find_truth_of<std::is_same_v<Op, Max>>(from, args);
   if (core::byte_size(from) == 1) return reduce_bools<Op>(args);
   CastReduction<uint8_t, true>(args, from, reduce_bools<Op>).run();
 }

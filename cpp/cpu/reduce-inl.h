@@ -317,7 +317,7 @@ struct Reduce {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
-    const bool apart = args.row_stride != 0;
+    const bool apart = args.row_stride.has_value();
     if (!apart && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
       rows(src, dst, args.m, args.size);
     } else if (!apart && !kAnyOrder && args.m * args.n == 1) {
@@ -364,7 +364,7 @@ struct Reduce {
       return found;
     };
     if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
-    const int64_t rows = args.row_stride != 0 ? args.m * args.size : 1;
+    const int64_t rows = args.row_stride ? args.m * args.size : 1;
     const int64_t count = args.m * args.size * args.n / rows;
     const int64_t step = row_step(args, sizeof(Storage)) / int64_t{sizeof(Storage)};
     const auto has = [&](A x) {

@@ -111,7 +111,7 @@ class CastReduction {
 
   void reduce(int64_t m, int64_t size, int64_t n, A* dst) {
     TileArgs block = args_;
-    block.row_stride = 0;
+    block.row_stride = std::nullopt;
     block.src[0] = reinterpret_cast<const std::byte*>(room_);
     block.dst = reinterpret_cast<std::byte*>(dst);
     block.m = m;

@@ -52,7 +52,7 @@ void reduce_columns(const GroupKernels& kernels, const vm::TileArgs& args);
 
 // The bytes from one row of n elements to the next.
 inline int64_t row_step(const vm::TileArgs& args, int64_t element_bytes) {
-  return args.row_stride != 0 ? args.row_stride : args.n * element_bytes;
+  return args.row_stride.value_or(args.n * element_bytes);
 }
 
 }  // namespace dvm::cpu

@@ -94,9 +94,9 @@ void AiCore::check_operands(const Instruction& insn, const vm::ViewDim* dims, Ad
   for (const bool written : {false, true}) {
     for (int k = 0; k < insn.operand_count(); ++k) {
       if (vm::writes(insn, k) != written) continue;
-      const vm::Mode mode = insn.operands()[k].mode;
-      if (mode == vm::Mode::slot) check_slot(insn, k, tile, now);
-      if (mode == vm::Mode::stream) check_stream(insn, k, address(k), dims, tile);
+      const vm::Operand& operand = insn.operands()[k];
+      if (operand.mode == vm::Mode::slot) check_slot(insn, k, tile, now);
+      if (is_stream(operand)) check_stream(insn, k, address(k), dims, tile);
     }
   }
 }

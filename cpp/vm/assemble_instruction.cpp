@@ -139,7 +139,10 @@ void InstructionParser::parse_operand(Parsed& insn) {
       in_.error("there is no global g" + std::to_string(op.global));
     }
     if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
-    if (in_.take_word("rows")) op.row_stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
+    if (in_.take_word("rows")) {
+      op.mode = Mode::rows;
+      op.row_stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
+    }
   } else {
     op.mode = Mode::scalar;
     op.bits = parse_listing_scalar(in_, dtype);
@@ -187,7 +190,7 @@ void InstructionParser::parse_attribute(Parsed& insn) {
 void InstructionParser::parse_strides(Parsed& insn) {
   bool first = true;
   for (const Parsed::Operand& op : insn.operands) {
-    if (op.mode != Mode::stream) continue;
+    if (op.mode != Mode::stream && op.mode != Mode::rows) continue;
     if (!std::exchange(first, false)) in_.expect(";");
     for (size_t d = 0; d < grid_.size(); ++d) {
       if (d != 0) in_.expect(",");
@@ -319,7 +322,7 @@ void InstructionParser::enter(const Parsed& insn) {
       if (!insn.has("tile_stride")) in_.error("tile_stride is missing");
       operands.push_back(
           builder_.stream(static_cast<int>(op.global), op.offset, strides.first(grid_.size())));
-      operands.back().offset = op.row_stride;
+      if (op.mode == Mode::rows) operands.back() = rows_operand(operands.back(), op.row_stride);
       strides = strides.subspan(grid_.size());
     }
     operands.back().access = op.access;

@@ -29,8 +29,8 @@ inline int64_t chain_offset(const ChainArgs& chain, int operand, int64_t row, in
   if (place.mode == Mode::scalar) return 0;
   switch (reach(*chain.insn, operand)) {
     case Reach::each:
-      if (const int64_t stride = row_stride(place); stride != 0) {
-        return row * (stride / core::byte_size(operand_dtype(*chain.insn, operand))) + column;
+      if (const auto stride = row_stride(place)) {
+        return row * (*stride / core::byte_size(operand_dtype(*chain.insn, operand))) + column;
       }
       return row * chain.columns + column;
     case Reach::per_row:

@@ -122,12 +122,13 @@ class Printer {
       case Mode::slot:
         out_ += hex(op.offset);
         break;
-      case Mode::stream: {
+      case Mode::stream:
+      case Mode::rows: {
         const Stream& stream = program_.stream(op.index);
         out_ += "g" + number(stream.global);
         if (stream.offset > 0) out_ += "+";
         if (stream.offset != 0) out_ += number(stream.offset);
-        if (row_stride(op) != 0) out_ += " rows " + number(row_stride(op));
+        if (const auto stride = row_stride(op)) out_ += " rows " + number(*stride);
         break;
       }
       case Mode::scalar:
@@ -182,7 +183,7 @@ class Printer {
     bool any = false;
     for (int k = 0; k < insn.operand_count(); ++k) {
       const Operand& op = insn.operands()[k];
-      if (op.mode != Mode::stream) continue;
+      if (!is_stream(op)) continue;
       if (any) text += "; ";
       text += join(program_.strides(program_.stream(op.index)), number);
       any = true;

@@ -120,9 +120,8 @@ class Emitter {
     return is_dense(access) ? std::nullopt : tiling_.row_stride(access, wide_, columns);
   }
   Operand rows_operand(int16_t value, int columns) const {
-    Operand operand = stream_operand(stage_.values[value].index);
-    operand.offset = static_cast<uint32_t>(stride_of_rows(value, columns).value());
-    return operand;
+    return vm::rows_operand(stream_operand(stage_.values[value].index),
+                            static_cast<uint32_t>(stride_of_rows(value, columns).value()));
   }
 
   bool is_dense(const StageAccess& access) const { return tiling_.is_dense(access, wide_); }
@@ -476,10 +475,8 @@ class Emitter {
       return builder.scalar(value.dtype, stage_.scalars[value.index]);
     }
     Operand& entered = entered_[operand.index];
-    if (entered.mode != Mode::stream) entered = enter_stream(builder, operand.index);
-    Operand result = entered;
-    result.offset = operand.offset;
-    return result;
+    if (!is_stream(entered)) entered = enter_stream(builder, operand.index);
+    return operand.mode == Mode::rows ? vm::rows_operand(entered, operand.offset) : entered;
   }
   Operand enter_stream(ProgramBuilder& builder, int index) const {
     const StageAccess& access = stage_.accesses[index];

@@ -171,7 +171,7 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   args.scalar_mask = 0;
   args.aux = insn.aux;
   args.dims = nullptr;
-  args.row_stride = 0;
+  args.row_stride = std::nullopt;
   args.dst = locate(operands[0], cursor, core);
   for (int k = 1; k < layout.operands; ++k) {
     const Operand src = operands[k];

@@ -84,12 +84,15 @@ struct InsnInfo {
 const InsnInfo& info(Insn insn);
 std::optional<Insn> insn_from_text(std::string_view name);
 
-enum class Mode : uint8_t { slot, stream, scalar };
+// rows: a stream whose rows lie apart. Chains read rows of theirs so, and sequential reductions
+// rows of N elements.
+enum class Mode : uint8_t { slot, stream, scalar, rows };
+inline constexpr int kModeCount = 4;
 struct Operand {
   Mode mode = Mode::slot;
   uint8_t access = 0;   // of a chain: see Access; else 0
   uint16_t index = 0;   // stream or scalar-pool index
-  uint32_t offset = 0;  // slot: byte offset in local memory; stream: see row_stride()
+  uint32_t offset = 0;  // slot: byte offset in local memory; rows: bytes from one to the next
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
@@ -112,10 +115,16 @@ struct Access {
 };
 static_assert(core::kDTypeCount <= 1 << Access::kReachShift);
 constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
-// Rows of a stream may lie apart: the bytes from one to the next, 0 where they follow one another.
-// Chains read rows of theirs so, and sequential reductions rows of N elements.
-constexpr int64_t row_stride(const Operand& operand) {
-  return operand.mode == Mode::stream ? operand.offset : 0;
+constexpr Operand rows_operand(const Operand& stream, uint32_t stride) {
+  return {Mode::rows, stream.access, stream.index, stride};
+}
+constexpr bool is_stream(const Operand& operand) {
+  return operand.mode == Mode::stream || operand.mode == Mode::rows;
+}
+// The bytes from one row of a stream to the next, where rows lie apart.
+constexpr std::optional<int64_t> row_stride(const Operand& operand) {
+  if (operand.mode != Mode::rows) return std::nullopt;
+  return operand.offset;
 }
 
 struct Sync {

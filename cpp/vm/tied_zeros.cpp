@@ -16,7 +16,7 @@ class Zeros {
         rows_(args.m * args.size),
         size_(args.size),
         n_(args.n),
-        step_(args.row_stride != 0 ? args.row_stride : args.n * int64_t{sizeof(Bits)}) {}
+        step_(args.row_stride.value_or(args.n * int64_t{sizeof(Bits)})) {}
 
   bool tie(const Bits* extremes) const {
     const int64_t count = rows_ / size_ * n_;

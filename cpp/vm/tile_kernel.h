@@ -11,12 +11,12 @@ namespace dvm::vm {
 
 struct TileArgs {
   std::byte* dst;
-  const std::byte* src[3];  // as many as the format has
-  int64_t m, size, n;       // extents of this tile, tail already applied
-  int64_t row_stride;       // triple formats: of src[0], see row_stride()
-  uint8_t scalar_mask;      // bit k: src[k] is one element that stands for all
-  uint8_t aux;              // Instruction::aux
-  const ViewDim* dims;      // view formats: aux dims, tail already applied; else nullptr
+  const std::byte* src[3];            // as many as the format has
+  int64_t m, size, n;                 // extents of this tile, tail already applied
+  std::optional<int64_t> row_stride;  // triple formats: of src[0], see row_stride()
+  uint8_t scalar_mask;                // bit k: src[k] is one element that stands for all
+  uint8_t aux;                        // Instruction::aux
+  const ViewDim* dims;                // view formats: aux dims, tail already applied; else nullptr
 };
 // A kernel cannot fail: what it touches has been checked before. dst may equal a source of an
 // elementwise instruction exactly; otherwise they do not overlap.

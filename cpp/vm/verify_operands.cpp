@@ -43,6 +43,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
       legal = !must_stream(row, operand);
       break;
     case Mode::stream:
+    case Mode::rows:
       legal = memory ? must_stream(row, operand) : target_.streams;
       break;
     case Mode::scalar:
@@ -51,15 +52,17 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   }
   const std::string name = "operand " + number(operand);
   if (!legal) {
-    constexpr std::string_view kModes[] = {"slot", "stream", "scalar"};
+    constexpr std::string_view kModes[kModeCount] = {"slot", "stream", "scalar", "rows"};
     const auto mode = static_cast<size_t>(op.mode);
-    fail(name + " may not be a " + (mode < 3 ? std::string(kModes[mode]) : "mode " + number(mode)) +
-         " on target " + std::string(target_.name));
+    fail(name + " may not be a " +
+         (mode < kModeCount ? std::string(kModes[mode]) : "mode " + number(mode)) + " on target " +
+         std::string(target_.name));
   }
-  const bool apart = row_stride(op) != 0;
+  const bool apart = op.mode == Mode::rows;
   if (op.mode == Mode::slot ? op.index != 0 : op.offset != 0 && !apart) {
     fail(name + " has bits set that mean nothing");
   }
+  if (apart && op.offset == 0) fail(name + " has rows that lie 0 bytes apart");
   const bool adds_rows = operand == 1 && row.format == Format::reduce &&
                          reduce_order(insn.aux) == ReduceOrder::sequential;
   const bool in_chain =
@@ -68,7 +71,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     fail(name + " has rows that lie apart, which only chains and sequential reductions read");
   }
   if (op.mode == Mode::slot) check_slot(insn, operand);
-  if (op.mode == Mode::stream) check_stream(insn, operand);
+  if (is_stream(op)) check_stream(insn, operand);
   if (op.mode == Mode::scalar) check_scalar(insn, operand);
 }
 
@@ -158,7 +161,7 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   bool aligned = stream.offset % element == 0;
   for (int64_t stride : program_.strides(stream)) aligned = aligned && stride % element == 0;
   for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
-  aligned = aligned && row_stride(insn.operands()[operand]) % element == 0;
+  aligned = aligned && row_stride(insn.operands()[operand]).value_or(0) % element == 0;
   if (!aligned) {
     fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
          number(element) + " bytes");
@@ -167,10 +170,10 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
 
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, bool tail) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
-  if (const int64_t stride = row_stride(insn.operands()[operand]); stride != 0) {
+  if (const auto stride = row_stride(insn.operands()[operand])) {
     const auto [m, size, n] = extents(insn, tail);
     const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
-    return {0, (rows - 1) * stride + columns * element};
+    return {0, (rows - 1) * *stride + columns * element};
   }
   if (!insn.is_view()) return {0, operand_elements(insn, operand, tail) * element};
   Range range = {0, element};
@@ -236,8 +239,10 @@ TileVerifier::Range TileVerifier::over_all_tiles(const Instruction& insn, int op
 // different parts of it, in all tiles together, or else taken to share some.
 bool TileVerifier::may_share(const Instruction& insn, int a, int b) const {
   const Operand &first = insn.operands()[a], &second = insn.operands()[b];
-  if (first.mode != second.mode || first.mode == Mode::scalar) return false;
-  if (first.mode == Mode::slot) return slot_range(insn, a).overlaps(slot_range(insn, b));
+  if (first.mode == Mode::slot && second.mode == Mode::slot) {
+    return slot_range(insn, a).overlaps(slot_range(insn, b));
+  }
+  if (!is_stream(first) || !is_stream(second)) return false;
   if (program_.stream(first.index).global != program_.stream(second.index).global) return false;
   return over_all_tiles(insn, a).overlaps(over_all_tiles(insn, b));
 }
@@ -249,8 +254,9 @@ void TileVerifier::check_overlap(const Instruction& insn, int destination) const
   for (int k = 0; k < insn.operand_count(); ++k) {
     const Operand& src = insn.operands()[k];
     if (k == destination || !may_share(insn, destination, k)) continue;
-    const bool same = src.index == dst.index && src.offset == dst.offset && !writes(insn, k) &&
-                      reach(insn, k) == Reach::each && reach(insn, destination) == Reach::each &&
+    const bool same = src.mode == dst.mode && src.index == dst.index && src.offset == dst.offset &&
+                      !writes(insn, k) && reach(insn, k) == Reach::each &&
+                      reach(insn, destination) == Reach::each &&
                       operand_bytes(insn, destination) == operand_bytes(insn, k);
     if (!(same && is_elementwise(insn))) fail("destination overlaps operand " + number(k));
   }
@@ -270,7 +276,7 @@ void TileVerifier::check_sources_written(const Instruction& insn) const {
 
 void TileVerifier::record_destination(const Instruction& insn, int operand) {
   const Operand& dst = insn.operands()[operand];
-  if (dst.mode == Mode::stream) {
+  if (is_stream(dst)) {
     int64_t& bytes = written_streams_[dst.index];
     bytes = std::max(bytes, operand_bytes(insn, operand));
     return;

@@ -47,7 +47,7 @@ class Chain {
   uint8_t rows_apart(DType dtype, const std::byte* data, int64_t stride) {
     const int64_t elements = (rows_ - 1) * stride + columns_;
     const auto size = static_cast<size_t>(elements * core::byte_size(dtype));
-    const uint8_t place = add({.mode = Mode::stream,
+    const uint8_t place = add({.mode = Mode::rows,
                                .access = Access::of(dtype, false),
                                .offset = static_cast<uint32_t>(stride * core::byte_size(dtype))},
                               size);

@@ -68,7 +68,9 @@ std::vector<uint64_t> build(const TargetTraits& target, const TileCase& test,
     const Operand stream = builder.stream(global++, 0, source.strides);
     if (test.streams) {
       operand = stream;
-      operand.offset = static_cast<uint32_t>(source.row_stride);
+      if (source.row_stride) {
+        operand = vm::rows_operand(stream, static_cast<uint32_t>(*source.row_stride));
+      }
       continue;
     }
     operand = take_slot(k);

@@ -20,9 +20,9 @@ using vm::Insn;
 using vm::TargetTraits;
 
 struct SourceSpec {
-  std::optional<uint64_t> scalar = {};  // bits of a literal, instead of a global
-  std::vector<int64_t> strides = {};    // bytes per grid dimension
-  int64_t row_stride = 0;               // see vm::row_stride(); of streams
+  std::optional<uint64_t> scalar = {};     // bits of a literal, instead of a global
+  std::vector<int64_t> strides = {};       // bytes per grid dimension
+  std::optional<int64_t> row_stride = {};  // see vm::row_stride(); of streams
 };
 
 struct TileCase {

@@ -126,8 +126,8 @@ class PlainCore {
             return core::dispatch(reduced_dtype(D, args.aux), [&]<DType From>() {
               using Source = core::Storage<From>;
               const int64_t row = i / args.n * args.size + k, column = i % args.n;
-              const auto apart = args.row_stride / static_cast<int64_t>(sizeof(Source));
-              const int64_t step = apart == 0 ? args.n : apart;
+              const auto width = static_cast<int64_t>(sizeof(Source));
+              const int64_t step = args.row_stride.value_or(args.n * width) / width;
               return op::cast<T>(at<Source>(args, 0, row * step + column));
             });
           };

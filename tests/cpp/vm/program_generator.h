@@ -52,7 +52,7 @@ class ProgramGenerator {
     uint32_t slot = 0;
     int global = 0;
     int64_t offset = 0;
-    int64_t row_stride = 0;
+    std::optional<int64_t> row_stride;
     std::vector<int64_t> strides;
     uint64_t scalar = 0;
   };
@@ -111,11 +111,11 @@ class ProgramGenerator {
   std::pair<int64_t, int64_t> touched(const Line& line, const Ref& ref, int64_t elements,
                                       DType dtype, bool tail) const {
     const int64_t size = core::byte_size(dtype);
-    if (ref.row_stride != 0) {
+    if (ref.row_stride) {
       const auto [m, extent, n] = extents(line.fixed, tail);
       const bool chain = line.fixed.insn == Insn::chain;
       const int64_t rows = chain ? m : m * extent, columns = chain ? extent : n;
-      return {0, (rows - 1) * ref.row_stride + columns * size};
+      return {0, (rows - 1) * *ref.row_stride + columns * size};
     }
     if (line.view_dims.empty()) return {0, elements * size};
     int64_t low = 0, high = size;
@@ -499,8 +499,8 @@ class ProgramGenerator {
                                ? builder.scalar_bits(ref.scalar)
                                : builder.stream(ref.global, ref.offset, ref.strides));
         operands.back().access = ref.access;
-        if (ref.mode == Mode::stream) {
-          operands.back().offset = static_cast<uint32_t>(ref.row_stride);
+        if (ref.row_stride) {
+          operands.back() = rows_operand(operands.back(), static_cast<uint32_t>(*ref.row_stride));
         }
       }
       std::vector<Sync> syncs = line.waits;
