@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from typing import Any
@@ -22,6 +23,7 @@ from dvm.magpy_capture.values import (
     IteratorValue,
     ListValue,
     Literal,
+    RangeValue,
     Sequence,
     SetValue,
     Size,
@@ -135,7 +137,37 @@ class FlowEvents(OperatorEvents):
             found = class_attribute(base.cls, "__iter__")
             self.guard_class(base.cls, "__iter__", found)
             return self.generator(Literal(found), [base], {}, seen)
-        return self.iterator(base)
+        return self._left_early(result, base) or self.iterator(base)
+
+    def _left_early(self, iterator: int, base: Abstract) -> IteratorValue | None:
+        """An iterator over a range that the program left before its end.
+
+        However far the range goes beyond, the program does not ask.
+        """
+        base = self.resolve(base)
+        if not isinstance(base, RangeValue) or isinstance(self.resolve(base.stop), Literal):
+            return None
+        count = self._items_taken.get(iterator, 0)
+        if count == 0:
+            return None
+        start, step = self.integer(base.start), self.integer(base.step)
+        items = range(start, start + count * step, step)
+        beyond = self.comparison("<" if step > 0 else ">", Literal(items[-1]), base.stop, True)
+        self.outcome(beyond, True)
+        parts = map(Literal, items)
+        return IteratorValue(lambda: next(parts, End))
+
+    @functools.cached_property
+    def _items_taken(self) -> dict[int, int]:
+        """How many items the program took of each iterator that it did not exhaust."""
+        taken: dict[int, int] = {}
+        ended = set()
+        for kind, name, operands, *_ in self.events:
+            if kind == "next":
+                taken[operands[0]] = taken.get(operands[0], 0) + 1
+                if name == "exhausted":
+                    ended.add(operands[0])
+        return {iterator: count for iterator, count in taken.items() if iterator not in ended}
 
     def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
         if followed:

@@ -256,3 +256,45 @@ def keys_deleted_and_made_again(w: World) -> None:
     for n in (2, 2, 3):
         w(f, {"a": 1, "b": 2, "c": 3}, floats(n))
         w(f, {"c": 1, "a": 2, "b": 3, "z": 4}, floats(n))
+
+
+@case
+def ranges_that_are_left_early(w: World) -> None:
+    @w.compiled
+    def first_large(x, n):
+        for i in range(n):
+            x = x * 2
+            if i == 2:
+                break
+        else:
+            x = x - 1
+        return x
+
+    for n in (5, 6, 100, 3, 2, 0, 4):
+        w(first_large, floats(3), n)
+    w.captured(first_large, 3)  # broken off; 2 turns; none
+
+    @w.compiled
+    def downwards(x, n, step):
+        total = 0
+        for i in range(10, n, step):
+            for j in range(i, x.shape[0]):
+                total = total + x[j] * i
+                if j > i:
+                    break
+            if total > 1e3 or i < 4:
+                return total, i
+        return total
+
+    for n, step in ((0, -2), (-5, -2), (2, -2), (4, -2), (0, -3), (3, -2)):
+        w(downwards, floats(20), n, step)
+        w(downwards, floats(12), n, step)
+
+    @w.compiled
+    def found(x):
+        return any(v for v in (x[i] > 1 for i in range(len(x))) if v), [
+            i for i in range(len(x)) if next(iter(range(i, len(x)))) > 1
+        ]
+
+    for n in (3, 4, 4, 1, 5):
+        w(found, floats(n))
