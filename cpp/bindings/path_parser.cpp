@@ -182,6 +182,7 @@ class PathParser {
       segment->outputs.push_back(parse_output(output.cast<py::tuple>()));
     }
     segment->flags = item().cast<int32_t>();
+    segment->only_warns = item().cast<int32_t>();
     path_.segments.push_back(std::move(segment));
     return static_cast<int32_t>(path_.segments.size()) - 1;
   }

@@ -88,7 +88,8 @@ struct Segment {
   std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
   std::vector<bool> reads;  // of `tensors`, whether elements are read; else only sizes are
   std::vector<Output> outputs;
-  int32_t flags = 0;  // FP status flags (core/fp_flags.h) that drop the replay
+  int32_t flags = 0;       // FP status flags (core/fp_flags.h) that drop the replay
+  int32_t only_warns = 0;  // those that do not where the caller ignores RuntimeWarnings
   driver::Compilation compilation;
 };
 

@@ -166,6 +166,24 @@ bool warnings_may_raise() {
              PyDict_GetItemString(names, "_showwarning_orig");
 }
 
+bool ignores_runtime_warnings() {
+  PyObject* const filters = present_filters();
+  if (filters == nullptr || !PyList_CheckExact(filters)) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); ++i) {
+    PyObject* filter = PyList_GET_ITEM(filters, i);
+    if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) != 5) return false;
+    PyObject* const category = PyTuple_GET_ITEM(filter, 2);
+    if (!PyType_Check(category)) return false;
+    auto* const warning = reinterpret_cast<PyTypeObject*>(PyExc_RuntimeWarning);
+    if (!PyType_IsSubtype(warning, reinterpret_cast<PyTypeObject*>(category))) continue;
+    PyObject* const line = PyTuple_GET_ITEM(filter, 4);
+    return PyTuple_GET_ITEM(filter, 1) == Py_None && PyTuple_GET_ITEM(filter, 3) == Py_None &&
+           PyLong_CheckExact(line) && PyLong_AsLong(line) == 0 &&
+           is_text(PyTuple_GET_ITEM(filter, 0), "ignore");
+  }
+  return false;
+}
+
 bool RaisingWarnings::enter() {
   const Ref filters = Ref::borrow(present_filters());
   if (!filters) return PyErr_SetString(PyExc_AttributeError, "warnings.filters"), false;

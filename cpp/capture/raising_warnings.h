@@ -12,6 +12,9 @@ bool import_warnings();  // false: a Python error is set
 // user's that shows it.
 bool warnings_may_raise();
 
+// Whether the first filter that a RuntimeWarning meets ignores all of them.
+bool ignores_runtime_warnings();
+
 // While entered, what the filters of `warnings` would show on this thread is raised; what they
 // ignore stays ignored, and other threads warn and change the filters as ever.
 class RaisingWarnings {

@@ -5,6 +5,7 @@
 
 #include "capture/frame.h"
 #include "capture/numpy_host.h"
+#include "capture/raising_warnings.h"
 #include "capture/scratch.h"
 #include "capture/targets.h"
 
@@ -196,7 +197,10 @@ bool run_(Frame& f, const int32_t* p) {
     f.refused = "sizes or memory layouts do not fit together as recorded";
     return false;
   }
-  const int32_t raised = (*context).fp_flags & segment.flags;
+  int32_t raised = (*context).fp_flags & segment.flags;
+  if ((raised & segment.only_warns) != 0 && ignores_runtime_warnings()) {
+    raised &= ~segment.only_warns;
+  }
   bool made = raised == 0;
   if (raised == core::kTiedZeros) {
     f.refused = "an extreme is a zero, and zeros of both signs tie for it";

@@ -81,6 +81,7 @@ class Contexts(Exceptions):
             raise self.refuse(reasons.FILTER_WARNINGS_OUTLIVES_FUNCTION)
         for value in (*rest, *named.values()):
             self.plain(value)
+        self.sets_filters = True
         manager = self.caught[-1]
         if self.plain(action) != "ignore" and manager.calls < 0:
             manager.calls = self.calls_made

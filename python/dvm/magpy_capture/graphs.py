@@ -55,7 +55,8 @@ class Segment:
     modes: Modes
     outputs: list[tuple[int, int, str, Any]] = field(default_factory=list)  # value, register, ...
     inputs: list[int] = field(default_factory=list)
-    flags: int = 0
+    flags: int = 0  # that drop a replay
+    only_warns: int = 0  # those of which nothing is seen where warnings are ignored
     # register of an output -> of the caller's array that it may be written into at once
     targets: dict[int, int] = field(default_factory=dict)
 
@@ -93,6 +94,7 @@ class Graphs(Program):
         self._literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
         self._updates: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # -> starts, steps
         self.part_writes: list[Any] = []  # all of the path, in program order
+        self.sets_filters = False  # of warnings, within the path
         self._unchecked: list[Any] = []  # views made with integers, which may be out of bounds
         self.initials: set[int] = set()  # arrays of the caller as they were at entry
 
@@ -350,7 +352,12 @@ class Graphs(Program):
         if place is not None and self._may_join(place, value, needed):
             self.steps.move_to_end(place)
         else:
-            self.steps.append(("segment", Segment(self.modes, flags=self._flags())))
+            self.steps.append(
+                (
+                    "segment",
+                    Segment(self.modes, flags=self._flags(), only_warns=self._flags("warn")),
+                )
+            )
         segment: Segment = self.steps[-1][1]
         for node in needed:
             if self._segment_of.get(node) is segment:
@@ -364,7 +371,8 @@ class Graphs(Program):
                 self._segment_of[node] = segment
         self._segment_of[value] = segment
         if needed & self._undefined:
-            segment.flags |= FLAG_BITS["invalid"]
+            segment.flags |= FLAG_BITS["invalid"]  # NumPy has another result
+            segment.only_warns &= ~FLAG_BITS["invalid"]
         if any(self._may_tie_zeros(node) for node in needed):
             segment.flags |= _dvm.tied_zeros_flag
         self._covered |= needed
@@ -419,12 +427,13 @@ class Graphs(Program):
             read.update(operand for operand in step[2:] if isinstance(operand, int))
         return not made & read
 
-    def _flags(self) -> int:
+    def _flags(self, *wanted: str) -> int:
+        """Those of the present modes: the wanted ones, or all but "ignore"."""
         names = ("divide", "over", "under", "invalid")
         return sum(
             FLAG_BITS[name]
             for name, mode in zip(names, self.modes, strict=True)
-            if mode != "ignore"
+            if (mode in wanted if wanted else mode != "ignore")
         )
 
     def compute_fallible(self) -> None:
@@ -517,6 +526,7 @@ class Graphs(Program):
                     for value, *rest in by_output
                 ],
                 segment.flags,
+                0 if self.sets_filters else segment.only_warns,
             )
             self.steps.replace(index, run)
 
