@@ -193,6 +193,7 @@ def main() -> int:
     print("A NumPy text encoder over Python's reference manual, plain and compiled by dvm")
     encoder = TextEncoder()
     encode = dvm.compile(TextEncoder.encode)
+    dvm.set_stance("force_capture")  # at the first call, not once it is known to be worth it
     run = measure(encode, encoder, tokens, options.passes, "sentences")
     whole = [tokenize(text) for text in spread(pages(), PAGES)]
     pages_run = measure(encode, encoder, whole, 1, "pages")

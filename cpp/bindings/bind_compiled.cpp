@@ -27,12 +27,13 @@ py::object& lower_hook() {
 }
 
 std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
-                            PyObject* const* arguments, Py_ssize_t count) {
+                            PyObject* const* arguments, Py_ssize_t count, int64_t nanos) {
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);
     const py::dict recording = to_python(trace.record->data());
-    return parse_path(lower_hook()(py::handle(compiled), recording, bound), bound);
+    const py::object spec = lower_hook()(py::handle(compiled), recording, bound, nanos);
+    return spec.is_none() ? nullptr : parse_path(spec, bound);
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const std::exception& error) {

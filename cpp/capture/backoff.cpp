@@ -1,5 +1,8 @@
 #include "capture/backoff.h"
 
+#include <sys/resource.h>
+
+#include <atomic>
 #include <ctime>
 #include <utility>
 
@@ -12,17 +15,20 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSmall = 150'000;
 // Captures of up to kLightEvents weigh one.
 constexpr int64_t kPatience = 64, kLightEvents = 100;
-// The weight of captures that are free for functions that are not small.
+// The weight of captures that hits have not paid for, where functions are not small.
 constexpr int64_t kFreeCaptures = 24;
-// What a function may cost whatever its calls take, and which part of their time besides.
+// What captures may take: so many times a call of the last kWindow calls, less where no call has
+// been timed, and in any case kFreeNanos; or a part of all calls' time.
+constexpr int64_t kWindow = 50, kWindowCalls = 22, kGuessedCalls = 11, kPartOf = 8;
 constexpr int64_t kFreeNanos = 5 * kMillisecond;
-constexpr int64_t kPartOf = 5, kPart = 2;
-// What lowering and compiling take, from many paths: the first guess of a capture's cost.
-constexpr int64_t kCaptureNanos = 300'000, kEventNanos = 50'000;
-// A first capture is free up to so many events.
-constexpr int64_t kFreeEvents = 2'000;
-// What an instruction takes longer under the tracer.
-constexpr int64_t kTracedNanos = 400;
+// What a capture of a small function may take.
+constexpr int64_t kSmallNanos = 50 * kMillisecond;
+// What lowering and compiling take: of any path, and of an event. The latter follows what is seen.
+constexpr int64_t kCaptureNanos = 300'000, kLeastEventNanos = 20'000, kMostEventNanos = 300'000;
+std::atomic<int64_t> event_nanos = 60'000;
+// What an instruction takes longer under the tracer; and a page of memory that is touched first,
+// for a recording keeps all arrays.
+constexpr int64_t kTracedNanos = 400, kPageNanos = 2000;
 constexpr int64_t kStreak = 8, kLongStreak = 16, kMaxRest = int64_t{1} << 14;
 
 }  // namespace
@@ -31,6 +37,12 @@ int64_t Backoff::now() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+int64_t Backoff::pages() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
 }
 
 void Backoff::sleep(std::string why) {
@@ -42,58 +54,84 @@ void Backoff::sleep(std::string why) {
   retry_ = true;
 }
 
-bool Backoff::affords(int64_t calls, int64_t cost) const {
-  return overhead_ + cost <= kFreeNanos + calls * mean() / kPartOf * kPart;
+void Backoff::spend(int64_t calls, int64_t nanos) {
+  overhead_ += nanos;
+  std::erase_if(recent_, [&](const Cost& cost) { return cost.call <= calls - kWindow; });
+  recent_.push_back({calls, nanos});
 }
 
-bool Backoff::may_capture(int64_t calls, int64_t hits) {
+void Backoff::defer(int64_t events, int64_t cost) {
+  deferred_ = cost;
+  watch_ = 1;
+  why_ = "long-call\n" + std::to_string(events);
+}
+
+bool Backoff::is_small() const { return (plain_calls_ == 0 ? traced_ : mean()) < kSmall; }
+
+int64_t Backoff::budget(int64_t calls) const {
+  const int64_t in_the_long_run = calls * mean() / kPartOf - overhead_;
+  if (is_small()) return std::max(kSmallNanos, in_the_long_run);
+  if (weight_ >= kFreeCaptures) return in_the_long_run;
+  const int64_t times = plain_calls_ == 0 ? kGuessedCalls : kWindowCalls;
+  int64_t at_once = std::max(kFreeNanos, times * mean());
+  for (const Cost& cost : recent_) {
+    if (cost.call > calls - kWindow) at_once -= cost.nanos;
+  }
+  return std::max(at_once, in_the_long_run);
+}
+
+bool Backoff::may_capture(int64_t calls, int64_t hits, bool at_any_cost) {
   weight_ = std::max<int64_t>(0, weight_ - (hits - hits_));
   if (hits != hits_) streak_ = 0;
   hits_ = hits;
-  if (deferred_ > 0) {
-    if (!affords(calls, deferred_)) return false;
-    why_.clear();
-    return true;
-  }
-  if (last_cost_ == 0) return true;
-  if (mean() >= kSmall) {
-    if (weight_ < kFreeCaptures || affords(calls, last_cost_)) {
-      why_.clear();
-      return true;
-    }
+  const bool retry = std::exchange(retry_, false);
+  const bool small = at_any_cost || is_small();
+  if (!at_any_cost && deferred_ > 0) {
+    if (deferred_ > budget(calls)) return false;
+  } else if (small && weight_ >= kPatience && !retry) {
+    why_ = "captures-not-hit";
+    if (streak_ >= kLongStreak) sleep(why_);
+    return false;
+  } else if (!small && last_cost_ > budget(calls)) {
     why_ = "captures-cost-more";
     return false;
   }
-  if (weight_ < kPatience || std::exchange(retry_, false)) {
-    why_.clear();
-    return true;
-  }
-  why_ = "captures-not-hit";
-  if (streak_ >= kLongStreak) sleep(why_);
-  return false;
+  why_.clear();
+  return true;
 }
 
-bool Backoff::may_lower(int64_t calls, int64_t events, int64_t opcodes, int64_t traced) {
+int64_t Backoff::may_lower(int64_t calls, const Traced& traced, bool at_any_cost) {
   // What the tracer takes is no part of the plain call, but never all of it.
-  const int64_t plain = std::max(traced - opcodes * kTracedNanos, traced / 20);
-  plain_ += plain;
-  ++plain_calls_;
-  overhead_ += traced - plain;
-  const int64_t cost = kCaptureNanos + events * kEventNanos;
-  if (events <= kFreeEvents || affords(calls, cost)) {
-    deferred_ = 0;
-    return true;
+  const int64_t tracer = traced.opcodes * kTracedNanos + traced.pages * kPageNanos;
+  traced_ = traced.nanos;
+  guess_ = std::max(traced.nanos - tracer, traced.nanos / 20);
+  const int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
+  spend(calls, traced.nanos - (plain_calls_ == 0 ? guess_ : std::min(traced.nanos, mean())));
+  const int64_t cost = kCaptureNanos + traced.events * event_nanos.load(std::memory_order_relaxed);
+  if (cost > most) {
+    defer(traced.events, cost);
+    return 0;
   }
-  deferred_ = cost;
-  why_ = "long-recording\n" + std::to_string(events);
-  return false;
+  deferred_ = 0;
+  return most;
 }
 
-void Backoff::captured(int64_t hits, int64_t events, int64_t nanos, bool compiled) {
+void Backoff::gave_up(int64_t calls, int64_t events, int64_t nanos) {
+  spend(calls, nanos);
+  defer(events, 2 * nanos);
+}
+
+void Backoff::captured(int64_t calls, int64_t hits, int64_t events, int64_t nanos, bool compiled) {
+  constexpr int64_t kFew = 8, kInertia = 8;
+  if (compiled && events >= kFew) {
+    const int64_t each = std::clamp(nanos / events, kLeastEventNanos, kMostEventNanos);
+    const int64_t known = event_nanos.load(std::memory_order_relaxed);
+    event_nanos.store(known + (each - known) / kInertia, std::memory_order_relaxed);
+  }
   captures_ += compiled;
   weight_ += std::max<int64_t>(1, events / kLightEvents);
   next_rest_ = std::max(next_rest_, 32 * std::max<int64_t>(1, events / kLightEvents));
-  overhead_ += nanos;
+  spend(calls, nanos);
   last_cost_ = nanos;
   hits_ = hits;
 }

@@ -4,9 +4,11 @@
 //   opaque    Functions that dvm does not know run once more than the program called them only when
 //             a replay that called them is given up. That may happen once per capture, kSpare
 //             times besides (calls that raise are such), and once more after every eight hits.
-//   captures  Small functions may be captured until the captures that nobody hit weigh kPatience;
-//             each hit pays one back. Others may be captured while that costs less than kFreeNanos
-//             and a part of what all calls so far would have taken plain. The first is free.
+//   captures  What a capture may take is a part of what the last kWindow calls would have taken
+//             plain, as long as hits pay for most of the captures, or else a smaller part of all
+//             calls so far: a capture that would take longer waits until that has grown, and one
+//             that turns out to is given up. Calls so short that this does not matter are captured
+//             until the captures that nobody hit weigh kPatience; each hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
 //
 // A function that is put to rest runs as it is for some calls, twice as many each time. What the
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace dvm::capture {
 
@@ -33,13 +36,19 @@ class Backoff {
   bool watches() const { return watch_ != 0; }
   void served() { watch_ = 0; }
 
-  // A call that no path takes: may it be captured?
-  bool may_capture(int64_t calls, int64_t hits);
-  // What was recorded: is turning it into a path worth it? `events` of it, made in `traced` ns.
-  bool may_lower(int64_t calls, int64_t events, int64_t opcodes, int64_t traced);
+  // A call that no path takes: may it be captured? At any cost: whatever that takes.
+  bool may_capture(int64_t calls, int64_t hits, bool at_any_cost);
+  // A call was recorded: the ns that turning it into a path may take, or 0 where that would take
+  // longer.
+  struct Traced {
+    int64_t events, opcodes, nanos, pages;  // pages of memory touched for the first time
+  };
+  int64_t may_lower(int64_t calls, const Traced& traced, bool at_any_cost);
+  // It took longer, and was given up after so many ns.
+  void gave_up(int64_t calls, int64_t events, int64_t nanos);
   // What that took besides; no path if the program raised an exception, or a part of it one that
   // ends in a fallback.
-  void captured(int64_t hits, int64_t events, int64_t nanos, bool compiled);
+  void captured(int64_t calls, int64_t hits, int64_t events, int64_t nanos, bool compiled);
   // Nobody may lose opaque calls: may this call be captured, so that one may?
   bool retries_opaque();
 
@@ -56,19 +65,32 @@ class Backoff {
 
   // CPU time of this thread, which other threads and processes do not lengthen.
   static int64_t now();
+  // Pages of memory that this thread has touched for the first time so far.
+  static int64_t pages();
 
  private:
+  // ns taken at a call.
+  struct Cost {
+    int64_t call, nanos;
+  };
+
   void sleep(std::string why);
-  bool affords(int64_t calls, int64_t cost) const;
-  int64_t mean() const { return plain_calls_ == 0 ? 0 : plain_ / plain_calls_; }
+  void spend(int64_t calls, int64_t nanos);
+  void defer(int64_t events, int64_t cost);
+  // The ns that a capture may take now.
+  int64_t budget(int64_t calls) const;
+  int64_t mean() const { return plain_calls_ == 0 ? guess_ : plain_ / plain_calls_; }
+  bool is_small() const;
 
   int64_t rest_ = 0, next_rest_ = 32;     // calls that go to the original; of the next time
   int64_t captures_ = 0, lost_ = 0;       // lost_: replays that had called opaque functions
   int64_t spared_ = 0, next_retry_ = 64;  // calls that did not, since the last one might
   int64_t overhead_ = 0, last_cost_ = 0;  // ns that dvm took; of a capture
+  std::vector<Cost> recent_;              // of the last kWindow calls
   int64_t deferred_ = 0;                  // the cost of a path that is not worth it yet
   int64_t weight_ = 0;                    // of captures that nobody hit
   int64_t plain_ = 0, plain_calls_ = 0;   // ns of the original, where it was watched
+  int64_t traced_ = 0, guess_ = 0;        // of the last recorded call: with the tracer, without
   int64_t wasted_ = 0, beside_ = 0;       // ns of prefixes, and of the originals behind them
   int64_t streak_ = 0;                    // calls that were not served since the last hit
   int64_t hits_ = 0;                      // of the function, when last asked

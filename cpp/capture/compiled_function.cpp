@@ -175,7 +175,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
       if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
       return unserved(begin, original);
     case Outcome::spared:
-      if (present_stance() == Stance::default_ && backoff_.retries_opaque()) {
+      if (captures_at(present_stance()) && backoff_.retries_opaque()) {
         ++stats_.misses;
         return capture(self, call);
       }
@@ -230,7 +230,8 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, int64_t begin) {
     }
     default:
       if (paths_.size() < static_cast<size_t>(kMaxPaths) &&
-          !backoff_.may_capture(stats_.calls, stats_.hits)) {
+          !backoff_.may_capture(stats_.calls, stats_.hits,
+                                present_stance() == Stance::force_capture_)) {
         ++stats_.fallbacks;
         return unserved(begin, [&] { return call_bound(as_function(function_), bound); });
       }
@@ -256,26 +257,35 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   std::vector<Miss> why = again ? misses_of(bound) : std::move(call.lost);
   if (PyErr_Occurred()) return nullptr;
   const Ref code = code_;
-  const int64_t begin = Backoff::now();
+  const int64_t begin = Backoff::now(), pages = Backoff::pages();
   Trace trace = trace_call(function, bound);
   const int64_t recorded = Backoff::now();
   const auto events = std::ssize(trace.record->data().events);
   if (!trace.result) {  // the user's own exception: no path to keep
-    backoff_.captured(stats_.hits, events, Backoff::now() - recorded, false);
+    backoff_.captured(number, stats_.hits, events, Backoff::now() - recorded, false);
     return nullptr;
   }
-  if (!backoff_.may_lower(stats_.calls, events, trace.record->data().opcodes, recorded - begin)) {
+  const Backoff::Traced traced{events, trace.record->data().opcodes, recorded - begin,
+                               Backoff::pages() - pages};
+  const int64_t most =
+      backoff_.may_lower(number, traced, present_stance() == Stance::force_capture_);
+  if (most == 0) {
     ++stats_.fallbacks;
     return trace.result.release();
   }
-  std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_);
-  if (path == nullptr) return nullptr;
+  std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_, most);
+  if (path == nullptr) {
+    if (PyErr_Occurred()) return nullptr;
+    ++stats_.fallbacks;
+    backoff_.gave_up(number, events, Backoff::now() - recorded);
+    return trace.result.release();
+  }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
   const size_t count = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, running_ == 0);
   const bool compiled = installed.reason().empty();
-  backoff_.captured(stats_.hits, events, Backoff::now() - recorded, compiled);
+  backoff_.captured(number, stats_.hits, events, Backoff::now() - recorded, compiled);
   if (compiled) {
     if (stats_.captures++ > 0) ++stats_.recaptures;
   } else {

@@ -29,9 +29,10 @@ inline constexpr int kMaxPaths = 64;
 class CompiledFunction {
  public:
   // Turns a recording into a Path, whose segments are not compiled yet. Null: a Python error is
-  // set.
+  // set, or it would take longer than `nanos`.
   using Lower = std::unique_ptr<Path> (*)(PyObject* compiled, const Trace& trace,
-                                          PyObject* const* arguments, Py_ssize_t count);
+                                          PyObject* const* arguments, Py_ssize_t count,
+                                          int64_t nanos);
 
   CompiledFunction(PyFunctionObject* function, Lower lower);
 

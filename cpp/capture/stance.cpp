@@ -7,8 +7,8 @@ namespace dvm::capture {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {
-#define DVM_STANCE(name, synopsis) #name,
+constexpr std::array kNames = {
+#define DVM_STANCE(name, synopsis) std::string_view(#name),
     DVM_STANCES(DVM_STANCE)
 #undef DVM_STANCE
 };

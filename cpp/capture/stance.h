@@ -13,6 +13,7 @@ namespace dvm::capture {
 #define DVM_STANCES(DVM_STANCE)                                                  \
   DVM_STANCE(default, "replay known paths, capture what is new")                 \
   DVM_STANCE(force_eager, "every call runs the original")                        \
+  DVM_STANCE(force_capture, "capture what is new, however long that takes")      \
   DVM_STANCE(fail_on_recompile, "a call that would be captured raises DVM-C002") \
   DVM_STANCE(eager_on_recompile, "a call that would be captured runs the original")
 
@@ -21,6 +22,9 @@ enum class Stance : uint8_t {
   DVM_STANCES(DVM_STANCE)
 #undef DVM_STANCE
 };
+constexpr bool captures_at(Stance stance) {
+  return stance == Stance::default_ || stance == Stance::force_capture_;
+}
 std::string_view to_string(Stance stance);
 std::optional<Stance> stance_from_text(std::string_view name);
 

@@ -134,8 +134,10 @@ def _function_for(fn: Any) -> Any:
     return call
 
 
-def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[Any, ...]) -> Any:
-    """Lower one recording.
+def _lower(
+    compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[Any, ...], nanos: int
+) -> Any:
+    """Lower one recording; None if that would take this thread longer than so many nanoseconds.
 
     The call has run already and its result is the caller's, so nothing may be raised here: a bug
     becomes the reason of a fallback, with a warning.
@@ -143,9 +145,11 @@ def _lower(compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[
     from dvm import inspection, magpy_capture, repro
 
     try:
-        spec = magpy_capture.lower(compiled, recording)
+        spec = magpy_capture.lower(compiled, recording, nanos)
         inspection.record(compiled, spec)
         return spec
+    except magpy_capture.OutOfTime:
+        return None
     except Exception as error:
         what = f"lowering {compiled.label}: {type(error).__name__}: {error}"
         bug = errors.make("internal", what + repro.written(compiled, recording, error))

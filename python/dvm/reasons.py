@@ -49,6 +49,7 @@ def told(message: str) -> Reason:
 
 # ---- what to do
 
+AT_ONCE = 'to capture at once, whatever that costs, call it under dvm.stance("force_capture")'
 STRAIGHT = "compile the straight part of the computation as a function of its own"
 LIST = "docs/ops.md lists the operations and dtypes that compile"
 ORDER = "leave the memory order at its default"
@@ -598,9 +599,9 @@ CAPTURES_NOT_HIT = Row(
     "the last captures served no further call: calls that match no path run uncompiled for now",
     PATHS,
 )
-LONG_RECORDING = Row(
-    "a call of {} steps: it is not compiled before its calls have taken as long as that would",
-    STRAIGHT,
+LONG_CALL = Row(
+    "a call of {} steps: compiling it waits until that is a small part of what its calls take",
+    AT_ONCE,
 )
 OPAQUE_LOST = Row(
     "replays that call functions dvm does not know were given up: it runs uncompiled for now",

@@ -2,8 +2,13 @@
 
     default             replay known paths, capture what is new
     force_eager         every call runs the original
+    force_capture       capture what is new, however long that takes
     fail_on_recompile   a call that would be captured raises `CaptureError` (DVM-C002)
     eager_on_recompile  a call that would be captured runs the original
+
+By default a capture may take a part of the time that the function's calls take, so that no program
+is much slower than without dvm: a call of many steps on small arrays is captured once it is known
+to be worth it. A benchmark or a server that warms up forces captures instead.
 
 `set_stance` is for the process, `with stance(...)` for the thread that runs it: a server may forbid
 captures once it is warm, and a test may forbid them around one call without any other thread

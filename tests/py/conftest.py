@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
+
+import dvm
 
 # Every Program that any test makes is verified, in processes that tests start, too.
 os.environ["DVM_VERIFY"] = "1"
@@ -16,6 +18,20 @@ os.environ["DVM_VERIFY"] = "1"
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+@pytest.fixture(autouse=True)
+def _captures_at_any_cost() -> Iterator[None]:
+    """Capture whatever that costs: what a test sees must not follow the machine's speed."""
+    dvm.set_stance("force_capture")
+    yield
+    dvm.set_stance("default")
+
+
+@pytest.fixture
+def captures_at_its_cost(_captures_at_any_cost: None) -> None:
+    """Capture as users have it: not where that would cost more than it may."""
+    dvm.set_stance("default")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def spec(steps: Steps, reason: str = "") -> SimpleNamespace:
 @contextmanager
 def lowered(lower: Callable[[tuple[Any, ...]], Steps]) -> Iterator[None]:
     """Within, captures get the steps that `lower` makes of the arguments of the call."""
-    _dvm.set_lower(lambda _compiled, _recording, arguments: spec(lower(arguments)))
+    _dvm.set_lower(lambda _compiled, _recording, arguments, _nanos: spec(lower(arguments)))
     try:
         yield
     finally:
@@ -141,4 +141,4 @@ def compute(*steps: tuple[Any, ...], result: int) -> Steps:
 
 
 def run_step(made: tuple[Any, list[int]], *outputs: Any, flags: int = 0) -> tuple[Any, ...]:
-    return ("run", made[0], [0], [], list(outputs), flags)
+    return ("run", made[0], [0], [], list(outputs), flags, 0)

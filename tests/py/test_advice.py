@@ -215,6 +215,18 @@ def test_each_refusal_names_a_row_and_each_row_is_named() -> None:
     assert codes == reasons.TABLE.keys()
 
 
+def test_no_two_rows_have_one_name() -> None:
+    tree = ast.parse((PACKAGE / "reasons.py").read_text())
+    names = [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_a_reason_is_a_text_with_its_code() -> None:
     reason = reasons.told("exception-raised\nKeyError")
     assert reason == "an exception was raised (KeyError)"

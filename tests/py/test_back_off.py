@@ -14,6 +14,8 @@ import pytest
 
 import dvm
 
+pytestmark = pytest.mark.usefixtures("captures_at_its_cost")
+
 SPARE = 8
 
 
@@ -114,7 +116,8 @@ def test_trip_counts_are_given_up() -> None:
     for n in range(200, 400):
         np.testing.assert_allclose(f(x, n), f.__wrapped__(x, n))
     assert f.stats.captures < 20
-    assert "calls that match no path run uncompiled" in f.fallback_reasons[-1]
+    resting = "calls that match no path run uncompiled", "compiling it waits"
+    assert any(text in f.fallback_reasons[-1] for text in resting)
 
 
 def test_threads_that_capture_at_once_make_one_path() -> None:
@@ -135,3 +138,124 @@ def test_threads_that_capture_at_once_make_one_path() -> None:
     for thread in threads:
         thread.join()
     assert len(dvm._dvm.paths(f)) == 1
+
+
+def many_steps(x: Any) -> Any:
+    for k in range(400):
+        x = x * 0.5 + k
+    return x
+
+
+def test_a_capture_that_costs_much_waits_until_it_is_paid_for() -> None:
+    f, x = dvm.compile(many_steps), np.ones(3)
+    f(x)
+    assert f.stats.captures == 0
+    assert "compiling it waits" in f.fallback_reasons[-1]
+    while not f.stats.captures and f.stats.calls < 20_000:
+        f(x)
+    assert f.stats.captures == 1
+    f(x)
+    assert f.stats.hits == 1
+
+
+def test_captures_may_be_forced() -> None:
+    f = dvm.compile(many_steps)
+    with dvm.stance("force_capture"):
+        f(np.ones(3))
+    f(np.ones(5))
+    assert (f.stats.captures, f.stats.hits) == (1, 1)
+
+
+def test_a_capture_that_turns_out_to_be_long_is_given_up() -> None:
+    @dvm.compile
+    def f(x):
+        return np.array(x.tolist()) * 2  # few steps, and one for each element
+
+    x = np.arange(100_000.0)
+    np.testing.assert_array_equal(f(x), x * 2)
+    assert f.stats.captures == 0
+    assert "compiling it waits" in f.fallback_reasons[-1]
+    np.testing.assert_array_equal(f(x[:3]), x[:3] * 2)
+
+
+@pytest.mark.parametrize("function", [sum, min, max])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i8", "?", "c16"])
+def test_loops_of_pythons_own_over_arrays_are_its_own(function: Any, dtype: str) -> None:
+    f = dvm.compile(lambda x: function(x * 1 if dtype == "c16" else np.abs(x)) + 1)
+    rng = np.random.default_rng(0)
+    for n in (200, 17, 1000, 1, 2):
+        x = (0.5 * rng.normal(size=n)).astype(dtype)
+        try:
+            expected = f.__wrapped__(x)
+        except TypeError:  # complex numbers have no order
+            with pytest.raises(TypeError):
+                f(x)
+            continue
+        got = f(x)
+        assert type(got) is type(expected)
+        np.testing.assert_array_equal(got, expected)
+    if dtype != "c16":
+        assert f.stats.captures == 1, f.fallback_reasons
+        assert f.stats.opaque > 0
+
+
+def test_a_warning_that_nobody_sees_drops_no_replay() -> None:
+    f = dvm.compile(lambda x, d: np.log(x / d) * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in range(1, 30):
+            x, d = np.arange(-1.0, n), np.zeros(1)
+            np.testing.assert_array_equal(f(x, d), f.__wrapped__(x, d))
+    assert (f.stats.captures, f.stats.hits, f.stats.drops) == (1, 28, 0)
+    with pytest.warns(RuntimeWarning) as caught:
+        f(np.ones(1), np.zeros(1))
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [("error", RuntimeWarning), ("ignore", Warning)],
+        [("ignore", RuntimeWarning), ("error", Warning)],
+        [("ignore", UserWarning), ("always", Warning)],
+        [("ignore", ArithmeticError)],
+    ],
+)
+@pytest.mark.parametrize("modes", [{}, {"divide": "raise"}, {"all": "ignore"}, {"all": "warn"}])
+def test_filters_and_error_states_tell_together(filters: Any, modes: Any) -> None:
+    def plain(x, d):
+        with np.errstate(**modes):
+            y = x / d
+        return y, (x * 1e300 * 1e300).astype("i4")
+
+    def outcome(function: Any, *args: Any) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            for action, category in reversed(filters):
+                warnings.filters.insert(0, (action, None, category, None, 0))
+            try:
+                result = repr([each.tolist() for each in function(*args)])
+            except (RuntimeWarning, FloatingPointError) as error:
+                result = [type(error), *error.args]
+        return result, sorted(str(each.message) for each in caught)
+
+    f = dvm.compile(plain)
+    for d in (1.0, 0.0, 2.0, 0.0, 0.0, 1.0):
+        for x in (np.ones(3), np.zeros(2)):
+            assert outcome(f, x, np.full(1, d)) == outcome(plain, x, np.full(1, d))
+
+
+def test_filters_of_the_program_itself_hold() -> None:
+    def plain(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return 1 / x
+            except RuntimeWarning:
+                return x
+
+    f = dvm.compile(plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in (np.ones(2), np.zeros(2), np.ones(3), np.zeros(3)):
+            np.testing.assert_array_equal(f(x), plain(x))

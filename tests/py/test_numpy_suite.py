@@ -159,6 +159,7 @@ def one_case(case: Case) -> dict[str, Any]:
     if row["plain seconds"] > SECONDS / 2:
         return row | {"skipped": "slow"}
     started = time.perf_counter()
+    dvm.set_stance("force_capture")
     compiled = dvm.compile(case.function)
     made = [outcome(lambda: case.call(compiled), file) for _ in range(2)]
     row["seconds"] = time.perf_counter() - started

@@ -12,6 +12,8 @@ import pytest
 
 import dvm
 
+pytestmark = pytest.mark.usefixtures("captures_at_its_cost")
+
 Array = np.ndarray[Any, Any]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

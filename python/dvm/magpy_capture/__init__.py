@@ -15,15 +15,17 @@ In the order in which they build on each other:
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture import lower as lowering
-from dvm.magpy_capture.spec import NotCapturable, PathSpec
+from dvm.magpy_capture.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.tables import leaves
 
-__all__ = ["NotCapturable", "PathSpec", "lower", "refresh_leaves"]
+__all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 
 
 def refresh_leaves() -> None:
@@ -35,9 +37,14 @@ def refresh_leaves() -> None:
 refresh_leaves()
 
 
-def lower(compiled: Any, recording: dict[str, Any]) -> PathSpec:
-    """Turn a recording of a call of `compiled` into a path."""
+def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) -> PathSpec:
+    """Turn a recording of a call of `compiled` into a path.
+
+    Raises:
+        OutOfTime: if that takes this thread longer than `nanos` nanoseconds.
+    """
+    deadline = math.inf if nanos is None else time.thread_time_ns() + nanos
     options = compiled.options
     spec = PathSpec(target=options.target, numerics=options.numerics)
-    lowering.lower(spec, recording, compiled.__wrapped__)
+    lowering.lower(spec, recording, compiled.__wrapped__, deadline)
     return spec

@@ -7,6 +7,7 @@ another way at one of them may still be compiled.
 from __future__ import annotations
 
 import builtins
+import math
 import sys
 from typing import Any
 
@@ -20,7 +21,7 @@ from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.masked import is_numpys_code
 from dvm.magpy_capture.outputs import Frame
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
+from dvm.magpy_capture.spec import BodyRaised, NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.tables import (
     WHOLE,
 )
@@ -78,6 +79,7 @@ class Lowering(Callbacks):
                 raise self.refuse(reasons.BUILTIN_REPLACED, name)
 
     def lower_event(self) -> None:
+        self.check_time()
         events = self.events
         kind, name, operands, keywords, result, at, followed = events[self.number]
         self.at = at
@@ -291,7 +293,9 @@ class Lowering(Callbacks):
         return positional, dict(mapping.items)
 
 
-def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
+def lower(
+    spec: PathSpec, recording: dict[str, Any], function: Any, deadline: float = math.inf
+) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
     Where the body of one of NumPy's own functions cannot be lowered, all is lowered again with that
@@ -305,7 +309,7 @@ def lower(spec: PathSpec, recording: dict[str, Any], function: Any) -> None:
     while True:
         lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
         lowering.on_host, lowering.joint = on_host, joint
-        lowering.function = function
+        lowering.function, lowering.deadline = function, deadline
         refusal = refusal_of(lowering)
         opened = lowering.open_function() if refusal else None
         if refusal and lowering.wanted_joint - joint:
@@ -346,6 +350,9 @@ def refusal_of(lowering: Lowering) -> NotCapturable | None:
         reason, at = reasons.CORE(error), lowering.at
     except RecursionError:
         reason, at = reasons.NESTED_TOO_DEEP(), lowering.at
+    except OutOfTime:
+        vars(lowering).clear()
+        raise
     return NotCapturable(reason, at)
 
 

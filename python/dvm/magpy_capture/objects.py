@@ -175,6 +175,7 @@ class Objects(MaybeViews):
 
         sizes: of an array of which nothing else is unknown.
         """
+        self.check_time()
         kind = type(seen)
         if self.fits_graph(seen):
             self.guard("guard_signature", register, seen, key=(register,))
@@ -374,6 +375,7 @@ class Objects(MaybeViews):
 
     def _part(self, step: str, base: int, index: Any, seen: Any, external: bool = True) -> Unread:
         """A part of a container; text and truths in one that the path computed stay open."""
+        self.check_time()
         value: list[Abstract] = []
         is_open = not external and type(seen) in (str, bytes, bool)
 

@@ -43,6 +43,8 @@ Named = dict[str, Abstract]
 NONE = Literal(None)
 TRUE, FALSE = Literal(True), Literal(False)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
+#: Functions of Python that iterate over an array; not all of them have signatures.
+READERS = (sum, min, max)
 METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 #: Where the methods of a ufunc have `out`, when it is given by position.
 OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
@@ -183,6 +185,8 @@ class Opaque(HostArrays):
     ) -> list[Abstract]:
         """What a function other than a ufunc writes, by the names of its parameters."""
         if all(_array_of(part) is None for part in self._parts_of([*positional, *named.values()])):
+            return []
+        if function in READERS:
             return []
         try:
             bound = signature_of(function).bind(*positional, **named).arguments

@@ -8,11 +8,13 @@ differ late share their beginning.
 from __future__ import annotations
 
 import ast
+import math
+import time
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.spec import Location, NotCapturable, PathSpec, Steps
+from dvm.magpy_capture.spec import Location, NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -56,6 +58,7 @@ class Program:
 
     def __init__(self, spec: PathSpec) -> None:
         self.spec = spec
+        self.deadline: float = math.inf  # of this thread's time, in ns
         self.steps = Steps()
         self._registers = 0
         self.calls_made = 0  # of the host, which may warn
@@ -67,6 +70,11 @@ class Program:
         self._dim_registers: dict[str, int] = {}  # size, printed -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
+
+    def check_time(self) -> None:
+        """What is done for each event and each element asks this."""
+        if time.thread_time_ns() > self.deadline:
+            raise OutOfTime
 
     # ---- steps
 

@@ -51,6 +51,8 @@ NONE = Literal(None)
 FALSE = Literal(False)
 #: of np.geterr(), in its order
 MODES = ("divide", "over", "under", "invalid")
+#: Rows up to so long are taken apart, so that arithmetic with their numbers can be compiled.
+FEW_NUMBERS = 16
 #: Types whose hashes follow from the value alone.
 HASHED = (int, float, complex, bool, str, bytes)
 
@@ -400,9 +402,19 @@ class PythonFunctions(DeepCopies):
 
     def add_up(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
         total = self.resolve(start)
+        from_zero = isinstance(total, Literal) and type(total.object) is int and total.object == 0
+        if from_zero and self._has_many_numbers(iterable):
+            return self.opaque(sum, [iterable], {}, self.seen_result)
         for part in self.in_any_order(iterable):
             total = self._add(total, self.resolve(part))
         return total
+
+    def _has_many_numbers(self, iterable: Abstract) -> bool:
+        """Whether it is a row of so many numbers that Python's own loop over them is the faster."""
+        row = self.resolve(iterable)
+        seen = row.object if isinstance(row, (Tensor, Host)) else None
+        plain = type(seen) is np.ndarray and seen.dtype.kind in "biufc"
+        return plain and seen.ndim == 1 and seen.size > FEW_NUMBERS
 
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(a, Instance) or isinstance(b, Instance):
@@ -436,6 +448,9 @@ class PythonFunctions(DeepCopies):
         key = self.resolve(named.pop("key", NONE))
         if named:
             raise self.refuse(reasons.FUNCTION_WITH, name, ", ".join(named))
+        if self.is_none(key) and default is None and len(values) == 1:
+            if self._has_many_numbers(values[0]):
+                return self.opaque(function, [values[0]], {}, self.seen_result)
         if self.is_none(key):
             given = self.in_any_order(values[0]) if len(values) == 1 else iter(values)
             parts = [self.resolve(part) for part in given]

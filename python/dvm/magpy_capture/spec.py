@@ -57,6 +57,10 @@ class BodyRaised(Exception):
     """An exception left a recorded body that C code ran, and so leaves the C code, too."""
 
 
+class OutOfTime(Exception):
+    """Turning the recording into a path takes longer than it may: it is given up."""
+
+
 class NotCapturable(Exception):
     """The recorded function does something this version does not compile.
 
