@@ -201,9 +201,16 @@ def warns(x: Array) -> Array:
     return x + 1
 
 
+def defines_a_class(x: Array) -> Array:
+    class Local:
+        step = 1
+
+    return x + Local.step
+
+
 #: These run as they are; all the others compile.
 UNSUPPORTED = {
-    "warns",
+    "defines_a_class",
 }
 CONSTRUCTS = [
     value

@@ -8,9 +8,11 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import gc
 import itertools
 import random
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,15 @@ def shown(recording: Recording) -> list[Any]:
     lines += [event[5] for event in recording["events"]]
     result = node_text(recording, recording["result"])
     return [*lines, result, recording["aborted"], recording["aborted_at"], recording["opcodes"]]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_collected() -> Iterator[None]:
+    """What earlier tests left behind is closed now, not in the middle of a recording."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def check_same(native: Recording, reference: Recording) -> None:
