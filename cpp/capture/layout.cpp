@@ -52,8 +52,9 @@ bool is_overlapping(PyArrayObject* array, const AxisOrder& order) {
 
 const char* to_string(Layout layout) { return kLayoutNames[static_cast<int>(layout)]; }
 
+// Up to two axes, no sum over one of no elements has an order.
 bool is_in_c_order(PyArrayObject* array) {
-  return PyArray_IS_C_CONTIGUOUS(array) && (PyArray_NDIM(array) < 2 || PyArray_SIZE(array) != 0);
+  return PyArray_IS_C_CONTIGUOUS(array) && (PyArray_NDIM(array) < 3 || PyArray_SIZE(array) != 0);
 }
 
 // The insertion sort of NumPy's npyiter_find_best_axis_ordering for one operand: an axis moves
@@ -78,14 +79,15 @@ AxisOrder layout_of(PyArrayObject* array) {
     std::rotate(axes + i, axes + i + 1, axes + place + 1);
   }
   const bool permuted = !std::is_sorted(axes, axes + rank);
-  if (!permuted && PyArray_IS_C_CONTIGUOUS(array)) return order;
+  order.repeated = repeated_axes(array);
+  order.overlapping = is_overlapping(array, order);
+  const bool loose = order.repeated != 0 || order.overlapping;
+  if (!permuted && !loose && PyArray_IS_C_CONTIGUOUS(array)) return order;
   if (!permuted) {
     order.layout = Layout::ordered;
   } else {
     order.layout = is_dense(array, order) ? Layout::permuted_contiguous : Layout::permuted;
   }
-  order.repeated = repeated_axes(array);
-  order.overlapping = is_overlapping(array, order);
   return order;
 }
 

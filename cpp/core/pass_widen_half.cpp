@@ -45,6 +45,7 @@ class Widening {
     Value narrow = -1, wide = -1;
   };
   Forms& at(Value v) { return forms_[static_cast<size_t>(v)]; }
+  bool computed(Value v) const { return forms_[static_cast<size_t>(v)].computed; }
   bool is_half(Value v) const { return from_.type(v).dtype == DType::f16; }
 
   void find_origin(Value v) {
@@ -57,7 +58,8 @@ class Widening {
   bool reads_wide(Value v, Value operand, bool building_wide) const {
     const Node& node = from_.node(v);
     if (!is_half(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
-    if (node.op == Op::cast) return node.type.dtype != DType::f16;
+    // What the program itself takes out of half precision was rounded to it before.
+    if (node.op == Op::cast) return node.type.dtype != DType::f16 && !computed(operand);
     return computes(node) || (moves(node) && building_wide);
   }
 

@@ -1,5 +1,5 @@
-// Which operations can raise an IEEE status flag, and so make NumPy warn. Signalling NaNs, which
-// nothing makes, do not count.
+// Which operations can raise an IEEE status flag, and so make NumPy warn. Signalling NaNs do not
+// count: few things make them (NumPy's sort of halves), and arithmetic warns of them in any case.
 #pragma once
 
 #include "core/graph.h"

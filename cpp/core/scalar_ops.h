@@ -45,13 +45,20 @@ template <std::integral T>
 Wrapping<T> lift(T x) {
   return {x};
 }
-inline float lift(Half x) { return to_float(x); }
+// NaNs that signal raise as they would in the conversion by hardware.
+inline float widened(Half x) {
+  const auto magnitude = static_cast<uint16_t>(x.bits & 0x7fff);
+  if (magnitude > 0x7c00 && magnitude < 0x7e00) raise(kInvalid);
+  return to_float(x);
+}
+
+inline float lift(Half x) { return widened(x); }
 inline float lift(float x) { return x; }
 inline double lift(double x) { return x; }
 
 // What core/scalar_math.h takes.
 inline bool plain(uint8_t x) { return x != 0; }
-inline float plain(Half x) { return to_float(x); }
+inline float plain(Half x) { return widened(x); }
 template <typename T>
 T plain(T x) {
   return x;
@@ -327,7 +334,7 @@ To cast(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else if constexpr (std::is_same_v<From, Half>) {
-    return cast<To>(to_float(x));
+    return cast<To>(widened(x));
   } else if constexpr (std::is_same_v<To, uint8_t>) {
     return x != From{0};
   } else if constexpr (std::is_same_v<To, Half>) {

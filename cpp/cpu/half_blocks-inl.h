@@ -33,8 +33,9 @@ inline constexpr SimdLevel kLevel =
 namespace hn = hwy::HWY_NAMESPACE;
 
 // A whole vector at a time and the rest once more, overlapping; fewer than a vector by way of one
-// on the stack. A signalling NaN raises nothing: it is quiet already for all that look at it.
-[[gnu::noinline]] inline void widen_loop(const uint16_t* src, int64_t count, float* dst) {
+// on the stack. The conversion raises `invalid` for NaNs that signal, as whatever NumPy computes of
+// them does: its sort of halves makes such NaNs.
+[[gnu::noinline]] inline void widen(const uint16_t* src, int64_t count, float* dst) {
   const hn::ScalableTag<float> wide;
   const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
   const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
@@ -52,11 +53,6 @@ namespace hn = hwy::HWY_NAMESPACE;
     const int64_t at = std::min(i, count - lanes);
     hn::StoreU(hn::PromoteTo(wide, hn::LoadU(narrow, halves + at)), wide, dst + at);
   }
-}
-
-inline void widen(const uint16_t* src, int64_t count, float* dst) {
-  const core::KeepFpFlags keep;
-  widen_loop(src, count, dst);
 }
 
 // The conversion raises overflow and underflow itself.
@@ -82,9 +78,19 @@ inline void widen(const uint16_t* src, int64_t count, float* dst) {
 
 #else
 
-[[gnu::noinline]] inline void widen(const uint16_t* src, int64_t count, float* dst) {
+[[gnu::noinline]] inline bool widen_loop(const uint16_t* src, int64_t count, float* dst) {
+  uint16_t signals = 0;
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dst[i] = half_to_float(src[i]);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto beyond = static_cast<uint16_t>((src[i] & 0x7fffu) - 0x7c01u);
+    signals |= static_cast<uint16_t>(beyond < 0x1ffu);
+    dst[i] = half_to_float(src[i]);
+  }
+  return signals != 0;
+}
+
+inline void widen(const uint16_t* src, int64_t count, float* dst) {
+  if (widen_loop(src, count, dst)) core::raise(core::kInvalid);
 }
 
 [[gnu::noinline]] inline core::FpFlags narrow_loop(const float* src, int64_t count, uint16_t* dst) {

@@ -617,26 +617,35 @@ class Arrays(WrittenParts):
                 raise self.refuse(reasons.DTYPE, dtype.name)
         return [NAMES[dtype] for dtype in dtypes]
 
-    def ufunc(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Tensor:
-        """`function(*operands)`, at least one of them an array."""
+    def ufunc(
+        self,
+        function: np.ufunc,
+        operands: SequenceOf[Abstract],
+        order: Order | None = None,
+        **kwargs: Any,
+    ) -> Tensor:
+        """`function(*operands)`, at least one of them an array.
+
+        order: in which the result is wanted, where NumPy's is not what it will have.
+        """
         if function is np.square:
             loop = self.loop_of(function, operands, **kwargs)
             x = self.operand(operands[0], loop[0])
-            return self.elementwise("mul", [x, x], loop[-1])
+            return self.elementwise("mul", [x, x], loop[-1], order)
         op = UFUNCS.get(function)
         if op is None or len(operands) != function.nin:
             raise self.refuse(reasons.UFUNC, function.__name__)
         loop = self.loop_of(function, operands, **kwargs)
         if op == "power" and (factors := self.factors_of_power(operands, loop[0])):
-            return self.elementwise("mul", factors, loop[-1])
+            return self.elementwise("mul", factors, loop[-1], order)
         typed = [self.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
         if op in ("maximum", "minimum"):
-            return self.extreme(op, typed, loop[-1])
+            return self.extreme(op, typed, loop[-1], order)
         if function is np.ldexp:
             typed[1] = self.exponent(typed[1], loop[0])
         if function is np.bitwise_count:
-            return self.cast(self.elementwise(op, typed, loop[0]), loop[-1])
-        return self.elementwise(op, typed, loop[-1])
+            return self.cast(self.elementwise(op, typed, loop[0], order), loop[-1])
+        return self.elementwise(op, typed, loop[-1], order)
 
     def factors_of_power(self, operands: SequenceOf[Abstract], dtype: str) -> list[Tensor]:
         """Two factors of a float to a small literal power; none where that is no product.

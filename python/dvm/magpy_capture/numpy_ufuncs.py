@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as SequenceOf
 from collections.abc import Sized
 from typing import Any
 
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.arrays import is_supported
+from dvm.magpy_capture.arrays import Order, is_supported
 from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.graphs import NAMES
 from dvm.magpy_capture.program import describe
@@ -161,8 +162,8 @@ class Ufuncs(Containers):
                 for value, dtype in zip(positional, loop, strict=False)
                 for one in [self.operand(Literal(1), dtype)]
             ]
-        results = self.results(function, positional, **kwargs)
-        outs = self._outs(out, len(results))
+        outs = self._outs(out, function.nout)
+        results = self.results(function, positional, self._order_into(outs, positional), **kwargs)
         if masked and None in outs:
             raise self.refuse(reasons.WHERE_WITHOUT_OUT)
         delivered = [
@@ -171,13 +172,29 @@ class Ufuncs(Containers):
         ]
         return delivered[0] if function.nout == 1 else Sequence(delivered)
 
-    def results(self, function: np.ufunc, operands: list[Abstract], **kwargs: Any) -> list[Tensor]:
+    def _order_into(
+        self, outs: SequenceOf[Tensor | None], operands: SequenceOf[Abstract]
+    ) -> Order | None:
+        """The order of the array that the result goes into: then it does not follow from theirs."""
+        out = outs[0]
+        if out is None or len(outs) > 1:
+            return None
+        ranks = [each.rank for each in map(self.resolve, operands) if isinstance(each, Tensor)]
+        return out.order if out.rank == max(ranks, default=-1) else None
+
+    def results(
+        self,
+        function: np.ufunc,
+        operands: list[Abstract],
+        order: Order | None = None,
+        **kwargs: Any,
+    ) -> list[Tensor]:
         """What a ufunc of one result or of two computes."""
         if function is np.divmod:
             parts = (np.floor_divide, np.remainder)
             return [self.ufunc(one, operands, **kwargs) for one in parts]
         if function not in PARTS:
-            return [self.ufunc(function, operands, **kwargs)]
+            return [self.ufunc(function, operands, order, **kwargs)]
         loop = self.loop_of(function, operands, **kwargs)
         x = self.operand(operands[0], loop[0])
         return [

@@ -140,8 +140,9 @@ TEST(Passes, WidenHalfKeepsWrittenCastsAndCallsNarrow) {
                  "  %5 = call(%4) f16[s0] {callee = \"f\"}\n"
                  "  %6 = cast(%5) f32[s0]\n"
                  "  %7 = add(%6, %3) f32[s0]\n"
-                 "  %8 = cast(%7) f64[s0]\n"
-                 "  return %8\n"));
+                 "  %8 = cast(%7) f16[s0]\n"
+                 "  %9 = cast(%8) f64[s0]\n"
+                 "  return %9\n"));
 }
 
 Array converted(const Array& from, DType to) {

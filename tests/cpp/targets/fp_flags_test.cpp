@@ -218,6 +218,29 @@ TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
   cpu::set_thread_count(2);
 }
 
+// NumPy's sort of halves makes NaNs that signal.
+TEST(FpFlags, NumbersOfHalvesThatSignalAreInvalid) {
+  constexpr std::pair<Insn, int> kExpected[] = {{Insn::add, kInvalid},  {Insn::div, kInvalid},
+                                                {Insn::exp, kInvalid},  {Insn::sqrt, kInvalid},
+                                                {Insn::cast, kInvalid}, {Insn::copy, 0}};
+  for (const auto& [insn, wanted] : kExpected) {
+    for (const uint16_t bits : {0x7c01, 0xfc01, 0x7dff, 0x7e00, 0xffff}) {
+      const vm::Instruction fixed{
+          .insn = insn,
+          .dtype = insn == Insn::cast ? DType::f32 : DType::f16,
+          .aux = static_cast<uint8_t>(insn == Insn::cast ? DType::f16 : DType{})};
+      const bool signals = (bits & 0x200) == 0;
+      std::vector<Half> last(static_cast<size_t>(vm::info(insn).operands) - 1, Half{bits});
+      for (const int64_t count : {1, 7, 64, 65, 5000}) {
+        for (const bool streams : {true, false}) {
+          EXPECT_EQ(flags_of(fixed, last, count, streams), signals ? wanted : 0)
+              << vm::info(insn).name << " " << bits << " count " << count;
+        }
+      }
+    }
+  }
+}
+
 struct CastRow {
   double value;
   DType to;

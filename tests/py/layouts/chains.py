@@ -55,6 +55,8 @@ CLOSE = (
     "np.exp({x})", "np.tanh({x})", "np.log(abs({x}))", "{x}.var({axis})", "{x}.prod({axis})",
     "np.std({x}, {axis})",
 )  # fmt: skip
+#: What adds up elements in their own dtype (a mean of halves is one of floats).
+SUMS = (".sum", "np.add.reduce", ".var", "np.std", ".prod")
 
 
 @dataclass
@@ -63,6 +65,10 @@ class Chain:
 
     forms: per argument its axes among "n", "m", "k", or "1" for one of size 1.
     close: its last bits may differ. halves: it computes in float16, which rounds in strict mode.
+    added: it adds up halves. NumPy rounds each of these sums to a half where it goes along an outer
+        axis, and none along an inner one; dvm's are floats in either case, and round once.
+    nothing: a step makes an array of several axes and no elements, of whose strides NumPy's
+        functions may make something else than of dvm's.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -71,6 +77,8 @@ class Chain:
     returned: list[str] = field(default_factory=list)
     close: bool = False
     halves: bool = False
+    added: bool = False
+    nothing: bool = False
 
     @property
     def source(self) -> str:
@@ -128,9 +136,11 @@ def chain(rng: random.Random, sizes: dict[str, int]) -> tuple[Chain, list[Array]
             continue
         made.lines.append(f"{name} = {text}")
         rounded |= table is ROUNDING
-        if table is CLOSE or (".sum" in text and values[last].dtype == np.float16):
+        made.added = values[last].dtype == np.float16 and any(name in text for name in SUMS)
+        if table is CLOSE or made.added:
             made.close = True
             break
+    made.nothing = any(value.size == 0 and value.ndim > 2 for value in values.values())
     made.halves = any(value.dtype == np.float16 for value in values.values())
     made.returned = [list(values)[-1]]
     if rng.random() < 0.3:

@@ -168,7 +168,7 @@ PROGRAMS = [
     # calls and puts
     Program(black_scholes, black_scholes_cases, captures=2, scale=100.0),
     Program(drawdown, drawdown_cases, captures=1),
-    Program(crossover, crossover_cases, captures=2, orders=1),
+    Program(crossover, crossover_cases, captures=2),
     Program(manage, manage_cases, captures=1, opaque=frozenset({"matmul"})),
     # one for each number of iterations that occurs, and a slope of zero
     Program(internal_rate, internal_rate_cases, captures=6),

@@ -35,8 +35,6 @@ class Program:
     exact: results have equal bits: no sums in other orders, no transcendental functions.
     single: results of double precision may come from values of single precision.
     scale: the magnitude of what the results are differences of, where it exceeds theirs.
-    orders: paths beyond `captures`, for arrays in other than C order with an axis that has one
-        element in some calls only: the order of results follows from which axes have.
     variables: the module's globals which calls change, or "Class.attribute".
     """
 
@@ -47,7 +45,6 @@ class Program:
     exact: bool = False
     single: bool = False
     scale: float = 0.0
-    orders: int = 0
     variables: tuple[str, ...] = ()
 
     @property

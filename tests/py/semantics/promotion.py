@@ -274,3 +274,21 @@ def powers_keep_the_dtype(w: World) -> None:
 
     for dtype in ("f4", "f4", "f8", "i4", "u1", "f2"):
         w(f, np.array([0, 1, 2, 3], dtype))
+
+
+@case
+def halves_are_rounded_before_they_widen(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return (
+            np.arange(3.0) + x.sum(),
+            (x * x).astype(np.float64),
+            (x / 3) + np.ones(len(x), np.float32),
+            (x / 3).mean(),
+            float((x * x).max()),
+            (x * np.float16(1e-4) * np.float16(1e-4)).astype(bool),
+            (x * 1000).astype(np.int32),
+        )
+
+    for count in (40, 40, 3):
+        w(f, (np.arange(1, count + 1) / 7).astype(np.float16))

@@ -339,3 +339,27 @@ def constants_too_small_or_too_large_for_a_dtype(w: World) -> None:
                 for _ in range(2):
                     w(f, x)
                     w(g, x)
+
+
+@case
+def halves_that_signal(w: World) -> None:
+    """NumPy's sort of halves ends in such NaNs; a conversion by bits makes them anywhere."""
+
+    @w.compiled
+    def f(x):
+        y = np.sort(x, 0)
+        return y / 3, y.mean(0)
+
+    @w.compiled
+    def g(x):
+        return x * 2 + 1
+
+    for count in (1, 3, 40, 700):
+        x = floats(count, 2).astype(np.float16)
+        y = x.copy()
+        y[0] = np.nan
+        z = x.copy()
+        z[-1, 0] = np.array(0x7C01, np.uint16).view(np.float16)
+        for each in (x, x, y, z):
+            w(f, each)
+            w(g, each)
