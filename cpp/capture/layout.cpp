@@ -79,10 +79,9 @@ AxisOrder layout_of(PyArrayObject* array) {
     std::rotate(axes + i, axes + i + 1, axes + place + 1);
   }
   const bool permuted = !std::is_sorted(axes, axes + rank);
-  order.repeated = repeated_axes(array);
   order.overlapping = is_overlapping(array, order);
-  const bool loose = order.repeated != 0 || order.overlapping;
-  if (!permuted && !loose && PyArray_IS_C_CONTIGUOUS(array)) return order;
+  if (!permuted && !order.overlapping && PyArray_IS_C_CONTIGUOUS(array)) return order;
+  order.repeated = repeated_axes(array);
   if (!permuted) {
     order.layout = Layout::ordered;
   } else {

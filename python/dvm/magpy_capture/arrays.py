@@ -775,7 +775,7 @@ class Arrays(WrittenParts):
         Of an array that NumPy made without elements, some axes may have stride 0 and so no order.
         """
         kept = [axis for axis in t.order if axis not in axes]
-        if kept == sorted(kept) or self._has_strides_of_argument(t):
+        if kept == sorted(kept):
             return
         size = self.product(t.shape[axis] for axis in axes)
         if size.constant is None or size.constant == 0:
@@ -783,16 +783,6 @@ class Arrays(WrittenParts):
             self.guard("guard_truth", some, bool(self.observed(size)))
             if not self.observed(size):
                 raise self.refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
-
-    @staticmethod
-    def _has_strides_of_argument(t: Tensor) -> bool:
-        """Whether it is an array of the caller's, or a view of one by an index or a transpose."""
-        each: Tensor = t
-        while each.base is not None:
-            if each.remake is None or each.remake[0] not in ("getitem", np.ndarray.transpose):
-                return False
-            each = each.base
-        return each.storage.external
 
     def without_axes(self, value: int, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
         """The value of a reduction of `t`, in which the axes have size 1, with or without these."""
