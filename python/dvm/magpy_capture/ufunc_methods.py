@@ -296,6 +296,8 @@ class UfuncMethods(OrderedFolds):
         place = self.axis(self.plain(axis), x.rank)
         into = self.result_array(out)
         x = self.cast(x, self.loop_dtype(function, x, dtype, into))
-        if x.dtype == "float16" and function in (np.maximum, np.minimum):
-            raise self.refuse(reasons.TWO_ZEROS_FIRST)  # the op keeps the second
+        # Of two zeros the op keeps the second where NumPy's loop keeps the first, or the other way.
+        others = (np.maximum, np.minimum) if x.dtype == "float16" else (np.fmax, np.fmin)
+        if x.dtype.startswith("float") and function in others:
+            raise self.refuse(reasons.TWO_ZEROS_FIRST)
         return x, place, into

@@ -307,3 +307,17 @@ def sums_of_a_single_negative_zero(w: World) -> None:
     for x in (np.full((2, 3), -0.0), np.full((2, 3), -0.0).T, np.array(-0.0)):
         w(over_no_axes, x)
         w(over_no_axes, x)
+
+
+@case
+def running_extremes_of_zeros(w: World) -> None:
+    @w.compiled
+    def f(x):
+        each = np.maximum, np.minimum, np.fmax, np.fmin
+        return [g.accumulate(x) for g in each], [g.accumulate(x.T, 0) for g in each]
+
+    for t in ("f2", "f4", "f8"):
+        for some in ([-0.0, 0.0], [0.0, -0.0, np.nan], [np.nan, -0.0, 1.0, 0.0, -1.0, -0.0]):
+            for repeated in (1, 1, 9):
+                w(f, np.array(some * repeated, t))
+                w(f, np.array([some * repeated, some[::-1] * repeated], t))
