@@ -119,6 +119,7 @@ py::dict miss_of(const capture::Miss& miss) {
   dict["wanted"] = miss.wanted;
   dict["seen"] = miss.seen;
   dict["text"] = miss.text;
+  dict["code"] = miss.code;
   dict["location"] = core::to_string(miss.at);
   return dict;
 }

@@ -24,9 +24,8 @@ std::string refusal_of(const PyCodeObject* code) {
 #if !DVM_CAPTURE
   return "other-cpython";
 #endif
-  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    return "generator-function";
-  }
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return "coroutine-function";
+  if (code->co_flags & CO_GENERATOR) return "generator-function";
   return {};
 }
 

@@ -271,17 +271,33 @@ Miss explain_miss(const Frame& frame, const Step& step) {
   return miss;
 }
 
+namespace {
+
+struct RefusalRow {
+  const char *name, *text;
+};
+constexpr RefusalRow kRefusals[] = {
+#define DVM_REFUSAL(name, text) {#name, text},
+#include "capture/refusals.def"
+#undef DVM_REFUSAL
+};
+
+}  // namespace
+
 Miss explain_drop(const Frame& frame, const Step& step) {
   Miss miss;
   miss.step = info(step.op).name;
   miss.at = frame.path->location(step);
   if (!PyErr_Occurred()) {
-    miss.text = frame.refused ? frame.refused : "a computation failed";
+    const RefusalRow& row = kRefusals[static_cast<size_t>(frame.refused)];
+    miss.code = row.name;
+    miss.text = row.text;
     return miss;
   }
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   miss.seen = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  miss.code = "raises";
   miss.text = "raises " + miss.seen;
   // Built-in exceptions alone, for a class of the user's may have a __str__ of its own.
   const bool builtin = !(reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE);

@@ -8,13 +8,19 @@
 
 namespace dvm::capture {
 
+enum class Refusal : uint8_t {
+#define DVM_REFUSAL(name, text) name##_,
+#include "capture/refusals.def"
+#undef DVM_REFUSAL
+};
+
 struct Frame {
   Call& call;
   PyObject** registers;  // owned; null until defined
   const Path* path;      // whose step is running
   Outcome outcome = Outcome::missed;
-  const char* refused = nullptr;  // why a step failed that set no Python error
-  bool committed = false;         // from here on warnings are the program's own
+  Refusal refused = Refusal::failed_;  // why a step failed that set no Python error
+  bool committed = false;              // from here on warnings are the program's own
   RaisingErrstate errstate{};
   RandomStates random{};
 

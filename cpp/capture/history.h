@@ -22,6 +22,7 @@ struct Miss {
   std::string wanted, seen;  // where these can be told apart
   std::string text;          // all of it as one sentence
   core::Loc at;              // where the program first relied on it
+  std::string code = {};     // of a drop: a row of refusals.def, or "raises"
 };
 
 struct Event {

@@ -64,7 +64,7 @@ Outcome failed(Frame& frame, const Step& step, const std::exception& error) {
     throw;
   }
   PyErr_Clear();
-  frame.refused = ours != nullptr ? "this is beyond a limit of dvm" : "dvm has no memory left";
+  frame.refused = ours != nullptr ? Refusal::limit_ : Refusal::memory_;
   if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, step));
   if (frame.call.history) frame.call.history->dropped(frame, step);
   return give_up(frame, Outcome::dropped);

@@ -177,7 +177,7 @@ bool run_(Frame& f, const int32_t* p) {
   Scratch<core::Scalar, kRoom> scalars(scalar_count);
   Scratch<ValueSlot, 2 * kRoom> slots(input_count + result_count);
 
-  f.refused = "an array or a number does not fit what was recorded";
+  f.refused = Refusal::operand_;
   for (size_t i = 0; i < input_count; ++i) {
     if (!read_tensor(f[segment.tensors[i]], plan.inputs[i], slots[i], inputs[i])) return false;
   }
@@ -194,7 +194,7 @@ bool run_(Frame& f, const int32_t* p) {
       runtime::execute(plan, *f.path->target, host, inputs.first(input_count),
                        scalars.first(scalar_count), results.first(result_count), *context);
   if (outcome != runtime::Outcome::done) {
-    f.refused = "sizes or memory layouts do not fit together as recorded";
+    f.refused = Refusal::sizes_;
     return false;
   }
   int32_t raised = (*context).fp_flags & segment.flags;
@@ -203,9 +203,9 @@ bool run_(Frame& f, const int32_t* p) {
   }
   bool made = raised == 0;
   if (raised == core::kTiedZeros) {
-    f.refused = "an extreme is a zero, and zeros of both signs tie for it";
+    f.refused = Refusal::tied_zeros_;
   } else if (!made) {
-    f.refused = "NumPy warns of a floating-point error here";
+    f.refused = Refusal::numpy_warns_;
   }
   for (const Segment::Output& output : segment.outputs) {
     if (!made) break;

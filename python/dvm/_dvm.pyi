@@ -108,6 +108,7 @@ class MissRecord(TypedDict):
     wanted: str
     seen: str
     text: str
+    code: str  # of a drop: a key of dvm.advice.DROPS
     location: str
 
 class EventRecord(TypedDict):

@@ -1,7 +1,8 @@
 """What to do about it: the advice that reports put beside a reason, one table per kind of reason.
 
-Guards are written in cpp/capture/steps.def, rules in cpp/fuser; tests hold the tables to them. Why
-something runs uncompiled, and what to do about that, is in dvm.reasons.
+Guards are written in cpp/capture/steps.def, drops in refusals.def beside it, rules in cpp/fuser;
+tests hold the tables to them. Why something runs uncompiled, and what to do about that, is in
+dvm.reasons.
 """
 
 from __future__ import annotations
@@ -42,13 +43,17 @@ GUARDS = {
 #: every other step that fetches something
 GONE = "something that the path reads is no longer there: keep the structure of arguments and state"
 
-#: beginning of a reason for a drop -> advice; the first match counts
+#: why a replay was given up (cpp/capture/refusals.def) -> advice
 DROPS = {
-    "NumPy warns": "the original runs so that NumPy can warn: put np.errstate(...='ignore') around "
+    "numpy_warns": "the original runs so that NumPy can warn: put np.errstate(...='ignore') around "
     "the call, or keep the values in range",
-    "sizes or memory layouts": "the program itself fails with such sizes, or they do not fit what "
-    "the capture relied on: see the location",
-    "an array or a number": "it exceeds 64 bits, or is no longer of the kind that was recorded",
+    "tied_zeros": "nothing, where it is rare: add 0.0 to the array, which makes all zeros equal",
+    "sizes": "the program itself fails with such sizes, or they do not fit what the capture relied "
+    "on: see the location",
+    "operand": "it exceeds 64 bits, or is no longer of the kind that was recorded",
+    "limit": "pass smaller arrays, or of fewer axes",
+    "memory": "pass smaller arrays, or free memory first: dvm.clear_cache()",
+    "failed": "see the location: the computation fails there",
     "raises": "the program itself raises this here, and the original runs to raise it",
 }
 
@@ -87,10 +92,9 @@ def advice_for_guard(step: str) -> str:
     return GUARDS.get(step, GONE)
 
 
-def advice_for_drop(reason: str) -> str:
+def advice_for_drop(code: str) -> str:
     """Return what to do about a replay that could not be finished."""
-    otherwise = "see the location: the computation fails there"
-    return next((DROPS[start] for start in DROPS if reason.startswith(start)), otherwise)
+    return DROPS[code]
 
 
 def advice_for_rule(rule: str) -> str:

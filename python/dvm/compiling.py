@@ -22,6 +22,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 NUMERICS = ("default", "strict")
+#: stands for `fn` in `dvm.compile(target=...)`
+NOTHING: Any = object()
+#: flags of code whose call only makes an object that computes later
+ONE_STEP = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 # Held while a thread imports what only a first compilation needs. A fork waits for it: in the child
 # nobody would go on with the import, and its own would wait for that for ever.
@@ -61,7 +65,7 @@ def compile(
     fn: None = None, *, target: str = ..., numerics: str = ..., name: str | None = ...
 ) -> Callable[[Callable[P, R]], _dvm.Compiled[P, R]]: ...
 def compile(
-    fn: Callable[..., Any] | None = None,
+    fn: Any = NOTHING,
     *,
     target: str = "cpu",
     numerics: str = "default",
@@ -84,19 +88,13 @@ def compile(
         TypeError: if `fn` is no such thing.
     """
     options = Options(target, numerics)
-    if isinstance(fn, staticmethod | classmethod):
-        kind = type(fn).__name__
-        raise TypeError(f"dvm.compile needs a function: write @{kind} above @dvm.compile")
-    if isinstance(fn, type):
-        raise TypeError(
-            f"dvm.compile needs a Python function, not the class {fn.__name__}: compile its "
-            "methods, each with @dvm.compile"
-        )
-    if fn is None:
+    if fn is NOTHING:
         return lambda function: compile(function, target=target, numerics=numerics, name=name)
     if isinstance(fn, _dvm.Compiled):
         fn = fn.given
     given, fn = fn, _function_for(fn)
+    if not isinstance(fn, types.FunctionType):
+        raise TypeError(_what_to_compile(fn))
     with _importing:  # the lowering names the functions that the recorder must not enter
         from dvm import inspection, magpy_capture, repro  # noqa: F401
 
@@ -110,7 +108,45 @@ def compile(
     compiled.options = options
     compiled.label = name or fn.__qualname__
     compiled.recorded = {}
+    if fn.__code__.co_flags & ONE_STEP:
+        reason: Any = compiled.fallback_reasons[0]
+        telling.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
     return compiled
+
+
+def _what_to_compile(given: Any) -> str:
+    """Return why this is nothing to compile, and what is."""
+    if isinstance(given, staticmethod | classmethod):
+        kind = type(given).__name__
+        return f"dvm.compile needs a function: write @{kind} above @dvm.compile"
+    if given is None:
+        return "dvm.compile was given None: what made it, a decorator perhaps, returns nothing"
+    if isinstance(given, list | tuple | dict | set):
+        kind = type(given).__name__
+        return f"dvm.compile takes one function, not a {kind}: [dvm.compile(f) for f in functions]"
+    if isinstance(given, str | bytes):
+        return "dvm.compile takes a function, not its text or name: define it with def, and pass it"
+    name = getattr(given, "__name__", None)
+    if isinstance(given, type):
+        return (
+            f"dvm.compile needs a Python function, not the class {name}: compile its methods, each "
+            "with @dvm.compile"
+        )
+    kind, of_numpy = type(given).__name__, type(given).__module__.partition(".")[0] == "numpy"
+    wrapped = getattr(given, "__wrapped__", None)
+    if isinstance(wrapped, types.FunctionType) and not of_numpy:
+        return (
+            f"dvm.compile needs a Python function, not the {kind} around "
+            f"{wrapped.__name__}: compile the function under it, with @dvm.compile as the last "
+            "decorator above def"
+        )
+    if callable(given):
+        called = f"np.{name}" if of_numpy else name or "function"
+        return (
+            f"dvm.compile needs a function written in Python, not the {kind} {name or given!r}: "
+            f"call it within one, as in dvm.compile(lambda x: {called}(x))"
+        )
+    return f"dvm.compile needs a Python function, not the {kind} {given!r:.40}"
 
 
 def _function_for(fn: Any) -> Any:
@@ -118,6 +154,8 @@ def _function_for(fn: Any) -> Any:
 
     So the object is reached through a closure: what it holds is looked at on each call.
     """
+    if isinstance(fn, type):
+        return fn
     bound = isinstance(fn, types.MethodType | functools.partial)
     if not bound and not isinstance(
         inspect.getattr_static(type(fn), "__call__", None), types.FunctionType

@@ -124,7 +124,8 @@ def _fallbacks(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> li
     if path is None or not path["reason"]:
         return []
     where = f"{path['location']}: " if path["location"] else ""
-    return [f"{where}{path['reason']}; hint: {path['reason'].advice}"]
+    never = "" if compiled.stats.hits else "; no call has been replayed so far"
+    return [f"{where}{path['reason']}; hint: {path['reason'].advice}{never}"]
 
 
 def _guards(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> list[str]:

@@ -615,7 +615,8 @@ PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncom
 
 # ---- one step
 
-GENERATOR_FUNCTION = Row("it is a generator or a coroutine", ONE_STEP)
+GENERATOR_FUNCTION = Row("it is a generator function, whose calls compute nothing", ONE_STEP)
+COROUTINE_FUNCTION = Row("it is an async function, whose calls compute nothing", ONE_STEP)
 
 # ---- other python
 

@@ -86,7 +86,7 @@ def recompilation(event: _dvm.EventRecord) -> Recompilation:
 
 
 def _reason(miss: _dvm.MissRecord, *, drop: bool) -> Reason:
-    advice = advice_for_drop(miss["text"]) if drop else advice_for_guard(miss["step"])
+    advice = advice_for_drop(miss["code"]) if drop else advice_for_guard(miss["step"])
     return Reason(
         guard=miss["step"],
         what=miss["what"],

@@ -78,7 +78,7 @@ def test_options_and_stats_are_frozen() -> None:
 
 @pytest.mark.parametrize("thing", [3, "axpy", np.add, len, dict])
 def test_what_is_no_python_function_is_a_type_error(thing: Any) -> None:
-    with pytest.raises(TypeError, match="needs a Python function"):
+    with pytest.raises(TypeError, match=r"needs a|takes a function"):
         dvm.compile(thing)
 
 

@@ -101,7 +101,7 @@ def test_a_refusal_is_explained() -> None:
 
     report = dvm.explain(f)(X)
     assert report.outcome == "refused"
-    assert report.missed == ["it is a generator or a coroutine"]
+    assert report.missed == ["it is a generator function, whose calls compute nothing"]
 
 
 def test_a_drop_is_explained() -> None:
