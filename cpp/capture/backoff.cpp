@@ -19,7 +19,7 @@ constexpr int64_t kPatience = 64, kLightEvents = 100;
 constexpr int64_t kFreeCaptures = 24;
 // What captures may take: so many times a call of the last kWindow calls, less where no call has
 // been timed, and in any case kFreeNanos; or a part of all calls' time.
-constexpr int64_t kWindow = 50, kWindowCalls = 22, kGuessedCalls = 11, kPartOf = 8;
+constexpr int64_t kWindow = 50, kWindowCalls = 22, kGuessedCalls = 6, kPartOf = 8;
 constexpr int64_t kFreeNanos = 5 * kMillisecond;
 // What a capture of a small function may take.
 constexpr int64_t kSmallNanos = 50 * kMillisecond;
@@ -66,14 +66,16 @@ void Backoff::defer(int64_t events, int64_t cost) {
   why_ = "long-call\n" + std::to_string(events);
 }
 
-bool Backoff::is_small() const { return (plain_calls_ == 0 ? traced_ : mean()) < kSmall; }
+// Also the last recorded call must have been one: those before may have had less to do.
+bool Backoff::is_small() const {
+  return (plain_calls_ == 0 ? traced_ : std::max(mean(), guess_)) < kSmall;
+}
 
 int64_t Backoff::budget(int64_t calls) const {
   const int64_t in_the_long_run = calls * mean() / kPartOf - overhead_;
-  if (is_small()) return std::max(kSmallNanos, in_the_long_run);
-  if (weight_ >= kFreeCaptures) return in_the_long_run;
+  if (!is_small() && weight_ >= kFreeCaptures) return in_the_long_run;
   const int64_t times = plain_calls_ == 0 ? kGuessedCalls : kWindowCalls;
-  int64_t at_once = std::max(kFreeNanos, times * mean());
+  int64_t at_once = is_small() ? kSmallNanos : std::max(kFreeNanos, times * mean());
   for (const Cost& cost : recent_) {
     if (cost.call > calls - kWindow) at_once -= cost.nanos;
   }
