@@ -69,6 +69,7 @@ class Chain:
         axis, and none along an inner one; dvm's are floats in either case, and round once.
     nothing: a step makes an array of several axes and no elements, of whose strides NumPy's
         functions may make something else than of dvm's.
+    signs: it asks for signs, and the one of a NaN is not NumPy's promise.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -79,6 +80,7 @@ class Chain:
     halves: bool = False
     added: bool = False
     nothing: bool = False
+    signs: bool = False
 
     @property
     def source(self) -> str:
@@ -135,7 +137,8 @@ def chain(rng: random.Random, sizes: dict[str, int]) -> tuple[Chain, list[Array]
         if text is None or not keeps(text, values, name):
             continue
         made.lines.append(f"{name} = {text}")
-        rounded |= table is ROUNDING
+        rounded |= table is ROUNDING or "nan_to_num" in text  # which makes the largest numbers
+        made.signs |= "sign" in text
         made.added = values[last].dtype == np.float16 and any(name in text for name in SUMS)
         if table is CLOSE or made.added:
             made.close = True
