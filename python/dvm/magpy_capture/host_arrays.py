@@ -54,6 +54,11 @@ def like(array: Array) -> Array:
     return made.view(type(array))
 
 
+def is_view_or_empty(made: Array, base: Array) -> bool:
+    """Whether `made` has no elements, or may have them in the memory of `base`."""
+    return made.size == 0 or np.may_share_memory(made, base)
+
+
 class HostArrays(ArrayClasses):
     """What a path knows of them, and how they are written."""
 
@@ -131,8 +136,8 @@ class HostArrays(ArrayClasses):
         root = base.root
         if not self.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.guard_type(made, seen)
-            if root.home >= 0 and seen.size:  # where it is a copy, it is made of the content
-                self.guard("guard_overlap", made, base.register, True)
+            if root.home >= 0:  # where it is a copy, it is made of the content
+                self._guard_view(made, base.register, seen)
             return Host(made, seen, made=base.made, owned=base.owned, base=base, remake=remake)
         external = not (root.made or root.owned)
         self.guard("guard_signature", made, seen, key=(made,))
@@ -143,6 +148,14 @@ class HostArrays(ArrayClasses):
         else:
             root.frozen = view.storage.frozen = True
         return view
+
+    def _guard_view(self, made: int, base: int, seen: Array) -> None:
+        """It shares memory with its base, or has no element yet that would tell."""
+        if seen.size:
+            self.guard("guard_overlap", made, base, True)
+        else:
+            shares = self.step("call", self.constant(is_view_or_empty), [made, base], ())
+            self.guard("guard_truth", shares, True)
 
     def leaving_host(self, value: Host) -> int:
         """The object itself, which of an array written for the caller is the caller's own."""

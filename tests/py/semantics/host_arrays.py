@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import types
 from decimal import Decimal
 from fractions import Fraction
 
@@ -329,3 +330,43 @@ def iterators_over_host_arrays(w: World) -> None:
 
     for n in (3, 4):
         w(f, complexes(n))
+
+
+def raised(x):
+    x += 1
+    return x[x == x]
+
+
+def reversed_in_place(x):
+    x[...] = x[::-1].copy()
+    return x[x == x], x[::-1]
+
+
+def raised_through_a_view(x):
+    v = x[1:]
+    np.add(v, 1, out=v)
+    return x[x == x], x[[0]] if len(x) else x
+
+
+def put_everywhere(x):
+    np.put(x, range(len(x)), 7)
+    return x[x == x], x[:2], np.sort(x)
+
+
+def filled(x):
+    z = np.asarray(x)
+    x.fill(7)
+    return z[z == z], np.ravel(z), x.reshape(-1)[x == x]
+
+
+@case
+def written_and_read_first_without_elements(w: World) -> None:
+    functions = raised, reversed_in_place, raised_through_a_view, put_everywhere, filled
+    for plain in functions:
+        for dtype in (">f8", "c16", ">i4", "m8[s]", "f8", "i8", "O"):
+            for first in (0, 1, 2):
+                f = w.compiled(types.FunctionType(plain.__code__, plain.__globals__))
+                for n in (first, 4, first, 5):
+                    x = np.arange(n).astype(dtype)
+                    w(f, x)
+                    w.note(x)
