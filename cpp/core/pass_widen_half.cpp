@@ -40,18 +40,18 @@ class Widening {
   // For values that are not f16 the narrow form is the only one.
   struct Forms {
     bool computed = false;  // an f16 value whose wide form comes first; narrow is rounded from it
+    bool rounded = false;   // whether that was so before anything was found to go by bits
     bool by_bits = false;   // of the narrow form of the operand, and itself in no other
     bool need_narrow = false, need_wide = false;
     Value narrow = -1, wide = -1;
   };
   Forms& at(Value v) { return forms_[static_cast<size_t>(v)]; }
-  bool computed(Value v) const { return forms_[static_cast<size_t>(v)].computed; }
   bool is_half(Value v) const { return from_.type(v).dtype == DType::f16; }
 
   void find_origin(Value v) {
     const Node& node = from_.node(v);
     if (!is_half(v)) return;
-    at(v).computed = computes(node) || (moves(node) && at(node.inputs[0]).computed);
+    at(v).rounded = at(v).computed = computes(node) || (moves(node) && at(node.inputs[0]).computed);
   }
 
   // Whether the node reads the wide form of an operand when the given form of it is built.
@@ -59,7 +59,8 @@ class Widening {
     const Node& node = from_.node(v);
     if (!is_half(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
     // What the program itself takes out of half precision was rounded to it before.
-    if (node.op == Op::cast) return node.type.dtype != DType::f16 && !computed(operand);
+    if (node.op == Op::cast)
+      return node.type.dtype != DType::f16 && !forms_[static_cast<size_t>(operand)].rounded;
     return computes(node) || (moves(node) && building_wide);
   }
 

@@ -288,6 +288,9 @@ def halves_are_rounded_before_they_widen(w: World) -> None:
             float((x * x).max()),
             (x * np.float16(1e-4) * np.float16(1e-4)).astype(bool),
             (x * 1000).astype(np.int32),
+            abs(x).astype(np.float64),
+            (-x).mean(),
+            np.negative(x).reshape(-1, 1).astype(np.float32),
         )
 
     for count in (40, 40, 3):
