@@ -183,9 +183,9 @@ class Containers(Indexing):
         if isinstance(base, DictValue):
             name = self.key(key)
             may_lack = isinstance(base, DefaultDict) or base.owner is not None
-            unread = not base.is_read and not base.stores and base.part is not None
-            if unread and not isinstance(name, Instance) and base.part(name) is not None:
-                return self.resolve(base.part(name))  # fetching it misses where it is not there
+            part = None if base.is_read or base.stores else base.part
+            if part is not None and not isinstance(name, Instance) and part(name) is not None:
+                return self.resolve(part(name))  # fetching it misses where it is not there
             if (may_lack or isinstance(name, Instance)) and not self.has_key(base, name):
                 return self.missing(base, name)
             found = self.dict_part(base, name)

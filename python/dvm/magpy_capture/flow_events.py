@@ -35,6 +35,8 @@ from dvm.magpy_capture.values import (
 class FlowEvents(OperatorEvents):
     """Events that build values, and those that steer the program."""
 
+    events: list[Any]  # of the recording, in order
+
     # ---- building
 
     def on_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:

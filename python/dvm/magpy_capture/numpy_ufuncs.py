@@ -176,8 +176,8 @@ class Ufuncs(Containers):
         self, outs: SequenceOf[Tensor | None], operands: SequenceOf[Abstract]
     ) -> Order | None:
         """The order of the array that the result goes into: then it does not follow from theirs."""
-        out = outs[0]
-        if out is None or len(outs) > 1:
+        out = outs[0] if len(outs) == 1 else None  # there are ufuncs without results
+        if out is None:
             return None
         ranks = [each.rank for each in map(self.resolve, operands) if isinstance(each, Tensor)]
         return out.order if out.rank == max(ranks, default=-1) else None

@@ -413,8 +413,9 @@ class PythonFunctions(DeepCopies):
         """Whether it is a row of so many numbers that Python's own loop over them is the faster."""
         row = self.resolve(iterable)
         seen = row.object if isinstance(row, (Tensor, Host)) else None
-        plain = type(seen) is np.ndarray and seen.dtype.kind in "biufc"
-        return plain and seen.ndim == 1 and seen.size > FEW_NUMBERS
+        if type(seen) is not np.ndarray or seen.dtype.kind not in "biufc":
+            return False
+        return seen.ndim == 1 and seen.size > FEW_NUMBERS
 
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(a, Instance) or isinstance(b, Instance):
