@@ -32,6 +32,7 @@ OTHERWISE = {
     "counters:the_best_so_far_in_the_class",
     "dropped:attribute_writes_before_an_unseen_outcome",
     "dtypes:byte_swapped_operands",
+    "host_arrays:dtypes_with_parameters_first_without_elements",
     "dtypes:methods_that_write_into_every_dtype",
     "function_attributes:a_cache_that_is_made_at_first",
     "host_arrays:the_written_array_is_the_callers",

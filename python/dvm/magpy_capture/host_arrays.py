@@ -137,7 +137,10 @@ class HostArrays(ArrayClasses):
         if not self.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.guard_type(made, seen)
             if root.home >= 0:  # where it is a copy, it is made of the content
-                self._guard_view(made, base.register, seen)
+                if seen.size:
+                    self.guard("guard_overlap", made, base.register, True)
+                else:
+                    self.guard_view(made, base.register, True)
             return Host(made, seen, made=base.made, owned=base.owned, base=base, remake=remake)
         external = not (root.made or root.owned)
         self.guard("guard_signature", made, seen, key=(made,))
@@ -149,13 +152,10 @@ class HostArrays(ArrayClasses):
             root.frozen = view.storage.frozen = True
         return view
 
-    def _guard_view(self, made: int, base: int, seen: Array) -> None:
-        """It shares memory with its base, or has no element yet that would tell."""
-        if seen.size:
-            self.guard("guard_overlap", made, base, True)
-        else:
-            shares = self.step("call", self.constant(is_view_or_empty), [made, base], ())
-            self.guard("guard_truth", shares, True)
+    def guard_view(self, made: int, base: int, is_view: bool) -> None:
+        callee, key = self.constant(is_view_or_empty), ("is view", made, base)
+        shares = self.step("call", callee, [made, base], (), key=key)
+        self.guard("guard_truth", shares, is_view, key=(shares,))
 
     def leaving_host(self, value: Host) -> int:
         """The object itself, which of an array written for the caller is the caller's own."""

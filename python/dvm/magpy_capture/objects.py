@@ -750,6 +750,10 @@ class Objects(MaybeViews):
             result.remake = lambda own: self.step("operator", name, own, key)
         return result
 
+    def guard_view(self, made: int, base: int, is_view: bool) -> None:
+        """Whether it shares memory with its base, or has no element that would tell."""
+        raise NotImplementedError
+
     def host_array(
         self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
     ) -> Abstract:
@@ -764,7 +768,10 @@ class Objects(MaybeViews):
         base = operands[0]
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             empty = name == "getitem" and not seen.size  # it may be one where there is something
-            if empty or may_share(base.object, seen):
+            is_view = empty or may_share(base.object, seen)
+            if name == "getitem" and base.root.home >= 0:
+                self.guard_view(made, base.register, is_view)
+            if is_view:
                 return self.view_on_host(
                     made, base, seen, lambda own: self.step("operator", name, own, *registers[1:])
                 )

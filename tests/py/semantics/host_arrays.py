@@ -359,14 +359,23 @@ def filled(x):
     return z[z == z], np.ravel(z), x.reshape(-1)[x == x]
 
 
-@case
-def written_and_read_first_without_elements(w: World) -> None:
+def check_written_and_read(w: World, *dtypes: str) -> None:
     functions = raised, reversed_in_place, raised_through_a_view, put_everywhere, filled
     for plain in functions:
-        for dtype in (">f8", "c16", ">i4", "m8[s]", "f8", "i8", "O"):
+        for dtype in dtypes:
             for first in (0, 1, 2):
                 f = w.compiled(types.FunctionType(plain.__code__, plain.__globals__))
                 for n in (first, 4, first, 5):
                     x = np.arange(n).astype(dtype)
                     w(f, x)
                     w.note(x)
+
+
+@case
+def written_and_read_first_without_elements(w: World) -> None:
+    check_written_and_read(w, "c16", "f8", "i8", "O")
+
+
+@case
+def dtypes_with_parameters_first_without_elements(w: World) -> None:
+    check_written_and_read(w, ">f8", ">i4", "m8[s]")
