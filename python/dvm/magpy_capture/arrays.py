@@ -347,7 +347,7 @@ class Arrays(WrittenParts):
     ) -> Tensor:
         """A view of `base`.
 
-        loose: it may have axes of stride 0.
+        loose: axes may have stride 0 or overlap.
         may_fail: for some sizes NumPy raises, which counts even if nothing reads the view.
         """
         base.storage.viewed = True

@@ -171,8 +171,7 @@ class Callbacks(PatternEvents):
                 own = origin == "event" and begin <= made < end
                 if kind in ("store_global", "store_cell") or not own:
                     return False
-        self.forget_snapshots(begin, end)
-        self.number = end
+        self._pass_to(end)
         return end > begin
 
     def pass_by_bodies(self) -> None:
@@ -180,8 +179,11 @@ class Callbacks(PatternEvents):
             end = body_end(self.events, self.number)
             if not end or self.events[end - 1][1] == "raised":
                 return
-            self.forget_snapshots(self.number, end)
-            self.number = end
+            self._pass_to(end)
+
+    def _pass_to(self, end: int) -> None:
+        self.forget_snapshots(self.number, end)
+        self.number = end
 
     def forget_snapshots(self, begin: int, end: int) -> None:
         """What containers held at first sight within these events, no call of the path sees."""

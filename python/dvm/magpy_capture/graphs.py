@@ -44,6 +44,9 @@ EXTREMES = frozenset({"max", "min", "nanmax", "nanmin", "max_or_lowest", "min_or
 
 #: of np.geterr(): its bit in what a replay is told to look at
 FLAG_BITS = _dvm.fp_flags
+#: of np.geterr(), in its order, and the modes in which somebody is told
+ERRORS = ("divide", "over", "under", "invalid")
+TOLD = ("warn", "raise", "call", "print", "log")
 
 Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
 
@@ -352,12 +355,8 @@ class Graphs(Program):
         if place is not None and self._may_join(place, value, needed):
             self.steps.move_to_end(place)
         else:
-            self.steps.append(
-                (
-                    "segment",
-                    Segment(self.modes, flags=self._flags(), only_warns=self._flags("warn")),
-                )
-            )
+            flags, only_warns = self._flags(*TOLD), self._flags("warn")
+            self.steps.append(("segment", Segment(self.modes, flags=flags, only_warns=only_warns)))
         segment: Segment = self.steps[-1][1]
         for node in needed:
             if self._segment_of.get(node) is segment:
@@ -427,13 +426,10 @@ class Graphs(Program):
             read.update(operand for operand in step[2:] if isinstance(operand, int))
         return not made & read
 
-    def _flags(self, *wanted: str) -> int:
-        """Those of the present modes: the wanted ones, or all but "ignore"."""
-        names = ("divide", "over", "under", "invalid")
+    def _flags(self, *modes: str) -> int:
+        """The flags for which the error state has one of these modes at present."""
         return sum(
-            FLAG_BITS[name]
-            for name, mode in zip(names, self.modes, strict=True)
-            if (mode in wanted if wanted else mode != "ignore")
+            FLAG_BITS[name] for name, mode in zip(ERRORS, self.modes, strict=True) if mode in modes
         )
 
     def compute_fallible(self) -> None:

@@ -240,9 +240,10 @@ class Outputs(Contexts):
         """A call that logs: positional begins with the logger, for a method."""
         given = [self.resolve(value) for value in positional]
         of_module = function.__qualname__ == function.__name__
-        logger = Literal(logging.root) if of_module else given.pop(0)
         if of_module:
             logger = self.reach(lambda: self.constant(logging.root), logging.root)
+        else:
+            logger = given.pop(0)
         if function in WITH_TRACEBACK or not given:
             raise self.refuse(reasons.LOGGING_WITH, "a traceback")
         level = given.pop(0) if function in LEVELLED else Literal(LEVELS[function])

@@ -13,7 +13,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.deep_copies import DeepCopies
 from dvm.magpy_capture.derived import inherited
-from dvm.magpy_capture.graphs import Modes
+from dvm.magpy_capture.graphs import ERRORS, Modes
 from dvm.magpy_capture.objects import (
     class_attribute,
     is_constant,
@@ -49,8 +49,6 @@ from dvm.magpy_capture.values import (
 
 NONE = Literal(None)
 FALSE = Literal(False)
-#: of np.geterr(), in its order
-MODES = ("divide", "over", "under", "invalid")
 #: Rows up to so long are taken apart, so that arithmetic with their numbers can be compiled.
 FEW_NUMBERS = 16
 #: Types whose hashes follow from the value alone.
@@ -67,7 +65,7 @@ class ErrorState:
     def modes_over(self, modes: Modes) -> Modes:
         new = [
             self.changes.get(name, self.changes.get("all", mode))
-            for name, mode in zip(MODES, modes, strict=True)
+            for name, mode in zip(ERRORS, modes, strict=True)
         ]
         return (new[0], new[1], new[2], new[3])
 
@@ -581,17 +579,17 @@ class PythonFunctions(DeepCopies):
         """`np.geterr()`: what it says is guarded."""
         self.asked_modes = True
         return DictValue(
-            {name: Literal(mode) for name, mode in zip(MODES, self.modes, strict=True)}
+            {name: Literal(mode) for name, mode in zip(ERRORS, self.modes, strict=True)}
         )
 
     def set_errstate(self, all: Abstract = NONE, **modes: Abstract) -> Abstract:
         """`np.seterr`, as long as the program sets back what it gives."""
         before = self.get_errstate()
-        if self.seen_result != dict(zip(MODES, self.modes, strict=True)):
+        if self.seen_result != dict(zip(ERRORS, self.modes, strict=True)):
             raise self.refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
         given = {"all": self.plain(all), **{name: self.plain(modes[name]) for name in modes}}
         changes = {name: mode for name, mode in given.items() if mode is not None}
-        if not changes.keys() <= {"all", *MODES}:
+        if not changes.keys() <= {"all", *ERRORS}:
             raise self.refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
         self.set_modes(ErrorState(changes).modes_over(self.modes))
         return before

@@ -121,7 +121,7 @@ class Randoms(Outputs):
         after = list(target.object) if type(target.object) is list else []
         # Each element is a step of the path.
         few = len(parts) <= MOST_SHUFFLED
-        same = Counter(map(id, map(self._recorded, parts))) == Counter(map(id, after))
+        same = Counter(map(id, map(self.observed_value_of, parts))) == Counter(map(id, after))
         plain = all(self.is_pure(part) and not _is_array(part) for part in parts)
         if not (few and plain and same) or id(target) in self.shuffled or rest or named:
             raise self.refuse(reasons.SHUFFLE, describe(target))
@@ -133,9 +133,6 @@ class Randoms(Outputs):
         ]
         target.wrote("replace")
         return Literal(None)
-
-    def _recorded(self, value: Abstract) -> Any:
-        return getattr(value, "object", None)
 
 
 def _is_array(value: Abstract) -> bool:

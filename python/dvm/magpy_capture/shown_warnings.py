@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from dvm.magpy_capture.log_records import is_plain_stream
@@ -12,15 +13,19 @@ IMPLEMENTATION: Any = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
 
 
 def would_raise(text: str, category: type[Warning], module: str, line: int) -> bool:
-    """Whether a filter makes an exception of this warning; those of a replay do not count."""
-    for action, message, kind, where, number in warnings.filters:
-        if type(message).__name__ == "WarningPattern":
-            continue
-        if not issubclass(category, kind) or number not in (0, line):
-            continue
-        if _matches(message, text) and _matches(where, module):
+    """Whether a filter makes an exception of this warning."""
+    for action, where, number in _filters_of(text, category):
+        if number in (0, line) and _matches(where, module):
             return action == "error"
     return bool(warnings.defaultaction == "error")  # type: ignore[attr-defined]
+
+
+def _filters_of(text: str, category: type[Warning]) -> Iterator[tuple[str, Any, int]]:
+    """Action, module and line of the filters for such a warning; a replay's own do not count."""
+    for action, message, kind, module, line in warnings.filters:
+        is_ours = type(message).__name__ == "WarningPattern"
+        if not is_ours and issubclass(category, kind) and _matches(message, text):
+            yield action, module, line
 
 
 def _matches(pattern: Any, text: str) -> bool:
@@ -31,11 +36,8 @@ def _matches(pattern: Any, text: str) -> bool:
 
 def may_raise_for_callers(text: str, category: type[Warning]) -> bool:
     """The same, where the place is not known before the warning is given."""
-    for action, message, kind, where, number in warnings.filters:
-        if type(message).__name__ == "WarningPattern" or not issubclass(category, kind):
-            continue
-        everywhere = where is None and number == 0
-        if _matches(message, text) and (everywhere or action == "error"):
+    for action, where, number in _filters_of(text, category):
+        if (where is None and number == 0) or action == "error":
             return action == "error"
     return bool(warnings.defaultaction == "error")  # type: ignore[attr-defined]
 
