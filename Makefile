@@ -17,14 +17,15 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo test bench docs lint size wheel clean
+.PHONY: help demo test bench docs lint lint-quick size wheel clean
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: .venv/installed ## build dvm and run examples/demo.py
 	$(venv)/python examples/demo.py
 
-test: .venv/installed .venv/extra-test | apt-test ## build everything, run the C++ and the Python tests
+# What fails in seconds comes before what is built for minutes.
+test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and types, build everything, run the C++ and the Python tests
 	cmake --preset $(PRESET) --log-level=WARNING
 	cmake --build --preset $(PRESET)
 	ctest --preset $(PRESET)
@@ -39,8 +40,11 @@ bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (
 docs: .venv/installed ## write the pages of docs/ that come from tables
 	$(venv)/python tools/docs.py
 
-lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-lint ## check format, style and types
+lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-format apt-tidy ## check style and types, and the C++ with clang-tidy (half an hour)
 	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh
+
+lint-quick: .venv/extra-build .venv/extra-dev | apt-format ## the part of lint that takes seconds
+	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh quick
 
 size: ## lines per folder
 	@$(PYTHON) tools/sz.py
@@ -52,8 +56,8 @@ wheel: .venv/extra-build ## build the wheel into dist/
 clean: ## remove everything that was built
 	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: apt-build apt-test apt-bench apt-lint
-apt-build apt-test apt-bench apt-lint: apt-%:
+.PHONY: apt-build apt-test apt-bench apt-format apt-tidy
+apt-build apt-test apt-bench apt-format apt-tidy: apt-%:
 	@scripts/bootstrap.sh $*
 
 .venv/created: | apt-build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the given groups (build test bench lint) need from apt, and only what is missing:
-# each requirement is probed first, so a machine that has it all needs neither apt nor root.
+# Installs what the given groups (build test bench format tidy) need from apt, and only what is
+# missing: each requirement is probed first, so a machine that has it all needs neither apt nor root.
 set -euo pipefail
 python=${PYTHON:-python3.11}
 missing=()
@@ -29,12 +29,10 @@ for group in "$@"; do
       ;;
     test) need libgtest-dev header gtest/gtest_prod.h ;;
     bench) need libbenchmark-dev header benchmark/benchmark.h ;;
-    lint)
-      need clang-format program clang-format
-      need clang-tidy program clang-tidy
-      ;;
+    format) need clang-format program clang-format ;;
+    tidy) need clang-tidy program clang-tidy ;;
     *)
-      echo "bootstrap: unknown group '$group' (build, test, bench, lint)" >&2
+      echo "bootstrap: unknown group '$group' (build, test, bench, format, tidy)" >&2
       exit 2
       ;;
   esac

@@ -385,8 +385,7 @@ int main(int argc, char** argv) {
   for (int shape = 0; shape < shapes; ++shape) {
     const Case& test = *cases[static_cast<size_t>(shape) % cases.size()];
     const std::string text = "graph v1 {" + std::string(test.body) + "\n}\n";
-    const driver::Compilation compiled =
-        driver::compile(core::parse_graph(text), {});
+    const driver::Compilation compiled = driver::compile(core::parse_graph(text), {});
     const std::vector<int64_t> sizes = random_sizes(test.symbols, random);
     for (const runtime::PlanRegion& region : compiled.plan.regions) {
       const double ratio = run_region(test, region, sizes, target, verbose);

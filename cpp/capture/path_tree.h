@@ -18,6 +18,6 @@ namespace dvm::capture {
 //
 // A segment dvm has no compiled form for turns the rest of the path into a fallback.
 Path* install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& paths,
-             std::vector<Path*>& roots, bool may_share);
+              std::vector<Path*>& roots, bool may_share);
 
 }  // namespace dvm::capture

@@ -1,7 +1,7 @@
 // Casts between every pair of dtypes, with the meaning of scalar::cast. A float beyond the integer
 // it goes through raises `invalid`: a block of floats is truncated as if there were none such, and
-// done again where the flag says that there was, in it or in one before. What raises it is rare, and
-// the call is given up.
+// done again where the flag says that there was, in it or in one before. What raises it is rare,
+// and the call is given up.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/cast_kernels.cpp"
 #include "cpu/for_each_level.h"

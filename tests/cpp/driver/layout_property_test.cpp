@@ -69,8 +69,7 @@ GraphCase single_operation(test::Random& random) {
 class EveryTargetLayouts : public testing::TestWithParam<std::string> {
  protected:
   void check(GraphCase test_case, test::Random& random, Numerics numerics) {
-    const Options options{
-        .target = GetParam(), .numerics = numerics, .verify = true};
+    const Options options{.target = GetParam(), .numerics = numerics, .verify = true};
     const Compilation compilation = compile(test_case.graph, options);
     test::FakeHost host;
     const auto placed = place_inputs(test_case, [&](size_t k) {
