@@ -50,12 +50,6 @@ void fill_half(KernelTable& table) {
   }
 }
 
-// NaN is quiet where it passes through a float.
-DVM_ALWAYS_INLINE uint16_t quiet(uint16_t x) {
-  const auto beyond = static_cast<uint16_t>(0x7c00u - (x & 0x7fffu));
-  return static_cast<uint16_t>(x | beyond >> 15 << 9);
-}
-
 #define DVM_HALF_BITS(name, Result, expression)                            \
   struct name##_of_half {                                                  \
     static constexpr bool kQuiet = true;                                   \
@@ -65,8 +59,8 @@ DVM_ALWAYS_INLINE uint16_t quiet(uint16_t x) {
       return static_cast<Result>(expression);                              \
     }                                                                      \
   };
-DVM_HALF_BITS(abs, T, quiet(magnitude))
-DVM_HALF_BITS(neg, T, quiet(a) ^ 0x8000u)
+DVM_HALF_BITS(abs, T, magnitude)
+DVM_HALF_BITS(neg, T, a ^ 0x8000u)
 DVM_HALF_BITS(isnan, bool, magnitude > 0x7c00u)
 DVM_HALF_BITS(isinf, bool, magnitude == 0x7c00u)
 DVM_HALF_BITS(isfinite, bool, magnitude < 0x7c00u)

@@ -174,6 +174,9 @@ VIEW_COPY_ARRAY_NOT_SEEN = Row("a view or a copy of an array that was not seen",
 WITH_MANAGER = Row("with {}", STRAIGHT)
 WRITE_INTO_ARRAY_MASKED = Row("a write into an array that is masked", STRAIGHT)
 WRITE_INTO_ARRAY_READ_ONLY = Row("a write into an array that is read-only", STRAIGHT)
+WRITE_INTO_ARRAY_OVERLAPPING_ITSELF = Row(
+    "a write into an array whose own elements share memory", "write into a copy of the array"
+)
 ZIP_UNEQUAL_LENGTHS = Row("zip of unequal lengths", STRAIGHT)
 
 # ---- list

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import dvm
 
@@ -89,6 +91,45 @@ def test_views_of_one_buffer(part_of: int) -> None:
             more = run(seed)
             repeated, hits = repeated + more[0], hits + more[1]
     assert hits >= 0.9 * repeated, f"{hits} of {repeated} repeated calls were replayed"
+
+
+def shift_rows(x: Any) -> Any:
+    x[1:] = x[:-1]
+    return x.sum()
+
+
+def scale(x: Any) -> Any:
+    x *= 2
+    return x + 1
+
+
+def sort_columns(x: Any) -> Any:
+    x.sort(0)
+    return x * 2
+
+
+def put(x: Any) -> Any:
+    x[[0, 2]] = x[[2, 1]]
+    return x.copy()
+
+
+@pytest.mark.parametrize("program", [shift_rows, scale, sort_columns, put])
+@pytest.mark.parametrize("row_stride", [0, 1, 2, 5])
+@pytest.mark.parametrize("first", ["ordinary", "itself"])
+def test_one_array_that_overlaps_itself(
+    program: Callable[[Any], Any], row_stride: int, first: str
+) -> None:
+    def windows() -> tuple[Any, Any]:
+        buffer = np.random.default_rng(3).permutation(np.arange(30.0))
+        return buffer, as_strided(buffer, (5, 4), (8 * row_stride, 8))
+
+    compiled = dvm.compile(program)
+    for _ in range(3):
+        compiled(np.arange(20.0).reshape(5, 4) if first == "ordinary" else windows()[1])
+    (one, x), (two, y) = windows(), windows()
+    assert np.array_equal(compiled(x), program(y))
+    assert one.tolist() == two.tolist()
+    assert (compiled.stats.hits > 0) == (first == "ordinary" or row_stride == 5)
 
 
 def test_neighbours_of_any_length_are_one_path() -> None:

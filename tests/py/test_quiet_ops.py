@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import dvm
 from dvm import _dvm
 
 NAMES = dict(_dvm.dtype_table)
@@ -55,3 +56,17 @@ def test_quiet_and_loud() -> None:
     assert not _dvm.may_raise("add", "i64")
     assert not _dvm.may_raise("maximum", "f32")
     assert not _dvm.may_raise("reshape", "f32")
+
+
+@pytest.mark.parametrize("size", [2, 40, 5000, 70000])
+@pytest.mark.parametrize("ufunc", [np.abs, np.negative])
+def test_sorted_halves_warn_behind_quiet_ops(ufunc: np.ufunc, size: int) -> None:
+    """NumPy's sort gives NaNs that signal, `abs` leaves them so, and what comes next warns."""
+    compiled = dvm.compile(lambda x: np.sqrt(ufunc(ufunc(np.sort(x)))))
+    halves = np.linspace(0, 2, size, dtype=np.float16)
+    for _ in range(3):
+        compiled(halves)
+    assert compiled.stats.hits
+    halves[size // 2] = np.nan
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        compiled(halves)

@@ -186,6 +186,7 @@ class HostArrays(ArrayClasses):
         self.guard("guard_writeable", register, True)
         if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
             raise self.refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
+        self.refuse_overlapping_itself(seen)
         for tensor in self._external_arrays:
             self._apart(register, seen, tensor.storage.register, tensor.storage.object)
         self._meet_opaque(register, seen)

@@ -416,6 +416,11 @@ class Objects(MaybeViews):
             self._apart(private.home, private.object, tensor.storage.register, tensor.object)
         self._external_arrays.append(tensor)
 
+    def refuse_overlapping_itself(self, array: np.ndarray[Any, Any]) -> None:
+        """What such a write leaves follows from NumPy's order, which copies do not have."""
+        if _dvm.repeated_axes(array) or _dvm.is_overlapping(array):
+            raise self.refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
+
     def may_write(self, t: Tensor) -> None:
         self.decide_all(t)
         if t.storage.root is not None:
@@ -424,6 +429,7 @@ class Objects(MaybeViews):
                 raise self.refuse(reasons.WRITE_INTO_ARRAY_MASKED)
         first = not t.storage.written and t.storage.external
         if first:
+            self.refuse_overlapping_itself(t.storage.object)
             for other in self._external_arrays:
                 if other.storage is not t.storage:
                     self._part_from(t.storage, other.storage)

@@ -342,6 +342,8 @@ class Opaque(HostArrays):
                 result.owned = apart
             elif isinstance(result, Tensor):
                 result.storage.locked = not seen.flags.writeable
+                if not _makes_new(function):  # without elements it may be a view of what is locked
+                    self.guard("guard_writeable", made, bool(seen.flags.writeable))
             return result
         base = sharing[0]
         if not self.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
