@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/errstate.h"
+#include "capture/program_locks.h"
 #include "capture/random_state.h"
 #include "capture/replay.h"
 
@@ -21,6 +22,7 @@ struct Frame {
   Outcome outcome = Outcome::missed;
   Refusal refused = Refusal::failed_;  // why a step failed that set no Python error
   bool committed = false;              // from here on warnings are the program's own
+  ProgramLocks locks{};                // let go of behind all else
   RaisingErrstate errstate{};
   RandomStates random{};
 

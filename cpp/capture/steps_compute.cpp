@@ -236,6 +236,13 @@ bool instance_(Frame& f, const int32_t* p) {
   return nothing && f.define(p[0], PyBaseObject_Type.tp_new(type, nothing.get(), nullptr));
 }
 
+bool lock_(Frame& f, const int32_t* p) {
+  f.refused = Refusal::locked_;
+  const bool taken = f.locks.take(f[p[0]]);
+  if (taken) f.refused = Refusal::failed_;
+  return taken;
+}
+
 bool forget_(Frame& f, const int32_t* p) {
   if (p[0] >= 0) Py_CLEAR(f.registers[p[0]]);
   return true;

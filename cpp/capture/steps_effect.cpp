@@ -80,4 +80,6 @@ bool dict_fill_(Frame& f, const int32_t* p) {
   return true;
 }
 
+bool unlock_(Frame& f, const int32_t*) { return f.locks.release(); }
+
 }  // namespace dvm::capture::steps

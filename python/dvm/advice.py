@@ -51,6 +51,7 @@ DROPS = {
     "sizes": "the program itself fails with such sizes, or they do not fit what the capture relied "
     "on: see the location",
     "operand": "it exceeds 64 bits, or is no longer of the kind that was recorded",
+    "locked": "nothing, where it is rare: the original waits for it; else hold it for less work",
     "limit": "pass smaller arrays, or of fewer axes",
     "memory": "pass smaller arrays, or free memory first: dvm.clear_cache()",
     "failed": "see the location: the computation fails there",

@@ -92,6 +92,7 @@ PLAIN_CLASS = "make the object outside and pass it, or write its class in plain 
 KEYS = "use strings or numbers as keys"
 RESULTS = "return arrays and numbers"
 CATCH = "catch them outside of the compiled function, or ignore them"
+LOCKED = "take the lock outside of the compiled function, around its call"
 RAISES = f"the program raises and catches within itself; {STRAIGHT}"
 DEFINE = f"define it at module level; {STRAIGHT}"
 LIFETIMES = "keep no references to count: pass arrays, return arrays"
@@ -571,6 +572,14 @@ WARNING_PROGRAM_CATCHES = Row("a warning that the program catches", CATCH)
 WARNING_OF = Row("a warning of {}", CATCH)
 WARNING_RAISES = Row("a warning that a filter makes an exception", CATCH)
 WARNING_SHOWN_BY_PROGRAM = Row("a warning that code of the program's own shows", CATCH)
+
+# ---- locks
+
+LOCK_BESIDE_CALL = Row("a lock, and a call of {} beside it", LOCKED)
+LOCK_COMPUTED = Row("a lock that the function computes", LOCKED)
+LOCK_NOT_HAD = Row("a lock that was not to be had", LOCKED)
+LOCK_OF_CALLER = Row("letting go of a lock that the function has not taken", LOCKED)
+LOCK_OUTLIVES_FUNCTION = Row("a lock that is held when the function returns", LOCKED)
 
 # ---- raises
 

@@ -7,7 +7,7 @@ where the path has changed some, for those changes are made at its end.
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class AnnotatedCalls(Opaque):
         super().__init__(*given)
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
 
+    if TYPE_CHECKING:  # what classes beside this one do
+
+        def calls_unseen(self, name: str) -> None: ...
+
     def annotated_call(
         self, function: Any, known: Annotation, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -78,6 +82,8 @@ class AnnotatedCalls(Opaque):
             if _may_keep(seen):
                 copies |= self._kept_for_good(arguments)
         registers = [self._given(argument, copies) for argument in arguments]
+        if name.partition(".")[0] != "scipy":
+            self.calls_unseen(name)
         self.opaque_calls.append((name, self.at))
         made = self.step("call", self.constant(function), registers, tuple(named), True)
         result = self._annotated_result(known, made, targets, seen)

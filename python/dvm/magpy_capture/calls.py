@@ -25,6 +25,7 @@ from dvm.magpy_capture.contexts import (
 from dvm.magpy_capture.derived import SLOTS, base_of, inherited, is_plain_tuple, kind_of
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.heaps import Heaps
+from dvm.magpy_capture.locks import is_lock
 from dvm.magpy_capture.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.objects import (
     BOUND,
@@ -307,6 +308,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return self.container_method(base, name, positional, named, seen)
         if isinstance(base, (ErrorState, CacheLock)):
             return self.leave_context(base)
+        if is_lock(base):
+            return self.lock_method(base, name, positional, named, seen)
         if isinstance(base, CaughtWarnings) and name == "__exit__":
             return self.leave_warnings(base)
         if isinstance(base, Expected) and name == "__exit__":
@@ -769,6 +772,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return Literal(None)
         if isinstance(manager, CacheLock):
             return Literal(True)
+        if is_lock(manager):
+            return self.enter_lock(manager)
         if isinstance(manager, CaughtWarnings):
             return self.enter_warnings(manager, self.seen_result)
         if isinstance(manager, Expected):

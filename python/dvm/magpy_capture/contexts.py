@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.exceptions import Exceptions
+from dvm.magpy_capture.locks import Locks
 from dvm.magpy_capture.opaque import Named
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Raised
@@ -63,7 +63,7 @@ def expectation() -> Any:
     return getattr(sys.modules.get("pytest"), "raises", None)
 
 
-class Contexts(Exceptions):
+class Contexts(Locks):
     """Entering and leaving them."""
 
     def __init__(self, *arguments: Any) -> None:

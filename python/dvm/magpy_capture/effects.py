@@ -366,6 +366,8 @@ def finish(low: Any, result: Abstract) -> None:
     """Append the end of the path: computations left, `commit`, effects, `return`."""
     if not low.leaves_modes:
         raise low.refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+    if not low.leaves_locks:
+        raise low.refuse(reasons.LOCK_OUTLIVES_FUNCTION)
     end = Finisher(low)
     changed = _changed_objects(low)
     seen: set[int] = set()
@@ -411,7 +413,10 @@ def finish(low: Any, result: Abstract) -> None:
     for function, arguments, names in low.impure_calls:
         registers = [end.build(argument) for argument in arguments]
         low.steps.append(("effect", low.register(), low.constant(function), registers, names))
-    low.steps.append(("return", end.build(result)))
+    returned = end.build(result)
+    if low.locks:
+        low.steps.append(("unlock",))
+    low.steps.append(("return", returned))
     if all(step[0] == "copyto" for step in writes):
         _name_targets(low, [step[1:] for step in writes], views)
     behind = low.steps[low.steps.index(("commit",)) :]

@@ -165,4 +165,4 @@ def test_the_tables_name_every_guard_and_effect() -> None:
     code = {"guard_names", "guard_code", "guard_function", "guard_errstate"}  # of no object of data
     assert guards - {"iterate", "raises"} == GUARDS.keys() | code
     effects = {name for name, category, _ in _dvm.step_table if category == "effect"}
-    assert effects == {*EFFECTS, *VARIABLES, "effect"}
+    assert effects == {*EFFECTS, *VARIABLES, "effect", "unlock"}
