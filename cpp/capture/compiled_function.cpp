@@ -294,9 +294,23 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   if (paths_.size() > count) {
     tell(self, history_.added(installed, number, std::move(why)));
   } else if (count == known && !call.spares_opaque && compiled) {
-    backoff_.never_takes_its_call();  // nobody else has made that path meanwhile
+    // Nobody else has made that path meanwhile. The call itself may have made what it lacked, such
+    // as what a cache holds.
+    if (!serves(bound)) backoff_.never_takes_its_call();
+    if (PyErr_Occurred()) return nullptr;
   }
   return trace.result.release();
+}
+
+bool CompiledFunction::serves(PyObject* const* bound) {
+  const Running running(running_);
+  for (size_t i = 0; i < roots_.size(); ++i) {
+    Call call{.arguments = bound, .rehearsal = true, .spares_opaque = true};
+    const Outcome outcome = replay(*roots_[i], call);
+    Py_XDECREF(call.value);
+    if (outcome != Outcome::missed) return outcome != Outcome::raised;
+  }
+  return false;
 }
 
 std::string CompiledFunction::limit() const {

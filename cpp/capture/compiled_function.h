@@ -77,6 +77,8 @@ class CompiledFunction {
   PyObject* capture(PyObject* self, Call& call);
   // Why the known paths do not take a call; a Python error may be set.
   std::vector<Miss> misses_of(PyObject* const* bound);
+  // Whether a known path would take such a call now; it calls nothing that dvm does not know.
+  bool serves(PyObject* const* bound);
 
   Ref function_;
   Ref code_;  // the function's code when its paths were made

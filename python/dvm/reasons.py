@@ -82,7 +82,10 @@ VOUCH = (
 PROMISES = "see docs/annotate.md for what the properties of dvm.annotate promise"
 CALL_OUTSIDE = "call it outside of the compiled function"
 OUTSIDE = "do it outside of the compiled function, with what it returns"
-SECOND_CALL = "nothing: from the second on, the path is taken"
+LARGER_CACHE = (
+    "nothing, where it is rare: a replay serves calls whose results are there; else give the cache "
+    "a larger maxsize"
+)
 READ_FIRST = "read and check everything first, then write"
 SORT = "sort and compare by NumPy, or do it outside of the compiled function"
 TYPES = "look at types and attributes outside, and pass what follows from them"
@@ -471,11 +474,12 @@ LOGGING_WITH = Row("logging with {}", OUTSIDE)
 PLACE_OF_GENERATOR = Row("the place from which a generator was resumed", OUTSIDE)
 VALUE = Row("the value of {}", OUTSIDE)
 
-# ---- second call
+# ---- caches
 
-FIRST_CALL_CACHES_RESULT = Row(
-    "the first call of {}, which caches its result and changes something else", SECOND_CALL
+CACHE_FORGETS_RESULT = Row(
+    "a call of {}, whose cache forgets the result before the function ends", LARGER_CACHE
 )
+FIRST_CALL_CACHES_RESULT = Row("a call of {}, whose cache lacks the result", LARGER_CACHE)
 
 # ---- read first
 

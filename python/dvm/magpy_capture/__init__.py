@@ -46,5 +46,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     deadline = math.inf if nanos is None else time.thread_time_ns() + nanos
     options = compiled.options
     spec = PathSpec(target=options.target, numerics=options.numerics)
-    lowering.lower(spec, recording, compiled.__wrapped__, deadline)
+    has_paths = compiled.stats.captures > 0
+    lowering.lower(spec, recording, compiled.__wrapped__, deadline, has_paths=has_paths)
     return spec

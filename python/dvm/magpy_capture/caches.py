@@ -2,7 +2,8 @@
 
 A path is for calls whose answer the cache has: then no code of the user runs, and what comes back
 is the one object that was made the first time. Other calls leave the path before anything runs. The
-call that was recorded may have made the answer: from there on it is there.
+very first call that is captured may have made the answer: from there on it is there. Later ones
+would become a path that there is, so that they are left to the original, whatever the key is.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Caches(Deques):
     #: of the path: each counts as a hit when the path has committed
     cache_hits: list[tuple[Any, list[int], tuple[str, ...]]]
 
+    has_paths = False  # whether the function has been captured before
+
     def next_callback(self) -> Any:
         """The function whose body C code ran next, or None."""
         raise NotImplementedError
@@ -56,13 +59,19 @@ class Caches(Deques):
             parts = list(zip(known, registers, strict=True))
             parts = self._key_of(parts, list(named), typed)
             key, at = tuple(part for part, _ in parts), self.step("tuple", [r for _, r in parts])
-        self.guard("guard_truth", self._operate("in", at, self.constant(table)), True)
         missed = self.next_callback() is not None
-        if (missed and not self.pass_by_body()) or key not in table:
+        if missed and (self.has_paths or key not in table or not self.pass_by_body()):
+            self._guard_kept(at, table, False)
             raise self.refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
+        self._guard_kept(at, table, True)
+        if key not in table:
+            raise self.refuse(reasons.CACHE_FORGETS_RESULT, name_of(function))
         made = self.step("cached", at, table)
         self.cache_hits.append((function, registers, tuple(named)))
         return self.reach(lambda: made, seen)
+
+    def _guard_kept(self, key: int, table: dict[Any, Any], kept: bool) -> None:
+        self.guard("guard_truth", self._operate("in", key, self.constant(table)), kept)
 
     def _key_of(
         self, parts: list[tuple[Any, int]], names: list[str], typed: bool

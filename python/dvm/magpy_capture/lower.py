@@ -294,7 +294,12 @@ class Lowering(Callbacks):
 
 
 def lower(
-    spec: PathSpec, recording: dict[str, Any], function: Any, deadline: float = math.inf
+    spec: PathSpec,
+    recording: dict[str, Any],
+    function: Any,
+    deadline: float = math.inf,
+    *,
+    has_paths: bool = False,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -310,6 +315,7 @@ def lower(
         lowering = Lowering(spec, recording, entry, function.__builtins__, whole)
         lowering.on_host, lowering.joint = on_host, joint
         lowering.function, lowering.deadline = function, deadline
+        lowering.has_paths = has_paths
         refusal = refusal_of(lowering)
         opened = lowering.open_function() if refusal else None
         if refusal and lowering.wanted_joint - joint:
