@@ -132,3 +132,35 @@ def test_equal_calls_are_captured_once(function: Any, argument: Any) -> None:
             np.testing.assert_allclose(one, other)
     stats = compiled.stats
     assert (stats.captures, stats.hits, stats.drops) == (1, 4, 0), compiled.why_recompiled()
+
+
+#: makes another object each time
+DTYPES = [
+    lambda: np.dtype("f8").newbyteorder("S"),
+    lambda: np.dtype("i2").newbyteorder("S"),
+    lambda: np.dtype("f8").newbyteorder("="),
+    lambda: np.dtype("M8[s]"),
+    lambda: np.dtype("m8[ns]"),
+    lambda: np.dtype("S7"),
+    lambda: np.dtype("f4", metadata={"unit": "m"}),
+]
+USES: list[Any] = [
+    lambda x, dtype: x.astype(dtype),
+    lambda x, dtype: (np.zeros(len(x), dtype), x * 2),
+    lambda x, dtype: (dtype.itemsize + len(x), x * 2),
+    lambda x, dtype: x * 2 if dtype == np.dtype("M8[s]") else x * 3,
+    lambda x, dtype: np.asarray(x.astype(dtype), dtype=dtype)[1:],
+]
+
+
+@pytest.mark.parametrize("made", DTYPES)
+@pytest.mark.parametrize("function", USES)
+def test_dtypes_are_told_by_what_they_say(function: Any, made: Any) -> None:
+    compiled = dvm.compile(function)
+    x = np.arange(4)
+    for _ in range(6):
+        assert repr(compiled(x, made())) == repr(function(x, made()))
+    assert compiled.stats.hits >= 4 or compiled.fallback_reasons, compiled.why_recompiled()
+    for other in DTYPES:
+        for _ in range(2):
+            assert repr(compiled(x, other())) == repr(function(x, other()))

@@ -144,6 +144,8 @@ class Objects(MaybeViews):
         if (code := code_behind(seen)) is not None:
             # Many functions of one code close over different things. A name stands for one.
             fixed = name is not None and not code.co_freevars
+        if issubclass(type(seen), np.dtype) and seen.isbuiltin != 1:  # one of many equal ones
+            fixed = name is not None
         if fixed or type(seen) in (*SINGLETONS, object) or is_package_function(seen):
             if name is not None:
                 self.guard_name(name[0], name[1], seen)

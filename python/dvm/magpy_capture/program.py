@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
+import numpy as np
+
 from dvm import _dvm, reasons
 from dvm.magpy_capture.spec import Location, NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.values import (
@@ -309,11 +311,17 @@ class Program:
             return value
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
-        if type(seen) not in PINNED:
+        if type(seen) not in PINNED and not is_told_dtype(seen):
             raise self.refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
+
+
+def is_told_dtype(value: Any) -> bool:
+    """Whether it is a dtype of which the core tells equal ones (cpp/capture/literals.cpp)."""
+    of_numpy = issubclass(type(value), np.dtype) and value.num <= np.dtype("f2").num  # the last one
+    return of_numpy and value.kind != "V" and not value.metadata
 
 
 def describe(value: Abstract) -> str:

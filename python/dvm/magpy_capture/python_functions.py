@@ -249,6 +249,7 @@ class PythonFunctions(DeepCopies):
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise self.refuse(reasons.HASATTR, describe(base))
+                self.guard_class(base.cls, hook, inherited(base.cls, hook))
             found = class_attribute(base.cls, name)
             self.guard_class(base.cls, name, found)
             if found is not MISSING:
@@ -270,6 +271,8 @@ class PythonFunctions(DeepCopies):
                         raise self.refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
                     return self.has_now(self.constant(base.object), name, answer)
                 self.guard_name(scope, name, scope.get(name, MISSING))
+                if name not in scope:
+                    self.guard_name(scope, "__getattr__", scope.get("__getattr__", MISSING))
                 return name in scope
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
