@@ -387,7 +387,7 @@ int main(int argc, char** argv) {
     const std::string text = "graph v1 {" + std::string(test.body) + "\n}\n";
     const driver::Compilation compiled = driver::compile(core::parse_graph(text), {});
     const std::vector<int64_t> sizes = random_sizes(test.symbols, random);
-    for (const runtime::PlanRegion& region : compiled.plan.regions) {
+    for (const runtime::PlanRegion& region : compiled.graph.plan().regions) {
       const double ratio = run_region(test, region, sizes, target, verbose);
       if (ratio > 0) ratios.push_back(ratio);
     }

@@ -174,14 +174,14 @@ py::dict path_of(const Path& path) {
   dict["location"] = core::to_string(path.reason_at());
   dict["steps"] = capture::print(path);
   if (!path.reason().empty()) return dict;
-  dict["target"] = std::string(path.target->traits().name);
+  dict["target"] = path.options.target;
   dict["opaque_calls"] = opaque_calls(path);
   std::string graph, plan;
   py::list decisions, passes;
   int index = 0;
   for (const auto& segment : path.segments) {
     graph += core::print(segment->graph);
-    plan += runtime::print(segment->compilation.plan);
+    plan += runtime::print(segment->compilation->graph.plan());
     const driver::Compilation described = driver::describe(segment->graph, path.options);
     for (const core::Decision& decision : described.decisions) {
       py::dict record = decision_of(decision);
@@ -193,7 +193,7 @@ py::dict path_of(const Path& path) {
     for (size_t i = 0; i < described.passes.size(); ++i) {
       const driver::PassRecord& pass = described.passes[i];
       passes.append(
-          py::make_tuple(pass.name, segment->compilation.passes[i].nanoseconds, pass.text));
+          py::make_tuple(pass.name, segment->compilation->passes[i].nanoseconds, pass.text));
     }
   }
   dict["cuts"] = cuts(path);

@@ -5,12 +5,13 @@
 
 namespace dvm::bindings {
 
-void bind_graph(pybind11::module_& module);      // Graph and Dim, for the lowering
-void bind_compiled(pybind11::module_& module);   // compiled functions and their paths
-void bind_costs(pybind11::module_& module);      // the constants of the cost model
-void bind_memory(pybind11::module_& module);     // the pool of buffers
-void bind_recording(pybind11::module_& module);  // recordings, for the lowering and the tests
-void bind_tools(pybind11::module_& module);      // passes, assembler, tables
-void bind_policies(pybind11::module_& module);   // stance, logs
+void bind_graph(pybind11::module_& module);           // Graph and Dim, for the lowering
+void bind_compiled_graph(pybind11::module_& module);  // graphs that run without capture
+void bind_compiled(pybind11::module_& module);        // compiled functions and their paths
+void bind_costs(pybind11::module_& module);           // the constants of the cost model
+void bind_memory(pybind11::module_& module);          // the pool of buffers
+void bind_recording(pybind11::module_& module);       // recordings, for the lowering and the tests
+void bind_tools(pybind11::module_& module);           // passes, assembler, tables
+void bind_policies(pybind11::module_& module);        // stance, logs
 
 }  // namespace dvm::bindings

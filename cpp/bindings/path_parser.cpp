@@ -305,7 +305,6 @@ std::unique_ptr<Path> parse_path(const py::object& spec, const py::tuple& argume
   path->options.numerics = spec.attr("numerics").cast<std::string>() == "strict"
                                ? driver::Numerics::strict
                                : driver::Numerics::widened;
-  path->target = &driver::target(path->options.target);
   PathParser parser(*path, arguments.size());
   for (py::handle step : spec.attr("steps")) parser.add(step.cast<py::tuple>());
   if (path->steps.empty()) {

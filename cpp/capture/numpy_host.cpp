@@ -118,10 +118,4 @@ bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
   return true;
 }
 
-// A path calls host functions as steps of its own, between segments.
-bool NumpyHost::call(int, std::span<const runtime::BufferView>, runtime::BufferView&) {
-  PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
-  return false;
-}
-
 }  // namespace dvm::capture

@@ -22,28 +22,21 @@ struct PlacedResult {
   PyArrayObject* array;
 };
 
-class NumpyHost final : public runtime::HostCalls {
+class NumpyHost : public runtime::HostCalls {
  public:
   // The first `used` slots are taken, by inputs.
-  NumpyHost(const Frame& frame, std::span<ValueSlot> slots, size_t used,
-            std::span<const PlacedResult> placed)
-      : frame_(frame), slots_(slots), placed_(placed), used_(used) {}
+  NumpyHost(std::span<ValueSlot> slots, size_t used, std::span<const PlacedResult> placed = {})
+      : slots_(slots), placed_(placed), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
-  bool call(int callee, std::span<const runtime::BufferView> args,
-            runtime::BufferView& result) override;
   void retain(runtime::HostValue value) override {
     if (!is_slot(value)) Py_INCREF(static_cast<PyObject*>(value));
   }
   void release(runtime::HostValue value) override {
     if (!is_slot(value)) Py_DECREF(static_cast<PyObject*>(value));
   }
-  // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
-  // What the path's effects build on must not change meanwhile (lock.h).
-  void unlock() override {
-    if (may_unlock(frame_)) thread_ = PyEval_SaveThread();
-  }
+  void unlock() override { thread_ = PyEval_SaveThread(); }
   void lock() override {
     if (thread_) dvm_relock(std::exchange(thread_, nullptr));
   }
@@ -61,7 +54,6 @@ class NumpyHost final : public runtime::HostCalls {
   static PyObject* argument_of(const runtime::BufferView& buffer);
 
  private:
-  const Frame& frame_;
   std::span<ValueSlot> slots_;
   std::span<const PlacedResult> placed_;
   size_t used_;

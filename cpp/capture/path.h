@@ -8,13 +8,13 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "capture/signature.h"
 #include "capture/steps.h"
 #include "driver/compile.h"
-#include "vm/target.h"
 
 namespace dvm::capture {
 
@@ -90,7 +90,7 @@ struct Segment {
   std::vector<Output> outputs;
   int32_t flags = 0;       // FP status flags (core/fp_flags.h) that drop the replay
   int32_t only_warns = 0;  // those that do not where the caller ignores RuntimeWarnings
-  driver::Compilation compilation;
+  std::optional<driver::Compilation> compilation;  // once the path has its place in a tree
 };
 
 struct Path {
@@ -101,7 +101,6 @@ struct Path {
   mutable std::vector<NameGuard> names;  // the version tags are a cache
   std::vector<std::shared_ptr<Segment>> segments;
   std::vector<core::Loc> locations;
-  vm::Target* target = nullptr;
   driver::Options options;
   int32_t registers = 0;  // of the whole tree, in a root
 

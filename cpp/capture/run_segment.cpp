@@ -1,11 +1,12 @@
 // The step `run`: registers to a Plan's inputs, the Plan, and its results to Python objects.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "capture/frame.h"
+#include "capture/lock.h"
 #include "capture/numpy_host.h"
 #include "capture/raising_warnings.h"
+#include "capture/read_argument.h"
 #include "capture/scratch.h"
 #include "capture/targets.h"
 
@@ -18,85 +19,27 @@ using runtime::BufferView;
 // Room for the inputs or results of most segments.
 constexpr size_t kRoom = 12;
 
-class Context {
+// Lets other threads run as the path allows.
+class SegmentHost final : public NumpyHost {
  public:
-  explicit Context(runtime::CallTimes* times) : context_(runtime::ExecutionContext::acquire()) {
-    context_.times = times;
-  }
-  ~Context() { runtime::ExecutionContext::release(context_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  runtime::ExecutionContext& operator*() { return context_; }
+  SegmentHost(const Frame& frame, std::span<ValueSlot> slots, size_t used,
+              std::span<const PlacedResult> placed)
+      : NumpyHost(slots, used, placed), frame_(frame) {}
 
- private:
-  runtime::ExecutionContext& context_;
-};
-
-// Reads a number as the dtype; false when it does not fit or is none (an error may be set).
-bool read_scalar(PyObject* object, core::DType dtype, core::Scalar& scalar) {
-  if (core::is_floating(dtype)) {
-    const double value =
-        PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
-    scalar = core::Scalar::of_float(value);
-    return value != -1.0 || !PyErr_Occurred();
-  }
-  if (core::info(dtype).kind == core::Kind::boolean) {
-    const int truth = PyObject_IsTrue(object);
-    scalar = core::Scalar::of_int(truth);
-    return truth >= 0;
-  }
-  Ref index = Ref::steal(PyNumber_Index(object));
-  if (!index) return false;
-  int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
-  scalar = core::Scalar::of_int(value);
-  return overflow == 0;
-}
-
-// An array of the declared type, or a number in its place. What a guard has promised is checked all
-// the same: reading memory as another type is no way to find a bug.
-bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot& slot,
-                 BufferView& view) {
-  if (PyArray_Check(object)) {
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_NDIM(array) != declared.rank || dtype_of(array) != declared.dtype) return false;
-    view_into(array, declared.dtype, view);
-    return true;
-  }
-  if (declared.rank != 0) return false;
-  view.data = slot.bytes;
-  view.owner = &slot;
-  view.dtype = declared.dtype;
-  view.rank = 0;
-  if (PyArray_IsScalar(object, Generic)) {
-    Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
-    if (descr.get() != reinterpret_cast<PyObject*>(descr_of(declared.dtype))) return false;
-    PyArray_ScalarAsCtype(object, slot.bytes);
-    return true;
-  }
-  core::Scalar scalar;
-  if (!read_scalar(object, declared.dtype, scalar)) return false;
-  // NumPy refuses what does not fit, or warns.
-  const core::Scalar held = core::round_to(declared.dtype, scalar);
-  if (core::is_floating(declared.dtype)
-          ? std::isinf(held.as_float()) != std::isinf(scalar.as_float())
-          : held != scalar) {
+  // A path calls host functions as steps of its own, between segments.
+  bool call(int, std::span<const BufferView>, BufferView&) override {
+    PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
     return false;
   }
-  core::dispatch(declared.dtype, [&]<core::DType D>() {
-    using T = core::Storage<D>;
-    T value;
-    if constexpr (D == core::DType::f16) {
-      value = core::half_from_double(scalar.as_float());
-    } else if constexpr (core::is_floating(D)) {
-      value = static_cast<T>(scalar.as_float());
-    } else {
-      value = static_cast<T>(scalar.as_int());
-    }
-    std::memcpy(slot.bytes, &value, sizeof value);
-  });
-  return true;
-}
+  // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
+  // What the path's effects build on must not change meanwhile (lock.h).
+  void unlock() override {
+    if (may_unlock(frame_)) NumpyHost::unlock();
+  }
+
+ private:
+  const Frame& frame_;
+};
 
 template <typename T>
 T load(const BufferView& buffer) {
@@ -170,7 +113,8 @@ namespace steps {
 
 bool run_(Frame& f, const int32_t* p) {
   const Segment& segment = *f.path->segments[static_cast<size_t>(p[0])];
-  const runtime::Plan& plan = segment.compilation.plan;
+  const runtime::CompiledGraph& compiled = segment.compilation->graph;
+  const runtime::Plan& plan = compiled.plan();
   const size_t input_count = segment.tensors.size(), scalar_count = segment.scalars.size();
   const auto result_count = static_cast<size_t>(plan.result_count());
   Scratch<BufferView, kRoom> inputs(input_count), results(result_count);
@@ -187,12 +131,12 @@ bool run_(Frame& f, const int32_t* p) {
   // Input slots come first, so that the host knows those as values on the stack, too.
   Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
   const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
-  NumpyHost host(f, slots.first(input_count + result_count), input_count,
-                 placed.first(placed_count));
-  Context context(f.call.times);
+  SegmentHost host(f, slots.first(input_count + result_count), input_count,
+                   placed.first(placed_count));
+  runtime::BorrowedContext context(f.call.times);
   const runtime::Outcome outcome =
-      runtime::execute(plan, *f.path->target, host, inputs.first(input_count),
-                       scalars.first(scalar_count), results.first(result_count), *context);
+      compiled.run(host, inputs.first(input_count), scalars.first(scalar_count),
+                   results.first(result_count), *context);
   if (outcome != runtime::Outcome::done) {
     f.refused = Refusal::sizes_;
     return false;

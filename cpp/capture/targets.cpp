@@ -74,7 +74,7 @@ bool can_be_target(PyObject* object, core::DType dtype) {
 }  // namespace
 
 void find_targets(Segment& segment) {
-  const runtime::Plan& plan = segment.compilation.plan;
+  const runtime::Plan& plan = segment.compilation->graph.plan();
   const core::Graph& graph = segment.graph;
   const int32_t* const returned = plan.pool.data() + plan.code.back().operands + 1;
   const bool refuses = may_refuse_elements(graph);

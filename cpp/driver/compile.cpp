@@ -44,14 +44,13 @@ class Pipeline {
       for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
     }
     std::vector<core::Decision> decisions = std::move(fusion.decisions);
-    result_.plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
-    if (options_.verify) runtime::verify(result_.plan);
-    if (records_) {
-      result_.decisions = std::move(decisions);
-    } else {
+    runtime::Plan plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
+    if (options_.verify) runtime::verify(plan);
+    if (!records_) {
       for (const core::Decision& decision : decisions) log_decision(decision);
+      decisions.clear();
     }
-    return std::move(result_);
+    return {{std::move(plan), target(options_.target)}, std::move(decisions), std::move(passes_)};
   }
 
  private:
@@ -67,13 +66,13 @@ class Pipeline {
       log_pass(record);
       record.text = {};
     }
-    result_.passes.push_back(std::move(record));
+    passes_.push_back(std::move(record));
     return made;
   }
 
   const Options& options_;
   const bool records_;
-  Compilation result_;
+  std::vector<PassRecord> passes_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "core/graph.h"
 #include "core/region.h"
-#include "runtime/plan.h"
+#include "runtime/compiled_graph.h"
 #include "vm/target.h"
 
 namespace dvm::driver {
@@ -32,7 +32,7 @@ struct PassRecord {
 };
 
 struct Compilation {
-  runtime::Plan plan;
+  runtime::CompiledGraph graph;
   std::vector<core::Decision> decisions;  // of describe() alone
   std::vector<PassRecord> passes;
 };

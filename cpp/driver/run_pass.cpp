@@ -139,7 +139,7 @@ std::string each_region(const core::Graph& graph, const PassOptions& options, De
   const std::vector<int64_t> symbols = options.symbols(graph.dims());
   const vm::TargetTraits& target = *vm::find_target(options.options.target);
   std::string text;
-  for (const runtime::PlanRegion& region : compilation.plan.regions) {
+  for (const runtime::PlanRegion& region : compilation.graph.plan().regions) {
     const DenseCall call(region, symbols);
     text += region.region.name + ":\n" + describe(region.kernel, call.binding(), target);
   }
@@ -155,7 +155,7 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
     if (known.name == pass) return core::print(known.run(graph));
   }
   if (pass == "fuse") return print(fuser::fuse(graph, region_limits()));
-  if (pass == "plan") return runtime::print(compile(graph, options.options).plan);
+  if (pass == "plan") return runtime::print(compile(graph, options.options).graph.plan());
   if (pass == "tile") return each_region(graph, options, describe_tiles);
   if (pass == "encode") return each_region(graph, options, describe_programs);
   std::string names;

@@ -5,15 +5,23 @@
 namespace dvm::vm {
 
 namespace {
-constinit const CostTable defaults;
-std::atomic<const CostTable*> table{&defaults};
+
+// A thread may be reading a former table, for as long as it likes: all of them stay.
+struct Kept {
+  CostTable table;
+  const Kept* former;
+};
+constinit const Kept defaults{};
+std::atomic<const Kept*> latest{&defaults};
+
 }  // namespace
 
-const CostTable& cost_table() { return *table.load(std::memory_order_acquire); }
+const CostTable& cost_table() { return latest.load(std::memory_order_acquire)->table; }
 
-// A thread may be reading the former one, for as long as it likes.
 void set_cost_table(const CostTable& measured) {
-  table.store(new CostTable(measured), std::memory_order_release);
+  auto* const made = new Kept{measured, latest.load(std::memory_order_acquire)};
+  while (!latest.compare_exchange_weak(made->former, made, std::memory_order_acq_rel)) {
+  }
 }
 
 }  // namespace dvm::vm

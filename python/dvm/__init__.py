@@ -5,11 +5,12 @@
     f.stats, f.inspect("bytecode")
     f.why_recompiled(), f.why_not_fused("mul", "sum")
     dvm.stance(...), dvm.set_logs(...), dvm.annotate(...)
+    dvm.CompiledGraph(text)(x, y)  # a graph that was written down, without capture
 
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
 
-from dvm._dvm import Compiled
+from dvm._dvm import Compiled, CompiledGraph
 from dvm._version import __version__
 from dvm.annotating import annotate
 from dvm.calibration import from_file
@@ -38,6 +39,7 @@ from_file()
 __all__ = [
     "CaptureError",
     "Compiled",
+    "CompiledGraph",
     "DtypeError",
     "Error",
     "FormatError",

@@ -1,10 +1,11 @@
 """Types of the native extension (cpp/bindings). Use the package dvm, not this module."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dvm.compiled import Stats
 from dvm.compiling import Options
@@ -188,6 +189,32 @@ class Dim:
     def min(self, other: Dim | int) -> Dim: ...
     @property
     def constant(self) -> int | None: ...
+
+class CompiledGraph:
+    """A graph compiled for a target; call it on arrays and numbers.
+
+    graph: its text (docs/graphs.md), or a Graph.
+    target: a name that `python -m dvm env` lists.
+    numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
+    functions: what the graph calls, by name; they take and give arrays.
+
+    Raises FormatError for a text that is no graph, UnsupportedError for an unknown target or a
+    missing function; when called, ShapeError for arguments that the graph does not take.
+    """
+
+    def __init__(
+        self,
+        graph: str | Graph,
+        *,
+        target: str = ...,
+        numerics: str = ...,
+        functions: Mapping[str, Callable[..., Any]] = ...,
+    ) -> None: ...
+    def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
+    @property
+    def plan(self) -> str: ...
+    @property
+    def target(self) -> str: ...
 
 class Graph:
     """A graph under construction; values are node numbers."""

@@ -43,8 +43,9 @@ std::vector<runtime::BufferView> place_inputs(const test::GraphCase& test_case, 
 }
 
 // Runs the Plan once on tensors that it releases; fails the test where a reference is lost.
-inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
+inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCase& test_case,
                     test::FakeHost& host, const std::vector<runtime::BufferView>& inputs) {
+  const runtime::Plan& plan = compiled.plan();
   std::vector<core::Scalar> scalars;
   const std::vector<core::Value> arguments = test_case.graph.inputs();
   for (size_t k = 0; k < arguments.size(); ++k) {
@@ -63,9 +64,8 @@ inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::G
   };
   const int64_t before = host.live;
   std::vector<runtime::BufferView> results(static_cast<size_t>(plan.result_count()));
-  runtime::ExecutionContext& context = runtime::ExecutionContext::acquire();
-  Executed done{runtime::execute(plan, target, host, inputs, scalars, results, context), {}};
-  runtime::ExecutionContext::release(context);
+  runtime::BorrowedContext context;
+  Executed done{compiled.run(host, inputs, scalars, results, *context), {}};
   if (done.outcome == runtime::Outcome::done) {
     for (const runtime::BufferView& result : results) {
       done.results.push_back(test::to_array(result));
@@ -77,11 +77,11 @@ inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::G
   EXPECT_EQ(host.live, 0) << "references to arguments were lost";
   return done;
 }
-inline Executed run(const runtime::Plan& plan, vm::Target& target, const test::GraphCase& test_case,
+inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCase& test_case,
                     test::FakeHost& host, int layout) {
   const auto placed = place_inputs(
       test_case, [&](size_t k) { return test::to_buffer(host, test_case.inputs[k], layout); });
-  return run(plan, target, test_case, host, placed);
+  return run(compiled, test_case, host, placed);
 }
 
 // What the compiled program is to compute: the Graph after the passes that may change values.

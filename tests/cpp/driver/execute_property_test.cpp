@@ -57,8 +57,9 @@ void check_case(const GraphCase& test_case, std::span<const int64_t> sizes, cons
     defined = false;
   }
   FakeHost host;
-  const Executed done = run(compilation.plan, target(options.target), test_case, host, layout);
-  const std::string programs = core::print(test_case.graph) + runtime::print(compilation.plan);
+  const Executed done = run(compilation.graph, test_case, host, layout);
+  const std::string programs =
+      core::print(test_case.graph) + runtime::print(compilation.graph.plan());
   if (!defined) {
     ++tally.refused;
     ASSERT_TRUE(done.outcome == runtime::Outcome::check_failed ||
@@ -188,7 +189,7 @@ TEST(HostFailure, ReleasesEverything) {
     for (int64_t fail = 0; fail < 20; ++fail) {
       FakeHost host;
       host.fail_after_inputs = fail;
-      const Executed done = run(compilation.plan, target("cpu"), test_case, host, 0);
+      const Executed done = run(compilation.graph, test_case, host, 0);
       if (done.outcome == runtime::Outcome::done) break;
       ASSERT_EQ(done.outcome, runtime::Outcome::host_error);
       ++failures;

@@ -84,7 +84,7 @@ class EveryTargetLayouts : public testing::TestWithParam<std::string> {
       ASSERT_NE(error.code(), core::ErrorCode::internal) << error.what();
       defined = false;
     }
-    const Executed done = run(compilation.plan, target(options.target), test_case, host, placed);
+    const Executed done = run(compilation.graph, test_case, host, placed);
     // A Plan gives up what it cannot lay out; that it is not all of them is asked below.
     if (!defined || done.outcome == runtime::Outcome::check_failed) return;
     ASSERT_EQ(done.outcome, runtime::Outcome::done);
@@ -93,7 +93,7 @@ class EveryTargetLayouts : public testing::TestWithParam<std::string> {
     for (size_t k = 0; k < expected.size(); ++k) {
       ASSERT_TRUE(test::same_values(done.results[k], expected[k]))
           << "result " << k << "\n"
-          << core::print(test_case.graph) << runtime::print(compilation.plan);
+          << core::print(test_case.graph) << runtime::print(compilation.graph.plan());
     }
   }
   uint64_t done_ = 0;

@@ -88,7 +88,7 @@ class ParallelPlans : public testing::Test {
   bool computes(const runtime::Plan& plan, const GraphCase& test_case,
                 const std::vector<Array>& expected, int layout) {
     FakeHost host;
-    const Executed done = run(plan, small_cpu, test_case, host, layout);
+    const Executed done = run({plan, small_cpu}, test_case, host, layout);
     const bool given_up = layout != 0 && done.outcome == runtime::Outcome::check_failed;
     return given_up ||
            (done.outcome == runtime::Outcome::done && test::same_values(done.results, expected));
@@ -115,11 +115,11 @@ TEST_F(ParallelPlans, CallersOfOnePlan) {
     std::atomic<int> wrong{0};
     at_once([&](int caller) {
       for (const int layout : {kLayouts[caller], 0, 0}) {
-        if (!computes(compilation.plan, test_case, expected, layout)) ++wrong;
+        if (!computes(compilation.graph.plan(), test_case, expected, layout)) ++wrong;
       }
     });
     ASSERT_EQ(wrong, 0) << "seed " << seed << "\n"
-                        << core::print(test_case.graph) << runtime::print(compilation.plan);
+                        << core::print(test_case.graph) << runtime::print(compilation.graph.plan());
   }
   EXPECT_GT(small_cpu.shared(), 1000);
 }
@@ -133,7 +133,8 @@ TEST_F(ParallelPlans, PlansSideBySide) {
       if (caller == 0) cpu::set_thread_count(2 + static_cast<int>(seed % kTeam));
       const GraphCase test_case = generate(seed);
       const Compilation compilation = compile(test_case.graph, options(seed));
-      if (!computes(compilation.plan, test_case, reference(test_case, seed), 0)) wrong = seed;
+      if (!computes(compilation.graph.plan(), test_case, reference(test_case, seed), 0))
+        wrong = seed;
     }
   });
   EXPECT_EQ(wrong, 0U) << "a seed";
@@ -149,7 +150,7 @@ TEST_F(ParallelPlans, WhileOthersCalibrateForkAndTrim) {
   const auto compiles_and_computes = [&](uint64_t seed) {
     const GraphCase test_case = generate(seed);
     const Compilation compilation = compile(test_case.graph, options(seed));
-    return computes(compilation.plan, test_case, reference(test_case, seed), 0);
+    return computes(compilation.graph.plan(), test_case, reference(test_case, seed), 0);
   };
   const auto over = [&] { return wrong != 0 || (children >= kChildren && calibrations >= 1); };
   ASSERT_TRUE(compiles_and_computes(1999));  // what is made once is there, also in the children

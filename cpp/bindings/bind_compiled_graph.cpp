@@ -1,0 +1,206 @@
+// CompiledGraph: a Graph compiled and called on arrays, with no capture involved.
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "bindings/bindings.h"
+#include "bindings/errors.h"
+#include "capture/lock.h"
+#include "capture/numpy_host.h"
+#include "capture/read_argument.h"
+#include "capture/signature.h"
+#include "core/error.h"
+#include "driver/compile.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+using runtime::BufferView;
+
+using Functions = std::map<std::string, py::object>;
+
+// Host functions are Python's, of arrays.
+class FunctionHost final : public capture::NumpyHost {
+ public:
+  FunctionHost(std::span<capture::ValueSlot> slots, size_t used,
+               const std::vector<py::object>& functions)
+      : NumpyHost(slots, used), functions_(functions) {}
+
+  bool call(int callee, std::span<const BufferView> args, BufferView& result) override {
+    py::tuple given(args.size());
+    for (size_t i = 0; i < args.size(); ++i) {
+      PyObject* array = is_slot(args[i].owner) ? array_of(args[i]) : argument_of(args[i]);
+      if (array == nullptr) return false;
+      given[i] = py::reinterpret_steal<py::object>(array);
+    }
+    const auto& function = functions_[static_cast<size_t>(callee)];
+    PyObject* made = PyObject_CallObject(function.ptr(), given.ptr());
+    if (made == nullptr) return false;
+    const auto array = py::reinterpret_steal<py::object>(
+        PyArray_FromAny(made, nullptr, 0, 0, NPY_ARRAY_BEHAVED, nullptr));
+    Py_DECREF(made);
+    if (!array) return false;
+    auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
+    const auto dtype = capture::dtype_of(read);
+    if (!dtype || PyArray_NDIM(read) > core::kMaxRank) {
+      PyErr_SetString(PyExc_TypeError,
+                      ("a host function gave " + capture::describe(array.ptr())).c_str());
+      return false;
+    }
+    capture::view_into(read, *dtype, result);
+    retain(result.owner);
+    return true;
+  }
+
+ private:
+  const std::vector<py::object>& functions_;
+};
+
+class GraphFunction {
+ public:
+  GraphFunction(const core::Graph& graph, const std::string& target, const std::string& numerics,
+                const Functions& functions)
+      : compilation_(driver::compile(graph, options_of(target, numerics))) {
+    for (const core::Value v : graph.inputs()) {
+      is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
+    }
+    for (const std::string& name : plan().callees) {
+      const auto found = functions.find(name);
+      if (found == functions.end()) {
+        core::fail(core::ErrorCode::unknown_name,
+                   "the graph calls " + name + ", which `functions` has not");
+      }
+      functions_.push_back(found->second);
+    }
+  }
+
+  const runtime::Plan& plan() const { return compilation_.graph.plan(); }
+  const runtime::CompiledGraph& graph() const { return compilation_.graph; }
+
+  py::tuple operator()(const py::args& args) const {
+    std::vector<BufferView> inputs;
+    std::vector<core::Scalar> scalars;
+    std::vector<py::object> held;
+    std::vector<capture::ValueSlot> slots(args.size() + static_cast<size_t>(plan().result_count()));
+    if (args.size() != is_scalar_.size()) {
+      core::fail(core::ErrorCode::wrong_arguments,
+                 "the graph takes " + std::to_string(is_scalar_.size()) +
+                     " arguments, it was given " + std::to_string(args.size()));
+    }
+    for (size_t k = 0; k < args.size(); ++k) {
+      if (is_scalar_[k]) {
+        scalars.push_back(scalar(args[k], k, plan().scalars[scalars.size()]));
+      } else {
+        held.push_back(behaved(args[k]));
+        inputs.push_back(tensor(held.back(), k, plan().inputs[inputs.size()], slots[k]));
+      }
+    }
+    return call(inputs, scalars, slots, args.size());
+  }
+
+ private:
+  static driver::Options options_of(const std::string& target, const std::string& numerics) {
+    driver::Options options;
+    options.target = target;
+    if (numerics != "widened" && numerics != "strict") {
+      core::fail(core::ErrorCode::unknown_name,
+                 "numerics is '" + numerics + "'; there are widened, strict");
+    }
+    if (numerics == "strict") options.numerics = driver::Numerics::strict;
+    return options;
+  }
+
+  // An array that Plans can read: aligned, and in this machine's order of bytes.
+  static py::object behaved(py::handle object) {
+    if (!PyArray_Check(object.ptr()) ||
+        PyArray_ISBEHAVED_RO(reinterpret_cast<PyArrayObject*>(object.ptr()))) {
+      return py::reinterpret_borrow<py::object>(object);
+    }
+    PyObject* made = PyArray_FROM_OF(object.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+  }
+
+  [[noreturn]] static void refuse(py::handle object, size_t k, core::DType dtype, int rank) {
+    if (PyErr_Occurred()) throw py::error_already_set();
+    core::fail(core::ErrorCode::wrong_arguments,
+               "argument " + std::to_string(k) + " is " + capture::describe(object.ptr()) +
+                   "; the graph takes " + std::string(core::to_string(dtype)) +
+                   (rank < 0 ? ", a number" : " of rank " + std::to_string(rank)));
+  }
+
+  static core::Scalar scalar(py::handle object, size_t k, core::DType dtype) {
+    core::Scalar read;
+    if (!capture::read_scalar(object.ptr(), dtype, read)) refuse(object, k, dtype, -1);
+    return read;
+  }
+
+  static BufferView tensor(py::handle object, size_t k, const runtime::Argument& declared,
+                           capture::ValueSlot& slot) {
+    BufferView view;
+    if (!capture::read_tensor(object.ptr(), declared, slot, view)) {
+      refuse(object, k, declared.dtype, declared.rank);
+    }
+    return view;
+  }
+
+  py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
+                 std::span<capture::ValueSlot> slots, size_t used) const {
+    std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
+    FunctionHost host(slots, used, functions_);
+    runtime::BorrowedContext context;
+    const runtime::Outcome outcome = graph().run(host, inputs, scalars, results, *context);
+    if (outcome == runtime::Outcome::host_error) throw py::error_already_set();
+    if (outcome == runtime::Outcome::check_failed) {
+      core::fail(core::ErrorCode::wrong_arguments,
+                 "the sizes of the arguments do not fit the graph, or its results no memory");
+    }
+    std::vector<PyObject*> made;
+    for (const BufferView& result : results) {
+      const auto is_argument = [&](const BufferView& input) { return input.owner == result.owner; };
+      const bool given = std::any_of(inputs.begin(), inputs.end(), is_argument);
+      made.push_back(given && !host.is_slot(result.owner) ? FunctionHost::argument_of(result)
+                                                          : host.array_of(result));
+    }
+    for (const BufferView& result : results) host.release(result.owner);
+    py::tuple arrays(made.size());
+    for (size_t k = 0; k < made.size(); ++k) {
+      arrays[k] = py::reinterpret_steal<py::object>(made[k]);
+    }
+    if (PyErr_Occurred()) throw py::error_already_set();
+    return arrays;
+  }
+
+  driver::Compilation compilation_;
+  std::vector<bool> is_scalar_;  // of the graph's arguments, in order
+  std::vector<py::object> functions_;
+};
+
+}  // namespace
+
+void bind_compiled_graph(py::module_& module) {
+  py::class_<GraphFunction>(module, "CompiledGraph",
+                            "A graph compiled for a target; call it on arrays and numbers.")
+      .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
+                       const Functions& functions) {
+             if (py::isinstance<py::str>(graph)) {
+               return GraphFunction(core::parse_graph(graph.cast<std::string>()), target, numerics,
+                                    functions);
+             }
+             const auto& built = graph.cast<const core::Graph&>();
+             core::verify(built);
+             return GraphFunction(built, target, numerics, functions);
+           }),
+           py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
+           py::arg("numerics") = "widened", py::arg("functions") = Functions{})
+      .def("__call__", &GraphFunction::operator())
+      .def_property_readonly("plan",
+                             [](const GraphFunction& f) { return runtime::print(f.plan()); })
+      .def_property_readonly(
+          "target", [](const GraphFunction& f) { return f.graph().target().traits().name; });
+}
+
+}  // namespace dvm::bindings

@@ -1,0 +1,117 @@
+// A Graph from text, compiled and run by a C++ program: no capture, no host language.
+#include "runtime/compiled_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+
+#include "core/error.h"
+#include "driver/compile.h"
+#include "runtime/plain_host.h"
+
+namespace dvm::driver {
+namespace {
+
+using runtime::BufferView;
+using runtime::CompiledGraph;
+using runtime::Outcome;
+using runtime::PlainHost;
+
+constexpr const char* kText =
+    "graph v1 {\n"
+    "  %0 = input f32[s0, s1]\n"
+    "  %1 = input f32[s1]\n"
+    "  %2 = scalar f32[]\n"
+    "  %3 = broadcast(%2) f32[s0, s1]\n"
+    "  %4 = add(%0, %1) f32[s0, s1]\n"
+    "  %5 = mul(%4, %3) f32[s0, s1]\n"
+    "  %6 = sum(%5) f32[s0, 1] {axes = [1]}\n"
+    "  return %5, %6\n"
+    "}\n";
+
+BufferView filled(PlainHost& host, std::vector<int64_t> shape) {
+  BufferView view;
+  EXPECT_TRUE(host.allocate(core::DType::f32, shape, view));
+  const int64_t size = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  auto* values = reinterpret_cast<float*>(view.data);
+  std::iota(values, values + size, 0.0F);
+  return view;
+}
+
+std::span<const float> values(const BufferView& view, size_t size) {
+  return {reinterpret_cast<const float*>(view.data), size};
+}
+
+class CompiledGraphTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  CompiledGraph compiled_ = compile(core::parse_graph(kText), Options{.target = GetParam()}).graph;
+  const core::Scalar scalars_[1] = {core::Scalar::of_float(2.0)};
+
+  // Runs it once on rows of 0, 1, 2 ... and a row of the same; the results of the first column.
+  void expect_sums(int64_t rows, int64_t columns) {
+    PlainHost host;
+    const BufferView inputs[] = {filled(host, {rows, columns}), filled(host, {columns})};
+    runtime::check_arguments(compiled_.plan(), inputs, 1);
+    BufferView results[2];
+    runtime::BorrowedContext context;
+    ASSERT_EQ(compiled_.run(host, inputs, scalars_, results, *context), Outcome::done);
+    const auto sums = values(results[1], static_cast<size_t>(rows));
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto n = static_cast<double>(columns);
+      EXPECT_EQ(sums[static_cast<size_t>(row)],
+                static_cast<float>(2 * (n * (n - 1) + static_cast<double>(row) * n * n)));
+    }
+    for (const BufferView& view : {results[0], results[1], inputs[0], inputs[1]}) {
+      host.release(view.owner);
+    }
+  }
+};
+
+TEST_P(CompiledGraphTest, SizesNeverSeen) {
+  EXPECT_EQ(compiled_.target().traits().name, GetParam());
+  for (const int64_t rows : {0, 1, 3, 40}) {
+    for (const int64_t columns : {1, 7, 100}) expect_sums(rows, columns);
+  }
+}
+
+TEST_P(CompiledGraphTest, ThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int64_t t = 1; t <= 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int64_t rows = 1; rows < 30; ++rows) expect_sums(rows, 10 * t);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(CompiledGraphTest, SizesThatDoNotFit) {
+  PlainHost host;
+  const BufferView inputs[] = {filled(host, {2, 5}), filled(host, {4})};
+  BufferView results[2];
+  runtime::BorrowedContext context;
+  EXPECT_EQ(compiled_.run(host, inputs, scalars_, results, *context), Outcome::check_failed);
+  for (const BufferView& input : inputs) host.release(input.owner);
+}
+
+TEST_P(CompiledGraphTest, ArgumentsOfAnotherKind) {
+  const auto message = [&](std::vector<BufferView> inputs, size_t scalars) -> std::string {
+    try {
+      runtime::check_arguments(compiled_.plan(), inputs, scalars);
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  const BufferView matrix{.rank = 2}, row{.rank = 1}, wide{.dtype = core::DType::f64, .rank = 1};
+  EXPECT_EQ(message({matrix, row}, 1), "");
+  EXPECT_EQ(message({matrix}, 1),
+            "the graph takes 2 tensors and 1 scalar, it was given 1 tensor and 1 scalar");
+  EXPECT_EQ(message({matrix, wide}, 1), "input 1 is f64, the graph takes f32");
+  EXPECT_EQ(message({row, row}, 1), "input 0 has rank 1, the graph takes rank 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, CompiledGraphTest, ::testing::Values("cpu", "ascend910b1"));
+
+}  // namespace
+}  // namespace dvm::driver

@@ -1,0 +1,155 @@
+"""Graphs that are compiled and called without capture: from text, or built node by node."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import _dvm
+
+SOFTMAX = """graph v1 {
+  %0 = input f32[s0, s1]
+  %1 = scalar f32[]
+  %2 = broadcast(%1) f32[s0, s1]
+  %3 = mul(%0, %2) f32[s0, s1]
+  %4 = max(%3) f32[s0, 1] {axes = [1]}
+  %5 = broadcast(%4) f32[s0, s1]
+  %6 = sub(%3, %5) f32[s0, s1]
+  %7 = exp(%6) f32[s0, s1]
+  %8 = sum(%7) f32[s0, 1] {axes = [1]}
+  %9 = broadcast(%8) f32[s0, s1]
+  %10 = div(%7, %9) f32[s0, s1]
+  return %10
+}
+"""
+
+
+def softmax(x: Any, scale: float) -> Any:
+    e = np.exp(x * np.float32(scale) - (x * np.float32(scale)).max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascend910b1"])
+def test_text_runs_for_any_size(target: str) -> None:
+    compiled = dvm.CompiledGraph(SOFTMAX, target=target)
+    assert compiled.target == target
+    assert "run r0" in compiled.plan
+    rng = np.random.default_rng(0)
+    for shape in [(1, 1), (3, 7), (40, 1000), (1, 5000), (0, 4)]:
+        x = rng.standard_normal(shape, dtype=np.float32)
+        (y,) = compiled(x, 0.5)
+        np.testing.assert_allclose(y, softmax(x, 0.5), rtol=2e-5)
+        assert y.base is None
+        assert y.flags.owndata
+
+
+def test_a_graph_that_was_built() -> None:
+    graph = _dvm.Graph()
+    n = graph.symbol("n")
+    a, b = graph.input("f64", [n]), graph.input("f64", [n])
+    graph.outputs = [graph.elementwise("add", [a, b]), a]
+    compiled = dvm.CompiledGraph(graph)
+    x = np.arange(5.0)
+    total, same = compiled(x, x[::-1])
+    assert total.tolist() == [4.0] * 5
+    assert same is x
+
+
+def test_layouts_and_numbers() -> None:
+    compiled = dvm.CompiledGraph(
+        "graph v1 { %0 = input f64[s0, s1] %1 = input f64[] "
+        "%2 = broadcast(%1) f64[s0, s1] %3 = mul(%0, %2) f64[s0, s1] return %3 }"
+    )
+    x = np.arange(12.0).reshape(3, 4)
+    swapped = x.astype(">f8")
+    shifted = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float64).reshape(3, 4)
+    for given in (x, x.T, x[::-1, ::2], np.broadcast_to(x[0], (5, 4)), swapped, shifted):
+        for factor in (3, 3.0, np.float64(3), np.array(3.0)):
+            assert compiled(given, factor)[0].tolist() == (given * 3).tolist()
+
+
+def test_functions_of_the_host() -> None:
+    text = """graph v1 {
+      %0 = input f64[s0]
+      %1 = exp(%0) f64[s0]
+      %2 = call(%1) f64[s0] {callee = "sorted"}
+      %3 = add(%2, %2) f64[s0]
+      return %3
+    }"""
+    with pytest.raises(dvm.UnsupportedError, match="calls sorted, which `functions` has not"):
+        dvm.CompiledGraph(text)
+    compiled = dvm.CompiledGraph(text, functions={"sorted": np.sort})
+    x = np.array([3.0, 1.0, 2.0])
+    np.testing.assert_allclose(compiled(x)[0], 2 * np.sort(np.exp(x)), rtol=1e-15)
+
+    def fails(_: Any) -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        dvm.CompiledGraph(text, functions={"sorted": fails})(x)
+    for wrong in (lambda _: None, lambda x: x.astype("f4"), lambda x: x[None], lambda _: "text"):
+        with pytest.raises((TypeError, dvm.ShapeError)):
+            dvm.CompiledGraph(text, functions={"sorted": wrong})(x)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the graph takes 2 arguments, it was given 0"),
+        (
+            (np.ones((2, 2)), 1.0),
+            "argument 0 is float64 array of rank 2, c_contiguous; the graph takes f32 of rank 2",
+        ),
+        ((np.ones(2, "f4"), 1.0), "the graph takes f32 of rank 2"),
+        (([[1.0]], 1.0), "argument 0 is object of type list; the graph takes f32 of rank 2"),
+    ],
+)
+def test_wrong_arguments(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(dvm.ShapeError) as caught:
+        dvm.CompiledGraph(SOFTMAX)(*arguments)
+    assert message in str(caught.value)
+    assert caught.value.code == "DVM-S003"
+
+
+def test_wrong_graphs() -> None:
+    with pytest.raises(dvm.GraphError, match="returned value %1 does not exist"):
+        dvm.CompiledGraph("graph v1 { %0 = input f32[s0] return %1 }")
+    with pytest.raises(dvm.FormatError):
+        dvm.CompiledGraph("no graph")
+    with pytest.raises(dvm.UnsupportedError, match="no target is named"):
+        dvm.CompiledGraph(SOFTMAX, target="abacus")
+    with pytest.raises(dvm.UnsupportedError, match="there are widened, strict"):
+        dvm.CompiledGraph(SOFTMAX, numerics="exact")
+    with pytest.raises(TypeError):
+        dvm.CompiledGraph(SOFTMAX)(np.ones((2, 2), "f4"), "text")
+
+
+def test_sizes_that_do_not_fit() -> None:
+    compiled = dvm.CompiledGraph(
+        "graph v1 { %0 = input f32[s0] %1 = input f32[s0] %2 = add(%0, %1) f32[s0] return %2 }"
+    )
+    with pytest.raises(dvm.ShapeError, match="sizes of the arguments do not fit"):
+        compiled(np.ones(3, "f4"), np.ones(4, "f4"))
+
+
+def test_threads_share_one() -> None:
+    compiled = dvm.CompiledGraph(SOFTMAX)
+    x = np.random.default_rng(1).standard_normal((300, 200), dtype=np.float32)
+    wanted = compiled(x, 1.0)[0]
+    wrong: list[int] = []
+
+    def call(rows: int) -> None:
+        for _ in range(50):
+            if not np.array_equal(compiled(x[:rows], 1.0)[0], wanted[:rows]):
+                wrong.append(rows)
+
+    threads = [threading.Thread(target=call, args=(rows,)) for rows in (1, 77, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
