@@ -31,6 +31,7 @@ PYBIND11_MODULE(_dvm, module) {
 }
 #undef PyInit__dvm
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the name is CPython's
 extern "C" PYBIND11_EXPORT PyObject* PyInit__dvm() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return init_of_main_interpreter();
   PyErr_SetString(PyExc_ImportError, "dvm works in the main interpreter only, not in others");

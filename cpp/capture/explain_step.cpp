@@ -19,7 +19,7 @@ bool is_plain_value(PyObject* object, int depth = 3) {
          PyComplex_CheckExact(object);
 }
 
-std::string shortened(std::string text) {
+std::string shortened(const std::string& text) {
   constexpr size_t kLongest = 60;
   return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
 }
@@ -122,7 +122,8 @@ std::string name_of(const Frame& frame, const Path* path, int32_t reg) {
 }
 
 // A step's question and its answer, then and now.
-Miss changed(std::string what, std::string then, std::string now, const std::string& kind = "") {
+Miss changed(std::string what, const std::string& then, const std::string& now,
+             const std::string& kind = "") {
   Miss miss;
   const std::string of = kind.empty() ? "" : kind + " ";
   miss.text = what + ": " + of + then + " became " + now;

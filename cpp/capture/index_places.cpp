@@ -41,7 +41,7 @@ bool check(PyArrayObject* array, PyObject* key, PyObject* value) {
 class Numbering {
  public:
   explicit Numbering(npy_intp count)
-      : shift_(64 - std::bit_width(static_cast<uint64_t>(2 * count + 1))),
+      : shift_(std::countl_zero(static_cast<uint64_t>(2 * count + 1))),
         slots_(size_t{1} << (64 - shift_), -1) {}
 
   npy_intp number(npy_intp place, std::vector<npy_intp>& places) {

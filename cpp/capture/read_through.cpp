@@ -47,7 +47,7 @@ npy_intp offset_of(npy_intp number, const npy_intp* sizes, const npy_intp* strid
 class Reader {
  public:
   Reader(PyArrayObject* array, PyArrayObject* made, const Places& places)
-      : array_(array), made_(made), places_(places), rank_(PyArray_NDIM(places.get())) {
+      : array_(array), made_(made), rank_(PyArray_NDIM(places.get())) {
     const npy_intp size = PyArray_DIM(array, 0);
     for (npy_intp i = 0; i < places.count; ++i) {
       wanted_[places.data[i] + (places.data[i] < 0 ? size : 0)].push_back(i);
@@ -122,7 +122,6 @@ class Reader {
   }
 
   PyArrayObject *array_, *made_;
-  const Places& places_;
   int rank_;
   std::unordered_map<npy_intp, std::vector<npy_intp>> wanted_;  // place -> where it is read
 };

@@ -19,6 +19,14 @@
 // Per-element code has to be inlined to become SIMD, however long it is and however often used.
 #define DVM_ALWAYS_INLINE [[gnu::always_inline]] inline
 
+// Iterations of the loop that follows touch different elements: what is written may equal a source
+// exactly, but never overlaps one otherwise.
+#ifdef __clang__
+#define DVM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DVM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace dvm::core::math {
 
 template <typename T>
@@ -169,6 +177,15 @@ concept HasHardArguments = requires(T... x) {
   Signs::hard(x...);
   Signs::by_library(x...);
 };
+// Of no function without them are arguments hard.
+template <typename Signs, Float T, typename... More>
+DVM_ALWAYS_INLINE Bits<T> hard_or_none(T first, More... more) {
+  if constexpr (HasHardArguments<Signs, T, More...>) {
+    return Signs::hard(first, more...);
+  } else {
+    return 0;
+  }
+}
 
 // What f raises for the arguments noted. What the arithmetic of f raised on the way is for the
 // caller to drop (core::KeepFpFlags).

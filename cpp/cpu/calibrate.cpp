@@ -237,7 +237,7 @@ class Calibrator {
     constexpr double kWorthIt = 0.97;
     const double near = time_of_large(false);
     if (time_of_large(true) > kWorthIt * near) table_.store_far_bytes = kNever;
-    table_.far_ns = near / (3 * kBytes / 2);
+    table_.far_ns = near / (1.5 * kBytes);
   }
 
   // A job of two chunks that wait for each other, by the caller and a worker.

@@ -11,14 +11,6 @@
 #include "core/fp_flags.h"
 #include "core/math_basis.h"
 
-// Iterations of the loop that follows touch different elements: dst may equal a source exactly, but
-// never overlaps one otherwise (vm/tile_kernel.h).
-#ifdef __clang__
-#define DVM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define DVM_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 namespace dvm::cpu {
 
 using core::DType;

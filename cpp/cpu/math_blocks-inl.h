@@ -81,7 +81,7 @@ template <typename Op, typename T, int kArity>
   for (int64_t i = 0; i < block.size; ++i) {
     dst[i] = with_arguments(block, i, [&](auto... x) {
       raised.note(x...);
-      if constexpr (math::HasHardArguments<Signs, decltype(x)...>) hard |= Signs::hard(x...);
+      hard |= math::hard_or_none<Signs>(x...);
       return Op::template compute<Arithmetic, Domain::all>(x...);
     });
   }

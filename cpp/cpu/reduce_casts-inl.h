@@ -31,7 +31,7 @@ template <typename A, bool kTruth, DType From>
     } else if constexpr (From == DType::boolean) {
       dst[i] = static_cast<A>(static_cast<int32_t>(x));  // of bools GCC 12 makes floats one by one
     } else {
-      dst[i] = static_cast<A>(x);  // NOLINT(bugprone-signed-char-misuse): with its sign
+      dst[i] = static_cast<A>(x);
     }
   }
 }

@@ -1,11 +1,11 @@
 #include "cpu/thread_team.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/fp_flags.h"
+#include "core/math_basis.h"
 #include "core/scalar_ops.h"
 #include "runtime/walk.h"
 
@@ -69,7 +70,7 @@ void step_by_step(const Lines& lines, const std::byte* x, std::byte* y, Combine 
   if (lines.to == sizeof(T) && lines.from == sizeof(T)) {
     const T* line = &element<T>(x, 0);
     T* out = &element<T>(y, 0);
-#pragma GCC ivdep
+    DVM_INDEPENDENT
     for (int64_t i = 0; i < count; ++i) out[i + 1] = total = combine(total, line[i]);
     return;
   }

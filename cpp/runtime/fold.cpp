@@ -8,6 +8,7 @@
 
 #include "core/binary_rows.h"
 #include "core/fp_flags.h"
+#include "core/math_basis.h"
 #include "core/quiet.h"
 #include "core/reductions.h"
 #include "runtime/along_line.h"
@@ -30,7 +31,7 @@ void by_rows(const Lines& lines, const std::byte* x, std::byte* y, Combine combi
     const T* last = &element<T>(y, 0);
     const T* row = &element<T>(x, 0);
     T* next = &element<T>(y, lines.to);
-#pragma GCC ivdep
+    DVM_INDEPENDENT
     for (int64_t j = 0; j < side; ++j) next[j] = combine(last[j], row[j]);
   }
 }

@@ -11,8 +11,8 @@ struct Kept {
   CostTable table;
   const Kept* former;
 };
-constinit const Kept defaults{};
-std::atomic<const Kept*> latest{&defaults};
+constinit const Kept kDefaults{};
+std::atomic<const Kept*> latest{&kDefaults};
 
 }  // namespace
 

@@ -43,6 +43,6 @@ struct CostTable {
 
 const CostTable& cost_table();
 // The former table stays where it is: other threads may be reading it.
-void set_cost_table(const CostTable& table);
+void set_cost_table(const CostTable& measured);
 
 }  // namespace dvm::vm

@@ -17,7 +17,6 @@ namespace {
 
 using core::Node;
 using core::Op;
-using core::OpClass;
 
 }  // namespace
 

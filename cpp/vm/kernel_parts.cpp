@@ -89,7 +89,7 @@ class Cutter {
       const int16_t v = kernel_.outputs[k];
       if (operand_[at(v)] < 0) operand_[at(v)] = kernel_.output_operands[k];
     }
-    for (int16_t v = 0; v < std::ssize(kernel_.values); ++v) {
+    for (int16_t v = 0; v < static_cast<int16_t>(kernel_.values.size()); ++v) {
       if (!crosses_[at(v)] || operand_[at(v)] >= 0) continue;
       operand_[at(v)] = static_cast<int16_t>(kernel_.operand_count() + std::ssize(kernel_.kept));
       kernel_.kept.push_back(v);

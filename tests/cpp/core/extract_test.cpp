@@ -45,6 +45,7 @@ TEST(Extract, PartsEqualTheWhole) {
   }
   EXPECT_GT(cuts, 1000);
   EXPECT_GT(scalars, 100);
+  EXPECT_GT(unbound, 100);
 }
 
 std::vector<std::string> unbound_of(const std::string& body) {

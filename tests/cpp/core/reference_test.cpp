@@ -122,7 +122,8 @@ TEST(Reference, ExtremesOfNothing) {
       const std::string type(to_string(D));
       const auto of_nothing = [&](const std::string& op) {
         const Array none = make_array(D, {0});
-        const std::string body = "%0 = input " + type + "[s0] %1 = " + op + "(%0) " + type;
+        std::string body = "%0 = input ";
+        body.append(type).append("[s0] %1 = ").append(op).append("(%0) ").append(type);
         return elements<T>(run(body + "[1] {axes = [0]} return %1", {none}))[0];
       };
       const T lowest = of_nothing("max_or_lowest"), highest = of_nothing("min_or_highest");

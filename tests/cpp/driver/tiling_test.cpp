@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "core/scalar_ops.h"
 #include "driver/compile.h"
 #include "vm/calibration.h"
 #include "vm/encode.h"
@@ -39,14 +40,14 @@ constexpr const char* kBodies[] = {
 
 class Tilings : public testing::TestWithParam<const char*> {
  protected:
-  Tilings() : region_(vm::region_of(GetParam())), kernel_(vm::prepare(region_)) {}
+  Tilings() : region(vm::region_of(GetParam())), kernel(vm::prepare(region)) {}
 
   // The result's bytes, with costs that are in use now.
   std::vector<std::byte> run(vm::Call& call, const vm::TileRequest* request) {
     vm::Target& cpu = target("cpu");
     vm::Arena arena;
     const vm::Compiled compiled =
-        vm::encode(kernel_, call.binding(), cpu.traits(), arena, nullptr, request);
+        vm::encode(kernel, call.binding(), cpu.traits(), arena, nullptr, request);
     std::vector<std::byte> workspace[vm::kMaxWorkspaces];
     std::vector<std::byte*> globals;
     for (vm::Tensor& operand : call.operands) globals.push_back(operand.buffer.data());
@@ -66,12 +67,12 @@ class Tilings : public testing::TestWithParam<const char*> {
   vm::Call random_call(std::mt19937_64& random) {
     constexpr int64_t kSizes[] = {1, 2, 3, 16, 37, 64, 129, 600, 1025, 3000};
     const auto size = [&] { return kSizes[random() % std::size(kSizes)]; };
-    vm::Call call(region_, kernel_, {size(), std::min<int64_t>(size(), 1025)});
+    vm::Call call(region, kernel, {size(), std::min<int64_t>(size(), 1025)});
     for (vm::Tensor& operand : call.operands) {
       core::dispatch(operand.dtype, [&]<core::DType D>() {
         using T = core::Storage<D>;
         operand.for_each([&](int64_t, std::byte* at) {
-          const auto value = static_cast<T>(static_cast<double>(random() % 10000) / 7000);
+          const T value = core::scalar::cast<T>(static_cast<double>(random() % 10000) / 7000);
           std::memcpy(at, &value, sizeof value);
         });
       });
@@ -79,8 +80,8 @@ class Tilings : public testing::TestWithParam<const char*> {
     return call;
   }
 
-  core::Region region_;
-  vm::Kernel kernel_;
+  core::Region region;
+  vm::Kernel kernel;
 };
 
 TEST_P(Tilings, AllGiveTheSameBits) {

@@ -173,7 +173,7 @@ TEST(FuseProperty, TightLimitsHold) {
   for (const auto& [rule, limits] : tight) {
     std::map<std::string, int> rules;
     // Few graphs have so many shapes in one space; some seed does.
-    const auto wanted = [&](uint64_t seed) { return seed < 500 || rules[rule] == 0; };
+    const auto wanted = [&, rule = rule](uint64_t seed) { return seed < 500 || rules[rule] == 0; };
     for (uint64_t seed = 0; wanted(seed) && seed < 10000 && !HasFatalFailure(); ++seed) {
       check_case(seed, limits, rules);
     }

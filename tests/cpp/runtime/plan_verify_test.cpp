@@ -36,6 +36,7 @@ constexpr const char* kHead =
 struct Case {
   const char *body, *rule;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that googletest calls
 void PrintTo(const Case& c, std::ostream* out) { *out << c.rule; }
 
 class PlanRules : public testing::TestWithParam<Case> {};

@@ -44,7 +44,7 @@ struct RowCase {
         of_columns(numbers<T>(columns, 3)),
         chain(rows, columns, sizeof(T)) {
     constexpr DType kT = kDType<T>;
-    constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+    const uint8_t a = kFirstBank, b = kFirstBank + 1;
     const auto operand = [&](const std::vector<T>& data, Reach reach) {
       return chain.input(kT, bytes_of(data), reach);
     };
@@ -126,7 +126,7 @@ TEST_P(ChainRows, MatchPlainKernels) {
 template <typename T>
 void check_sums(int64_t rows, int64_t columns, bool subtracts, bool squares) {
   constexpr DType kT = kDType<T>;
-  constexpr uint8_t a = kFirstBank;
+  const uint8_t a = kFirstBank;
   const std::vector<T> x = numbers<T>(rows * columns, 4), of_rows = numbers<T>(rows, 5);
   Chain chain(rows, columns, sizeof(T));
   if (subtracts)
@@ -173,7 +173,7 @@ TEST_P(ChainRows, Sums) {
 // x * w is stored, w * w or w summed.
 void check_bank_read_twice(int64_t rows, int64_t columns, Reach reach, bool squares) {
   constexpr DType kT = DType::f32;
-  constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+  const uint8_t a = kFirstBank, b = kFirstBank + 1;
   const int64_t count = reach == Reach::per_row ? rows : columns;
   const std::vector<float> x = numbers<float>(rows * columns, 6), w = numbers<float>(count, 7);
   Chain chain(rows, columns, sizeof(float));
@@ -207,7 +207,7 @@ void check_rows_apart(int64_t rows, int64_t columns, int64_t stride, bool sums) 
   SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + " by " +
                std::to_string(stride));
   constexpr DType kT = kDType<T>;
-  constexpr uint8_t a = kFirstBank, b = kFirstBank + 1;
+  const uint8_t a = kFirstBank, b = kFirstBank + 1;
   const std::vector<T> x = numbers<T>((rows - 1) * stride + columns, 8);
   const std::vector<T> z = numbers<T>(rows * columns, 9);
   Chain chain(rows, columns, sizeof(T));

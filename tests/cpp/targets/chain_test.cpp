@@ -26,7 +26,6 @@ using vm::kBanks;
 using vm::kFirstBank;
 using vm::kFirstOperand;
 using vm::MicroOp;
-using vm::Mode;
 using vm::Operand;
 
 struct Op {

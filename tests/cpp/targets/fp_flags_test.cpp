@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <cmath>
 
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
@@ -46,7 +47,7 @@ double value_of(Operand operand) {
              : D == DType::f32 ? 0x1.800002p-126
                                : 0x1.8000000000001p-1022;
     case inf:
-      return INFINITY;
+      return HUGE_VAL;
     case nan:
       return NAN;
   }
@@ -195,10 +196,10 @@ TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
       core::dispatch(dtype, [&]<DType D>() {
         if constexpr (core::is_floating(D)) {
           using T = Storage<D>;
-          const T one_ = narrow<T>(1.0);
+          const T unit = narrow<T>(1.0);
           const T a = narrow<T>(value_of<D>(row.a)), b = narrow<T>(value_of<D>(row.b));
           std::vector<T> last{a, b};
-          if (row.insn == Insn::select) last.insert(last.begin(), one_);
+          if (row.insn == Insn::select) last.insert(last.begin(), unit);
           last.resize(static_cast<size_t>(vm::info(row.insn).operands) - 1);
           const vm::Instruction fixed{
               .insn = row.insn, .dtype = D, .aux = static_cast<uint8_t>(row.compare)};
@@ -248,8 +249,8 @@ struct CastRow {
 };
 constexpr CastRow kCasts[] = {
     {NAN, DType::i32, kInvalid},
-    {INFINITY, DType::i64, kInvalid},
-    {-INFINITY, DType::i32, kInvalid},
+    {HUGE_VAL, DType::i64, kInvalid},
+    {-HUGE_VAL, DType::i32, kInvalid},
     {2147483648.0, DType::i32, kInvalid},
     {-2147483649.0, DType::i32, kInvalid},
     {-2147483648.0, DType::i32, 0},
@@ -267,9 +268,9 @@ constexpr CastRow kCasts[] = {
     {9223372036854775808.0, DType::u64, 0},
     {18446744073709551616.0, DType::u64, kInvalid},
     {NAN, DType::boolean, 0},
-    {INFINITY, DType::boolean, 0},
+    {HUGE_VAL, DType::boolean, 0},
     {NAN, DType::f16, 0},
-    {INFINITY, DType::f16, 0},
+    {HUGE_VAL, DType::f16, 0},
     {65519, DType::f16, 0},
     {65520, DType::f16, kOverflow},
     {1e30, DType::f16, kOverflow},
@@ -330,17 +331,17 @@ struct ReduceRow {
 TEST(FpFlags, OfReductionsComeFromTheirElementsAlone) {
   const ReduceRow rows[] = {
       {Insn::sum, {1, 2, 3}, 0},
-      {Insn::sum, {INFINITY, -INFINITY, 1}, kInvalid},
-      {Insn::sum, {INFINITY, INFINITY, NAN}, 0},
+      {Insn::sum, {HUGE_VAL, -HUGE_VAL, 1}, kInvalid},
+      {Insn::sum, {HUGE_VAL, HUGE_VAL, NAN}, 0},
       {Insn::sum, {65504, 65504, 65504}, kOverflow},
       {Insn::max, {1, NAN, 3}, 0},
-      {Insn::max, {NAN, NAN, INFINITY}, 0},
+      {Insn::max, {NAN, NAN, HUGE_VAL}, 0},
       {Insn::min, {1, NAN, 3}, 0},
-      {Insn::min, {NAN, NAN, -INFINITY}, 0},
+      {Insn::min, {NAN, NAN, -HUGE_VAL}, 0},
       {Insn::nanmax, {1, NAN, 3}, 0},
-      {Insn::nanmin, {NAN, NAN, -INFINITY}, 0},
-      {Insn::prod, {INFINITY, 0, 1}, kInvalid},
-      {Insn::prod, {INFINITY, NAN, 1}, 0},
+      {Insn::nanmin, {NAN, NAN, -HUGE_VAL}, 0},
+      {Insn::prod, {HUGE_VAL, 0, 1}, kInvalid},
+      {Insn::prod, {HUGE_VAL, NAN, 1}, 0},
       {Insn::prod, {65504, 2, 1}, kOverflow},
       {Insn::min, {0.0, -0.0, 1}, core::kTiedZeros},
       {Insn::min, {-0.0, -0.0, 1}, 0},

@@ -18,7 +18,7 @@ struct Bound {
   Call call;
   Stage stage;
   OutputMask left;
-  Bound(std::string_view text, std::vector<int64_t> symbols)
+  Bound(std::string_view text, const std::vector<int64_t>& symbols)
       : region(region_of(text)), kernel(prepare(region)), call(region, kernel, symbols) {
     left = bind(kernel, call.binding(), all_outputs(kernel), stage);
   }
@@ -99,17 +99,17 @@ TEST(Bind, SumsOverNothingAndOverOne) {
 }
 
 TEST(Bind, OutputsThatMoveOverOtherDimsAreStagesOfTheirOwn) {
-  constexpr std::string_view text = R"(
+  constexpr std::string_view kText = R"(
     %0 = input f32[s0]
     %1 = neg(%0) f32[s0]
     %2 = broadcast(%1) f32[s1, s0]
     return %2, %1)";
-  Bound apart(text, {5, 3});
+  Bound apart(kText, {5, 3});
   EXPECT_EQ(apart.sizes(), (Sizes{3, 5}));
   EXPECT_EQ(apart.left, 0b10u);
   EXPECT_EQ(bind(apart.kernel, apart.call.binding(), apart.left, apart.stage), 0u);
   EXPECT_EQ(apart.sizes(), (Sizes{5}));
-  const Bound together(text, {5, 1});
+  const Bound together(kText, {5, 1});
   EXPECT_EQ(together.left, 0u);
   EXPECT_EQ(together.insns(), (Names{"neg"}));
 }

@@ -83,11 +83,12 @@ std::vector<std::vector<bool>> happens_before(const Planned& p, int tiles) {
   const int n = static_cast<int>(p.uses.size()), total = n * tiles;
   std::vector<std::vector<bool>> order(static_cast<size_t>(total),
                                        std::vector<bool>(static_cast<size_t>(total)));
-  std::vector<std::vector<int>> sets(9 * kEventIds);
-  std::vector<size_t> waits(9 * kEventIds, 0);
+  constexpr auto kFlags = size_t{9} * kEventIds;
+  std::vector<std::vector<int>> sets(kFlags);
+  std::vector<size_t> waits(kFlags, 0);
   const auto id = [](const Sync& s) {
-    return static_cast<size_t>((static_cast<int>(s.src) * 3 + static_cast<int>(s.dst)) * kEventIds +
-                               s.event);
+    const auto pair = static_cast<size_t>(s.src) * 3 + static_cast<size_t>(s.dst);
+    return pair * kEventIds + static_cast<size_t>(s.event);
   };
   for (const LoopFlagInfo& row : kLoopFlags) {
     if (p.loop_flags & row.flag) sets[id({.src = row.src, .dst = row.dst})].push_back(-1);
