@@ -1,7 +1,9 @@
 """Documentation that cannot rot: examples run, generated pages are what the tables say."""
 
+import itertools
+import json
 import re
-import subprocess
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import docs as generator  # noqa: E402  (tools/docs.py, which `make docs` runs)
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -40,9 +42,44 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     # Paths in backticks; <...> and * stand for many files.
     for name in re.findall(r"`((?:cpp|python|tests|docs|examples|tools|scripts)/[\w./-]*)`", text):
         assert (ROOT / name).exists(), name
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", text):
+        headings = re.findall(r"^#+ (.*)$", (page.parent / target).read_text("utf-8"), re.M)
+        assert heading in [name.lower().replace(" ", "-") for name in headings], heading
 
 
-def test_the_commands_of_the_readme_exist() -> None:
-    listed = subprocess.check_output(["make", "--silent", "help"], cwd=ROOT, text=True)
-    for command in re.findall(r"`make (\w+)`", (ROOT / "README.md").read_text("utf-8")):
-        assert f"make {command}" in listed
+def commands(page: Path) -> list[str]:
+    """The commands of a page: indented lines, without what explains them, and `make ...`."""
+    text = page.read_text("utf-8")
+    lines = [line.partition("  #")[0] for line in re.findall(r"^    (.*)$", text, re.M)]
+    begins = re.compile(r"([A-Z_]+=\S+ )*(make|cmake|ctest|build/|\.venv/)")
+    return [line for line in lines if begins.match(line)] + re.findall(r"`(make [^`]+)`", text)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name
+)
+def test_what_commands_name_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    presets = json.loads((ROOT / "CMakePresets.json").read_text("utf-8"))["configurePresets"]
+    programs = {f"test_{folder.name}" for folder in (ROOT / "tests/cpp").iterdir()}
+    programs |= {file.stem for file in ROOT.glob("tests/cpp/fuzz/fuzz_*.cpp")}
+    programs |= {file.stem for file in ROOT.glob("benchmarks/cpp/bench_*.cpp")}
+    read = [ROOT / "Makefile", ROOT / "scripts/lint.sh", *ROOT.glob("tests/*/**/*_test.cpp")]
+    read += ROOT.glob("tests/py/*/test_*.py")
+    variables = {name for file in read for name in re.findall("[A-Z_]+", file.read_text("utf-8"))}
+    found = commands(page)
+    assert len(found) > 4
+    for command in found:
+        for before, word in itertools.pairwise(["", *shlex.split(command)]):
+            if before == "make":
+                assert re.search(f"^{re.escape(word)}:", makefile, re.M), command
+            elif before == "--preset":
+                assert word in [preset["name"] for preset in presets], command
+            elif before == "--target" or word.startswith("build/"):
+                assert word.rpartition("/")[2] in programs, command
+            elif before == "-m" and word != "dvm":
+                assert (ROOT / f"{word.replace('.', '/')}.py").exists(), command
+            elif word.startswith(("tests/", "benchmarks/")):
+                assert (ROOT / word).exists(), command
+            elif re.match(r"[A-Z_]+=", word):
+                assert word.partition("=")[0] in variables, command
