@@ -45,17 +45,17 @@ std::span<const float> values(const BufferView& view, size_t size) {
 
 class CompiledGraphTest : public ::testing::TestWithParam<const char*> {
  protected:
-  CompiledGraph compiled_ = compile(core::parse_graph(kText), Options{.target = GetParam()}).graph;
-  const core::Scalar scalars_[1] = {core::Scalar::of_float(2.0)};
+  CompiledGraph compiled = compile(core::parse_graph(kText), Options{.target = GetParam()}).graph;
+  const core::Scalar factor[1] = {core::Scalar::of_float(2.0)};
 
   // Runs it once on rows of 0, 1, 2 ... and a row of the same; the results of the first column.
   void expect_sums(int64_t rows, int64_t columns) {
     PlainHost host;
     const BufferView inputs[] = {filled(host, {rows, columns}), filled(host, {columns})};
-    runtime::check_arguments(compiled_.plan(), inputs, 1);
+    runtime::check_arguments(compiled.plan(), inputs, 1);
     BufferView results[2];
     runtime::BorrowedContext context;
-    ASSERT_EQ(compiled_.run(host, inputs, scalars_, results, *context), Outcome::done);
+    ASSERT_EQ(compiled.run(host, inputs, factor, results, *context), Outcome::done);
     const auto sums = values(results[1], static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row) {
       const auto n = static_cast<double>(columns);
@@ -69,7 +69,7 @@ class CompiledGraphTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(CompiledGraphTest, SizesNeverSeen) {
-  EXPECT_EQ(compiled_.target().traits().name, GetParam());
+  EXPECT_EQ(compiled.target().traits().name, GetParam());
   for (const int64_t rows : {0, 1, 3, 40}) {
     for (const int64_t columns : {1, 7, 100}) expect_sums(rows, columns);
   }
@@ -90,14 +90,14 @@ TEST_P(CompiledGraphTest, SizesThatDoNotFit) {
   const BufferView inputs[] = {filled(host, {2, 5}), filled(host, {4})};
   BufferView results[2];
   runtime::BorrowedContext context;
-  EXPECT_EQ(compiled_.run(host, inputs, scalars_, results, *context), Outcome::check_failed);
+  EXPECT_EQ(compiled.run(host, inputs, factor, results, *context), Outcome::check_failed);
   for (const BufferView& input : inputs) host.release(input.owner);
 }
 
 TEST_P(CompiledGraphTest, ArgumentsOfAnotherKind) {
   const auto message = [&](std::vector<BufferView> inputs, size_t scalars) -> std::string {
     try {
-      runtime::check_arguments(compiled_.plan(), inputs, scalars);
+      runtime::check_arguments(compiled.plan(), inputs, scalars);
     } catch (const core::Error& error) {
       return error.message();
     }
