@@ -57,6 +57,7 @@ HERE: dict[str, Callable[[], object]] = {
         np.ones(3, np.float32),
         np.ones(4, np.float32),
     ),
+    "wrong_arguments": lambda: dvm.CompiledGraph("graph v1 {\n  return\n}\n")(1),
     "shape_overflow": lambda: _dvm.Graph().input("f32", [2**61, 2**61]),
     "dtype_mismatch": lambda: _graph_builder_add("f32", "i32"),
     "unsupported": lambda: _dvm.run_pass("no_such_pass", "", "graph v1 {\n  return\n}\n"),
