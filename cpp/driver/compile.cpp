@@ -84,7 +84,7 @@ bool widens(const Options& options) {
   if (!traits) {
     core::fail(core::ErrorCode::unknown_target, "no target is named '" + options.target + "'");
   }
-  return options.numerics == Numerics::widened && traits->kind == vm::TargetKind::cpu;
+  return options.numerics == Numerics::widened && !traits->native_half;
 }
 
 fuser::Limits region_limits() {

@@ -18,7 +18,7 @@ struct GraphPass {
 };
 std::span<const GraphPass> graph_passes();
 
-// Whether operations on fp16 are computed in f32. Ascend targets compute in fp16 natively.
+// Whether operations on fp16 are computed in f32.
 bool widens(const Options& options);
 
 fuser::Limits region_limits();

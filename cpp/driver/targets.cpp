@@ -8,13 +8,22 @@
 
 namespace dvm::driver {
 
+namespace {
+
+// By the folder that a row of targets.def names.
+std::unique_ptr<vm::Target> make_cpu(const vm::TargetTraits&) { return cpu::make_cpu_target(); }
+std::unique_ptr<vm::Target> make_sim(const vm::TargetTraits& traits) {
+  return sim::make_sim_target(traits);
+}
+
+}  // namespace
+
 vm::Target& target(std::string_view name) {
   static const std::vector<std::unique_ptr<vm::Target>> targets = [] {
     std::vector<std::unique_ptr<vm::Target>> made;
-    for (const vm::TargetTraits& traits : vm::all_targets()) {
-      made.push_back(traits.kind == vm::TargetKind::cpu ? cpu::make_cpu_target()
-                                                        : sim::make_sim_target(traits));
-    }
+#define DVM_TARGET(name, id, folder, ...) made.push_back(make_##folder(*vm::find_target(id)));
+#include "vm/targets.def"
+#undef DVM_TARGET
     return made;
   }();
   for (const auto& made : targets) {

@@ -342,7 +342,7 @@ class Execution {
 
   Outcome run_stages(const vm::Memo::Encoded& encoded, int globals) {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
-    if (target_.traits().kind == vm::TargetKind::cpu) fp_flags_ |= encoded.raised;
+    fp_flags_ |= encoded.raised;
     const vm::Compiled& compiled = encoded.compiled;
     const Workspaces workspaces(
         state_.blocks, {compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count)});

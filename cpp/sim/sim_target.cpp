@@ -18,8 +18,7 @@ struct FreeMemory {
 }  // namespace
 
 SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
-  DVM_CHECK(traits.kind == vm::TargetKind::ascend,
-            "target " + std::string(traits.name) + " is not simulated");
+  DVM_CHECK(traits.flags, "target " + std::string(traits.name) + " is not simulated");
 }
 
 core::FpFlags SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {

@@ -12,15 +12,15 @@ struct Kept {
   const Kept* former;
 };
 constinit const Kept kDefaults{};
-std::atomic<const Kept*> latest{&kDefaults};
+std::atomic<const Kept*> latest_table{&kDefaults};
 
 }  // namespace
 
-const CostTable& cost_table() { return latest.load(std::memory_order_acquire)->table; }
+const CostTable& cost_table() { return latest_table.load(std::memory_order_acquire)->table; }
 
 void set_cost_table(const CostTable& measured) {
-  auto* const made = new Kept{measured, latest.load(std::memory_order_acquire)};
-  while (!latest.compare_exchange_weak(made->former, made, std::memory_order_acq_rel)) {
+  auto* const made = new Kept{measured, latest_table.load(std::memory_order_acquire)};
+  while (!latest_table.compare_exchange_weak(made->former, made, std::memory_order_acq_rel)) {
   }
 }
 

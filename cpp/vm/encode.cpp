@@ -123,7 +123,7 @@ class Encoder {
       scratch_.uncut = stage;
       store_partials(stage, scratch_.next, workspace);
       watch_.end(&PhaseTimes::bind);
-      const bool rows = request_ == nullptr && target_.kind == TargetKind::cpu &&
+      const bool rows = request_ == nullptr && target_.policy == TilePolicy::caches &&
                         make_rows_of_chunks(stage, scratch_.rows) &&
                         try_emit(scratch_.rows, Reduction::whole) == Reduction::whole;
       if (rows) leave_last_chunks(stage);

@@ -97,12 +97,12 @@ void formats(std::ostringstream& out) {
 void targets(std::ostringstream& out) {
   out << "\n## Targets\n\n"
          "| target | id | cores | local bytes | reserved | align | streams | flags | "
-         "chains |\n|---|---|---|---|---|---|---|---|---|\n";
+         "chains | native f16 |\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const TargetTraits& row : all_targets()) {
     out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
         << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
-        << yes_no(row.streams) << " | " << yes_no(row.flags) << " | " << yes_no(row.chains)
-        << " |\n";
+        << yes_no(row.streams) << " | " << yes_no(row.flags) << " | " << yes_no(row.chains) << " | "
+        << yes_no(row.native_half) << " |\n";
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
       << " events per ordered pair of pipes. Event 0 of these\n"

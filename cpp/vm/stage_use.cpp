@@ -174,7 +174,7 @@ bool is_of_chain(const Stage& stage, int16_t value) {
 }  // namespace
 
 bool is_far(const Stage& stage, const StageOutput& output, const TargetTraits& target) {
-  if (target.kind != TargetKind::cpu) return false;
+  if (target.policy != TilePolicy::caches) return false;
   const StageAccess& access = stage.accesses[output.access];
   if (stage.values[output.value].kind != StageValue::Kind::computed) return false;
   double bytes = core::byte_size(access.dtype);

@@ -14,17 +14,22 @@
 
 namespace dvm::vm {
 
-enum class TargetKind : uint8_t { cpu, ascend };
+// What the tiler aims at.
+enum class TilePolicy : uint8_t {
+  shares,  // an equal share of the tiles for each core (Algorithm 1 of the DVM paper)
+  caches,  // the least time by the cost table: tiles go to whoever is free, caches are the limit
+};
 
 struct TargetTraits {
   std::string_view name;
   uint8_t id;
-  TargetKind kind;
+  TilePolicy policy;
   int32_t cores;
   int64_t local_bytes, reserve_bytes;
   int32_t align;
-  bool streams, flags, chains;
+  bool streams, flags, chains, native_half;
   int64_t tile_overhead;
+  bool operator==(const TargetTraits&) const = default;
 };
 
 std::span<const TargetTraits> all_targets();

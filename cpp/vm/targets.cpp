@@ -8,9 +8,10 @@ namespace dvm::vm {
 namespace {
 
 constexpr std::array kTargets = {
-#define DVM_TARGET(name, id, kind, cores, local, reserve, align, streams, flags, chains, overhead) \
-  TargetTraits{#name,   id,    TargetKind::kind, cores,   local, reserve, align,                   \
-               streams, flags, chains,           overhead},
+#define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
+                   native_half, overhead)                                                          \
+  TargetTraits{#name, id,     TilePolicy::policy, cores,   local, reserve, align, streams,         \
+               flags, chains, native_half,        overhead},
 #include "vm/targets.def"
 #undef DVM_TARGET
 };

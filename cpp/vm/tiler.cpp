@@ -249,8 +249,8 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   return best;
 }
 
-Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUse& use,
-                   int64_t limit) {
+Tiling tile_by_caches(const Stage& stage, const TargetTraits& target, const StageUse& use,
+                      int64_t limit) {
   const TileCosts costs(stage, use, target);
   double least = std::numeric_limits<double>::infinity();
   Tiling best;
@@ -294,7 +294,7 @@ Tiling tile_on_cpu(const Stage& stage, const TargetTraits& target, const StageUs
 }  // namespace
 
 Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit) {
-  if (target.kind == TargetKind::cpu) return tile_on_cpu(stage, target, use, limit);
+  if (target.policy == TilePolicy::caches) return tile_by_caches(stage, target, use, limit);
   Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   const int64_t reduced = product(stage.sizes, begin, end);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/execute_case.h"
+#include "vm/distinct_targets.h"
 
 namespace dvm::driver {
 namespace {
@@ -170,14 +171,8 @@ TEST_P(EveryTarget, ReductionsOfEverySize) {
   EXPECT_GT(tally.refused, 50);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, EveryTarget,
-    [] {
-      std::vector<std::string> names;
-      for (const vm::TargetTraits& traits : vm::all_targets()) names.emplace_back(traits.name);
-      return testing::ValuesIn(names);
-    }(),
-    [](const auto& param) { return param.param; });
+INSTANTIATE_TEST_SUITE_P(Targets, EveryTarget, testing::ValuesIn(vm::distinct_target_names()),
+                         [](const auto& param) { return param.param; });
 
 // Every allocation and every call fails once: nothing is left behind, no result is filled.
 TEST(HostFailure, ReleasesEverything) {

@@ -9,6 +9,7 @@
 
 #include "driver/execute_case.h"
 #include "runtime/random_layout.h"
+#include "vm/distinct_targets.h"
 
 namespace dvm::driver {
 namespace {
@@ -121,14 +122,9 @@ TEST_P(EveryTargetLayouts, GeneratedGraphs) {
   EXPECT_GT(compared, case_count() / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, EveryTargetLayouts,
-    [] {
-      std::vector<std::string> names;
-      for (const vm::TargetTraits& traits : vm::all_targets()) names.emplace_back(traits.name);
-      return testing::ValuesIn(names);
-    }(),
-    [](const auto& param) { return param.param; });
+INSTANTIATE_TEST_SUITE_P(Targets, EveryTargetLayouts,
+                         testing::ValuesIn(vm::distinct_target_names()),
+                         [](const auto& param) { return param.param; });
 
 }  // namespace
 }  // namespace dvm::driver

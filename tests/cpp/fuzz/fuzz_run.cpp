@@ -45,8 +45,7 @@ void run(const vm::Program& program, fuzz::Random& random) {
     bases.push_back(buffer.base());
   }
   const vm::TargetTraits& traits = *vm::find_target(program.header().target);
-  const auto target =
-      traits.kind == vm::TargetKind::cpu ? cpu::make_cpu_target() : sim::make_sim_target(traits);
+  const auto target = traits.flags ? sim::make_sim_target(traits) : cpu::make_cpu_target();
   try {
     target->run(program, bases);
   } catch (const core::Error& error) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "vm/distinct_targets.h"
 #include "vm/encoded_steps.h"
 #include "vm/program_builder.h"
 #include "vm/reduce_source.h"
@@ -19,8 +20,8 @@ class ProgramGenerator {
   explicit ProgramGenerator(uint64_t seed) : rng_(seed) {}
 
   std::vector<uint64_t> generate() {
-    const auto targets = all_targets();
-    return generate(targets[below(targets.size())]);
+    const std::vector<TargetTraits> targets = distinct_targets();
+    return generate(*find_target(targets[below(targets.size())].id));
   }
 
   std::vector<uint64_t> generate(const TargetTraits& target) {
