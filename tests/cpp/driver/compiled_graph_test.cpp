@@ -23,11 +23,12 @@ constexpr const char* kText =
     "  %0 = input f32[s0, s1]\n"
     "  %1 = input f32[s1]\n"
     "  %2 = scalar f32[]\n"
-    "  %3 = broadcast(%2) f32[s0, s1]\n"
-    "  %4 = add(%0, %1) f32[s0, s1]\n"
-    "  %5 = mul(%4, %3) f32[s0, s1]\n"
-    "  %6 = sum(%5) f32[s0, 1] {axes = [1]}\n"
-    "  return %5, %6\n"
+    "  %3 = broadcast(%1) f32[s0, s1]\n"
+    "  %4 = add(%0, %3) f32[s0, s1]\n"
+    "  %5 = broadcast(%2) f32[s0, s1]\n"
+    "  %6 = mul(%4, %5) f32[s0, s1]\n"
+    "  %7 = sum(%6) f32[s0, 1] {axes = [1]}\n"
+    "  return %6, %7\n"
     "}\n";
 
 BufferView filled(PlainHost& host, std::vector<int64_t> shape) {
