@@ -22,33 +22,43 @@ using runtime::BufferView;
 
 using Functions = std::map<std::string, py::object>;
 
+std::string described(const runtime::Argument& type) {
+  return std::string(core::to_string(type.dtype)) + " of rank " + std::to_string(type.rank);
+}
+
+// A call of the Plan, which are made in this order.
+struct HostCall {
+  std::string name;
+  py::object function;
+  runtime::Argument result;  // as the graph says
+};
+
 // Host functions are Python's, of arrays.
 class FunctionHost final : public capture::NumpyHost {
  public:
-  FunctionHost(std::span<capture::ValueSlot> slots, size_t used,
-               const std::vector<py::object>& functions)
-      : NumpyHost(slots, used), functions_(functions) {}
+  FunctionHost(std::span<capture::ValueSlot> slots, size_t used, const std::vector<HostCall>& calls)
+      : NumpyHost(slots, used), calls_(calls) {}
 
-  bool call(int callee, std::span<const BufferView> args, BufferView& result) override {
+  bool call(int /*callee*/, std::span<const BufferView> args, BufferView& result) override {
     py::tuple given(args.size());
     for (size_t i = 0; i < args.size(); ++i) {
       PyObject* array = is_slot(args[i].owner) ? array_of(args[i]) : argument_of(args[i]);
       if (array == nullptr) return false;
       given[i] = py::reinterpret_steal<py::object>(array);
     }
-    const auto& function = functions_[static_cast<size_t>(callee)];
-    PyObject* made = PyObject_CallObject(function.ptr(), given.ptr());
-    if (made == nullptr) return false;
+    const HostCall& called = calls_[next_++];
+    const auto made =
+        py::reinterpret_steal<py::object>(PyObject_CallObject(called.function.ptr(), given.ptr()));
+    if (!made) return false;
     const auto array = py::reinterpret_steal<py::object>(
-        PyArray_FromAny(made, nullptr, 0, 0, NPY_ARRAY_BEHAVED, nullptr));
-    Py_DECREF(made);
+        PyArray_FROM_OF(made.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
     if (!array) return false;
     auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
     const auto dtype = capture::dtype_of(read);
-    if (!dtype || PyArray_NDIM(read) > core::kMaxRank) {
-      PyErr_SetString(PyExc_TypeError,
-                      ("a host function gave " + capture::describe(array.ptr())).c_str());
-      return false;
+    if (dtype != called.result.dtype || PyArray_NDIM(read) != called.result.rank) {
+      core::fail(core::ErrorCode::host_call, called.name + " gave " +
+                                                 capture::describe(made.ptr()) +
+                                                 "; the graph says " + described(called.result));
     }
     capture::view_into(read, *dtype, result);
     retain(result.owner);
@@ -56,7 +66,8 @@ class FunctionHost final : public capture::NumpyHost {
   }
 
  private:
-  const std::vector<py::object>& functions_;
+  const std::vector<HostCall>& calls_;
+  size_t next_ = 0;
 };
 
 class GraphFunction {
@@ -67,13 +78,17 @@ class GraphFunction {
     for (const core::Value v : graph.inputs()) {
       is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
     }
-    for (const std::string& name : plan().callees) {
+    for (const runtime::Instruction& instruction : plan().code) {
+      if (instruction.op != runtime::PlanOp::call) continue;
+      const int32_t* const p = plan().pool.data() + instruction.operands;
+      const std::string& name = plan().callees[static_cast<size_t>(p[0])];
       const auto found = functions.find(name);
       if (found == functions.end()) {
         core::fail(core::ErrorCode::unknown_name,
                    "the graph calls " + name + ", which `functions` has not");
       }
-      functions_.push_back(found->second);
+      const int32_t* const type = p + 2 + p[1];  // behind the callee and its arguments
+      calls_.push_back({name, found->second, {static_cast<core::DType>(type[0]), type[1]}});
     }
   }
 
@@ -128,8 +143,9 @@ class GraphFunction {
     if (PyErr_Occurred()) throw py::error_already_set();
     core::fail(core::ErrorCode::wrong_arguments,
                "argument " + std::to_string(k) + " is " + capture::describe(object.ptr()) +
-                   "; the graph takes " + std::string(core::to_string(dtype)) +
-                   (rank < 0 ? ", a number" : " of rank " + std::to_string(rank)));
+                   "; the graph takes " +
+                   (rank < 0 ? std::string(core::to_string(dtype)) + ", a number"
+                             : described({dtype, rank})));
   }
 
   static core::Scalar scalar(py::handle object, size_t k, core::DType dtype) {
@@ -150,13 +166,14 @@ class GraphFunction {
   py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
                  std::span<capture::ValueSlot> slots, size_t used) const {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
-    FunctionHost host(slots, used, functions_);
+    FunctionHost host(slots, used, calls_);
     runtime::BorrowedContext context;
     const runtime::Outcome outcome = graph().run(host, inputs, scalars, results, *context);
     if (outcome == runtime::Outcome::host_error) throw py::error_already_set();
     if (outcome == runtime::Outcome::check_failed) {
       core::fail(core::ErrorCode::wrong_arguments,
-                 "the sizes of the arguments do not fit the graph, or its results no memory");
+                 "sizes or indices among the arguments do not fit the graph, or there is no memory "
+                 "for its results");
     }
     std::vector<PyObject*> made;
     for (const BufferView& result : results) {
@@ -176,7 +193,7 @@ class GraphFunction {
 
   driver::Compilation compilation_;
   std::vector<bool> is_scalar_;  // of the graph's arguments, in order
-  std::vector<py::object> functions_;
+  std::vector<HostCall> calls_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
 
-from dvm._dvm import Compiled, CompiledGraph
+from dvm._dvm import Compiled
 from dvm._version import __version__
 from dvm.annotating import annotate
 from dvm.calibration import from_file
@@ -29,6 +29,7 @@ from dvm.errors import (
     UnsupportedError,
 )
 from dvm.explaining import explain
+from dvm.graphs import CompiledGraph
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
 from dvm.stances import set_stance, stance

@@ -191,16 +191,7 @@ class Dim:
     def constant(self) -> int | None: ...
 
 class CompiledGraph:
-    """A graph compiled for a target; call it on arrays and numbers.
-
-    graph: its text (docs/graphs.md), or a Graph.
-    target: a name that `python -m dvm env` lists.
-    numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
-    functions: what the graph calls, by name; they take and give arrays.
-
-    Raises FormatError for a text that is no graph, UnsupportedError for an unknown target or a
-    missing function; when called, ShapeError for arguments that the graph does not take.
-    """
+    """The native half of dvm.CompiledGraph."""
 
     def __init__(
         self,

@@ -92,8 +92,11 @@ def test_functions_of_the_host() -> None:
     with pytest.raises(KeyError, match="mine"):
         dvm.CompiledGraph(text, functions={"sorted": fails})(x)
     for wrong in (lambda _: None, lambda x: x.astype("f4"), lambda x: x[None], lambda _: "text"):
-        with pytest.raises((TypeError, dvm.ShapeError)):
+        with pytest.raises(dvm.HostCallError, match=r"sorted gave .*the graph says f64 of rank 1"):
             dvm.CompiledGraph(text, functions={"sorted": wrong})(x)
+    for right in (lambda x: x.tolist(), lambda x: x.astype(">f8"), lambda x: x[::-1]):
+        total = dvm.CompiledGraph(text, functions={"sorted": right})(x)[0]
+        np.testing.assert_allclose(total, 2 * np.asarray(right(np.exp(x)), float), rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,10 @@ def test_wrong_graphs() -> None:
         dvm.CompiledGraph("graph v1 { %0 = input f32[s0] return %1 }")
     with pytest.raises(dvm.FormatError):
         dvm.CompiledGraph("no graph")
+    with pytest.raises(TypeError, match="a graph is a text, not bytes"):
+        dvm.CompiledGraph(b"graph v1 {}")  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        dvm.CompiledGraph.__new__(dvm.CompiledGraph).plan  # noqa: B018
     with pytest.raises(dvm.UnsupportedError, match="no target is named"):
         dvm.CompiledGraph(SOFTMAX, target="abacus")
     with pytest.raises(dvm.UnsupportedError, match="there are widened, strict"):
@@ -132,7 +139,7 @@ def test_sizes_that_do_not_fit() -> None:
     compiled = dvm.CompiledGraph(
         "graph v1 { %0 = input f32[s0] %1 = input f32[s0] %2 = add(%0, %1) f32[s0] return %2 }"
     )
-    with pytest.raises(dvm.ShapeError, match="sizes of the arguments do not fit"):
+    with pytest.raises(dvm.ShapeError, match="sizes or indices among the arguments do not fit"):
         compiled(np.ones(3, "f4"), np.ones(4, "f4"))
 
 

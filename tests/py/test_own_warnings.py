@@ -147,3 +147,26 @@ def test_a_replaced_builtin_is_the_programs_alone(
         assert np.array_equal(g(X), X * 5)
     assert (f.stats.hits, g.stats.hits) == (1, 1)
     assert not caplog.records
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "median", "nanmean", "nanstd", "ptp"])
+@pytest.mark.parametrize("row", [(), (1.0,), (1.0, 2.0), (1e308, 1e308)])
+def test_numpys_warnings_of_constants_are_given_on_each_call(
+    name: str, row: tuple[float, ...]
+) -> None:
+    function = getattr(np, name)
+    plain = lambda x: function(row, ddof=1) if name in ("var", "std") else function(row)  # noqa: ARG005, E731
+    compiled = dvm.compile(plain)
+
+    def called(each: Any) -> tuple[str, list[str]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                made = repr(each(1))
+            except ValueError as error:
+                made = str(error)
+        return made, [str(warning.message) for warning in caught]
+
+    wanted = called(plain)
+    for _ in range(3):
+        assert called(compiled) == wanted

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,15 @@ def test_loops_over_whole_arrays_let_others_run() -> None:
     assert lets_others_run(lambda: made(x))
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python leaves SIGINT ignored where it was, as in a shell's jobs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_in_the_middle_of_a_replay_arrives_at_its_end() -> None:
     def function(x: Any) -> Any:
         return (np.sin(x) * np.cos(x) + np.exp(x)).sum()

@@ -336,7 +336,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
             plain = isinstance(base, Size) or isinstance(base.object, np.generic)
-            if isinstance(base, Literal) and not plain and type(base.object) not in PURE_TYPES:
+            pure = (*PURE_TYPES, tuple)
+            if isinstance(base, Literal) and not plain and type(base.object) not in pure:
                 raise self.refuse(reasons.METHOD_OF, name, describe(base))
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
@@ -701,7 +702,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         if is_constant(owner) or isinstance(
             owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)
         ):
-            immutable = type(owner) in PURE_TYPES or isinstance(owner, (np.ufunc, np.dtype))
+            immutable = type(owner) in (*PURE_TYPES, tuple)
+            immutable = immutable or isinstance(owner, (np.ufunc, np.dtype))
             if immutable and _is_method(seen):
                 return Method(base, name)
             if is_constant(seen) or callable(seen):

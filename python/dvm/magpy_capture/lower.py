@@ -271,9 +271,9 @@ class Lowering(Callbacks):
         self, _n: str, operands: Operands, keywords: list[str], result: int, followed: bool
     ) -> Abstract:
         callee = self.value(operands[0])
+        arguments = self.given_to("call_ex", operands, keywords)  # which asks for their number
         if followed:
             return self.followed_call(callee)
-        arguments = self.given_to("call_ex", operands, keywords)
         return self.call(callee, *arguments, self.seen(result))
 
     def given_to(

@@ -86,6 +86,7 @@ class Opaque(HostArrays):
             not raises
             and all(self.is_fixed(argument) for argument in arguments)
             and is_constant(seen)
+            and not _is_inexact(seen)  # NumPy warns of some: the mean of nothing
         )
         if fixed and not targets and not isinstance(function, np.ufunc):
             return Literal(seen, made=isinstance(seen, np.generic))
@@ -467,6 +468,13 @@ def _holds_objects(value: Abstract) -> bool:
 
 def _is_scalar(value: Abstract) -> bool:
     return isinstance(value, Tensor) and value.is_scalar
+
+
+def _is_inexact(seen: Any) -> bool:
+    """Whether there are numbers of floating-point arithmetic in it."""
+    if isinstance(seen, tuple):
+        return any(map(_is_inexact, seen))
+    return isinstance(seen, (float, complex, np.inexact))
 
 
 def _makes_new(function: Any) -> bool:

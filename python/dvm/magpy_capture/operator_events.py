@@ -67,6 +67,8 @@ class OperatorEvents(Callees):
             self.ufunc_call(BINARY_OPERATORS[name], [a, b], {"out": a}, self.seen(result))
             return a
         if isinstance(a, ListValue) and name == "+":
+            if _adds_itself(b):
+                return self.binary(name, a, b, self.seen(result))
             for part in self.elements(b):
                 a.append(part)
             return a
@@ -383,3 +385,10 @@ def is_subclass(value: Abstract) -> bool:
 def is_singleton(value: Any) -> bool:
     single = value is None or value is Ellipsis or isinstance(value, (bool, type))
     return single or type(value) is object
+
+
+def _adds_itself(value: Abstract) -> bool:
+    """Whether `+=` of a list is left to it: what is a number to Python comes before sequences."""
+    return isinstance(value, Tensor) or isinstance(
+        getattr(value, "object", None), (np.ndarray, np.generic)
+    )

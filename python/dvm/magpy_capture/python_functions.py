@@ -372,7 +372,9 @@ class PythonFunctions(DeepCopies):
         if name == "+" and type(a) is type(b) and isinstance(a, (Sequence, ListValue)):
             return type(a)([*a.elements, *b.elements])
         if name == "*" and isinstance(a, (Sequence, ListValue)):
-            return type(a)(a.elements * self.integer(b))
+            count = self.integer(b)
+            once = count == 1 and isinstance(a, Sequence)  # a tuple, which is itself then
+            return a if once else type(a)(a.elements * count)
         if name == "*" and isinstance(b, (Sequence, ListValue)):
             return type(b)(b.elements * self.integer(a))
         if name == "+" and isinstance(a, Literal) and isinstance(b, Sequence):
@@ -421,6 +423,8 @@ class PythonFunctions(DeepCopies):
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(a, Instance) or isinstance(b, Instance):
             return self.operated("binary", "+", a, b)
+        if _is_row(a) and _is_row(b) and not (isinstance(a, Literal) and isinstance(b, Literal)):
+            return self.python_binary("+", a, b, None)
         if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
             seen = getattr(a, "object", 0) + getattr(b, "object", 0)
             return self.python_binary("+", a, b, seen)
@@ -596,3 +600,9 @@ class PythonFunctions(DeepCopies):
             raise self.refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
         self.set_modes(ErrorState(changes).modes_over(self.modes))
         return before
+
+
+def _is_row(value: Abstract) -> bool:
+    """Whether it is a list or a tuple whose elements are known one by one."""
+    whole = isinstance(value, Literal) and type(value.object) is tuple
+    return whole or isinstance(value, (Sequence, ListValue))

@@ -1,0 +1,56 @@
+"""Graphs that are compiled and called without capture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dvm import _dvm
+
+
+class CompiledGraph:
+    """A graph compiled for a target; call it on arrays and numbers.
+
+    graph: its text (docs/graphs.md).
+    target: a name that `python -m dvm env` lists.
+    numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
+    functions: what the graph calls, by name; they take and give arrays.
+
+    Raises FormatError or GraphError for a text that is no graph, UnsupportedError for an unknown
+    target or a missing function; when called, ShapeError for arguments that the graph does not
+    take, HostCallError for a function whose result is not what the graph says.
+    """
+
+    def __init__(
+        self,
+        graph: str | _dvm.Graph,
+        *,
+        target: str = "cpu",
+        numerics: str = "widened",
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        if not isinstance(graph, (str, _dvm.Graph)):
+            raise TypeError(f"a graph is a text, not {type(graph).__name__}")
+        given = dict(functions or {})
+        self._compiled = _dvm.CompiledGraph(
+            graph, target=target, numerics=numerics, functions=given
+        )
+
+    def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]:
+        """The results of the graph, for its inputs and scalars in their order."""
+        return self._compiled(*arguments)
+
+    @property
+    def plan(self) -> str:
+        """The host program that the graph became."""
+        return self._compiled.plan
+
+    @property
+    def target(self) -> str:
+        """What it runs on."""
+        return self._compiled.target
+
+    def __repr__(self) -> str:
+        return f"<dvm.CompiledGraph target={self.target}>"
