@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
 from dvm import _dvm
 
@@ -38,7 +38,7 @@ class CompiledGraph:
             graph, target=target, numerics=numerics, functions=given
         )
 
-    def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]:
+    def __call__(self, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
         """The results of the graph, for its inputs and scalars in their order."""
         return self._compiled(*arguments)
 
