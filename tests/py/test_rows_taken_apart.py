@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -132,3 +133,30 @@ def test_every_operator_in_place(operator: str, left: str) -> None:
         wanted = called(plain)
         for _ in range(3):
             assert called(compiled) == wanted, f"{left} {operator}= {right}"
+
+
+def generated(row: Any) -> Any:
+    yield from row
+
+
+SHOWN: dict[str, Callable[[Any], Any]] = {
+    "repr of map": lambda row: repr(map(abs, row)),
+    "str of reversed": lambda row: str(reversed(row)),
+    "f-string": lambda row: f"{zip(row, row, strict=True)}",
+    "%": lambda row: "%s" % (filter(None, row),),  # noqa: UP031
+    "format": lambda row: "{}".format(enumerate(row)),  # noqa: UP032
+    "generator": lambda row: repr(generated(row)),
+    "in a list": lambda row: repr([map(abs, row)]),
+    "in a dict": lambda row: str({1: iter(row)}),
+    "bool": lambda row: bool(map(abs, row)),
+    "type": lambda row: type(map(abs, row)),
+    "join": lambda row: "".join(map(str, row)),
+}
+
+
+@pytest.mark.parametrize("way", SHOWN)
+def test_iterators_that_are_shown_are_not_taken_apart(way: str) -> None:
+    compiled = dvm.compile(SHOWN[way])
+    for row in ([1, 2], [3, 4], [5]):
+        wanted, made = outcome(SHOWN[way], row), outcome(compiled, row)
+        assert re.sub("0x[0-9a-f]+", "", made) == re.sub("0x[0-9a-f]+", "", wanted)

@@ -380,7 +380,8 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A method of an immutable object of Python (str.join, float.is_integer ...)."""
-        positional = list(map(self.listed, positional))
+        if name not in ("format", "format_map"):  # which show an iterator, and take nothing of it
+            positional = list(map(self.listed, positional))
         arguments = [base, *positional, *named.values()]
         for argument in arguments:
             if not self.is_pure(argument):
@@ -394,9 +395,10 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
     def pure_call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        positional = list(map(self.listed, positional))
-        arguments = [*positional, *named.values()]
         shows = function in (str, repr)
+        if not shows:
+            positional = list(map(self.listed, positional))
+        arguments = [*positional, *named.values()]
         for argument in arguments:
             if not (self.is_shown(argument) if shows else self.is_pure(argument)):
                 raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
