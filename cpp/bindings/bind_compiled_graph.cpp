@@ -4,8 +4,6 @@
 #include <map>
 
 #include "bindings/bindings.h"
-#include "bindings/errors.h"
-#include "capture/lock.h"
 #include "capture/numpy_host.h"
 #include "capture/read_argument.h"
 #include "capture/signature.h"
@@ -24,6 +22,13 @@ using Functions = std::map<std::string, py::object>;
 
 std::string described(const runtime::Argument& type) {
   return std::string(core::to_string(type.dtype)) + " of rank " + std::to_string(type.rank);
+}
+
+// The object as an array that Plans can read, itself if it is one: aligned, and in this machine's
+// order of bytes. Null: a Python error is set.
+py::object behaved(py::handle object) {
+  return py::reinterpret_steal<py::object>(
+      PyArray_FROM_OF(object.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
 }
 
 // A call of the Plan, which are made in this order.
@@ -50,8 +55,7 @@ class FunctionHost final : public capture::NumpyHost {
     const auto made =
         py::reinterpret_steal<py::object>(PyObject_CallObject(called.function.ptr(), given.ptr()));
     if (!made) return false;
-    const auto array = py::reinterpret_steal<py::object>(
-        PyArray_FROM_OF(made.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
+    const py::object array = behaved(made);
     if (!array) return false;
     auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
     const auto dtype = capture::dtype_of(read);
@@ -109,7 +113,9 @@ class GraphFunction {
       if (is_scalar_[k]) {
         scalars.push_back(scalar(args[k], k, plan().scalars[scalars.size()]));
       } else {
-        held.push_back(behaved(args[k]));
+        const bool is_array = PyArray_Check(args[k].ptr());  // else a number, read as it is
+        held.push_back(is_array ? behaved(args[k]) : py::object(args[k]));
+        if (!held.back()) throw py::error_already_set();
         inputs.push_back(tensor(held.back(), k, plan().inputs[inputs.size()], slots[k]));
       }
     }
@@ -126,17 +132,6 @@ class GraphFunction {
     }
     if (numerics == "strict") options.numerics = driver::Numerics::strict;
     return options;
-  }
-
-  // An array that Plans can read: aligned, and in this machine's order of bytes.
-  static py::object behaved(py::handle object) {
-    if (!PyArray_Check(object.ptr()) ||
-        PyArray_ISBEHAVED_RO(reinterpret_cast<PyArrayObject*>(object.ptr()))) {
-      return py::reinterpret_borrow<py::object>(object);
-    }
-    PyObject* made = PyArray_FROM_OF(object.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
-    if (made == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(made);
   }
 
   [[noreturn]] static void refuse(py::handle object, size_t k, core::DType dtype, int rank) {
@@ -177,10 +172,8 @@ class GraphFunction {
     }
     std::vector<PyObject*> made;
     for (const BufferView& result : results) {
-      const auto is_argument = [&](const BufferView& input) { return input.owner == result.owner; };
-      const bool given = std::any_of(inputs.begin(), inputs.end(), is_argument);
-      made.push_back(given && !host.is_slot(result.owner) ? FunctionHost::argument_of(result)
-                                                          : host.array_of(result));
+      made.push_back(host.is_argument(result, inputs) ? FunctionHost::argument_of(result)
+                                                      : host.array_of(result));
     }
     for (const BufferView& result : results) host.release(result.owner);
     py::tuple arrays(made.size());

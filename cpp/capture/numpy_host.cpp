@@ -53,6 +53,12 @@ PyObject* borrowing_view(const runtime::BufferView& buffer) {
 
 }  // namespace
 
+bool NumpyHost::is_argument(const runtime::BufferView& result,
+                            std::span<const runtime::BufferView> inputs) const {
+  const auto owns = [&](const runtime::BufferView& input) { return input.owner == result.owner; };
+  return !is_slot(result.owner) && std::any_of(inputs.begin(), inputs.end(), owns);
+}
+
 PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
   if (is_slot(buffer.owner)) {
     PyObject* array = new_array(buffer.dtype, buffer.rank, buffer.shape);

@@ -47,6 +47,10 @@ class NumpyHost : public runtime::HostCalls {
     return slot >= slots_.data() && slot < slots_.data() + slots_.size();
   }
 
+  // Whether a result is an input handed back, or a view of one.
+  bool is_argument(const runtime::BufferView& result,
+                   std::span<const runtime::BufferView> inputs) const;
+
   // What the Plan made, as an array that owns its memory and shares it with no other result
   // (NumPy's own results do neither). New reference; null: a Python error is set.
   PyObject* array_of(const runtime::BufferView& buffer) const;

@@ -158,10 +158,7 @@ bool run_(Frame& f, const int32_t* p) {
       made = f.define(output.reg, Py_NewRef(f[output.target]));
       continue;
     }
-    const auto owns = [&](const BufferView& input) { return input.owner == result.owner; };
-    const auto given = inputs.first(input_count);
-    const bool is_argument =
-        !host.is_slot(result.owner) && std::any_of(given.begin(), given.end(), owns);
+    const bool is_argument = host.is_argument(result, inputs.first(input_count));
     made = f.define(output.reg, object_of(output, result, is_argument, host));
   }
   for (const BufferView& result : results.first(result_count)) host.release(result.owner);

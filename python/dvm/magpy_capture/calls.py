@@ -100,6 +100,8 @@ KNOWN_METHODS = (
     *(CaughtWarnings, Expected),
 )
 
+#: of constants whose methods give the same for the same arguments
+IMMUTABLE = (*PURE_TYPES, tuple)
 CONTAINERS = (ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, OwnDict)
 
 Named = dict[str, Abstract]
@@ -336,8 +338,7 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
             return self.ufunc_method(base.object, name, positional, named, seen)
         if isinstance(base, (Host, Literal, Size)) and self.is_pure(base):
             plain = isinstance(base, Size) or isinstance(base.object, np.generic)
-            pure = (*PURE_TYPES, tuple)
-            if isinstance(base, Literal) and not plain and type(base.object) not in pure:
+            if isinstance(base, Literal) and not plain and type(base.object) not in IMMUTABLE:
                 raise self.refuse(reasons.METHOD_OF, name, describe(base))
             return self.pure_method(base, name, positional, named, seen)
         if isinstance(base, Instance) and callee.function is object.__init__:
@@ -704,8 +705,7 @@ class Calls(PackageObjects, Randoms, ArrayAttributes, Heaps):
         if is_constant(owner) or isinstance(
             owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)
         ):
-            immutable = type(owner) in (*PURE_TYPES, tuple)
-            immutable = immutable or isinstance(owner, (np.ufunc, np.dtype))
+            immutable = type(owner) in IMMUTABLE or isinstance(owner, (np.ufunc, np.dtype))
             if immutable and _is_method(seen):
                 return Method(base, name)
             if is_constant(seen) or callable(seen):
