@@ -17,12 +17,12 @@ if(DVM_COVERAGE)
   target_compile_options(dvm_options INTERFACE -fsanitize-coverage=trace-pc)
 endif()
 
-# dvm_folder(NAME USES a b ...): library dvm_NAME from every .cpp in this folder, on top of the
-# folders it uses. A folder that has headers alone is a library without object code.
+# dvm_folder(NAME USES a b ...): library dvm_NAME from every .cpp in this folder and those below it, on
+# top of the folders it uses. A folder that has headers alone is a library without object code.
 function(dvm_folder name)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   list(TRANSFORM ARG_USES PREPEND dvm_)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(sources)
     add_library(dvm_${name} STATIC ${sources})
     target_link_libraries(dvm_${name} PUBLIC dvm_options ${ARG_USES})

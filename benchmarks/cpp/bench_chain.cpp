@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "cpu/chain.h"
+#include "cpu/chain/chain.h"
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
-#include "vm/encode.h"
+#include "vm/encode/encode.h"
 
 namespace dvm {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "vm/emit.h"
-#include "vm/encode.h"
-#include "vm/tiler.h"
+#include "vm/encode/emit.h"
+#include "vm/encode/encode.h"
+#include "vm/tile/tiler.h"
 
 namespace dvm::vm {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/cpu_target.h"
-#include "vm/program_builder.h"
+#include "vm/isa/program_builder.h"
 
 namespace dvm {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/sum_order.h"
+#include "core/ops/sum_order.h"
 
 namespace dvm::core {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "cpu/cpu_target.h"
 #include "driver/compile.h"
-#include "vm/encode.h"
-#include "vm/tiler.h"
+#include "vm/encode/encode.h"
+#include "vm/tile/tiler.h"
 
 namespace dvm {
 namespace {

@@ -1,7 +1,7 @@
 // Functions of f32 over the vectors of one SIMD level (simd_layers-inl.h).
 INLINE Vector all(float x) { return LAYER(set1_ps)(x); }
 
-// As core/math_exp.h writes them.
+// As core/math/exp.h writes them.
 template <typename... Floats>
 INLINE Vector horner(Vector x, float last, Floats... rest) {
   Vector sum = all(last);
@@ -28,7 +28,7 @@ INLINE Vector exponential(Vector x) {
   const Condition finite = less(x, all(0x1.62e43p6f));
   return choose(finite, y, LAYER(add_ps)(x, all(INFINITY)));
 }
-// As core/math_hyperbolic.h writes it.
+// As core/math/hyperbolic.h writes it.
 INLINE Vector tangent(Vector x) {
   const Vector a = absolute(x), c = LAYER(min_ps)(all(9.5f), a), round = all(0x1.8p23f);
   const Vector t = LAYER(fmadd_ps)(c, all(0x1.715476p1f), round);

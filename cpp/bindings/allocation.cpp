@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/faults.h"
+#include "runtime/execute/faults.h"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include "bindings/errors.h"
 #include "bindings/path_parser.h"
 #include "bindings/recording.h"
-#include "capture/explain_step.h"
-#include "capture/index_places.h"
-#include "capture/instance_dict.h"
-#include "capture/reasons.h"
+#include "capture/cpython311/instance_dict.h"
+#include "capture/numpy/index_places.h"
+#include "capture/path/explain_step.h"
+#include "capture/path/reasons.h"
 
 namespace py = pybind11;
 
@@ -280,7 +280,7 @@ void bind_compiled(py::module_& module) {
   py::list steps;
 #define DVM_STEP(name, category, operands, synopsis) \
   steps.append(py::make_tuple(#name, #category, synopsis));
-#include "capture/steps.def"
+#include "capture/path/steps.def"
 #undef DVM_STEP
   module.attr("step_table") = steps;
   module.attr("MISSING") = py::handle(missing());

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "bindings/bindings.h"
-#include "capture/numpy_host.h"
-#include "capture/read_argument.h"
-#include "capture/signature.h"
+#include "capture/numpy/numpy_host.h"
+#include "capture/replay/read_argument.h"
+#include "capture/replay/signature.h"
 #include "core/error.h"
 #include "driver/compile.h"
 

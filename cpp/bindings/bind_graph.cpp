@@ -2,7 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace py = pybind11;
 

@@ -1,7 +1,7 @@
 // The pool of buffers, as dvm.memory shows it.
 #include "bindings/bindings.h"
-#include "runtime/buffer_pool.h"
-#include "runtime/faults.h"
+#include "runtime/execute/faults.h"
+#include "runtime/memory/buffer_pool.h"
 
 namespace py = pybind11;
 
@@ -20,7 +20,8 @@ void bind_memory(py::module_& module) {
   });
   module.def("set_cache_limit",
              [](int64_t bytes) { return runtime::buffer_pool().set_cache_limit(bytes); });
-  // For tests: see runtime/faults.h. Gives how many were left until the fault; below 0: it came.
+  // For tests: see runtime/execute/faults.h. Gives how many were left until the fault; below 0: it
+  // came.
   module.def("fail_at", [](int64_t number) { return runtime::g_until_fault.exchange(number); });
   module.def("trim_memory", [](int64_t bytes) { runtime::buffer_pool().trim(bytes); });
 }

@@ -1,17 +1,17 @@
 // Recordings as Python data, for the lowering and the tests (what each kind of event means: see
-// core/recording.def), and the switch of what is followed.
+// core/graph/recording.def), and the switch of what is followed.
 #include <pybind11/stl.h>
 
 #include <chrono>
 
 #include "bindings/bindings.h"
 #include "bindings/recording.h"
-#include "capture/frame_view.h"
-#include "capture/leaves.h"
-#include "capture/python_objects.h"
-#include "capture/reasons.h"
-#include "capture/recorder.h"
-#include "core/references.h"
+#include "capture/cpython311/frame_view.h"
+#include "capture/path/reasons.h"
+#include "capture/record/leaves.h"
+#include "capture/record/python_objects.h"
+#include "capture/record/recorder.h"
+#include "core/graph/references.h"
 
 namespace py = pybind11;
 
@@ -23,11 +23,11 @@ using capture::Ref;
 
 constexpr const char* kOriginNames[] = {
 #define DVM_ORIGIN(name, text) text,
-#include "core/recording.def"
+#include "core/graph/recording.def"
 };
 constexpr const char* kEventNames[] = {
 #define DVM_EVENT(name, text) text,
-#include "core/recording.def"
+#include "core/graph/recording.def"
 };
 
 // Tuples of the raw API: a recording has thousands of nodes and events.

@@ -5,17 +5,17 @@
 #include <cstring>
 
 #include "bindings/bindings.h"
-#include "capture/numpy_api.h"
-#include "capture/signature.h"
-#include "core/docs.h"
-#include "core/elementwise.h"
-#include "core/fp_flags.h"
-#include "core/quiet.h"
-#include "core/reference.h"
+#include "capture/numpy/numpy_api.h"
+#include "capture/replay/signature.h"
+#include "core/ops/docs.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/fp_flags.h"
+#include "core/ops/quiet.h"
+#include "core/reference/reference.h"
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
 #include "driver/compile.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 
 namespace py = pybind11;
 
@@ -85,7 +85,7 @@ void bind_tables(py::module_& module) {
         py::make_tuple(op.arity, py::tuple(taken), op.result == core::ResultRule::boolean);
   }
 #define DVM_COMPARE(name, op, numpy) ufuncs.append(py::make_tuple(#name, numpy));
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
   for (const core::DTypeInfo& dtype : core::kDTypes) {
     dtypes.append(py::make_tuple(dtype.numpy, dtype.text));

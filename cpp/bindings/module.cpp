@@ -3,7 +3,7 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
-#include "capture/numpy_api.h"
+#include "capture/numpy/numpy_api.h"
 
 namespace py = pybind11;
 

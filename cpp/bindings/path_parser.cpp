@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/reasons.h"
+#include "capture/path/reasons.h"
 #include "core/error.h"
 
 namespace py = pybind11;

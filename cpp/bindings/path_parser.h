@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "capture/path.h"
+#include "capture/path/path.h"
 
 namespace dvm::bindings {
 

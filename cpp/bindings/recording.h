@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "core/recording.h"
+#include "core/graph/recording.h"
 
 namespace dvm::bindings {
 

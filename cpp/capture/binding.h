@@ -3,7 +3,7 @@
 #pragma once
 
 #include "capture/call_bound.h"
-#include "capture/scratch.h"
+#include "capture/replay/scratch.h"
 
 namespace dvm::capture {
 

@@ -1,9 +1,9 @@
 #include "capture/compiled_function.h"
 
 #include "capture/binding.h"
-#include "capture/path_tree.h"
-#include "capture/reasons.h"
-#include "capture/recorder.h"
+#include "capture/path/path_tree.h"
+#include "capture/path/reasons.h"
+#include "capture/record/recorder.h"
 #include "capture/stance.h"
 #include "core/error.h"
 

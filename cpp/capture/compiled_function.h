@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "capture/backoff.h"
-#include "capture/recorder.h"
-#include "capture/replay.h"
+#include "capture/record/recorder.h"
+#include "capture/replay/replay.h"
 
 namespace dvm::capture {
 

@@ -12,11 +12,11 @@
 #include "cpu/cost.h"
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"
-#include "cpu/thread_team.h"
-#include "cpu/usable_cores.h"
-#include "vm/encode.h"
-#include "vm/program_builder.h"
-#include "vm/tiler.h"
+#include "cpu/team/thread_team.h"
+#include "cpu/team/usable_cores.h"
+#include "vm/encode/encode.h"
+#include "vm/isa/program_builder.h"
+#include "vm/tile/tiler.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

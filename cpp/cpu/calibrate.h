@@ -1,7 +1,7 @@
-// Measures the constants of vm/cost.def on this machine, in about a second.
+// Measures the constants of vm/target/cost.def on this machine, in about a second.
 #pragma once
 
-#include "vm/calibration.h"
+#include "vm/target/calibration.h"
 
 namespace dvm::cpu {
 

@@ -1,13 +1,13 @@
-// How long the tiles of a Program take, from the constants of vm/cost.def: what decides whether and
-// how finely it is spread over threads, never what it computes.
+// How long the tiles of a Program take, from the constants of vm/target/cost.def: what decides
+// whether and how finely it is spread over threads, never what it computes.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "cpu/tile_ops.h"
-#include "vm/cost.h"
-#include "vm/interpreter.h"
+#include "cpu/elementwise/tile_ops.h"
+#include "vm/run/interpreter.h"
+#include "vm/target/cost.h"
 
 namespace dvm::cpu {
 
@@ -43,7 +43,7 @@ constexpr CostClass cost_class(vm::Insn insn) {
 #define DVM_ELEMENTWISE(name, ...)                                                             \
   if (insn == vm::Insn::name && !tile_ops::Written<tile_ops::name>) return CostClass::library; \
   if (insn == vm::Insn::name && tile_ops::Function<tile_ops::name>) return CostClass::function;
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
   return CostClass::arithmetic;
 }

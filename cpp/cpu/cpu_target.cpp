@@ -4,14 +4,14 @@
 #include <atomic>
 #include <new>
 
-#include "cpu/chain.h"
+#include "cpu/chain/chain.h"
 #include "cpu/cost.h"
-#include "cpu/find_kernels.h"
 #include "cpu/kernels.h"
-#include "cpu/thread_team.h"
+#include "cpu/reduce/find_kernels.h"
+#include "cpu/team/thread_team.h"
 #include "hwy/cache_control.h"
-#include "vm/interpreter.h"
-#include "vm/tied_zeros.h"
+#include "vm/encode/tied_zeros.h"
+#include "vm/run/interpreter.h"
 
 namespace dvm::cpu {
 

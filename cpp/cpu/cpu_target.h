@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "vm/target.h"
+#include "vm/target/target.h"
 
 namespace dvm::cpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/simd_level.h"
-#include "vm/tile_kernel.h"
+#include "vm/run/tile_kernel.h"
 
 namespace dvm::cpu {
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/passes.h"
+#include "core/passes/passes.h"
 #include "driver/logs.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
-#include "vm/kernel.h"
+#include "vm/tile/kernel.h"
 
 namespace dvm::driver {
 

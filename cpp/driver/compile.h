@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/region.h"
+#include "core/graph/graph.h"
+#include "core/graph/region.h"
 #include "runtime/compiled_graph.h"
-#include "vm/target.h"
+#include "vm/target/target.h"
 
 namespace dvm::driver {
 

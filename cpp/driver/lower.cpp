@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/dims/facts.h"
 #include "core/error.h"
-#include "core/facts.h"
-#include "core/reduce.h"
+#include "core/ops/reduce.h"
 #include "driver/memory.h"
 #include "driver/sizes.h"
 

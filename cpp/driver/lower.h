@@ -2,9 +2,9 @@
 // the last that uses it; one that leaves the Plan, or that the host gets to see, is the host's.
 #pragma once
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "fuser/fuse.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace dvm::driver {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/in_place.h"
+#include "runtime/execute/in_place.h"
 
 namespace dvm::driver {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "fuser/fuse.h"
 
 namespace dvm::driver {

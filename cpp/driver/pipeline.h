@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "driver/compile.h"
 #include "fuser/fuse.h"
 

@@ -8,8 +8,8 @@
 #include "driver/compile.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
-#include "vm/encode.h"
-#include "vm/tiler.h"
+#include "vm/encode/encode.h"
+#include "vm/tile/tiler.h"
 
 namespace dvm::driver {
 

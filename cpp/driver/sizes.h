@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace dvm::driver {
 
@@ -15,7 +15,7 @@ class SizeCode {
   SizeCode(runtime::PlanBuilder& builder, const core::DimContext& dims);
 
   // `buffer` has this type: binds the symbols its sizes determine and checks the others. A size
-  // that determines nothing yet waits until its symbols are known, as in core/bind_symbols.h.
+  // that determines nothing yet waits until its symbols are known, as in core/graph/bind_symbols.h.
   void bind(int32_t buffer, const core::Type& type);
   // A scalar argument, in a register: defines the symbol, or has its value.
   void define(core::Dim symbol, int32_t number);

@@ -22,7 +22,7 @@ vm::Target& target(std::string_view name) {
   static const std::vector<std::unique_ptr<vm::Target>> targets = [] {
     std::vector<std::unique_ptr<vm::Target>> made;
 #define DVM_TARGET(name, id, folder, ...) made.push_back(make_##folder(*vm::find_target(id)));
-#include "vm/targets.def"
+#include "vm/target/targets.def"
 #undef DVM_TARGET
     return made;
   }();

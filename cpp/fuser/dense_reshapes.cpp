@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/passes.h"
+#include "core/passes/passes.h"
 #include "fuser/fuse.h"
 
 namespace dvm::fuser {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace dvm::fuser {
 

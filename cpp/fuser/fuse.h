@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/facts.h"
-#include "core/region.h"
+#include "core/dims/facts.h"
+#include "core/graph/region.h"
 
 namespace dvm::fuser {
 

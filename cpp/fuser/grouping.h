@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/facts.h"
+#include "core/dims/facts.h"
 #include "fuser/flow.h"
 #include "fuser/fuse.h"
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "runtime/executor.h"
-#include "runtime/plan.h"
-#include "vm/target.h"
+#include "runtime/execute/executor.h"
+#include "runtime/plan/plan.h"
+#include "vm/target/target.h"
 
 namespace dvm::runtime {
 

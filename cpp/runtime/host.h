@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/dtype.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
+#include "core/ops/dtype.h"
 
 namespace dvm::runtime {
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "runtime/size_math.h"
+#include "runtime/execute/size_math.h"
 
 namespace dvm::runtime {
 

@@ -1,11 +1,11 @@
 #include "sim/core.h"
 
 #include "core/error.h"
-#include "core/quiet.h"
-#include "core/reduce.h"
+#include "core/ops/quiet.h"
+#include "core/ops/reduce.h"
 #include "sim/kernels.h"
-#include "vm/kernel.h"
-#include "vm/tied_zeros.h"
+#include "vm/encode/tied_zeros.h"
+#include "vm/tile/kernel.h"
 
 namespace dvm::sim {
 

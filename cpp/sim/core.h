@@ -8,8 +8,8 @@
 #include <string>
 
 #include "sim/hazards.h"
-#include "vm/interpreter.h"
-#include "vm/target.h"
+#include "vm/run/interpreter.h"
+#include "vm/target/target.h"
 
 namespace dvm::sim {
 
@@ -32,7 +32,7 @@ class AiCore {
         memory_(memory),
         report_(report) {}
 
-  // The Core interface of vm/interpreter.h. All throw SimulationError.
+  // The Core interface of vm/run/interpreter.h. All throw SimulationError.
   std::byte* local(uint32_t offset) const { return memory_ + offset; }
   void begin(const vm::Header& header);
   void end(const vm::Header& header);

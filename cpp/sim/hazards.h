@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-#include "vm/program.h"
+#include "vm/isa/program.h"
 
 namespace dvm::sim {
 

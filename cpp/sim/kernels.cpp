@@ -2,9 +2,9 @@
 
 #include <type_traits>
 
-#include "core/fp_flags.h"
-#include "core/reductions.h"
-#include "vm/plain_kernel.h"
+#include "core/ops/fp_flags.h"
+#include "core/ops/reductions.h"
+#include "vm/run/plain_kernel.h"
 
 namespace dvm::sim {
 
@@ -32,7 +32,7 @@ void compare_kernel(const TileArgs& args) noexcept {
 #define DVM_COMPARE(name, op, numpy) \
   case vm::Compare::name:            \
     return loop(scalar::name{});
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
   }
 }
@@ -141,7 +141,7 @@ void fill(vm::KernelTable& table) {
 #define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
   table.entry(Insn::name, D) =                                                     \
       vm::plain_kernel<scalar::name, D, arity, core::OperandRule::dtypes>();
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
   table.entry(Insn::load, D) = copy_kernel<D>;
   table.entry(Insn::store, D) = copy_kernel<D>;

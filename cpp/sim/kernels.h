@@ -1,8 +1,8 @@
-// Tile kernels of the simulated targets: core/scalar_ops.h element by element, so that fp16 rounds
-// after every instruction and results equal the reference evaluator's (numerics="strict").
+// Tile kernels of the simulated targets: core/ops/scalar_ops.h element by element, so that fp16
+// rounds after every instruction and results equal the reference evaluator's (numerics="strict").
 #pragma once
 
-#include "vm/tile_kernel.h"
+#include "vm/run/tile_kernel.h"
 
 namespace dvm::sim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/core.h"
-#include "vm/target.h"
+#include "vm/target/target.h"
 
 namespace dvm::sim {
 

@@ -1,8 +1,8 @@
 """What to do about it: the advice that reports put beside a reason, one table per kind of reason.
 
-Guards are written in cpp/capture/steps.def, drops in refusals.def beside it, rules in cpp/fuser;
-tests hold the tables to them. Why something runs uncompiled, and what to do about that, is in
-dvm.reasons.
+Guards are written in cpp/capture/path/steps.def, drops in refusals.def beside it, rules in
+cpp/fuser; tests hold the tables to them. Why something runs uncompiled, and what to do about that,
+is in dvm.reasons.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GUARDS = {
 #: every other step that fetches something
 GONE = "something that the path reads is no longer there: keep the structure of arguments and state"
 
-#: why a replay was given up (cpp/capture/refusals.def) -> advice
+#: why a replay was given up (cpp/capture/path/refusals.def) -> advice
 DROPS = {
     "numpy_warns": "the original runs so that NumPy can warn: put np.errstate(...='ignore') around "
     "the call, or keep the values in range",

@@ -1,7 +1,7 @@
 """What work costs on this machine: `python -m dvm calibrate` measures it, importing dvm reads it.
 
-The constants (cpp/vm/cost.def) decide how finely work is cut and spread over threads, never what is
-computed. Their file is dvm/calibration.txt in $XDG_CACHE_HOME (by default ~/.cache);
+The constants (cpp/vm/target/cost.def) decide how finely work is cut and spread over threads, never
+what is computed. Their file is dvm/calibration.txt in $XDG_CACHE_HOME (by default ~/.cache);
 DVM_CALIBRATION names another one, and `DVM_CALIBRATION=off` none. A file that cannot be used is a
 warning of the logger "dvm.calibration", and the defaults hold.
 """

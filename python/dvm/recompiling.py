@@ -18,7 +18,7 @@ from dvm.lines import Answers, quoted, source
 class Reason:
     """Why one step of a path did not take a call.
 
-    guard: the kind of step, a row of cpp/capture/steps.def: "guard_signature", "guard_truth" ...
+    guard: the kind of step, a row of cpp/capture/path/steps.def: "guard_signature", "guard_truth"
     what: what the user calls it: "argument x", "argument model.scale"; may be empty.
     wanted, seen: the value of the path and that of the call, where they can be told apart.
     text: all of that as one sentence.

@@ -208,7 +208,7 @@ def test_each_refusal_names_a_row_and_each_row_is_named() -> None:
     named |= set(
         re.findall(r"reasons\.([A-Z][A-Z0-9_]+)\b", (PACKAGE / "compiling.py").read_text("utf-8"))
     )
-    native = {*(ROOT / "cpp/capture").glob("*"), *(ROOT / "cpp/bindings").glob("*")}
+    native = {*(ROOT / "cpp/capture").rglob("*"), *(ROOT / "cpp/bindings").glob("*")}
     text = "".join(file.read_text("utf-8") for file in native if file.is_file())
     codes = {name.lower().replace("_", "-") for name in named}
     codes |= {code for code in reasons.TABLE if re.search(rf'"{code}(\\n|")', text)}

@@ -224,7 +224,7 @@ GUARDS = {name for name, category, _ in _dvm.step_table if category in ("guard",
 
 
 def test_every_drop_has_its_advice() -> None:
-    rows = (Path(__file__).parents[2] / "cpp/capture/refusals.def").read_text()
+    rows = (Path(__file__).parents[2] / "cpp/capture/path/refusals.def").read_text()
     named = set(re.findall(r"^DVM_REFUSAL\((\w+),", rows, re.MULTILINE))
     assert named | {"raises"} == advice.DROPS.keys()
 

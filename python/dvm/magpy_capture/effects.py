@@ -430,7 +430,7 @@ def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
     If it gives the replay up then, the original must write the same arrays, not having read what
     they hold now: nothing but the segment computes, and no error state raises. That it reads none
     of them either, and that no check comes too late, is asked of the Plan and of the call
-    (cpp/capture/targets.h).
+    (cpp/capture/replay/targets.h).
     """
     commit = low.steps.index(("commit",))
     name, segment, *_ = low.steps[commit - 1]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-#: as in cpp/capture/overlap.h: beyond it arrays are said to share elements
+#: as in cpp/capture/numpy/overlap.h: beyond it arrays are said to share elements
 OVERLAP_WORK = 10_000
 
 

@@ -319,7 +319,7 @@ class Program:
 
 
 def is_told_dtype(value: Any) -> bool:
-    """Whether it is a dtype of which the core tells equal ones (cpp/capture/literals.cpp)."""
+    """Whether it is a dtype of which the core tells equal ones (cpp/capture/path/literals.cpp)."""
     of_numpy = issubclass(type(value), np.dtype) and value.num <= np.dtype("f2").num  # the last one
     return of_numpy and value.kind != "V" and not value.metadata
 

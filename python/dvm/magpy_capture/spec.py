@@ -10,8 +10,8 @@ from dvm.reasons import Reason
 Location = tuple[str, int]
 NOWHERE: Location = ("", 0)
 
-# One step of a replay over numbered registers: (name, operands ...); cpp/capture/steps.def lists
-# them. Registers are written once.
+# One step of a replay over numbered registers: (name, operands ...); cpp/capture/path/steps.def
+# lists them. Registers are written once.
 Step = tuple[Any, ...]
 
 

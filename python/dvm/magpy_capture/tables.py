@@ -1,6 +1,6 @@
 """What functions mean, as declarative tables.
 
-Elementwise operations come from the native table (core/elementwise.def): a row there makes the
+Elementwise operations come from the native table (core/ops/elementwise.def): a row there makes the
 NumPy ufunc of that name compile. FUNCTIONS and METHODS map a function or an array method to the
 name of a method of the lowering, which says it in terms of graph ops. A NumPy function in no table
 is followed if it is written in Python, and otherwise called as it is (an opaque call).

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/dim.h"
+#include "core/dims/dim.h"
 #include "core/error.h"
 
 namespace dvm::core {

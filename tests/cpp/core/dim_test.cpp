@@ -1,5 +1,5 @@
 // Canonical forms, text and evaluation of Dims.
-#include "core/dim.h"
+#include "core/dims/dim.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "core/docs.h"
+#include "core/ops/docs.h"
 
 #include <gtest/gtest.h>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace dvm::core {
 namespace {

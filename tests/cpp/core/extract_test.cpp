@@ -1,7 +1,7 @@
 // A part of a graph computes what the whole computes of it.
 #include <gtest/gtest.h>
 
-#include "core/bind_symbols.h"
+#include "core/graph/bind_symbols.h"
 #include "core/graph_generator.h"
 
 namespace dvm::test {

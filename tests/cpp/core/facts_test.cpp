@@ -1,6 +1,6 @@
 // What facts let prove() conclude, and what it must leave unknown without them. The first group is
 // the mergeability list that fusion relies on.
-#include "core/facts.h"
+#include "core/dims/facts.h"
 
 #include <gtest/gtest.h>
 

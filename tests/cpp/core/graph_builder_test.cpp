@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "core/elementwise.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
+#include "core/ops/elementwise.h"
 
 namespace dvm::core {
 namespace {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/elementwise.h"
-#include "core/graph.h"
-#include "core/reduce.h"
-#include "core/reference.h"
-#include "core/scalar_ops.h"
+#include "core/graph/graph.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduce.h"
+#include "core/ops/scalar_ops.h"
+#include "core/reference/reference.h"
 
 namespace dvm::test {
 

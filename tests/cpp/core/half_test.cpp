@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/dtype.h"
+#include "core/ops/dtype.h"
 
 namespace dvm::core {
 namespace {

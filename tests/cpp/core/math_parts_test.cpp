@@ -1,6 +1,4 @@
 // Steps between floats against the C library: the same bits and the same status flags.
-#include "core/math_parts.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/fp_flags.h"
+#include "core/math/parts.h"
+#include "core/ops/fp_flags.h"
 
 namespace dvm::core::math {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/math_functions.h"
+#include "core/math/functions.h"
 
 namespace dvm::testing {
 namespace {

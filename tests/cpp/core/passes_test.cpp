@@ -1,5 +1,5 @@
 // Passes keep the meaning of generated graphs and do what they promise on named ones.
-#include "core/passes.h"
+#include "core/passes/passes.h"
 
 #include <gtest/gtest.h>
 

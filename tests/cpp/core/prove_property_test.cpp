@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/dim_random.h"
-#include "core/facts.h"
+#include "core/dims/facts.h"
 
 namespace dvm::core {
 namespace {
@@ -160,7 +160,7 @@ class Case {
 
 constexpr std::string_view kCmpText[] = {
 #define DVM_COMPARE(name, op, numpy) #op,
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
 };
 
@@ -169,7 +169,7 @@ bool compare(DimCmp cmp, int64_t a, int64_t b) {
 #define DVM_COMPARE(name, op, numpy) \
   case DimCmp::name:                 \
     return a op b;
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
   }
   return false;

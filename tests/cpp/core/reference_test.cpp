@@ -1,5 +1,5 @@
 // The reference evaluator: hand values and refusals.
-#include "core/reference.h"
+#include "core/reference/reference.h"
 
 #include <gtest/gtest.h>
 

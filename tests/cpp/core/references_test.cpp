@@ -1,6 +1,6 @@
 // The reference graph against the paper's own example (MagPy Figures 7, 9 and 11) and against
 // small programs written down as events over made-up objects.
-#include "core/references.h"
+#include "core/graph/references.h"
 
 #include <gtest/gtest.h>
 

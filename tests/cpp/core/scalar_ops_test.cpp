@@ -1,5 +1,5 @@
 // The scalar meanings, by hand values at the edges and by a wider type in between.
-#include "core/scalar_ops.h"
+#include "core/ops/scalar_ops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,13 @@
 // Each row of simplify.def on special values of each dtype it admits: same bits, same status flags.
-#include "core/simplify.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "core/fp_flags.h"
 #include "core/graph_generator.h"
-#include "core/passes.h"
+#include "core/ops/fp_flags.h"
+#include "core/passes/passes.h"
+#include "core/passes/simplify_rules.h"
 
 namespace dvm::test {
 namespace {

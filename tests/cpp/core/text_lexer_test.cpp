@@ -1,5 +1,5 @@
 // The scanner on its own; the Graph's text tests cover it in use.
-#include "core/text_lexer.h"
+#include "core/text/text_lexer.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/graph_generator.h"
-#include "core/passes.h"
+#include "core/passes/passes.h"
 #include "driver/compile.h"
-#include "runtime/executor.h"
+#include "runtime/execute/executor.h"
 #include "runtime/fake_host.h"
 
 namespace dvm::driver {

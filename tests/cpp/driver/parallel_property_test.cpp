@@ -12,8 +12,8 @@
 #include "cpu/calibrate.h"
 #include "cpu/cpu_target.h"
 #include "driver/execute_case.h"
-#include "runtime/buffer_pool.h"
-#include "vm/cost.h"
+#include "runtime/memory/buffer_pool.h"
+#include "vm/target/cost.h"
 
 namespace dvm::driver {
 namespace {

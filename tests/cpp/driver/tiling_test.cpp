@@ -5,12 +5,12 @@
 #include <cstring>
 #include <random>
 
-#include "core/scalar_ops.h"
+#include "core/ops/scalar_ops.h"
 #include "driver/compile.h"
-#include "vm/calibration.h"
-#include "vm/encode.h"
+#include "vm/encode/encode.h"
 #include "vm/region_util.h"
-#include "vm/tiler.h"
+#include "vm/target/calibration.h"
+#include "vm/tile/tiler.h"
 
 namespace dvm::driver {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/graph_generator.h"
-#include "core/passes.h"
+#include "core/passes/passes.h"
 #include "fuser/flow.h"
 #include "fuser/fuse.h"
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "fuzz/fuzz_main.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 #include "vm/program_generator.h"
 
 namespace dvm {

@@ -9,7 +9,7 @@
 #include "fuzz/exact_buffer.h"
 #include "fuzz/fuzz_main.h"
 #include "sim/sim_target.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 #include "vm/program_generator.h"
 
 namespace dvm {

@@ -5,7 +5,7 @@
 #include "core/graph_generator.h"
 #include "fuzz/fuzz_main.h"
 #include "runtime/plan_generator.h"
-#include "vm/calibration.h"
+#include "vm/target/calibration.h"
 
 namespace dvm {
 namespace {

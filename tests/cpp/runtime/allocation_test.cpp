@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "cpu/cpu_target.h"
-#include "runtime/executor.h"
+#include "runtime/execute/executor.h"
 
 // Sanitizers bring an allocator of their own.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-#include "runtime/buffer_pool.h"
+#include "runtime/memory/buffer_pool.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,13 +1,13 @@
 // Instructions one by one, and what happens when a call does not go well.
-#include "runtime/executor.h"
+#include "runtime/execute/executor.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "cpu/cpu_target.h"
-#include "runtime/buffer_pool.h"
 #include "runtime/fake_host.h"
-#include "runtime/temporaries.h"
+#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/temporaries.h"
 
 namespace dvm::runtime {
 namespace {

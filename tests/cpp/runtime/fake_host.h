@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/reference.h"
+#include "core/reference/reference.h"
 #include "runtime/host.h"
 
 namespace dvm::test {

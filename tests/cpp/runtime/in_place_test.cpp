@@ -1,5 +1,5 @@
 // Which Regions may write over an input: what else reads its elements forbids it.
-#include "runtime/in_place.h"
+#include "runtime/execute/in_place.h"
 
 #include <gtest/gtest.h>
 

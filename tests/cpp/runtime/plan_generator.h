@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "runtime/plan.h"
+#include "core/graph/graph.h"
+#include "runtime/plan/plan.h"
 
 namespace dvm::test {
 

@@ -1,10 +1,10 @@
 // Calls by record: the same results as the first call of those sizes, whatever came between.
-#include "runtime/recall.h"
+#include "runtime/execute/recall.h"
 
 #include <gtest/gtest.h>
 
 #include "cpu/cpu_target.h"
-#include "runtime/context.h"
+#include "runtime/execute/context.h"
 #include "runtime/fake_host.h"
 
 namespace dvm::runtime {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "core/elementwise.h"
+#include "core/ops/elementwise.h"
 #include "cpu/kernels.h"
 #include "every_target.h"
 #include "oracle.h"
-#include "vm/tile_kernel.h"
+#include "vm/run/tile_kernel.h"
 
 namespace dvm::testing {
 namespace {
@@ -121,7 +121,7 @@ TEST(CacheLines, LongOperandsHaveTheBitsOfShortOnes) {
     test_everywhere({Insn::name, dtype, kAsks ? DType::boolean : dtype, arity, 0}); \
     if (HasFailure()) return;                                                       \
   }
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
 }
 

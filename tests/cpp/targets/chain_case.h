@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/fp_flags.h"
-#include "cpu/chain.h"
+#include "core/ops/fp_flags.h"
+#include "cpu/chain/chain.h"
 #include "cpu/kernels.h"
 #include "cpu/simd_level.h"
 #include "oracle.h"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "chain_case.h"
-#include "core/sum_order.h"
+#include "core/ops/sum_order.h"
 
 namespace dvm::testing {
 namespace {

@@ -1,7 +1,7 @@
 // Chains in registers against the plain kernels, micro-op by micro-op: the same bits and the same
 // status flags for every operation, destination, choice of sources and length, at every SIMD level
 // that has chains and for both widths of elements.
-#include "cpu/chain.h"
+#include "cpu/chain/chain.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "chain_case.h"
-#include "core/fp_flags.h"
-#include "cpu/chain_bodies.h"
+#include "core/ops/fp_flags.h"
+#include "cpu/chain/bodies.h"
 #include "cpu/kernels.h"
 #include "cpu/simd_level.h"
 #include "oracle.h"

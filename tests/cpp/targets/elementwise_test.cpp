@@ -1,6 +1,6 @@
 // Every elementwise instruction, on every legal dtype: all SIMD levels of the cpu and a simulated
 // target give the same bits, and all what the oracle says.
-#include "core/elementwise.h"
+#include "core/ops/elementwise.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "cpu/cpu_target.h"
+#include "cpu/elementwise/tile_ops.h"
 #include "cpu/simd_level.h"
-#include "cpu/tile_ops.h"
 #include "oracle.h"
 #include "sim/sim_target.h"
 #include "tile_program.h"
@@ -100,7 +100,7 @@ std::optional<W> oracle(Insn insn, W a, W b) {
 bool is_function(Insn insn) {
 #define DVM_ELEMENTWISE(name, ...) \
   if (insn == Insn::name && cpu::tile_ops::Function<cpu::tile_ops::name>) return true;
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
   return false;
 }
@@ -249,7 +249,7 @@ TEST(Elementwise, EveryOpOnEveryDTypeHasTheOraclesBitsOnAllTargets) {
       test_elementwise<D, std::conditional_t<kAsks, uint8_t, Storage<D>>>(Insn::name, arity); \
     });                                                                                       \
   }
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
 }
 
@@ -259,7 +259,7 @@ bool compare_oracle(Compare compare, W a, W b) {
 #define DVM_COMPARE(name, op, numpy) \
   case Compare::name:                \
     return a op b;
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
   }
   return false;

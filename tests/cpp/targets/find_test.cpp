@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/scalar_ops.h"
-#include "cpu/find_kernels.h"
+#include "core/ops/scalar_ops.h"
+#include "cpu/reduce/find_kernels.h"
 
 namespace dvm::testing {
 namespace {

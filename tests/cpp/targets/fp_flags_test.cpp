@@ -2,7 +2,7 @@
 // NumPy 2.4 reports to np.seterrcall for the same operation on float16, float32 and float64 alike;
 // where it reports nothing, a flag of ours would send a replay back to the original program for no
 // reason.
-#include "core/fp_flags.h"
+#include "core/ops/fp_flags.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <tuple>
 
-#include "core/scalar_ops.h"
-#include "cpu/chain.h"
+#include "core/ops/scalar_ops.h"
+#include "cpu/chain/chain.h"
 #include "vm/program_generator.h"
 
 namespace dvm::vm {

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "cpu/elements.h"
+#include "cpu/move/elements.h"
 #include "oracle.h"
 
 namespace dvm::testing {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/dtype.h"
+#include "core/ops/dtype.h"
 
 namespace dvm::testing {
 

@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "core/reductions.h"
-#include "core/scalar_ops.h"
+#include "core/ops/reductions.h"
+#include "core/ops/scalar_ops.h"
 #include "oracle.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 
 namespace dvm::testing {
 

@@ -5,12 +5,12 @@
 #include <numeric>
 #include <string>
 
-#include "core/sum_order.h"
+#include "core/ops/sum_order.h"
 #include "cpu/cpu_target.h"
 #include "every_target.h"
 #include "reduce_case.h"
 #include "tile_program.h"
-#include "vm/reduce_source.h"
+#include "vm/isa/reduce_source.h"
 
 namespace dvm::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include "every_target.h"
 #include "reduce_case.h"
 #include "tile_program.h"
-#include "vm/reduce_source.h"
+#include "vm/isa/reduce_source.h"
 
 namespace dvm::testing {
 namespace {

@@ -1,5 +1,5 @@
 // The thread team: every item once, callers side by side, team sizes that change, fork.
-#include "cpu/thread_team.h"
+#include "cpu/team/thread_team.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "vm/program.h"
-#include "vm/program_builder.h"
-#include "vm/target.h"
+#include "vm/isa/program.h"
+#include "vm/isa/program_builder.h"
+#include "vm/target/target.h"
 
 namespace dvm::testing {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 #include "vm/sample_programs.h"
 
 namespace dvm::vm {

@@ -1,5 +1,5 @@
 // bind(): merged dims must visit the same elements in the same order as the Region's own dims.
-#include "vm/bind.h"
+#include "vm/tile/bind.h"
 
 #include <gtest/gtest.h>
 

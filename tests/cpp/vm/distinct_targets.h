@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vm/target.h"
+#include "vm/target/target.h"
 
 namespace dvm::vm {
 

@@ -1,6 +1,6 @@
 // prepare + encode: the worked example of DESIGN section 3 (paper Fig. 6), and random Regions run
 // on the plainest core against the reference evaluator.
-#include "vm/encode.h"
+#include "vm/encode/encode.h"
 
 #include <gtest/gtest.h>
 

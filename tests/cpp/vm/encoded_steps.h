@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "vm/chain_plan.h"
-#include "vm/program.h"
+#include "vm/encode/chain_plan.h"
+#include "vm/isa/program.h"
 
 namespace dvm::vm {
 

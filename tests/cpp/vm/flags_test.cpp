@@ -1,6 +1,6 @@
 // Flags of random programs, checked by happens-before: whatever two instructions of different pipes
 // do to one slot must be ordered, within a tile and across tiles.
-#include "vm/flags.h"
+#include "vm/encode/flags.h"
 
 #include <gtest/gtest.h>
 

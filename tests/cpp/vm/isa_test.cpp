@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "vm/program.h"
-#include "vm/target.h"
+#include "vm/isa/program.h"
+#include "vm/target/target.h"
 
 namespace dvm::vm {
 namespace {

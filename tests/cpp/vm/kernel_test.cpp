@@ -1,5 +1,5 @@
 // prepare(): what becomes of each kind of node.
-#include "vm/kernel.h"
+#include "vm/tile/kernel.h"
 
 #include <gtest/gtest.h>
 

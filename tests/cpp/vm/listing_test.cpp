@@ -1,5 +1,5 @@
 // The printed form of Programs: the worked example of the paper, and what has to read back.
-#include "vm/listing.h"
+#include "vm/text/listing.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "vm/program_builder.h"
+#include "vm/isa/program_builder.h"
 #include "vm/sample_programs.h"
 
 namespace dvm::vm {

@@ -1,5 +1,5 @@
 // Equal calls get the Programs of the first; whatever encode() depends on tells calls apart.
-#include "vm/memo.h"
+#include "vm/encode/memo.h"
 
 #include <gtest/gtest.h>
 

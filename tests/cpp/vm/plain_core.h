@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "core/elementwise.h"
 #include "core/error.h"
-#include "core/reductions.h"
-#include "vm/interpreter.h"
-#include "vm/reduce_source.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reductions.h"
+#include "vm/isa/reduce_source.h"
+#include "vm/run/interpreter.h"
 
 namespace dvm::vm {
 
@@ -87,7 +87,7 @@ class PlainCore {
       for (int64_t i = 0; i < args.size; ++i) put(args, i, DVM_APPLY_##arity(op::name{})); \
     }                                                                                      \
     return;
-#include "core/elementwise.def"
+#include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
       case Insn::cmp:
         for (int64_t i = 0; i < args.size; ++i) {
@@ -96,7 +96,7 @@ class PlainCore {
   case Compare::name:                                    \
     put(args, i, uint8_t{DVM_APPLY_2(op::name{}) != 0}); \
     break;
-#include "core/compare.def"
+#include "core/ops/compare.def"
 #undef DVM_COMPARE
           }
         }

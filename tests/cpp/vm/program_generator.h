@@ -10,8 +10,8 @@
 
 #include "vm/distinct_targets.h"
 #include "vm/encoded_steps.h"
-#include "vm/program_builder.h"
-#include "vm/reduce_source.h"
+#include "vm/isa/program_builder.h"
+#include "vm/isa/reduce_source.h"
 
 namespace dvm::vm {
 

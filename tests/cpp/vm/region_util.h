@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/reference.h"
-#include "core/region.h"
-#include "vm/encode.h"
+#include "core/graph/graph.h"
+#include "core/graph/region.h"
+#include "core/reference/reference.h"
+#include "vm/encode/encode.h"
 
 namespace dvm::vm {
 

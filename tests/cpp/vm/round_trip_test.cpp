@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "vm/program.h"
+#include "vm/isa/program.h"
 #include "vm/program_generator.h"
 
 namespace dvm::vm {

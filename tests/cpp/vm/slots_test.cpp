@@ -1,5 +1,5 @@
 // Slots against a naive list of what is live.
-#include "vm/slots.h"
+#include "vm/encode/slots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // The tiler against a search over all tile sizes, and what every tiling must satisfy.
-#include "vm/tiler.h"
+#include "vm/tile/tiler.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
 
-#include "core/sum_order.h"
+#include "core/ops/sum_order.h"
 #include "region_util.h"
 
 namespace dvm::vm {

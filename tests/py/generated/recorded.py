@@ -1,6 +1,6 @@
 """Runs a recording of the tracer as a program: the recording alone must do what the call did.
 
-This is a second reading of what recordings mean (cpp/core/recording.def), in plain Python and
+This is a second reading of what recordings mean (cpp/core/graph/recording.def), in plain Python and
 without any lowering: the events of one call are carried out again on fresh arguments, in a fresh
 module, and what a caller can see must be what the function itself shows.
 """

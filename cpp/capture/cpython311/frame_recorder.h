@@ -1,0 +1,124 @@
+// Records one running frame. Its shadow holds, for every local slot and stack entry, the node that
+// is there. Each instruction's effect is applied to the shadow before the instruction runs; what
+// it produced, or where it jumped, is read off the real frame at the frame's next event.
+#pragma once
+
+#include <vector>
+
+#include "capture/cpython311/frame_view.h"
+#include "capture/record/record.h"
+
+namespace dvm::capture {
+
+// What a frame's slots hold. Calls are frequent and short, so that its memory serves one frame
+// after the other.
+struct Shadow {
+  std::vector<NodeId> locals, stack;
+};
+
+class FrameRecorder {
+ public:
+  // `parameters`: a node per parameter slot of the frame. `may_stop`: the frame gives the next item
+  // of an iteration, which it may end by StopIteration. `shadow`: only its memory is used.
+  FrameRecorder(Record& record, PyFrameObject* frame, std::span<const NodeId> parameters,
+                bool may_stop, Shadow shadow);
+  // The frame is over.
+  Shadow give_shadow() { return {std::move(locals_), std::move(stack_)}; }
+
+  void before_opcode(const DvmFrameView& f);
+  // The frame is about to return this object: its node.
+  NodeId returned(PyObject* value);
+
+  // A generator's frame: about to give this item, which returns its node; and going on after it.
+  bool is_yielding() const { return yielded_ != kNoNode; }
+  NodeId yielded(PyObject* item);
+  void resume(const DvmFrameView& f);
+
+  // The event of the instruction that is running, or -1. Python code that runs meanwhile is part of
+  // it, and is followed when it is a body this event is known to run.
+  int32_t event() const { return event_; }
+  // Such a body returned this node: the result of the instruction, if it turns out to be that.
+  void set_followed(NodeId node) { followed_ = node; }
+  NodeId followed() const { return followed_; }
+  // The object a method was looked up on, which the call event leaves out.
+  NodeId method_self() const { return method_self_; }
+  bool is_iterating() const { return pending_ == Pending::next; }
+  // StopIteration was raised in it: unless it ends the frame, it is an exception like any other.
+  bool stop();
+  bool is_stopped() const { return stopped_; }
+
+  // The running instruction raised, or a body that it runs did and this node is its exception.
+  void raise(PyObject* exception);
+  void raise(NodeId exception) { raising_ = exception; }
+  // The exception on its way out of the frame, or none.
+  NodeId raising() const { return raising_; }
+
+  const void* identity() const { return identity_; }
+  Place place() const { return {code_, instruction_}; }
+
+ private:
+  // What the next event of the frame will tell about the instruction that runs now.
+  enum class Pending : uint8_t {
+    nothing,
+    effect,        // only that it is over
+    top,           // its result
+    global,        // the variable's value
+    method,        // (function, self), or (null, what was looked up)
+    unpack,        // as many results as count_
+    with,          // (exit method, value)
+    next,          // an item, or that there was none
+    branch,        // where it jumped
+    jump_or_keep,  // where it jumped, and then the value was kept
+  };
+
+  void settle(const DvmFrameView& f);
+  void enter_handler(const DvmFrameView& f);
+  void settle_method(const DvmFrameView& f);
+  void settle_unpack(const DvmFrameView& f);
+  void settle_branch(const DvmFrameView& f);
+  void plain(const DvmFrameView& f);
+  void special(const DvmFrameView& f);
+  void call(const DvmFrameView& f);
+  void call_ex(const DvmFrameView& f);
+  void match(const DvmFrameView& f);
+  void make_function(const DvmFrameView& f);
+  void unpack(int before, int after);
+  void branch(const DvmFrameView& f, bool keeps);
+  void store_cell(const DvmFrameView& f);
+  void raise_statement(const DvmFrameView& f);
+  void exit_with_exception(const DvmFrameView& f);
+
+  NodeId& top(int i = 1) { return stack_[stack_.size() - static_cast<size_t>(i)]; }
+  NodeId& local(int i) { return locals_[static_cast<size_t>(i)]; }
+  NodeId pop();
+  void push(NodeId node) { stack_.push_back(node); }
+  std::span<const NodeId> tops(int count) const;
+  void drop(int count) { stack_.resize(stack_.size() - static_cast<size_t>(count)); }
+  void add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands);
+  // The event's node, once it has produced this: a followed body's, or a new one.
+  NodeId produced(PyObject* object);
+
+  Record& record_;
+  const void* identity_;
+  PyCodeObject* code_;
+  PyObject* globals_;
+  std::vector<NodeId> locals_, stack_;
+  int32_t instruction_ = 0;
+
+  Pending pending_ = Pending::nothing;
+  int32_t event_ = -1;
+  NodeId method_self_ = kNoNode;
+  NodeId followed_ = kNoNode;
+  NodeId returned_ = kNoNode;
+  NodeId yielded_ = kNoNode;
+  NodeId raising_ = kNoNode;
+  std::vector<NodeId> handled_;        // exceptions whose handlers run, innermost last
+  PyObject* name_ = nullptr;           // global: the variable's
+  PyObject* keyword_names_ = nullptr;  // of the call that follows
+  int count_ = 0;                      // unpack: results
+  int fall_through_ = 0;               // branch: the next instruction, unless it jumps
+  bool jumps_if_ = false;              // branch: the answer on which it jumps
+  bool may_stop_ = false, stopped_ = false;
+};
+
+}  // namespace dvm::capture

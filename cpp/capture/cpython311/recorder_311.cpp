@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <unordered_map>
+
+#include "capture/call_bound.h"
+#include "capture/record/callbacks.h"
+#include "capture/record/known_callers.h"
+#include "capture/record/leaves.h"
+#include "capture/record/recorder.h"
+#include "opcode.h"
+
+namespace dvm::capture {
+
+namespace {
+
+using Kind = core::SeenEvent::Kind;
+
+class Recorder {
+ public:
+  Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {
+    record_.ask_ends([this] { return is_manager_of_with(); });
+  }
+  ~Recorder() { record_.ask_ends({}); }
+  Recorder(const Recorder&) = delete;
+
+  // A tracer that was active before; when that is ours, it belongs to an outer recording.
+  void chain(Py_tracefunc previous, PyObject* previous_object, Recorder* outer) {
+    previous_ = previous;
+    previous_object_ = previous_object;
+    outer_ = outer;
+  }
+
+  // Called from C: whatever goes wrong here ends the recording, not the user's program.
+  int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
+    Followed* top = find_top(frame);
+    if (what == PyTrace_OPCODE) {
+      if (top == nullptr) return forward(frame, what, argument);
+      if (!record_.aborted()) {
+        guarded(frame, [&] {
+          check_nothing_in_flight();
+          top->frame.before_opcode(dvm_frame_view(frame));
+        });
+      }
+      if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
+      // The interpreter itself holds one reference more to the object of a method while it traces.
+      if (unkeepable_ && previous_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
+      return top->previous_wants_opcodes ? forward_from(frame, *top, what, argument) : 0;
+    }
+    const int status =
+        top ? forward_from(frame, *top, what, argument) : forward(frame, what, argument);
+    if (status == 0 && !record_.aborted() && !finished_) {
+      guarded(frame, [&] { on_frame(frame, what, argument); });
+    }
+    return status;
+  }
+
+  bool is_finished() const { return finished_; }
+
+ private:
+  struct Followed {
+    FrameRecorder frame;
+    NodeId instance = kNoNode;   // what a call of a type results in, not what __init__ returns
+    NodeId generator = kNoNode;  // that runs in the frame
+    bool called_back = false;    // C code has what it returns, not the frame below
+    bool previous_wants_opcodes = false;
+  };
+
+  Followed* find_top(PyFrameObject* frame) {
+    const bool is_top =
+        !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
+    return is_top ? &frames_.back() : nullptr;
+  }
+
+  // Whether contextlib makes the manager of a `with` statement, of which it is told when that is
+  // over: the generator that was just made comes to its end then, and not when it dies.
+  bool is_manager_of_with() const {
+    static PyObject* const maker = code_of_managers();
+    if (reinterpret_cast<PyObject*>(frames_.back().frame.place().code) != maker) return false;
+    constexpr size_t kBetween = 4;  // frames that hand the manager on to the one with the statement
+    for (size_t i = 2; i <= std::min(frames_.size(), kBetween + 1); ++i) {
+      const Place place = frames_[frames_.size() - i].frame.place();
+      if (dvm_code_next_opcode(place.code, place.instruction) == BEFORE_WITH) return true;
+    }
+    return false;
+  }
+
+  // Of the method that makes the generator; never let go.
+  static PyObject* code_of_managers() {
+    Ref found = Ref::steal(PyImport_ImportModule("contextlib"));
+    for (const char* name : {"_GeneratorContextManagerBase", "__init__", "__code__"}) {
+      if (found) found = Ref::steal(PyObject_GetAttrString(found.get(), name));
+    }
+    if (!found) PyErr_Clear();
+    return found.release();
+  }
+
+  int forward(PyFrameObject* frame, int what, PyObject* argument) {
+    if (previous_ == nullptr) return 0;
+    return outer_ ? outer_->on_event(frame, what, argument)
+                  : previous_(previous_object_, frame, what, argument);
+  }
+
+  // The previous tracer shall find the frame as if it were alone, and may change its mind.
+  int forward_from(PyFrameObject* frame, Followed& top, int what, PyObject* argument) {
+    if (previous_ == nullptr) return 0;
+    const int ours = dvm_frame_swap_opcodes(frame, top.previous_wants_opcodes);
+    const int status = forward(frame, what, argument);
+    top.previous_wants_opcodes = dvm_frame_swap_opcodes(frame, ours);
+    return status;
+  }
+
+  template <typename Body>
+  void guarded(PyFrameObject* frame, Body body) noexcept {
+    try {
+      body();
+    } catch (const Unkeepable& reason) {
+      unkeepable_ = true;
+      record_.discard(reason.what(), here(frame));
+    } catch (const Unrecordable& reason) {
+      record_.abort(reason.what(), here(frame));
+    } catch (const std::exception& error) {
+      record_.abort(std::string("recorder-failed\n") + error.what(), here(frame));
+    }
+    // An error left behind would surface in the program.
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      record_.abort("recorder-failed\nan error of the interpreter", here(frame));
+    }
+  }
+
+  static core::Loc here(PyFrameObject* frame) {
+    const DvmFrameView f = dvm_frame_view(frame);
+    return location({f.code, f.index});
+  }
+
+  void on_frame(PyFrameObject* frame, int what, PyObject* argument) {
+    if (what == PyTrace_CALL) {
+      check_nothing_in_flight();
+      return on_call(frame);
+    }
+    if (find_top(frame) == nullptr) return;
+    if (what == PyTrace_EXCEPTION) return on_exception(argument);
+    if (what != PyTrace_RETURN) return;
+    check_nothing_in_flight();
+    if (argument != nullptr && frames_.back().frame.is_yielding()) return on_yield(frame, argument);
+    on_return(argument);
+  }
+
+  // Between a body that raised and the frame that ran it there was C code, which may catch.
+  void check_nothing_in_flight() const {
+    if (in_flight_ != kNoNode) throw Unrecordable("handled-by-c");
+  }
+
+  // A generator whose making was recorded gives its next item.
+  void on_resume(PyFrameObject* frame, PyObject* generator) {
+    if (frames_.empty() || !PyGen_CheckExact(generator)) return;
+    FrameRecorder& caller = frames_.back().frame;
+    const DvmFrameView f = dvm_frame_view(frame);
+    const bool begins = f.opcode == RESUME && f.oparg == 0;
+    auto waiting = waiting_.extract(generator);
+    if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) ||
+        !runs_for_event(record_, caller, frame)) {
+      return;  // out of sight: what it does from here on is not known
+    }
+    const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
+    if (node == kNoNode) return;
+    if (f.opcode != RESUME) throw Unrecordable("thrown-into-generator");
+    record_.add(Kind::resumes, words().empty, std::array{node}, caller.place());
+    if (begins) {
+      const std::vector<NodeId> parameters = add_given(record_, caller, frame);
+      add_enter(frame, parameters);
+      push_frame(frame, parameters, false);
+      frames_.back().called_back = true;
+      frames_.back().generator = node;
+    } else {
+      frames_.push_back(std::move(waiting.mapped()));
+      frames_.back().frame.resume(f);
+      frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
+    }
+  }
+
+  void on_call(PyFrameObject* frame) {
+    if (PyObject* generator = dvm_frame_generator(frame)) return on_resume(frame, generator);
+    std::vector<NodeId> parameters;
+    NodeId instance = kNoNode;
+    bool called_back = false;
+    if (frames_.empty()) {
+      if (dvm_frame_function(frame) != reinterpret_cast<PyObject*>(function_)) return;
+      parameters = arguments(dvm_frame_view(frame));
+    } else if (auto entry = enter_body(record_, frames_.back().frame, frame)) {
+      parameters = std::move(entry->parameters);
+      instance = entry->instance;
+      record_.set_followed(frames_.back().frame.event());
+      add_enter(frame, parameters);
+    } else if (auto given = callbacks_.enter(record_, frames_.back().frame, frame)) {
+      parameters = std::move(*given);
+      called_back = true;
+      add_enter(frame, parameters);
+    } else {
+      return;
+    }
+    const bool may_stop = !called_back && !frames_.empty() && frames_.back().frame.is_iterating();
+    push_frame(frame, parameters, may_stop);
+    frames_.back().instance = instance;
+    frames_.back().called_back = called_back;
+  }
+
+  void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
+    Shadow shadow;
+    if (!spare_.empty()) {
+      shadow = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow))});
+    if (previous_ == nullptr) dvm_frame_mute_lines(frame);
+    frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
+  }
+
+  std::vector<NodeId> arguments(const DvmFrameView& f) {
+    record_.keep(reinterpret_cast<PyObject*>(function_));
+    std::vector<NodeId> nodes;
+    const int plain = f.code->co_argcount + f.code->co_kwonlyargcount;
+    for (int slot = 0; slot < parameter_slots(f.code); ++slot) {
+      nodes.push_back(record_.argument(slot, parameter(f, slot), slot >= plain));
+    }
+    return nodes;
+  }
+
+  void pop_frame() {
+    spare_.push_back(frames_.back().frame.give_shadow());
+    frames_.pop_back();
+  }
+
+  void add_enter(PyFrameObject* frame, std::span<const NodeId> parameters) {
+    const FrameRecorder& caller = frames_.back().frame;
+    PyObject* function = dvm_frame_function(frame);
+    const auto operands = record_.data().operands_of(record_.event(caller.event()));
+    const bool is_callee = !operands.empty() && record_.object(operands[0]) == function;
+    enter_operands_.assign(parameters.begin(), parameters.end());
+    enter_operands_.push_back(is_callee ? operands[0] : record_.constant(function));
+    PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
+    record_.keep(name);  // the program may give the function another
+    record_.add(Kind::enter, name, enter_operands_, caller.place());
+  }
+
+  void on_yield(PyFrameObject* frame, PyObject* item) {
+    Followed& top = frames_.back();
+    const NodeId node = top.frame.yielded(item);
+    record_.add(Kind::yields, words().empty, std::span(&node, 1), top.frame.place());
+    dvm_frame_swap_opcodes(frame, top.previous_wants_opcodes);
+    waiting_.emplace(record_.object(top.generator), std::move(top));
+    frames_.pop_back();
+  }
+
+  void on_return(PyObject* value) {
+    if (value == nullptr) return on_stop();
+    const Followed& top = frames_.back();
+    const bool called_back = top.called_back;
+    NodeId node = frames_.back().frame.returned(value);
+    if (frames_.size() == 1) {
+      record_.set_result(node);
+      finished_ = true;
+    } else {
+      record_.add(Kind::leave, words().empty, std::span(&node, 1), top.frame.place());
+      if (top.instance != kNoNode) node = top.instance;
+    }
+    pop_frame();
+    if (!finished_ && !called_back) frames_.back().frame.set_followed(node);
+  }
+
+  // The frame gave no further item, or an exception leaves it.
+  void on_stop() {
+    const FrameRecorder& top = frames_.back().frame;
+    if (top.is_stopped()) {
+      record_.add(Kind::leave, words().exhausted, {}, top.place());
+    } else {
+      const NodeId exception = top.raising();
+      if (exception == kNoNode) throw Unrecordable("unknown-exception");
+      if (frames_.size() == 1) throw Unrecordable("exception-left");
+      record_.add(Kind::leave, words().raised, std::span(&exception, 1), top.place());
+      in_flight_ = exception;
+    }
+    pop_frame();
+  }
+
+  void on_exception(PyObject* argument) {
+    PyObject* type = PyTuple_GET_ITEM(argument, 0);
+    if (type == PyExc_StopIteration) {
+      FrameRecorder& top = frames_.back().frame;
+      if (top.is_iterating() || top.stop()) return;
+    }
+    PyObject* exception = PyTuple_GET_ITEM(argument, 1);
+    const NodeId coming = std::exchange(in_flight_, kNoNode);
+    if (coming == kNoNode) return frames_.back().frame.raise(exception);
+    if (record_.object(coming) != exception) {
+      throw Unrecordable("exception-turned");
+    }
+    frames_.back().frame.raise(coming);
+  }
+
+  Record& record_;
+  PyFunctionObject* function_;
+  std::deque<Followed> frames_;
+  Callbacks callbacks_;
+  std::unordered_map<PyObject*, Followed> waiting_;  // frames of generators, which the record keeps
+  std::vector<Shadow> spare_;                        // of frames that are over
+  std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
+  bool unkeepable_ = false;
+  Py_tracefunc previous_ = nullptr;
+  PyObject* previous_object_ = nullptr;
+  Recorder* outer_ = nullptr;
+  NodeId in_flight_ = kNoNode;  // the exception that left a followed body, until its caller has it
+  bool finished_ = false;
+};
+
+// The innermost on this thread. Not passed as the trace object, which sys.gettrace shows.
+thread_local Recorder* current = nullptr;
+
+int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
+  return current ? current->on_event(frame, what, argument) : 0;
+}
+
+}  // namespace
+
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call) {
+  Trace recorded{std::make_unique<Record>(), {}};
+  Record& record = *recorded.record;
+  Recorder recorder(record, function);
+  PyThreadState* thread = PyThreadState_Get();
+  const Py_tracefunc previous = thread->c_tracefunc;
+  const Ref previous_object = Ref::borrow(thread->c_traceobj);
+  Recorder* const outer = std::exchange(current, &recorder);
+  recorder.chain(previous, previous_object.get(), previous == trace_function ? outer : nullptr);
+
+  PyEval_SetTrace(trace_function, previous_object.get());
+  recorded.result = Ref::steal(call());
+  // SetTrace may run Python code (audit hooks) and must not meet a pending exception.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  // Where the program has set another tracer meanwhile, or ours was removed, that stands.
+  if (thread->c_tracefunc == trace_function) {
+    PyEval_SetTrace(previous, previous_object.get());
+  } else {
+    record.abort("trace-function-set", {});
+  }
+  current = outer;
+  PyErr_Restore(type, value, traceback);
+  if (!recorder.is_finished()) record.abort("no-return", {});
+  return recorded;
+}
+
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound) {
+  return record_call(function, [&] { return call_bound(function, bound); });
+}
+
+bool is_recording() { return current != nullptr; }
+
+}  // namespace dvm::capture

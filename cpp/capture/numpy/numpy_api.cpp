@@ -1,0 +1,55 @@
+#define DVM_IMPORTS_NUMPY
+#include "capture/numpy/numpy_api.h"
+
+#include <algorithm>
+#include <string>
+
+#include "capture/numpy/errstate.h"
+#include "capture/numpy/overlap.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// NumPy's descriptor of each row of dtypes.def, found by the NumPy name at import, and the row of
+// each of its built-in type numbers (-1: none).
+PyArray_Descr* g_descrs[core::kDTypeCount];
+int8_t g_rows[NPY_NTYPES_LEGACY];
+
+}  // namespace
+
+bool import_numpy() {
+  if (_import_array() < 0 || !import_errstate() || !import_warnings()) return false;
+  if (!import_overlap()) return false;
+  std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
+  for (int i = 0; i < core::kDTypeCount; ++i) {
+    Ref name = Ref::steal(PyUnicode_FromString(std::string(core::kDTypes[i].numpy).c_str()));
+    if (!name || PyArray_DescrConverter(name.get(), &g_descrs[i]) == NPY_FAIL) return false;
+    g_rows[g_descrs[i]->type_num] = static_cast<int8_t>(i);
+  }
+  return true;
+}
+
+std::optional<core::DType> dtype_of(const PyArrayObject* array) {
+  if (!PyArray_ISBEHAVED_RO(array)) return std::nullopt;
+  const int number = PyArray_TYPE(array);
+  if (number < 0 || number >= NPY_NTYPES_LEGACY || g_rows[number] < 0) return std::nullopt;
+  // A dtype with metadata is one of its own, which results inherit.
+  if (PyDataType_METADATA(PyArray_DESCR(array)) != nullptr) return std::nullopt;
+  return static_cast<core::DType>(g_rows[number]);
+}
+
+PyArray_Descr* descr_of(core::DType dtype) { return g_descrs[static_cast<int>(dtype)]; }
+
+void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {
+  view.data = static_cast<std::byte*>(PyArray_DATA(array));
+  view.owner = array;
+  view.dtype = dtype;
+  view.rank = PyArray_NDIM(array);
+  for (int i = 0; i < view.rank; ++i) {
+    view.shape[i] = PyArray_DIM(array, i);
+    view.strides[i] = PyArray_STRIDE(array, i);
+  }
+}
+
+}  // namespace dvm::capture

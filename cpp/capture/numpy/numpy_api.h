@@ -1,0 +1,34 @@
+// NumPy's C API with one import for all of dvm, and the mapping between its types and ours.
+#pragma once
+
+#include "capture/py.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL dvm_numpy_api
+#ifndef DVM_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <optional>
+
+#include "core/ops/dtype.h"
+#include "runtime/host.h"
+
+namespace dvm::capture {
+
+bool import_numpy();  // false: a Python error is set
+
+std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte order, aligned
+PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
+inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
+
+// What np.broadcast_arrays makes: NumPy has the sign of the flags say so, and no name for it
+// outside.
+inline bool warns_when_written(const PyArrayObject* array) { return PyArray_FLAGS(array) < 0; }
+
+// Borrows the array; `owner` is set to it without a new reference.
+void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view);
+
+}  // namespace dvm::capture

@@ -1,0 +1,24 @@
+// Which Python bodies an event is known to run, and with which arguments: the called function, the
+// method behind an operator, a property's getter. A frame that appears while an event is pending is
+// followed when it is one of these; any other is run by C code in a way the recording cannot tell,
+// and is a callback (callbacks.h) or stays inside the event.
+#pragma once
+
+#include <optional>
+
+#include "capture/cpython311/frame_recorder.h"
+#include "capture/record/arguments.h"
+
+namespace dvm::capture {
+
+struct Entry {
+  std::vector<NodeId> parameters;
+  // The result of the instruction when it is not what the body returns: the instance that an
+  // __init__ initialises.
+  NodeId instance = kNoNode;
+};
+
+// What `frame`, which has just started, runs for the pending event of `caller`.
+std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyFrameObject* frame);
+
+}  // namespace dvm::capture

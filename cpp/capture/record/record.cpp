@@ -1,0 +1,269 @@
+#include "capture/record/record.h"
+
+#include <algorithm>
+
+#include "capture/numpy/numpy_api.h"
+#include "capture/record/dropped_contents.h"
+
+namespace dvm::capture {
+
+using core::SeenEvent;
+using core::SeenNode;
+
+namespace {
+
+// A loop of this length is no straight path any more, and what it kept alive would add up.
+constexpr size_t kMaxEvents = size_t{1} << 18;
+// Of arrays that the program has dropped and the recording has not: small ones, mostly.
+constexpr size_t kMaxKeptBytes = size_t{1} << 30;
+
+size_t bytes_of(PyObject* object) {
+  if (!PyArray_CheckExact(object)) return 0;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) ? static_cast<size_t>(PyArray_NBYTES(array))
+                                                    : 0;
+}
+
+// Whether code of the program runs when the object dies.
+bool tells_its_end(PyObject* object) {
+  const PyTypeObject* type = Py_TYPE(object);
+  return type->tp_finalize != nullptr && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
+}
+
+// Whether it is a generator that, left waiting, would run more of its body then.
+bool finishes_something(PyObject* object) {
+  if (!PyGen_CheckExact(object)) return false;
+  return PyBytes_GET_SIZE(reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable) > 0;
+}
+
+}  // namespace
+
+core::Loc location(Place place) {
+  const int line =
+      PyCode_Addr2Line(place.code, place.instruction * static_cast<int>(sizeof(_Py_CODEUNIT)));
+  return core::make_loc(printable(place.code->co_filename), line);
+}
+
+PyObject* interned(std::string_view text) {
+  static auto* all = new std::unordered_map<std::string, PyObject*>;
+  const auto found = all->try_emplace(std::string(text), nullptr).first;
+  if (found->second == nullptr) {
+    found->second = made(PyUnicode_InternFromString(found->first.c_str())).release();
+  }
+  return found->second;
+}
+
+const Words& words() {
+  static const Words all = {interned(""),
+                            interned("truth"),
+                            interned("none"),
+                            interned("exhausted"),
+                            interned("raised"),
+                            interned("__exit__"),
+                            interned("__self__"),
+                            made(PyTuple_Pack(1, interned("1"))).release(),
+                            made(PyTuple_Pack(1, interned("0"))).release()};
+  return all;
+}
+
+Ref made(PyObject* object) {
+  if (object == nullptr) {
+    PyErr_Clear();
+    throw Unrecordable("no-memory");
+  }
+  return Ref::steal(object);
+}
+
+Record::~Record() { release(); }
+
+// Destructors may run any code, so that nothing here may still refer to what is dropped.
+void Record::release() {
+  const core::Recording dropped = std::exchange(data_, {});
+  const auto kept = std::exchange(kept_, {});
+  const auto snapshots = std::exchange(snapshots_, {});
+  for (const SeenNode& node : dropped.nodes) {
+    Py_XDECREF(as_object(node.object));
+    Py_XDECREF(as_object(node.scope));
+  }
+}
+
+void Record::discard(std::string reason, core::Loc loc) {
+  if (aborted()) return;
+  release();
+  abort(std::move(reason), loc);
+}
+
+NodeId Record::add_node(SeenNode node) {
+  const NodeId id = data_.add(node);
+  Py_XINCREF(as_object(node.object));
+  Py_XINCREF(as_object(node.scope));
+  return id;
+}
+
+NodeId Record::argument(int slot, PyObject* object, bool collected) {
+  const NodeId id = add_node({SeenNode::Origin::argument, slot, nullptr, nullptr, object, nullptr});
+  SeenNode& node = data_.node(id);
+  if (collected && PyTuple_CheckExact(object)) {
+    node.snapshot = object;
+  } else if (collected) {
+    take_snapshot(node);
+  }
+  return id;
+}
+
+NodeId Record::preset(PyObject* function, int slot, PyObject* object) {
+  const auto [found, added] =
+      presets_.try_emplace(Key{function, static_cast<uintptr_t>(slot)}, kNoNode);
+  if (added || this->object(found->second) != object) {
+    found->second = add_node({SeenNode::Origin::preset, slot, nullptr, function, object, nullptr});
+  }
+  return found->second;
+}
+
+NodeId Record::constant(PyObject* object) {
+  const auto [found, added] = constants_.try_emplace(object, kNoNode);
+  if (added) {
+    found->second = add_node({SeenNode::Origin::constant, 0, nullptr, nullptr, object, nullptr});
+  }
+  return found->second;
+}
+
+NodeId Record::made_node(const PyObject* object) const {
+  for (auto node = data_.nodes.rbegin(); node != data_.nodes.rend(); ++node) {
+    if (node->object == object && node->origin == SeenNode::Origin::event) {
+      return static_cast<NodeId>(data_.nodes.rend() - node) - 1;
+    }
+  }
+  return kNoNode;
+}
+
+NodeId Record::global(PyObject* globals, PyObject* name, PyObject* object) {
+  const auto [found, added] =
+      globals_.try_emplace(Key{globals, reinterpret_cast<uintptr_t>(name)}, kNoNode);
+  if (added) {
+    found->second = add_node({SeenNode::Origin::global, 0, name, globals, object, nullptr});
+  } else if (this->object(found->second) != object) {
+    throw Unrecordable(std::string("global-out-of-sight\n") + printable(name));
+  }
+  return found->second;
+}
+
+void Record::set_global(PyObject* globals, PyObject* name, NodeId node) {
+  globals_.insert_or_assign(Key{globals, reinterpret_cast<uintptr_t>(name)}, node);
+  keep(globals);
+}
+
+void Record::adopt_cell(PyObject* cell, NodeId contents) {
+  keep(cell);
+  cells_.insert_or_assign(cell, Cell{contents, true});
+}
+
+bool Record::is_adopted(PyObject* cell) const {
+  const auto found = cells_.find(cell);
+  return found != cells_.end() && found->second.adopted;
+}
+
+NodeId Record::cell(PyObject* cell) {
+  PyObject* contents = PyCell_GET(cell);
+  if (contents == nullptr) return kNoNode;  // reading it raises
+  const auto [found, added] = cells_.try_emplace(cell, Cell{kNoNode, false});
+  Cell& known = found->second;
+  if (added) {
+    known.contents = add_node({SeenNode::Origin::closure, 0, nullptr, cell, contents, nullptr});
+  } else if (known.contents == kNoNode || object(known.contents) != contents) {
+    throw Unrecordable("cell-out-of-sight");
+  }
+  return known.contents;
+}
+
+void Record::set_cell(PyObject* cell, NodeId contents) {
+  keep(cell);
+  cells_.try_emplace(cell, Cell{kNoNode, false}).first->second.contents = contents;
+}
+
+namespace {
+
+// The items of a dict, in its own order, which an OrderedDict keeps apart. Of a subclass too: none
+// of its methods is called.
+Ref items_of(PyObject* dict) {
+  if (!PyODict_Check(dict)) return made(PyDict_Copy(dict));
+  Ref copy = made(PyDict_New());
+  const Ref iterator = made(PyODict_Type.tp_iter(dict));
+  while (const Ref key = Ref::steal(PyIter_Next(iterator.get()))) {
+    PyObject* value = PyDict_GetItemWithError(dict, key.get());
+    if (value == nullptr || PyDict_SetItem(copy.get(), key.get(), value) < 0) {
+      PyErr_Clear();
+      throw Unrecordable("no-memory");
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
+void Record::take_snapshot(SeenNode& node) {
+  PyObject* container = as_object(node.object);
+  const auto [found, added] = snapshots_.try_emplace(container);
+  if (added) {
+    found->second = PyList_Check(container)   ? made(PyList_AsTuple(container))
+                    : PyDict_Check(container) ? items_of(container)
+                    : is_deque(container)     ? made(PySequence_Tuple(container))
+                                              : made(PyFrozenSet_New(container));
+  }
+  node.snapshot = found->second.get();
+}
+
+int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+                    Place place, PyObject* keywords) {
+  if (data_.events.size() == kMaxEvents) {
+    throw Unrecordable("long-recording\n" + std::to_string(kMaxEvents));
+  }
+  for (const NodeId operand : operands) {
+    if (operand == kNoNode) throw Unrecordable("value-unknown-origin");
+    SeenNode& node = data_.node(operand);
+    PyObject* const object = as_object(node.object);
+    const bool is_container = PyList_Check(object) || PyDict_Check(object) ||
+                              Py_IS_TYPE(object, &PySet_Type) || is_deque(object);
+    if (is_container && !node.snapshot) take_snapshot(node);
+  }
+  SeenEvent event;
+  event.kind = kind;
+  event.name = name;
+  event.keywords = keywords;
+  event.code = place.code;
+  event.instruction = place.instruction;
+  return data_.record(event, operands);
+}
+
+NodeId Record::add_result(int32_t event, PyObject* object) {
+  if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
+  if (finishes_something(object) && !ending_.contains(object)) {
+    if (!ends_ || !ends_()) throw Unkeepable("generator-tells-end");
+    ending_.insert(object);
+  }
+  if (tells_its_end(object)) throw Unkeepable("object-tells-end");
+  const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
+  at(event).result = node;
+  return node;
+}
+
+void Record::keep_result(PyObject* object) {
+  kept_bytes_ += bytes_of(object);
+  if (kept_bytes_ < next_drop_) return;
+  kept_bytes_ = drop_contents(data_.nodes, dropped_);  // what the program holds costs nothing
+  if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("much-memory");
+  next_drop_ = std::min(kept_bytes_ + kDropEvery, kMaxKeptBytes + 1);
+}
+
+NodeId Record::derive(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+                      Place place, PyObject* object) {
+  return add_result(add(kind, name, operands, place), object);
+}
+
+void Record::abort(std::string reason, core::Loc loc) {
+  if (aborted()) return;
+  data_.aborted = std::move(reason);
+  data_.aborted_at = loc;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,142 @@
+// A Recording in the making. Owns the Python objects behind its handles, knows which node every
+// global, cell, default and constant has by now, and takes the snapshots of mutable containers.
+//
+// Everything here runs inside trace callbacks: it calls no Python code of the user, throws
+// std::exception when it cannot go on, and needs the GIL.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "capture/py.h"
+#include "core/graph/recording.h"
+
+namespace dvm::capture {
+
+using core::kNoNode;
+using core::NodeId;
+
+inline PyObject* as_object(core::HostHandle handle) { return static_cast<PyObject*>(handle); }
+
+// The recording cannot go on; what() is the message of a reason (reasons.h).
+struct Unrecordable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Nor can it keep what it has seen alive: the program looks at lifetimes, or memory runs short.
+struct Unkeepable : Unrecordable {
+  using Unrecordable::Unrecordable;
+};
+
+// Where an event happens: which instruction of which code object.
+struct Place {
+  PyCodeObject* code;
+  int32_t instruction;
+};
+core::Loc location(Place place);
+
+class Record {
+ public:
+  Record() = default;
+  Record(const Record&) = delete;
+  ~Record();
+
+  const core::Recording& data() const { return data_; }
+  PyObject* object(NodeId node) const { return static_cast<PyObject*>(data_.node(node).object); }
+  const core::SeenEvent& event(int32_t number) const {
+    return data_.events[static_cast<size_t>(number)];
+  }
+
+  NodeId argument(int slot, PyObject* object, bool collected);  // collected: *args or **kwargs
+  NodeId preset(PyObject* function, int slot, PyObject* object);
+  NodeId constant(PyObject* object);
+  NodeId made_node(const PyObject* object) const;  // by an event: the last node of it, or kNoNode
+  // The variable as last recorded. Throws when it holds another object by now: something unseen
+  // has assigned to it.
+  NodeId global(PyObject* globals, PyObject* name, PyObject* object);
+  void set_global(PyObject* globals, PyObject* name, NodeId node);
+
+  // Cells made by recorded frames are part of the shadow; older ones are read and written.
+  void adopt_cell(PyObject* cell, NodeId contents);
+  bool is_adopted(PyObject* cell) const;
+  NodeId cell(PyObject* cell);
+  void set_cell(PyObject* cell, NodeId contents);
+
+  // Appends an event and returns its number. Operands that are mutable containers are copied.
+  int32_t add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+              Place place, PyObject* keywords = nullptr);
+  NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
+  void set_result(int32_t event, NodeId node) { at(event).result = node; }
+  void set_name(int32_t event, PyObject* name) { at(event).name = name; }
+  void set_keywords(int32_t event, PyObject* names) { at(event).keywords = names; }
+  void set_followed(int32_t event) { at(event).followed = true; }
+  // An event that is over at once: something a followed call does between two instructions.
+  NodeId derive(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
+                Place place, PyObject* object);
+
+  // Asked of a generator that would finish something when it dies: whether it comes to its end.
+  void ask_ends(std::function<bool()> ends) { ends_ = std::move(ends); }
+
+  void set_result(NodeId node) { data_.result = node; }
+  void count_opcode() { ++data_.opcodes; }
+  void abort(std::string reason, core::Loc loc);    // the first reason wins
+  void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
+  bool aborted() const { return !data_.aborted.empty(); }
+  void keep(PyObject* object) { kept_.push_back(Ref::borrow(object)); }
+
+ private:
+  // So much new memory, and what the program has dropped of it is looked for.
+  static constexpr size_t kDropEvery = size_t{1} << 26;
+
+  struct Key {
+    PyObject* scope;
+    uintptr_t name;  // of a variable, or a parameter's slot
+    bool operator==(const Key&) const = default;
+  };
+  struct HashKey {
+    size_t operator()(const Key& key) const {
+      return reinterpret_cast<size_t>(key.scope) * 31 + (key.name >> 4) + key.name;
+    }
+  };
+  struct Cell {
+    NodeId contents;
+    bool adopted;
+  };
+
+  core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
+  NodeId add_node(core::SeenNode node);
+  void keep_result(PyObject* object);
+  void take_snapshot(core::SeenNode& node);
+  void release();
+
+  core::Recording data_;
+  std::function<bool()> ends_;
+  std::unordered_set<PyObject*> ending_;  // generators that do
+  std::vector<Ref> kept_;
+  size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
+  size_t next_drop_ = kDropEvery;
+  std::unordered_set<const void*> dropped_;  // arrays without their contents
+  std::unordered_map<Key, NodeId, HashKey> globals_, presets_;
+  std::unordered_map<PyObject*, NodeId> constants_;
+  std::unordered_map<PyObject*, Cell> cells_;
+  std::unordered_map<PyObject*, Ref> snapshots_;
+};
+
+// Names that events have without the user writing them.
+struct Words {
+  PyObject *empty, *truth, *none, *exhausted, *raised, *exit, *self, *yes, *no;  // yes, no: tuples
+};
+const Words& words();
+
+// The name, borrowed; it lives as long as the process. For the few that events can have.
+PyObject* interned(std::string_view text);
+// A new reference just made by the C API, or Unrecordable when that failed.
+Ref made(PyObject* object);
+
+}  // namespace dvm::capture

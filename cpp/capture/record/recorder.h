@@ -1,0 +1,31 @@
+// The recorder: runs one call of a Python function under PyEval_SetTrace with per-opcode events and
+// fills a Recording from the interpreter's own value stack (paper MagPy section 4; CPython 3.11).
+//
+// The function really runs: its result, its exception and its side effects are the program's own.
+// What the recorder does not understand ends the recording, never the execution. A tracer that was
+// active before (a debugger, coverage) keeps receiving its events.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "capture/py.h"
+#include "capture/record/record.h"
+
+namespace dvm::capture {
+
+struct Trace {
+  std::unique_ptr<Record> record;
+  Ref result;  // null: the function raised, its exception is pending
+};
+
+// Runs `call`, which calls `function` and returns what that returns, and records the function.
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call);
+// The same for a function whose parameters are bound already.
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound);
+
+// Whether a recording is under way on this thread: a compiled function then runs its original, so
+// that its body is recorded as part of its caller's.
+bool is_recording();
+
+}  // namespace dvm::capture

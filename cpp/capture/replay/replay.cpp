@@ -1,0 +1,175 @@
+#include "capture/replay/replay.h"
+
+#include <new>
+
+#include "capture/path/explain_step.h"
+#include "capture/replay/frame.h"
+#include "capture/replay/scratch.h"
+#include "core/error.h"
+#include "runtime/execute/faults.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// Room for the registers of most paths.
+constexpr size_t kRegisters = 96;
+
+class Registers {
+ public:
+  explicit Registers(int32_t count) : objects_(static_cast<size_t>(count)), count_(count) {
+    std::fill_n(objects_.data(), count, nullptr);
+  }
+  ~Registers() {
+    for (int32_t i = 0; i < count_; ++i) Py_XDECREF(objects_.data()[i]);
+  }
+  PyObject** data() { return objects_.data(); }
+
+ private:
+  Scratch<PyObject*, kRegisters> objects_;
+  int32_t count_;
+};
+
+bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
+  switch (op) {
+#define DVM_STEP(name, category, letters, synopsis) \
+  case StepOp::name##_:                             \
+    return steps::name##_(frame, operands);
+#include "capture/path/steps.def"
+#undef DVM_STEP
+  }
+  __builtin_unreachable();
+}
+
+// Whether a failed step's exception must reach the user, come what may. Where recursion went too
+// deep, running every original on the way out would double the calls per level.
+bool must_raise() {
+  return PyErr_Occurred() &&
+         (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_RecursionError));
+}
+
+// Before the commit nothing may stay behind.
+Outcome give_up(Frame& frame, Outcome outcome) {
+  frame.errstate.leave();
+  return frame.random.restore() ? outcome : Outcome::raised;
+}
+
+// A C++ exception. What dvm cannot do, the original may: sizes beyond its limits, memory that it
+// has none of. All else is a bug, and told.
+Outcome failed(Frame& frame, const Step& step, const std::exception& error) {
+  const auto* const ours = dynamic_cast<const core::Error*>(&error);
+  if (frame.committed) throw;
+  if (ours != nullptr && ours->code() != core::ErrorCode::unsupported) {
+    give_up(frame, Outcome::raised);
+    throw;
+  }
+  PyErr_Clear();
+  frame.refused = ours != nullptr ? Refusal::limit_ : Refusal::memory_;
+  if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, step));
+  if (frame.call.history) frame.call.history->dropped(frame, step);
+  return give_up(frame, Outcome::dropped);
+}
+
+Outcome run_steps(Frame& frame, const Step*& step) {
+  for (;;) {
+    if (!frame.committed && runtime::is_faulty()) [[unlikely]]
+      throw std::bad_alloc();
+    if (run_step(frame, step->op, frame.path->operands(*step))) [[likely]] {
+      ++step;
+      continue;
+    }
+    if (frame.outcome == Outcome::spared) return give_up(frame, Outcome::spared);
+    switch (info(step->op).category) {
+      case Category::fetch:
+      case Category::guard:
+      case Category::choice:
+        if (must_raise()) return give_up(frame, Outcome::raised);
+        PyErr_Clear();
+        if (frame.call.missed) frame.call.missed->push_back(explain_miss(frame, *step));
+        // Nobody may ask again, for that would call them again.
+        if (frame.call.opaque > 0) frame.call.lost.push_back(explain_miss(frame, *step));
+        if (step->otherwise != nullptr) {
+          frame.path = step->otherwise;
+          step = frame.path->steps.data();
+          continue;
+        }
+        return give_up(frame, Outcome::missed);
+      case Category::compute:
+        // Behind the commit there is no way back: only building the result is left.
+        if (frame.committed) return Outcome::raised;
+        if (must_raise()) return give_up(frame, Outcome::raised);
+        if (frame.call.missed) frame.call.missed->push_back(explain_drop(frame, *step));
+        if (frame.call.history) frame.call.history->dropped(frame, *step);
+        PyErr_Clear();
+        return give_up(frame, Outcome::dropped);
+      case Category::effect:
+        return Outcome::raised;
+      case Category::end:
+        if (frame.outcome == Outcome::done && !frame.call.rehearsal) return Outcome::done;
+        return give_up(frame, frame.outcome);
+    }
+  }
+}
+
+Outcome run(Frame& frame) {
+  const Step* step = frame.path->steps.data();
+  try {
+    return run_steps(frame, step);
+  } catch (const std::exception& error) {
+    return failed(frame, *step, error);
+  }
+}
+
+// One level of the interpreter's recursion, or none where there is no more.
+class RecursionLevel {
+ public:
+  RecursionLevel() : entered_(Py_EnterRecursiveCall(" while replaying a path") == 0) {}
+  ~RecursionLevel() {
+    if (entered_) Py_LeaveRecursiveCall();
+  }
+  RecursionLevel(const RecursionLevel&) = delete;
+  RecursionLevel& operator=(const RecursionLevel&) = delete;
+  bool entered() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+}  // namespace
+
+namespace steps {
+
+bool commit_(Frame& f, const int32_t*) {
+  f.errstate.leave();
+  f.committed = true;
+  if (!f.call.rehearsal) return true;
+  f.call.value = Py_NewRef(Py_None);
+  f.outcome = Outcome::done;
+  return false;
+}
+
+bool return_(Frame& f, const int32_t* p) {
+  f.call.value = Py_NewRef(f[p[0]]);
+  f.outcome = Outcome::done;
+  return false;
+}
+
+bool fallback_(Frame& f, const int32_t*) {
+  f.outcome = Outcome::fallback;
+  return false;
+}
+
+}  // namespace steps
+
+Outcome replay(const Path& root, Call& call) {
+  call.path = &root;
+  const RecursionLevel level;
+  if (!level.entered()) return Outcome::raised;
+  Registers registers(root.registers);
+  Frame frame{call, registers.data(), &root};
+  const Outcome outcome = run(frame);
+  call.path = frame.path;
+  return outcome;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,39 @@
+// Replaying: the loop over the steps of a tree of Paths, and what becomes of the call.
+#pragma once
+
+#include <vector>
+
+#include "capture/path/history.h"
+#include "capture/path/path.h"
+#include "runtime/execute/executor.h"
+
+namespace dvm::capture {
+
+enum class Outcome : uint8_t {
+  done,      // `value` holds the result
+  missed,    // a guard failed and no path goes on from there
+  dropped,   // a computation or a size check failed, nothing is visible: the original must run, so
+             // that an exception is raised where the program raises it, and caught where it does
+  spared,    // behind this a function that dvm does not know would be called, perhaps for nothing
+  fallback,  // the path ends here on purpose, nothing is visible: the original runs
+  raised,    // a Python error is set: an effect's own, or the interpreter is being interrupted
+};
+
+// One call, as the replay sees it.
+struct Call {
+  PyObject* const* arguments;           // by parameter slot, held by the caller
+  PyObject* parameters = nullptr;       // their names, for explanations
+  runtime::CallTimes* times = nullptr;  // where to add timings; null: no clock is read
+  std::vector<Miss>* missed = nullptr;  // where to say why each guard failed
+  History* history = nullptr;           // where to keep why the call is dropped
+  bool rehearsal = false;               // end at the commit, as if the rest were `return None`
+  PyObject* value = nullptr;            // new reference
+  const Path* path = nullptr;           // where it ended
+  int64_t opaque = 0;                   // calls of functions dvm does not know
+  bool spares_opaque = false;           // end before such a call
+  std::vector<Miss> lost = {};          // why guards failed behind such calls
+};
+
+Outcome replay(const Path& root, Call& call);
+
+}  // namespace dvm::capture

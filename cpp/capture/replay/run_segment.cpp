@@ -1,0 +1,170 @@
+// The step `run`: registers to a Plan's inputs, the Plan, and its results to Python objects.
+#include <algorithm>
+#include <cstring>
+
+#include "capture/numpy/numpy_host.h"
+#include "capture/replay/frame.h"
+#include "capture/replay/lock.h"
+#include "capture/replay/raising_warnings.h"
+#include "capture/replay/read_argument.h"
+#include "capture/replay/scratch.h"
+#include "capture/replay/targets.h"
+
+namespace dvm::capture {
+
+namespace {
+
+using runtime::BufferView;
+
+// Room for the inputs or results of most segments.
+constexpr size_t kRoom = 12;
+
+// Lets other threads run as the path allows.
+class SegmentHost final : public NumpyHost {
+ public:
+  SegmentHost(const Frame& frame, std::span<ValueSlot> slots, size_t used,
+              std::span<const PlacedResult> placed)
+      : NumpyHost(slots, used, placed), frame_(frame) {}
+
+  // A path calls host functions as steps of its own, between segments.
+  bool call(int, std::span<const BufferView>, BufferView&) override {
+    PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
+    return false;
+  }
+  // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
+  // What the path's effects build on must not change meanwhile (lock.h).
+  void unlock() override {
+    if (may_unlock(frame_)) NumpyHost::unlock();
+  }
+
+ private:
+  const Frame& frame_;
+};
+
+template <typename T>
+T load(const BufferView& buffer) {
+  T value;
+  std::memcpy(&value, buffer.data, sizeof value);
+  return value;
+}
+
+// The one element of a result as a Python number of its dtype's kind.
+PyObject* number_of(const BufferView& buffer) {
+  return core::dispatch(buffer.dtype, [&]<core::DType D>() -> PyObject* {
+    using T = core::Storage<D>;
+    if constexpr (D == core::DType::f16) {
+      return PyFloat_FromDouble(core::to_float(load<T>(buffer)));
+    } else if constexpr (core::is_floating(D)) {
+      return PyFloat_FromDouble(load<T>(buffer));
+    } else if constexpr (D == core::DType::boolean) {
+      return PyBool_FromLong(load<T>(buffer));
+    } else if constexpr (std::is_unsigned_v<T>) {
+      return PyLong_FromUnsignedLongLong(load<T>(buffer));
+    } else {
+      return PyLong_FromLongLong(load<T>(buffer));
+    }
+  });
+}
+
+// The result with its axes in another order. A fresh array is changed in place, so that it owns its
+// memory, as NumPy's own results do.
+PyObject* permuted(PyObject* object, const std::array<int8_t, core::kMaxRank>& order, bool fresh) {
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  const int rank = PyArray_NDIM(array);
+  npy_intp shape[core::kMaxRank], strides[core::kMaxRank], axes[core::kMaxRank];
+  for (int i = 0; i < rank; ++i) {
+    axes[i] = order[static_cast<size_t>(i)];
+    shape[i] = PyArray_DIM(array, static_cast<int>(axes[i]));
+    strides[i] = PyArray_STRIDE(array, static_cast<int>(axes[i]));
+  }
+  if (!fresh) {
+    PyArray_Dims permutation{axes, rank};
+    PyObject* view = PyArray_Transpose(array, &permutation);
+    Py_DECREF(object);
+    return view;
+  }
+  std::copy_n(shape, rank, PyArray_DIMS(array));
+  std::copy_n(strides, rank, PyArray_STRIDES(array));
+  PyArray_UpdateFlags(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+  return object;
+}
+
+PyObject* object_of(const Segment::Output& output, const BufferView& result, bool is_argument,
+                    const NumpyHost& host) {
+  switch (output.kind) {
+    case ResultKind::array: {
+      PyObject* array = is_argument ? NumpyHost::argument_of(result) : host.array_of(result);
+      if (array == nullptr || !output.permuted) return array;
+      return permuted(array, output.order, !is_argument);
+    }
+    case ResultKind::numpy:
+      return PyArray_Scalar(result.data, descr_of(result.dtype), nullptr);
+    case ResultKind::floating:
+    case ResultKind::integer:
+    case ResultKind::boolean:
+      return number_of(result);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+namespace steps {
+
+bool run_(Frame& f, const int32_t* p) {
+  const Segment& segment = *f.path->segments[static_cast<size_t>(p[0])];
+  const runtime::CompiledGraph& compiled = segment.compilation->graph;
+  const runtime::Plan& plan = compiled.plan();
+  const size_t input_count = segment.tensors.size(), scalar_count = segment.scalars.size();
+  const auto result_count = static_cast<size_t>(plan.result_count());
+  Scratch<BufferView, kRoom> inputs(input_count), results(result_count);
+  Scratch<core::Scalar, kRoom> scalars(scalar_count);
+  Scratch<ValueSlot, 2 * kRoom> slots(input_count + result_count);
+
+  f.refused = Refusal::operand_;
+  for (size_t i = 0; i < input_count; ++i) {
+    if (!read_tensor(f[segment.tensors[i]], plan.inputs[i], slots[i], inputs[i])) return false;
+  }
+  for (size_t i = 0; i < scalar_count; ++i) {
+    if (!read_scalar(f[segment.scalars[i]], plan.scalars[i], scalars[i])) return false;
+  }
+  // Input slots come first, so that the host knows those as values on the stack, too.
+  Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
+  const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
+  SegmentHost host(f, slots.first(input_count + result_count), input_count,
+                   placed.first(placed_count));
+  runtime::BorrowedContext context(f.call.times);
+  const runtime::Outcome outcome =
+      compiled.run(host, inputs.first(input_count), scalars.first(scalar_count),
+                   results.first(result_count), *context);
+  if (outcome != runtime::Outcome::done) {
+    f.refused = Refusal::sizes_;
+    return false;
+  }
+  int32_t raised = (*context).fp_flags & segment.flags;
+  if ((raised & segment.only_warns) != 0 && ignores_runtime_warnings()) {
+    raised &= ~segment.only_warns;
+  }
+  bool made = raised == 0;
+  if (raised == core::kTiedZeros) {
+    f.refused = Refusal::tied_zeros_;
+  } else if (!made) {
+    f.refused = Refusal::numpy_warns_;
+  }
+  for (const Segment::Output& output : segment.outputs) {
+    if (!made) break;
+    const BufferView& result = results[static_cast<size_t>(output.result)];
+    if (output.target >= 0 && result.owner == f[output.target]) {
+      made = f.define(output.reg, Py_NewRef(f[output.target]));
+      continue;
+    }
+    const bool is_argument = host.is_argument(result, inputs.first(input_count));
+    made = f.define(output.reg, object_of(output, result, is_argument, host));
+  }
+  for (const BufferView& result : results.first(result_count)) host.release(result.owner);
+  return made;
+}
+
+}  // namespace steps
+
+}  // namespace dvm::capture

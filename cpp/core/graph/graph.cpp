@@ -1,0 +1,215 @@
+// Building and comparing Graphs. The type rules are in infer.cpp.
+#include "core/graph/graph.h"
+
+#include "core/graph/infer.h"
+
+namespace dvm::core {
+
+namespace {
+
+Node make_node(Op op, std::span<const Value> inputs, Loc loc) {
+  Node node;
+  node.op = op;
+  node.inputs.assign(inputs.begin(), inputs.end());
+  node.loc = loc;
+  return node;
+}
+
+// The node enters the graph only after its rules hold: a refused node leaves no trace.
+Value append_inferred(Graph& graph, Node node) {
+  node.type = infer(graph, node);
+  return graph.append(std::move(node));
+}
+
+// Within one context interning decides; across contexts the printed form is the identity of a Dim,
+// since it depends on structure and names alone.
+bool equal(Dim a, Dim b) {
+  if (!a || !b) return !a && !b;
+  return &a.context() == &b.context() ? a == b : to_string(a) == to_string(b);
+}
+
+bool equal(std::span<const Dim> a, std::span<const Dim> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool equal(const Attrs& a, const Attrs& b) {
+  return a.value == b.value && equal(a.size, b.size) && a.axes == b.axes &&
+         equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
+         a.with == b.with;
+}
+
+bool equal(const Node& a, const Node& b) {
+  return a.op == b.op && a.inputs == b.inputs && equal(a.attrs, b.attrs) &&
+         a.type.dtype == b.type.dtype && equal(a.type.shape, b.type.shape) && a.loc == b.loc;
+}
+
+// What a graph says about its sizes includes the ranges of the symbols it uses.
+bool ranges_agree(const Graph& a, const Graph& b) {
+  for (const int index : used_symbols(a)) {
+    const Symbol& symbol = a.dims().symbol_info(index);
+    const std::optional<Dim> other = b.dims().find_symbol(symbol.name);
+    if (!other) return false;
+    const Symbol& twin = b.dims().symbol_info(other->symbol_index());
+    if (symbol.lo != twin.lo || symbol.hi != twin.hi) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Value Graph::append(Node node) {
+  nodes_.push_back(std::move(node));
+  return size() - 1;
+}
+
+// The builders below only fill in what the user chooses; infer() does the rest.
+Value Graph::input(Type type, Loc loc) {
+  Node node = make_node(Op::input, {}, loc);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::scalar(DType dtype, Loc loc, Dim defines) {
+  Node node = make_node(Op::scalar, {}, loc);
+  node.attrs.size = defines;
+  node.type.dtype = dtype;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::constant(DType dtype, Scalar value, Loc loc) {
+  Node node = make_node(Op::constant, {}, loc);
+  node.type.dtype = dtype;
+  // Python floats are f64: rounding is what NumPy does with them, wrapping an integer is not.
+  node.attrs.value = is_floating(dtype) ? round_to(dtype, value) : value;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::dim_value(DType dtype, Dim size, Loc loc) {
+  Node node = make_node(Op::dim, {}, loc);
+  node.type.dtype = dtype;
+  node.attrs.size = size;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::elementwise(Op op, std::span<const Value> inputs, Loc loc) {
+  if (op_class(op) != OpClass::elementwise || op == Op::cast)
+    fail(ErrorCode::graph_invalid, loc, std::string(info(op).name) + " needs its own builder");
+  return append_inferred(*this, make_node(op, inputs, loc));
+}
+
+Value Graph::cast(Value a, DType dtype, Loc loc) {
+  Node node = make_node(Op::cast, {&a, 1}, loc);
+  node.type.dtype = dtype;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::broadcast(Value a, Shape shape, Loc loc) {
+  Node node = make_node(Op::broadcast, {&a, 1}, loc);
+  node.type.shape = std::move(shape);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::reduce(Op op, Value a, std::vector<int> axes, Loc loc) {
+  if (op_class(op) != OpClass::reduce)
+    fail(ErrorCode::graph_invalid, loc, std::string(info(op).name) + " is no reduction");
+  Node node = make_node(op, {&a, 1}, loc);
+  node.attrs.axes = std::move(axes);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::reshape(Value a, Shape shape, Loc loc) {
+  Node node = make_node(Op::reshape, {&a, 1}, loc);
+  node.type.shape = std::move(shape);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::transpose(Value a, std::vector<int> axes, Loc loc) {
+  Node node = make_node(Op::transpose, {&a, 1}, loc);
+  node.attrs.axes = std::move(axes);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps, Shape shape,
+                   Loc loc) {
+  Node node = make_node(Op::slice, {&a, 1}, loc);
+  node.attrs.starts = std::move(starts);
+  node.attrs.steps = std::move(steps);
+  node.type.shape = std::move(shape);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::empty(Type type, Loc loc) {
+  Node node = make_node(Op::empty, {}, loc);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::iota(Type type, Loc loc) {
+  Node node = make_node(Op::iota, {}, loc);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::along(Op op, std::span<const Value> inputs, int axis, std::string with, Loc loc) {
+  if (op_class(op) != OpClass::whole || !(info(op).attrs & attr::axes))
+    fail(ErrorCode::graph_invalid, loc, std::string(info(op).name) + " is not along an axis");
+  Node node = make_node(op, inputs, loc);
+  node.attrs.axes = {axis};
+  node.attrs.with = std::move(with);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
+                    Loc loc) {
+  Node node = make_node(Op::update, std::vector{a, part}, loc);
+  node.attrs.starts = std::move(starts);
+  node.attrs.steps = std::move(steps);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, Loc loc) {
+  Node node = make_node(Op::call, inputs, loc);
+  node.attrs.callee = std::move(callee);
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+std::vector<Value> Graph::inputs() const {
+  std::vector<Value> found;
+  for (Value v = 0; v < size(); ++v) {
+    if (node(v).op == Op::input || node(v).op == Op::scalar) found.push_back(v);
+  }
+  return found;
+}
+
+std::vector<int> used_symbols(const Graph& graph) {
+  std::vector<bool> used(static_cast<size_t>(graph.dims().symbol_count()));
+  const auto add = [&](Dim dim) {
+    if (!dim) return;
+    for (const int symbol : symbols_of(dim)) used[static_cast<size_t>(symbol)] = true;
+  };
+  for (const Node& node : graph.nodes()) {
+    add(node.attrs.size);
+    for (const Dim dim : node.attrs.starts) add(dim);
+    for (const Dim dim : node.type.shape) add(dim);
+  }
+  std::vector<int> symbols;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) symbols.push_back(static_cast<int>(i));
+  }
+  return symbols;
+}
+
+bool equal(const Graph& a, const Graph& b) {
+  if (a.size() != b.size() || a.outputs != b.outputs) return false;
+  for (Value v = 0; v < a.size(); ++v) {
+    if (!equal(a.node(v), b.node(v))) return false;
+  }
+  return ranges_agree(a, b);
+}
+
+}  // namespace dvm::core

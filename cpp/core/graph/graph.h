@@ -1,0 +1,166 @@
+// The Graph: SSA nodes over tensors whose sizes are Dims. A node defines exactly one Value, named
+// by its index; nodes only refer to earlier ones, so the node list is a topological order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dims/dim.h"
+#include "core/error.h"
+#include "core/ops/dtype.h"
+
+namespace dvm::core {
+
+inline constexpr int kMaxRank = 8;
+
+enum class Op : uint8_t {
+#define DVM_OP(name, arity, cls, attrs, synopsis) name,
+#include "core/ops/ops.def"
+#undef DVM_OP
+};
+
+enum class OpClass : uint8_t { source, elementwise, broadcast, reduce, view, whole, opaque };
+
+// Attributes as bits, so that a row of ops.def can name the set it needs.
+namespace attr {
+enum Key : uint32_t {
+  none = 0,
+  value = 1 << 0,   // Scalar, read by the node's dtype
+  size = 1 << 1,    // Dim
+  dtype = 1 << 2,   // the node's own type.dtype
+  shape = 1 << 3,   // the node's own type.shape
+  axes = 1 << 4,    // vector<int>
+  starts = 1 << 5,  // vector<Dim>
+  steps = 1 << 6,   // vector<int64_t>
+  callee = 1 << 7,  // string
+  with = 1 << 8,    // string: the op that scans and folds combine elements with
+};
+}
+
+struct OpInfo {
+  std::string_view name, synopsis;
+  int arity;  // -1: any number
+  OpClass op_class;
+  uint32_t attrs;  // bits of attr::Key
+};
+const OpInfo& info(Op op);
+// Those of info(op).attrs that a node may lack.
+inline uint32_t optional_attrs(Op op) { return op == Op::scalar ? attr::size : attr::none; }
+std::span<const OpInfo> all_ops();
+std::optional<Op> op_from_text(std::string_view name);
+inline OpClass op_class(Op op) { return info(op).op_class; }
+
+using Shape = std::vector<Dim>;
+struct Type {
+  DType dtype = DType::f32;
+  Shape shape;
+  int rank() const { return static_cast<int>(shape.size()); }
+  bool operator==(const Type&) const = default;
+};
+
+using Value = int32_t;  // index of the node that defines it
+
+// dtype and shape attributes are the node's type itself: stored once.
+struct Attrs {
+  Scalar value;
+  Dim size;
+  std::vector<int> axes;
+  std::vector<Dim> starts;
+  std::vector<int64_t> steps;
+  std::string callee;
+  std::string with;
+  bool operator==(const Attrs&) const = default;
+};
+
+struct Node {
+  Op op = Op::input;
+  std::vector<Value> inputs;
+  Attrs attrs;
+  Type type;
+  Loc loc;
+};
+
+// Inputs are the nodes with op `input` (tensors) and `scalar` (Python numbers), in node order.
+class Graph {
+ public:
+  Graph() : Graph(DimContext::create()) {}
+  explicit Graph(std::shared_ptr<DimContext> dims) : dims_(std::move(dims)) {}
+
+  DimContext& dims() const { return *dims_; }
+  const std::shared_ptr<DimContext>& shared_dims() const { return dims_; }
+
+  // The builder: infers the type (core/graph/infer.cpp) and throws GraphError / DtypeError /
+  // ShapeError with the node's location when the op's rules are broken.
+  Value input(Type type, Loc loc = {});
+  Value scalar(DType dtype, Loc loc = {}, Dim defines = {});
+  Value constant(DType dtype, Scalar value, Loc loc = {});  // a float is rounded to dtype
+  Value dim_value(DType dtype, Dim size, Loc loc = {});
+  Value elementwise(Op op, std::span<const Value> inputs, Loc loc = {});
+  Value cast(Value a, DType dtype, Loc loc = {});
+  Value broadcast(Value a, Shape shape, Loc loc = {});
+  Value reduce(Op op, Value a, std::vector<int> axes, Loc loc = {});  // keeps the axes as size 1
+  Value reshape(Value a, Shape shape, Loc loc = {});
+  Value transpose(Value a, std::vector<int> axes, Loc loc = {});
+  Value slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps, Shape shape,
+              Loc loc = {});
+  Value empty(Type type, Loc loc = {});
+  // a with the box of elements start + i * step replaced by `part`, which has the shape of the box.
+  Value update(Value a, Value part, std::vector<Dim> starts, std::vector<int64_t> steps,
+               Loc loc = {});
+  Value iota(Type type, Loc loc = {});
+  // The other ops of class whole: operands, and the one axis they work along.
+  Value along(Op op, std::span<const Value> inputs, int axis, std::string with = {}, Loc loc = {});
+  Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
+  Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Node& node(Value v) const { return nodes_[static_cast<size_t>(v)]; }
+  const Type& type(Value v) const { return node(v).type; }
+  int size() const { return static_cast<int>(nodes_.size()); }
+  std::vector<Value> inputs() const;  // op input and op scalar, in order
+  std::vector<Value> outputs;
+
+ private:
+  std::shared_ptr<DimContext> dims_;
+  std::vector<Node> nodes_;
+};
+
+// Indices of the symbols that occur in sizes, starts, or the ops `dim` and `scalar`, ascending.
+std::vector<int> used_symbols(const Graph& graph);
+
+// Part of a graph as a graph of its own, over the same DimContext.
+struct Extraction {
+  Graph graph;
+  std::vector<Value> scalars;  // old values of its `scalar` nodes, in order
+  std::vector<int> unbound;    // symbols it uses which neither inputs, scalars nor calls determine
+};
+// What `outputs` need of `graph`, where each of `inputs` is an op `input` of the new graph: these
+// come first, in the order given, needed or not. Throws GraphError where an `input` is needed that
+// is none of them.
+Extraction extract(const Graph& graph, std::span<const Value> inputs,
+                   std::span<const Value> outputs);
+
+// Structural equality, Dims compared by their printed form (graphs have their own contexts).
+bool equal(const Graph& a, const Graph& b);
+
+// Throws GraphError naming the first broken rule.
+void verify(const Graph& graph);
+
+// Text form:
+//   graph v1 {
+//     %0 = input f32[s0, s1]
+//     %1 = constant f32[] {value = 0x1p-1}
+//     %2 = broadcast(%1) f32[s0, s1]
+//     %3 = mul(%0, %2) f32[s0, s1] @ "model.py":3
+//     return %3
+//   }
+// Symbols with facts on their range are declared first: `symbol s0 in [1, 64]`.
+std::string print(const Graph& graph);
+Graph parse_graph(std::string_view text);  // throws FormatError; checks grammar, then verify()
+
+}  // namespace dvm::core

@@ -1,0 +1,384 @@
+// Shape and dtype rules, one function per class of op. What can only be decided with the sizes at
+// hand (does s0 equal s1 or 1?) is accepted here and checked when the sizes are known.
+#include "core/graph/infer.h"
+
+#include <algorithm>
+
+#include "core/dims/dim_node.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduce.h"
+
+namespace dvm::core {
+
+namespace {
+
+class Inference {
+ public:
+  Inference(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
+
+  Type run() const {
+    check_arity();
+    check_attributes();
+    check_dims(node_.type.shape, "size");
+    check_dims(node_.attrs.starts, "start");
+    Type type = result();
+    check_size(type.shape);
+    return type;
+  }
+
+ private:
+  [[noreturn]] void error(ErrorCode code, std::string message) const {
+    fail(code, node_.loc, std::string(info(node_.op).name) + ": " + std::move(message));
+  }
+  [[noreturn]] void invalid(std::string message) const {
+    error(ErrorCode::graph_invalid, std::move(message));
+  }
+  const Type& operand(int i) const { return graph_.type(node_.inputs[static_cast<size_t>(i)]); }
+
+  void check_arity() const {
+    const int arity = info(node_.op).arity, given = static_cast<int>(node_.inputs.size());
+    if (arity >= 0 && arity != given)
+      invalid("takes " + std::to_string(arity) + " operands, got " + std::to_string(given));
+    for (const Value v : node_.inputs) {
+      if (v < 0 || v >= graph_.size()) invalid("operand %" + std::to_string(v) + " does not exist");
+    }
+  }
+
+  // Attributes the op does not have must be left alone, so that equal nodes compare equal.
+  void check_attributes() const {
+    const uint32_t wanted = info(node_.op).attrs;
+    const Attrs& a = node_.attrs;
+    const auto check = [&](attr::Key key, bool present, const char* name) {
+      if (present && !(wanted & key)) invalid(std::string("has no attribute '") + name + "'");
+    };
+    check(attr::value, a.value != Scalar(), "value");
+    check(attr::size, static_cast<bool>(a.size), "size");
+    check(attr::axes, !a.axes.empty(), "axes");
+    check(attr::starts, !a.starts.empty(), "starts");
+    check(attr::steps, !a.steps.empty(), "steps");
+    check(attr::callee, !a.callee.empty(), "callee");
+    check(attr::with, !a.with.empty(), "with");
+    const uint32_t needed = wanted & ~optional_attrs(node_.op);
+    if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
+    if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
+    if (a.size) check_dim(a.size, "size", true);
+  }
+
+  // In this order, for printing a Dim that is missing or of another context is not safe.
+  void check_dim(Dim dim, const char* what, bool any_sign = false) const {
+    if (!dim) invalid(std::string(what) + " is missing");
+    if (&dim.context() != &graph_.dims())
+      invalid(std::string(what) + " " + to_string(dim) + " belongs to another context");
+    if (dim.is_overflow()) error(ErrorCode::shape_overflow, std::string(what) + " is out of range");
+    if (!any_sign && dim.as_constant().value_or(0) < 0)
+      error(ErrorCode::shape_mismatch, std::string(what) + " " + to_string(dim) + " is negative");
+  }
+  void check_dims(const std::vector<Dim>& dims, const char* what) const {
+    if (dims.size() > static_cast<size_t>(kMaxRank))
+      invalid("rank " + std::to_string(dims.size()) + " exceeds " + std::to_string(kMaxRank));
+    for (const Dim dim : dims) check_dim(dim, what);
+  }
+
+  // Only constants can be checked here; the sizes of a call are checked when they are known. An
+  // empty tensor may have any other extents.
+  void check_size(const Shape& shape) const {
+    Wide elements = 1;
+    for (const Dim dim : shape) {
+      const int64_t size = dim.as_constant().value_or(1);
+      if (size == 0) return;
+      if (elements <= kDimMax) elements *= size;
+    }
+    if (elements > kDimMax)
+      error(ErrorCode::shape_overflow, "shape " + to_string(shape) + " has too many elements");
+  }
+
+  Type result() const {
+    switch (op_class(node_.op)) {
+      case OpClass::source:
+        return source();
+      case OpClass::elementwise:
+        return elementwise();
+      case OpClass::broadcast:
+        return broadcast();
+      case OpClass::reduce:
+        return reduce();
+      case OpClass::view:
+        return node_.op == Op::reshape ? reshape()
+                                       : (node_.op == Op::transpose ? transpose() : slice());
+      case OpClass::whole:
+        return whole();
+      case OpClass::opaque:
+        return node_.type;
+    }
+    __builtin_unreachable();
+  }
+
+  Type source() const {
+    const Type& type = node_.type;
+    if (node_.op == Op::input) return type;
+    if (type.rank() != 0) invalid("has rank 0, not shape " + to_string(type.shape));
+    if (node_.op == Op::dim && type.dtype == DType::boolean)
+      error(ErrorCode::dtype_mismatch, "a size is no bool");
+    if (node_.op == Op::scalar && node_.attrs.size) {
+      if (type.dtype != DType::i64)
+        error(ErrorCode::dtype_mismatch, "only an i64 defines a symbol");
+      if (!node_.attrs.size.is_symbol())
+        invalid("defines a symbol, not " + to_string(node_.attrs.size));
+    }
+    if (node_.op == Op::constant && node_.attrs.value != round_to(type.dtype, node_.attrs.value))
+      error(ErrorCode::dtype_mismatch,
+            "the value is not one of " + std::string(to_string(type.dtype)));
+    return type;
+  }
+
+  // The same Dim, not merely an equal size: what is equal only by facts was normalised by the
+  // capture, and what may be 1 went through a broadcast.
+  Type elementwise() const {
+    for (int i = 1; i < static_cast<int>(node_.inputs.size()); ++i) {
+      if (operand(i).shape != operand(0).shape)
+        error(ErrorCode::shape_mismatch, "operands have shapes " + to_string(operand(0).shape) +
+                                             " and " + to_string(operand(i).shape));
+    }
+    const Shape& shape = operand(0).shape;
+    if (node_.op == Op::cast) return {node_.type.dtype, shape};
+    if (node_.op == Op::select && operand(0).dtype != DType::boolean)
+      error(ErrorCode::dtype_mismatch,
+            "the condition is " + std::string(to_string(operand(0).dtype)) + ", not bool");
+    const int first = node_.op == Op::select ? 1 : 0;
+    const DType dtype = operand(first).dtype;
+    for (int i = first + 1; i < static_cast<int>(node_.inputs.size()); ++i) {
+      if (operand(i).dtype != dtype)
+        error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(dtype)) + " and " +
+                                             std::string(to_string(operand(i).dtype)));
+    }
+    if (is_comparison(node_.op)) return {DType::boolean, shape};
+    if (node_.op == Op::select) return {dtype, shape};
+    const ElementwiseInfo* row = elementwise_info(node_.op);
+    DVM_CHECK(row, "an elementwise op without rules: " + std::string(info(node_.op).name));
+    if (!allows(row->operands, dtype))
+      error(ErrorCode::dtype_mismatch,
+            "does not take " + std::string(to_string(dtype)) + " operands");
+    return {row->result == ResultRule::boolean ? DType::boolean : dtype, shape};
+  }
+
+  // A size that is not 1 for sure may still turn out to be 1 at run time.
+  static bool may_be_one(Dim dim) {
+    if (const auto constant = dim.as_constant()) return *constant == 1;
+    if (!dim.is_symbol()) return true;
+    const Symbol& symbol = dim.context().symbol_info(dim.symbol_index());
+    return symbol.lo <= 1 && 1 <= symbol.hi;
+  }
+  // bcast(a, b, ...) is a whenever it is defined and a is not 1.
+  static bool is_bcast_of(Dim whole, Dim part) {
+    const DimAtom* atom = whole.as_atom();
+    for (; atom && atom->kind == DimKind::bcast; atom = atom->rhs.as_atom()) {
+      if (atom->lhs == part || atom->rhs == part) return true;
+    }
+    return false;
+  }
+
+  Type broadcast() const {
+    const Shape &from = operand(0).shape, &to = node_.type.shape;
+    bool fits = from.size() <= to.size();
+    for (size_t i = 0; fits && i < from.size(); ++i) {
+      const Dim source = from[i], target = to[to.size() - from.size() + i];
+      fits = source == target || may_be_one(source) || is_bcast_of(target, source);
+    }
+    if (!fits)
+      error(ErrorCode::shape_mismatch,
+            "shape " + to_string(from) + " does not broadcast to " + to_string(to));
+    return {operand(0).dtype, to};
+  }
+
+  std::string axes_text() const {
+    std::string text;
+    for (const int axis : node_.attrs.axes) {
+      text += (text.empty() ? "" : ", ") + std::to_string(axis);
+    }
+    return "axes [" + text + "]";
+  }
+
+  // Neighbouring axes reduce as one axis of the merged extent, which gives the order of
+  // sum_order.h a single index; any other set takes several nodes.
+  Type reduce() const {
+    const std::vector<int>& axes = node_.attrs.axes;
+    if (axes.empty()) invalid("needs at least one axis");
+    Type type = operand(0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] < 0 || axes[i] >= type.rank())
+        invalid(axes_text() + " of a tensor of rank " + std::to_string(type.rank()));
+      if (axes[i] != axes[0] + static_cast<int>(i)) invalid(axes_text() + " are not neighbours");
+    }
+    if (!allows(reduce_info(node_.op).dtypes, type.dtype))
+      error(ErrorCode::dtype_mismatch,
+            "does not take " + std::string(to_string(type.dtype)) + " operands");
+    for (const int axis : axes) type.shape[static_cast<size_t>(axis)] = graph_.dims().constant(1);
+    return type;
+  }
+
+  Dim elements(const Shape& shape) const {
+    Dim product = graph_.dims().constant(1);
+    for (const Dim dim : shape) product = product * dim;
+    return product;
+  }
+
+  // A difference that is a constant other than 0 is wrong for all sizes; anything else is decided
+  // at run time.
+  Type reshape() const {
+    const Shape &from = operand(0).shape, &to = node_.type.shape;
+    const Dim difference = elements(from) - elements(to);
+    if (!difference.is_overflow() && difference.as_constant().value_or(0) != 0)
+      error(ErrorCode::shape_mismatch,
+            "cannot reshape " + to_string(from) + " into " + to_string(to));
+    return {operand(0).dtype, to};
+  }
+
+  Type transpose() const {
+    const std::vector<int>& axes = node_.attrs.axes;
+    const Type& from = operand(0);
+    std::vector<int> sorted = axes;
+    std::sort(sorted.begin(), sorted.end());
+    bool permutation = static_cast<int>(axes.size()) == from.rank();
+    for (size_t i = 0; i < sorted.size(); ++i) permutation &= sorted[i] == static_cast<int>(i);
+    if (!permutation)
+      invalid(axes_text() + " do not permute those of a tensor of rank " +
+              std::to_string(from.rank()));
+    Type type{from.dtype, {}};
+    for (const int axis : axes) type.shape.push_back(from.shape[static_cast<size_t>(axis)]);
+    return type;
+  }
+
+  Type slice() const {
+    check_box(operand(0), node_.type.shape);
+    return {operand(0).dtype, node_.type.shape};
+  }
+
+  Type whole() const {
+    switch (node_.op) {
+      case Op::empty:
+        return node_.type;
+      case Op::iota:
+        if (node_.type.rank() != 1) invalid("has rank 1, not shape " + to_string(node_.type.shape));
+        if (node_.type.dtype == DType::boolean)
+          error(ErrorCode::dtype_mismatch, "an index is no bool");
+        return node_.type;
+      case Op::update:
+        return update();
+      default:
+        return along();
+    }
+  }
+
+  Type update() const {
+    check_box(operand(0), operand(1).shape);
+    if (operand(1).dtype != operand(0).dtype)
+      error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(operand(0).dtype)) +
+                                           " and " + std::string(to_string(operand(1).dtype)));
+    return operand(0);
+  }
+
+  Type along() const {
+    Type type = operand(0);
+    const auto axis = static_cast<size_t>(node_.attrs.axes.empty() ? -1 : node_.attrs.axes[0]);
+    if (node_.attrs.axes.size() != 1 || axis >= type.shape.size())
+      invalid(axes_text() + " of a tensor of rank " + std::to_string(type.rank()));
+    const auto at = type.shape.begin() + static_cast<ptrdiff_t>(axis);
+    if (node_.op == Op::argmax || node_.op == Op::argmin) {
+      *at = graph_.dims().constant(1);
+      return {DType::i64, type.shape};
+    }
+    if (info(node_.op).attrs & attr::with) return folded(type, static_cast<int>(axis));
+    const Type& indices = operand(1);
+    if (indices.dtype != DType::i64)
+      error(ErrorCode::dtype_mismatch,
+            "indices are i64, not " + std::string(to_string(indices.dtype)));
+    if (node_.op == Op::gather) {
+      type.shape.insert(type.shape.erase(at), indices.shape.begin(), indices.shape.end());
+      if (type.rank() > kMaxRank)
+        invalid("rank " + std::to_string(type.rank()) + " exceeds " + std::to_string(kMaxRank));
+      return type;
+    }
+    for (size_t d = 0; d < type.shape.size() || d < indices.shape.size(); ++d) {
+      const bool both = d < type.shape.size() && d < indices.shape.size();
+      if (!both || (d != axis && type.shape[d] != indices.shape[d]))
+        error(ErrorCode::shape_mismatch, "indices of shape " + to_string(indices.shape) +
+                                             " do not fit " + to_string(type.shape));
+    }
+    return {type.dtype, indices.shape};
+  }
+
+  // What a scan or fold gives: but for a fold of pieces, what its first operand is.
+  Type folded(const Type& type, int axis) const {
+    const auto with = op_from_text(node_.attrs.with);
+    if (!with || !combines(*with, type.dtype))
+      error(ErrorCode::dtype_mismatch, "'" + node_.attrs.with + "' makes no " +
+                                           std::string(to_string(type.dtype)) + " of two");
+    if (node_.op == Op::scan) return type;
+    if (node_.op == Op::fold_at) {
+      const Type& places = operand(1);
+      if (places.dtype != DType::i64 || places.rank() != 1)
+        error(ErrorCode::dtype_mismatch, "indices are i64 of rank 1, not " +
+                                             std::string(to_string(places.dtype)) +
+                                             to_string(places.shape));
+      Type pieces = type;
+      pieces.shape[static_cast<size_t>(axis)] = places.shape[0];
+      return pieces;
+    }
+    const Type& rest = operand(1);
+    Shape start = rest.shape;
+    if (axis < rest.rank()) start[static_cast<size_t>(axis)] = graph_.dims().constant(1);
+    if (type.shape != start)
+      error(ErrorCode::shape_mismatch, "elements of shape " + to_string(rest.shape) +
+                                           " do not go on from " + to_string(type.shape));
+    if (rest.dtype != type.dtype)
+      error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(type.dtype)) +
+                                           " and " + std::string(to_string(rest.dtype)));
+    if (node_.op == Op::fold) return type;
+    const Type& test = operand(2);
+    if (test.dtype != DType::boolean || test.shape != rest.shape)
+      error(ErrorCode::shape_mismatch, "the condition is " + std::string(to_string(test.dtype)) +
+                                           to_string(test.shape) + ", not bool" +
+                                           to_string(rest.shape));
+    return type;
+  }
+
+  // The elements start + i * step of `from` for i below `to` per axis.
+  void check_box(const Type& from, const Shape& to) const {
+    const std::vector<Dim>& starts = node_.attrs.starts;
+    const std::vector<int64_t>& steps = node_.attrs.steps;
+    const size_t rank = from.shape.size();
+    if (starts.size() != rank || steps.size() != rank || to.size() != rank)
+      invalid("starts, steps and shape need one entry per axis of " + to_string(from.shape));
+    for (size_t i = 0; i < rank; ++i) {
+      if (steps[i] == 0) invalid("step 0 of axis " + std::to_string(i));
+      const auto extent = from.shape[i].as_constant(), start = starts[i].as_constant();
+      const auto count = to[i].as_constant();
+      // An empty result reads nothing, so its start may lie anywhere, as in NumPy.
+      if (!extent || !start || !count || *count == 0) continue;
+      const Wide last = *start + Wide{*count - 1} * steps[i];
+      if (*start >= *extent || last < 0 || last >= *extent)
+        error(ErrorCode::shape_mismatch,
+              "axis " + std::to_string(i) + " of " + to_string(from.shape) + " ends before " +
+                  std::to_string(*count) + " elements from " + std::to_string(*start) +
+                  " with step " + std::to_string(steps[i]));
+    }
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+};
+
+}  // namespace
+
+Type infer(const Graph& graph, const Node& node) { return Inference(graph, node).run(); }
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (const Dim dim : shape) {
+    if (text.size() > 1) text += ", ";
+    text += to_string(dim);
+  }
+  return text + "]";
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,47 @@
+// The rules of a Graph that any text, pass or caller must keep. Types follow from infer.cpp, which
+// the builder obeys by construction; here they are checked again.
+#include "core/graph/graph.h"
+#include "core/graph/infer.h"
+
+namespace dvm::core {
+
+namespace {
+
+[[noreturn]] void broken(const Graph& graph, Value v, const std::string& rule) {
+  const Node& node = graph.node(v);
+  fail(ErrorCode::graph_invalid, node.loc,
+       "%" + std::to_string(v) + " = " + std::string(info(node.op).name) + ": " + rule);
+}
+
+void verify_node(const Graph& graph, Value v) {
+  const Node& node = graph.node(v);
+  for (const Value operand : node.inputs) {
+    if (operand < 0 || operand >= v)
+      broken(graph, v, "operand %" + std::to_string(operand) + " is not defined before");
+  }
+  // infer() speaks of dtype and shape errors of a user's program; in text or after a pass the same
+  // rule broken is an invalid graph.
+  Type type;
+  try {
+    type = infer(graph, node);
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::internal) throw;
+    fail(ErrorCode::graph_invalid, node.loc, "%" + std::to_string(v) + " = " + e.message());
+  }
+  if (type != node.type)
+    broken(graph, v,
+           "the type is " + std::string(to_string(type.dtype)) + to_string(type.shape) + ", not " +
+               std::string(to_string(node.type.dtype)) + to_string(node.type.shape));
+}
+
+}  // namespace
+
+void verify(const Graph& graph) {
+  for (Value v = 0; v < graph.size(); ++v) verify_node(graph, v);
+  for (const Value v : graph.outputs) {
+    if (v < 0 || v >= graph.size())
+      fail(ErrorCode::graph_invalid, "returned value %" + std::to_string(v) + " does not exist");
+  }
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,116 @@
+// The rules per class are prose kept here; everything else in the page is read from the tables.
+#include "core/ops/docs.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/graph/graph.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduce.h"
+
+namespace dvm::core {
+
+namespace {
+
+struct ClassText {
+  OpClass op_class;
+  std::string_view title, rule;
+};
+constexpr std::array<ClassText, 7> kClasses = {{
+    {OpClass::source, "Sources",
+     "Values from outside the graph. `input` has the type it declares; the others have rank 0. A "
+     "`constant` must be exactly representable in its dtype; the builder rounds floats."},
+    {OpClass::elementwise, "Elementwise",
+     "All operands and the result have the same shape, size by size the same Dim: broadcasting is "
+     "an op of its own. Operands agree in dtype (the condition of `select` is bool). Integers "
+     "wrap; f16 computes in f32 and rounds the result."},
+    {OpClass::broadcast, "Broadcast",
+     "Shapes align at their last axes. A size must be the target's, or 1, or a symbolic size that "
+     "may turn out to be 1; the last is checked when the sizes are known."},
+    {OpClass::reduce, "Reductions",
+     "`axes` are neighbours in ascending order and become size 1. The order of additions is that "
+     "of `core/ops/sum_order.h`; sums and products of f16 accumulate in f32 and round once. Over "
+     "nothing a sum is 0, a product 1, and a maximum or minimum an error, unless the op names what "
+     "it is then."},
+    {OpClass::view, "Views",
+     "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
+     "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
+     "may leave the operand."},
+    {OpClass::whole, "Whole arrays",
+     "Arrays of their own that one step of the Plan makes on the host, on simulated targets too. "
+     "`update` writes in place where nothing else needs its operand. An index out of range gives "
+     "the call up."},
+    {OpClass::opaque, "Opaque",
+     "A call of a host function named by `callee`. Its type is declared and checked against what "
+     "the call returns; symbols in it that no input binds are bound by the result."},
+}};
+
+constexpr std::array<std::pair<uint32_t, std::string_view>, 9> kAttributes = {{
+    {attr::value, "value"},
+    {attr::size, "size"},
+    {attr::dtype, "dtype"},
+    {attr::shape, "shape"},
+    {attr::axes, "axes"},
+    {attr::starts, "starts"},
+    {attr::steps, "steps"},
+    {attr::callee, "callee"},
+    {attr::with, "with"},
+}};
+
+std::string attribute_names(uint32_t keys) {
+  std::string text;
+  for (const auto& [key, name] : kAttributes) {
+    if (keys & key) text += (text.empty() ? "`" : ", `") + std::string(name) + "`";
+  }
+  return text;
+}
+
+std::string_view dtype_rule(Op op) {
+  if (const ElementwiseInfo* row = elementwise_info(op)) return to_string(row->operands);
+  if (is_comparison(op)) return "any -> bool";
+  if (op == Op::dim || op == Op::iota) return "all but bool";
+  if (op == Op::argmax || op == Op::argmin) return "any -> i64";
+  if (op == Op::gather || op == Op::take_along) return "any, i64";
+  if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
+  return "any";
+}
+
+// A '|' would end the cell of a table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
+std::string ops_markdown() {
+  std::string text =
+      "# Operations of the Graph\n\n"
+      "Rendered from `core/ops/ops.def`, `core/ops/elementwise.def`, `core/ops/compare.def` and "
+      "`core/ops/dtypes.def`; do not edit.\n\n"
+      "## Element types\n\n| dtype | NumPy | bytes |\n|---|---|---|\n";
+  for (const DTypeInfo& dtype : kDTypes) {
+    text += "| `" + std::string(dtype.text) + "` | `" + std::string(dtype.numpy) + "` | " +
+            std::to_string(dtype.bytes) + " |\n";
+  }
+  for (const ClassText& section : kClasses) {
+    text += "\n## " + std::string(section.title) + "\n\n" + std::string(section.rule) +
+            "\n\n| op | operands | dtypes | attributes | NumPy | meaning "
+            "|\n|---|---|---|---|---|---|\n";
+    for (size_t i = 0; i < all_ops().size(); ++i) {
+      const OpInfo& op = all_ops()[i];
+      if (op.op_class != section.op_class) continue;
+      const ElementwiseInfo* row = elementwise_info(static_cast<Op>(i));
+      text += "| `" + std::string(op.name) + "` | " +
+              (op.arity < 0 ? "any" : std::to_string(op.arity)) + " | " +
+              std::string(dtype_rule(static_cast<Op>(i))) + " | " + attribute_names(op.attrs) +
+              " | " + (row && !row->numpy.empty() ? "`" + std::string(row->numpy) + "`" : "") +
+              " | " + cell(op.synopsis) + " |\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,59 @@
+// Graph -> Graph passes. Each keeps the graph's inputs (op input and op scalar, unused ones too),
+// the order of its calls, and shares its DimContext; the result passes verify().
+#pragma once
+
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace dvm::core {
+
+// Drops what no output needs. Calls stay: what they do besides their result is unknown.
+Graph pass_dead_code(const Graph& graph);
+
+// The rules of simplify.def, operations on constants, casts of casts, views of views. What is
+// replaced stays behind unused.
+Graph pass_simplify(const Graph& graph);
+
+// Arithmetic with scalars before the reshape that drops the axes a reduction kept.
+Graph pass_sink_reshapes(const Graph& graph);
+
+// Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
+Graph pass_cse(const Graph& graph);
+
+// Numerics "default": fp16 is a storage type. Elementwise nodes and reductions compute in f32;
+// f16 appears at inputs, outputs, arguments and results of calls, and casts the user wrote.
+// What only moves f16 data stays f16.
+Graph pass_widen_half(const Graph& graph);
+
+// f16 sums as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
+Graph pass_widen_sums(const Graph& graph);
+
+// Which nodes are results, or the memory that results are views of. The program made those one by
+// one and may write to each, so that equal ones stay apart; and so do arrays it writes to itself.
+std::vector<char> written_memory(const Graph& graph);
+
+// A graph under construction from an older one. map(v) is where the old value v went.
+class Rewriter {
+ public:
+  explicit Rewriter(const Graph& from) : from_(from), graph_(from.shared_dims()) {
+    map_.reserve(static_cast<size_t>(from.size()));
+  }
+  Graph& graph() { return graph_; }
+  Value map(Value old) const { return map_[static_cast<size_t>(old)]; }
+
+  // The old node with its operands mapped.
+  Node mapped(const Node& node) const;
+  // To be called once per old node, in order.
+  void set_next(Value replacement) { map_.push_back(replacement); }
+  void copy_next(const Node& node) { set_next(graph_.append(mapped(node))); }
+
+  Graph finish();  // with the old graph's outputs, mapped
+
+ private:
+  const Graph& from_;
+  Graph graph_;
+  std::vector<Value> map_;
+};
+
+}  // namespace dvm::core

@@ -1,0 +1,34 @@
+// What the passes share: copying a Graph node by node under a renaming of its values, and whose
+// memory the program may write to.
+#include "core/passes/passes.h"
+
+namespace dvm::core {
+
+std::vector<char> written_memory(const Graph& graph) {
+  std::vector<char> written(static_cast<size_t>(graph.size()), 0);
+  const auto mark = [&](Value v) {
+    written[static_cast<size_t>(v)] = 1;
+    while (op_class(graph.node(v).op) == OpClass::view) {
+      v = graph.node(v).inputs[0];
+      written[static_cast<size_t>(v)] = 1;
+    }
+  };
+  for (const Value v : graph.outputs) mark(v);
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::update) mark(node.inputs[0]);
+  }
+  return written;
+}
+
+Node Rewriter::mapped(const Node& node) const {
+  Node copy = node;
+  for (Value& operand : copy.inputs) operand = map(operand);
+  return copy;
+}
+
+Graph Rewriter::finish() {
+  for (const Value v : from_.outputs) graph_.outputs.push_back(map(v));
+  return std::move(graph_);
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,129 @@
+// Every f16 value has up to two forms in the new graph: narrow (f16) and wide (f32). A backward
+// walk finds which forms are asked for, a forward walk builds exactly those, so that no cast is
+// made in vain and data that is only moved is never converted. Nor is what a single op reads that
+// only looks at bits.
+#include "core/passes/passes.h"
+
+namespace dvm::core {
+
+namespace {
+
+bool computes(const Node& node) {
+  const OpClass cls = op_class(node.op);
+  // The neighbour of a half is not that of a float.
+  const bool stays = node.op == Op::cast || node.op == Op::nextafter || node.op == Op::spacing;
+  return (cls == OpClass::elementwise && !stays) || cls == OpClass::reduce;
+}
+bool tells_by_bits(Op op) {
+  return op == Op::abs || op == Op::fabs || op == Op::neg || op == Op::isnan || op == Op::isinf ||
+         op == Op::isfinite || op == Op::signbit;
+}
+bool moves(const Node& node) {
+  return op_class(node.op) == OpClass::view || op_class(node.op) == OpClass::broadcast;
+}
+
+class Widening {
+ public:
+  explicit Widening(const Graph& from)
+      : from_(from), to_(from.shared_dims()), forms_(static_cast<size_t>(from.size())) {}
+
+  Graph run() {
+    for (Value v = 0; v < from_.size(); ++v) find_origin(v);
+    for (const Value v : from_.outputs) at(v).need_narrow = true;
+    for (Value v = from_.size() - 1; v >= 0; --v) spread_needs(v);
+    for (Value v = 0; v < from_.size(); ++v) build(v);
+    for (const Value v : from_.outputs) to_.outputs.push_back(at(v).narrow);
+    return std::move(to_);
+  }
+
+ private:
+  // For values that are not f16 the narrow form is the only one.
+  struct Forms {
+    bool computed = false;  // an f16 value whose wide form comes first; narrow is rounded from it
+    bool rounded = false;   // whether that was so before anything was found to go by bits
+    bool by_bits = false;   // of the narrow form of the operand, and itself in no other
+    bool need_narrow = false, need_wide = false;
+    Value narrow = -1, wide = -1;
+  };
+  Forms& at(Value v) { return forms_[static_cast<size_t>(v)]; }
+  bool is_half(Value v) const { return from_.type(v).dtype == DType::f16; }
+
+  void find_origin(Value v) {
+    const Node& node = from_.node(v);
+    if (!is_half(v)) return;
+    at(v).rounded = at(v).computed = computes(node) || (moves(node) && at(node.inputs[0]).computed);
+  }
+
+  // Whether the node reads the wide form of an operand when the given form of it is built.
+  bool reads_wide(Value v, Value operand, bool building_wide) const {
+    const Node& node = from_.node(v);
+    if (!is_half(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
+    // What the program itself takes out of half precision was rounded to it before.
+    if (node.op == Op::cast)
+      return node.type.dtype != DType::f16 && !forms_[static_cast<size_t>(operand)].rounded;
+    return computes(node) || (moves(node) && building_wide);
+  }
+
+  void spread_needs(Value v) {
+    const Node& node = from_.node(v);
+    Forms& forms = at(v);
+    // Unused nodes are kept as they are: dropping them is another pass's subject.
+    if (!forms.need_wide) forms.need_narrow = true;
+    if (tells_by_bits(node.op) && !forms.need_wide && !at(node.inputs[0]).computed) {
+      forms.by_bits = true;
+      forms.computed = false;
+    }
+    if (forms.computed && forms.need_narrow) forms.need_wide = true;
+    for (const bool wide : {false, true}) {
+      if (!(wide ? emits_wide(v) : emits_narrow(v))) continue;
+      for (const Value operand : node.inputs) {
+        Forms& read = at(operand);
+        (reads_wide(v, operand, wide) ? read.need_wide : read.need_narrow) = true;
+      }
+    }
+  }
+
+  // Whether the node itself is built in that form; the other form is a cast of it.
+  bool emits_wide(Value v) {
+    const Node& node = from_.node(v);
+    const bool can = at(v).computed || moves(node) || node.op == Op::constant;
+    return is_half(v) && can && at(v).need_wide;
+  }
+  bool emits_narrow(Value v) {
+    const Node& node = from_.node(v);
+    const bool needed = at(v).need_narrow || !(moves(node) || node.op == Op::constant);
+    return !at(v).computed && needed;
+  }
+
+  Value emit(Value v, bool wide) {
+    Node copy = from_.node(v);
+    if (wide && copy.type.dtype == DType::f16) copy.type.dtype = DType::f32;
+    for (Value& operand : copy.inputs) {
+      const Value old = operand;
+      operand = reads_wide(v, old, wide) ? at(old).wide : at(old).narrow;
+    }
+    return to_.append(std::move(copy));
+  }
+
+  void build(Value v) {
+    const Node& node = from_.node(v);
+    Forms& forms = at(v);
+    if (emits_narrow(v)) forms.narrow = emit(v, false);
+    if (emits_wide(v)) forms.wide = emit(v, true);
+    if (!is_half(v)) return;
+    if (forms.need_narrow && forms.narrow < 0)
+      forms.narrow = to_.cast(forms.wide, DType::f16, node.loc);
+    if (forms.need_wide && forms.wide < 0)
+      forms.wide = to_.cast(forms.narrow, DType::f32, node.loc);
+  }
+
+  const Graph& from_;
+  Graph to_;
+  std::vector<Forms> forms_;
+};
+
+}  // namespace
+
+Graph pass_widen_half(const Graph& graph) { return Widening(graph).run(); }
+
+}  // namespace dvm::core

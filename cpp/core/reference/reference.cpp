@@ -1,0 +1,422 @@
+// Evaluates node by node on whole arrays: no views, no fusion, no shortcuts.
+#include "core/reference/reference.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "core/graph/bind_symbols.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduce.h"
+#include "core/ops/reductions.h"
+#include "core/reference/reference_along.h"
+
+namespace dvm::core {
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+std::string text_of(std::span<const int64_t> sizes) {
+  std::string text = "[";
+  for (const int64_t size : sizes) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  }
+  return text + "]";
+}
+
+// Any product of extents stays below 2**62, those of an empty array included, so that no index
+// arithmetic below can overflow.
+int64_t checked_bytes(DType dtype, std::span<const int64_t> shape) {
+  const auto too_large = [&] {
+    fail(ErrorCode::shape_overflow, "shape " + text_of(shape) + " is too large to evaluate");
+  };
+  int64_t elements = 1;
+  bool empty = false;
+  for (const int64_t extent : shape) {
+    if (extent < 0 || (extent > 0 && elements > kDimMax / extent)) too_large();
+    elements *= extent == 0 ? 1 : extent;
+    empty |= extent == 0;
+  }
+  if (empty) return 0;
+  if (elements > kMaxArrayBytes / byte_size(dtype)) too_large();
+  return elements * byte_size(dtype);
+}
+
+// Distance in elements between neighbours along each axis of a C-ordered array.
+Sizes strides_of(std::span<const int64_t> shape) {
+  Sizes strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
+  return strides;
+}
+
+// out[index] = a[offset + index . strides]: broadcasts, transposes and slices alike.
+Array gather(const Array& a, Sizes shape, int64_t offset, const Sizes& strides) {
+  Array out = make_array(a.dtype, std::move(shape));
+  const auto bytes = static_cast<size_t>(byte_size(a.dtype));
+  Sizes index(out.shape.size());
+  const int64_t size = out.size();
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t at = offset;
+    for (size_t axis = 0; axis < index.size(); ++axis) at += index[axis] * strides[axis];
+    std::copy_n(a.data.data() + static_cast<size_t>(at) * bytes, bytes,
+                out.data.data() + static_cast<size_t>(i) * bytes);
+    for (size_t axis = index.size(); axis-- > 0;) {
+      if (++index[axis] < out.shape[axis]) break;
+      index[axis] = 0;
+    }
+  }
+  return out;
+}
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, std::span<const Array> inputs, const HostFunction& host,
+            std::span<const int64_t> symbols)
+      : graph_(graph), inputs_(inputs), host_(host), binder_(graph.dims(), symbols) {}
+
+  // All inputs are bound before the first node runs, because a size may need several of them.
+  std::vector<Array> run() {
+    bind_inputs();
+    for (Value v = 0; v < graph_.size(); ++v) values_.push_back(compute(graph_.node(v)));
+    std::vector<Array> results;
+    for (const Value v : graph_.outputs) results.push_back(values_[static_cast<size_t>(v)]);
+    return results;
+  }
+
+ private:
+  const Array& operand(const Node& node, size_t i) const {
+    return values_[static_cast<size_t>(node.inputs[i])];
+  }
+
+  // Arrays come from outside: nothing is read before dtype, bytes and sizes agree with the node.
+  void check(const Node& node, const Array& array, const std::string& what) {
+    if (array.dtype != node.type.dtype)
+      fail(ErrorCode::dtype_mismatch, node.loc,
+           what + " is " + std::string(to_string(array.dtype)) + ", not " +
+               std::string(to_string(node.type.dtype)));
+    const auto bytes = static_cast<size_t>(checked_bytes(array.dtype, array.shape));
+    DVM_CHECK(array.data.size() == bytes, what + " has missing bytes");
+    binder_.bind(node.type, array.shape, what, node.loc);
+    if (node.attrs.size) {
+      DVM_CHECK(array.shape.empty(), what + " is no number");
+      binder_.define(node.attrs.size, elements<int64_t>(array)[0], what, node.loc);
+    }
+  }
+
+  void bind_inputs() {
+    const std::vector<Value> arguments = graph_.inputs();
+    if (arguments.size() != inputs_.size())
+      fail(ErrorCode::graph_invalid, "the graph takes " + std::to_string(arguments.size()) +
+                                         " inputs, got " + std::to_string(inputs_.size()));
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      check(graph_.node(arguments[i]), inputs_[i], "input " + std::to_string(i));
+    }
+  }
+
+  Array compute(const Node& node) {
+    switch (op_class(node.op)) {
+      case OpClass::source:
+        return source(node);
+      case OpClass::elementwise:
+        return elementwise(node);
+      case OpClass::broadcast:
+        return broadcast(node);
+      case OpClass::reduce:
+        return reduce(node);
+      case OpClass::view:
+        if (node.op == Op::reshape) return reshape(node);
+        return node.op == Op::transpose ? transpose(node) : slice(node);
+      case OpClass::whole:
+        return whole(node);
+      case OpClass::opaque:
+        return call(node);
+    }
+    __builtin_unreachable();
+  }
+
+  Array source(const Node& node) {
+    if (node.op == Op::input || node.op == Op::scalar) return inputs_[next_input_++];
+    Array array = make_array(node.type.dtype, {});
+    dispatch(node.type.dtype, [&]<DType D>() {
+      using T = Storage<D>;
+      const Scalar value = node.attrs.value;
+      T& element = elements<T>(array)[0];
+      if (node.op == Op::dim) {
+        element = scalar::cast<T>(binder_.number(node.attrs.size, node.loc));
+      } else if constexpr (is_floating(D)) {
+        element = scalar::cast<T>(value.as_float());
+      } else {
+        element = static_cast<T>(value.as_int());
+      }
+    });
+    return array;
+  }
+
+  Array elementwise(const Node& node) {
+    Array out = make_array(node.type.dtype, operand(node, 0).shape);
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      DVM_CHECK(operand(node, i).shape == out.shape, "equal Dims had unequal sizes");
+    }
+    const Array& last = operand(node, node.inputs.size() - 1);
+    dispatch(last.dtype, [&]<DType D>() { elementwise_as<D>(node, out); });
+    return out;
+  }
+
+  // D is the dtype of the last operand: that of all of them but the condition of select.
+  template <DType D>
+  void elementwise_as(const Node& node, Array& out) {
+    using T = Storage<D>;
+    const auto map = [&]<typename R>(std::span<R> d, auto f, auto... operands) {
+      for (size_t i = 0; i < d.size(); ++i) d[i] = f(operands[i]...);
+    };
+    const auto in = [&](size_t i) { return elements<T>(operand(node, i)); };
+    switch (node.op) {
+#define DVM_OPERANDS_1 in(0)
+#define DVM_OPERANDS_2 in(0), in(1)
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+  case Op::name:                                                                           \
+    if constexpr (allows(OperandRule::dtypes, D)) {                                        \
+      using R = std::conditional_t<ResultRule::result == ResultRule::boolean, uint8_t, T>; \
+      map(elements<R>(out), scalar::name{}, DVM_OPERANDS_##arity);                         \
+    }                                                                                      \
+    break;
+#include "core/ops/elementwise.def"
+#undef DVM_ELEMENTWISE
+#undef DVM_OPERANDS_1
+#undef DVM_OPERANDS_2
+#define DVM_COMPARE(name, op, numpy)                           \
+  case Op::name:                                               \
+    map(elements<uint8_t>(out), scalar::name{}, in(0), in(1)); \
+    break;
+#include "core/ops/compare.def"
+#undef DVM_COMPARE
+      case Op::select:
+        map(elements<T>(out), scalar::select{}, elements<uint8_t>(operand(node, 0)), in(1), in(2));
+        break;
+      case Op::cast:
+        dispatch(out.dtype, [&]<DType To>() {
+          using R = Storage<To>;
+          map(
+              elements<R>(out), [](T x) { return scalar::cast<R>(x); }, in(0));
+        });
+        break;
+      default:
+        DVM_CHECK(false, "not elementwise: " + std::string(info(node.op).name));
+    }
+  }
+
+  // The graph only says that a size may be 1; here is where it must be, or equal the target.
+  Array broadcast(const Node& node) {
+    const Array& a = operand(node, 0);
+    Sizes shape = binder_.values(node.type.shape, node.loc);
+    Sizes strides(shape.size());
+    const Sizes from = strides_of(a.shape);
+    const size_t lead = shape.size() - a.shape.size();
+    for (size_t i = 0; i < a.shape.size(); ++i) {
+      if (a.shape[i] != 1 && a.shape[i] != shape[lead + i])
+        fail(ErrorCode::shape_mismatch, node.loc,
+             "shape " + text_of(a.shape) + " does not broadcast to " + text_of(shape));
+      strides[lead + i] = a.shape[i] == 1 ? 0 : from[i];
+    }
+    return gather(a, std::move(shape), 0, strides);
+  }
+
+  template <typename T, typename Load>
+  static T reduce_line(Op op, int64_t count, bool adjacent, Load load) {
+    switch (op) {
+      case Op::sum:
+        return scalar::sum<T>(count, adjacent, load);
+      case Op::prod:
+        return scalar::prod<T>(count, adjacent, load);
+      case Op::max:
+      case Op::max_or_lowest:
+      case Op::any:
+        return scalar::max<T>(count, adjacent, load);
+      case Op::nanmax:
+        return scalar::nanmax<T>(count, adjacent, load);
+      case Op::nanmin:
+        return scalar::nanmin<T>(count, adjacent, load);
+      default:
+        return scalar::min<T>(count, adjacent, load);
+    }
+  }
+
+  // The reduced axes are neighbours, so the array is [m, count, n] and the result [m, 1, n].
+  Array reduce(const Node& node) {
+    const Array& a = operand(node, 0);
+    const auto first = static_cast<size_t>(node.attrs.axes.front());
+    const auto last = static_cast<size_t>(node.attrs.axes.back());
+    int64_t m = 1, count = 1, n = 1;
+    Sizes shape = a.shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      (i < first ? m : i <= last ? count : n) *= a.shape[i];
+      if (first <= i && i <= last) shape[i] = 1;
+    }
+    // As NumPy: an empty extent is an error even where the result is empty too.
+    const Identity identity = reduce_info(node.op).identity;
+    if (identity == Identity::none && count == 0)
+      fail(ErrorCode::shape_mismatch, node.loc,
+           "zero-size array to reduction operation maximum which has no identity");
+    Array out = make_array(a.dtype, std::move(shape));
+    dispatch(a.dtype, [&]<DType D>() {
+      using T = Storage<D>;
+      if (count == 0) {
+        const Scalar value = identity_value(identity, D);
+        for (T& element : elements<T>(out)) {
+          if constexpr (is_floating(D)) {
+            element = scalar::cast<T>(value.as_float());
+          } else {
+            element = static_cast<T>(value.as_int());
+          }
+        }
+        return;
+      }
+      const std::span<const T> from = elements<T>(a);
+      for (int64_t i = 0; i < m * n; ++i) {
+        const int64_t base = i / n * count * n + i % n;
+        const auto load = [&](int64_t k) { return from[static_cast<size_t>(base + k * n)]; };
+        elements<T>(out)[static_cast<size_t>(i)] = reduce_line<T>(node.op, count, n == 1, load);
+      }
+    });
+    return out;
+  }
+
+  Array reshape(const Node& node) {
+    Array out = operand(node, 0);
+    Sizes shape = binder_.values(node.type.shape, node.loc);
+    Array target = make_array(out.dtype, shape);
+    if (target.data.size() != out.data.size())
+      fail(ErrorCode::shape_mismatch, node.loc,
+           "cannot reshape " + text_of(out.shape) + " into " + text_of(shape));
+    out.shape = std::move(shape);
+    return out;
+  }
+
+  Array transpose(const Node& node) {
+    const Array& a = operand(node, 0);
+    const Sizes from = strides_of(a.shape);
+    Sizes shape, strides;
+    for (const int axis : node.attrs.axes) {
+      shape.push_back(a.shape[static_cast<size_t>(axis)]);
+      strides.push_back(from[static_cast<size_t>(axis)]);
+    }
+    return gather(a, std::move(shape), 0, strides);
+  }
+
+  Array whole(const Node& node) {
+    switch (node.op) {
+      case Op::empty:
+        return make_array(node.type.dtype, values(node));
+      case Op::iota:
+        return iota(node);
+      case Op::update:
+        return update(node);
+      default: {
+        std::vector<const Array*> operands;
+        for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(&operand(node, i));
+        return evaluate_along(node, operands);
+      }
+    }
+  }
+
+  Array iota(const Node& node) {
+    Array out = make_array(node.type.dtype, values(node));
+    dispatch(out.dtype, [&]<DType D>() {
+      int64_t i = 0;
+      for (Storage<D>& element : elements<Storage<D>>(out)) element = scalar::cast<Storage<D>>(i++);
+    });
+    return out;
+  }
+
+  Sizes values(const Node& node) const { return binder_.values(node.type.shape, node.loc); }
+
+  Array slice(const Node& node) {
+    Sizes shape = values(node);
+    const auto [offset, strides] = box(node, shape);
+    return gather(operand(node, 0), std::move(shape), offset, strides);
+  }
+
+  Array update(const Node& node) {
+    Array out = operand(node, 0);
+    const Array& part = operand(node, 1);
+    const auto [offset, strides] = box(node, part.shape);
+    // Where each element of the part comes to lie, by taking a slice of the places.
+    Array places = make_array(DType::i64, out.shape);
+    std::iota(elements<int64_t>(places).begin(), elements<int64_t>(places).end(), 0);
+    places = gather(places, part.shape, offset, strides);
+    const auto bytes = static_cast<size_t>(byte_size(out.dtype));
+    for (size_t i = 0; i < elements<int64_t>(places).size(); ++i) {
+      const auto place = static_cast<size_t>(elements<int64_t>(places)[i]);
+      std::copy_n(part.data.data() + i * bytes, bytes, out.data.data() + place * bytes);
+    }
+    return out;
+  }
+
+  struct Box {
+    int64_t offset = 0;
+    Sizes strides;
+  };
+  // The elements of operand 0 that a slice of that shape takes, or an update replaces.
+  Box box(const Node& node, const Sizes& shape) const {
+    const Array& a = operand(node, 0);
+    Sizes strides = strides_of(a.shape);
+    int64_t offset = 0;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t start = binder_.value(node.attrs.starts[i], node.loc);
+      const int64_t step = node.attrs.steps[i];
+      // Steps over at most `extent` elements, tested by division: start + count * step may
+      // overflow.
+      const int64_t room = step > 0 ? a.shape[i] - 1 - start : start;
+      const bool inside =
+          start < a.shape[i] &&
+          (shape[i] <= 1 || (step != INT64_MIN && room / std::abs(step) >= shape[i] - 1));
+      if (shape[i] > 0 && !inside)
+        fail(ErrorCode::shape_mismatch, node.loc,
+             "axis " + std::to_string(i) + " of size " + std::to_string(a.shape[i]) +
+                 " ends before " + std::to_string(shape[i]) + " elements from " +
+                 std::to_string(start) + " with step " + std::to_string(step));
+      if (shape[i] > 0) offset += start * strides[i];
+      strides[i] = shape[i] > 1 ? strides[i] * step : 0;
+    }
+    return {offset, std::move(strides)};
+  }
+
+  // A result may bind symbols that no input knows (the size of a boolean selection, say).
+  Array call(const Node& node) {
+    if (!host_) fail(ErrorCode::host_call, node.loc, "no host to call '" + node.attrs.callee + "'");
+    std::vector<Array> arguments;
+    for (size_t i = 0; i < node.inputs.size(); ++i) arguments.push_back(operand(node, i));
+    Array result = host_(node.attrs.callee, arguments);
+    check(node, result, "the result of '" + node.attrs.callee + "'");
+    return result;
+  }
+
+  const Graph& graph_;
+  std::span<const Array> inputs_;
+  const HostFunction& host_;
+  SymbolBinder binder_;
+  std::vector<Array> values_;
+  size_t next_input_ = 0;
+};
+
+}  // namespace
+
+int64_t Array::size() const {
+  int64_t count = 1;
+  for (const int64_t extent : shape) count *= extent;
+  return count;
+}
+
+Array make_array(DType dtype, std::vector<int64_t> shape) {
+  const int64_t bytes = checked_bytes(dtype, shape);
+  return Array{dtype, std::move(shape), std::vector<std::byte>(static_cast<size_t>(bytes))};
+}
+
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs,
+                            const HostFunction& host, std::span<const int64_t> symbols) {
+  return Evaluator(graph, inputs, host, symbols).run();
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,44 @@
+// The reference evaluator: runs a Graph node by node on dense arrays with the scalar meanings of
+// core/ops/scalar_ops.h, in the plainest possible way. Every target and pass is compared with it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace dvm::core {
+
+// A dense C-ordered array.
+struct Array {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> data;
+  int64_t size() const;
+};
+Array make_array(DType dtype, std::vector<int64_t> shape);  // zeros; at most kMaxArrayBytes
+inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 31;
+
+template <typename T>
+std::span<T> elements(Array& array) {
+  return {reinterpret_cast<T*>(array.data.data()), array.data.size() / sizeof(T)};
+}
+template <typename T>
+std::span<const T> elements(const Array& array) {
+  return {reinterpret_cast<const T*>(array.data.data()), array.data.size() / sizeof(T)};
+}
+
+// What an op `call` does: receives its arguments, returns an array of the node's dtype.
+using HostFunction = std::function<Array(const std::string& callee, std::span<const Array>)>;
+
+// `inputs` match graph.inputs() (a scalar is a rank-0 Array). Symbol values are read off the shapes
+// of inputs and of results of calls (core/graph/bind_symbols.h); `symbols` gives those known
+// beforehand, by index, which a Region needs whose sizes come from the program around it. Throws
+// ShapeError where an array contradicts the graph's types or a broadcast, reshape, slice or max
+// fails.
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs,
+                            const HostFunction& host = {}, std::span<const int64_t> symbols = {});
+
+}  // namespace dvm::core

@@ -1,0 +1,157 @@
+// Text -> Graph, the inverse of print.cpp.
+//   graph     := 'graph' 'v1' '{' {symbol} {node} 'return' [value {',' value}] '}'
+//   symbol    := 'symbol' name 'in' '[' integer ',' integer ']'
+//   node      := value '=' op ['(' [value {',' value}] ')'] dtype '[' [dim {',' dim}] ']'
+//                ['{' attribute {',' attribute} '}'] ['@' string ':' integer]
+//   value     := '%' integer             values are numbered from 0 in order
+//   attribute := key '=' (number | dim | '[' ... ']' | string), the keys of the op, each once
+#include <limits>
+
+#include "core/dims/dim_node.h"
+#include "core/graph/graph.h"
+#include "core/text/text_lexer.h"
+
+namespace dvm::core {
+
+namespace {
+
+constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
+
+class GraphParser {
+ public:
+  explicit GraphParser(std::string_view text) : lexer_("graph", text) {}
+
+  Graph run() {
+    lexer_.expect_word("graph");
+    if (const auto version = lexer_.word("a version"); version != "v1")
+      fail(ErrorCode::text_version, "graph version '" + std::string(version) + "', expected 'v1'");
+    lexer_.expect("{");
+    while (lexer_.take_word("symbol")) symbol();
+    while (lexer_.next_is("%")) graph_.append(node());
+    lexer_.expect_word("return");
+    if (lexer_.next_is("%")) {
+      do {
+        graph_.outputs.push_back(value());
+      } while (lexer_.take(","));
+    }
+    lexer_.expect("}");
+    if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
+    // Operands may have been given in any number: the grammar cannot tell, the verifier does.
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  void symbol() {
+    const std::string name(lexer_.word("the name of a symbol"));
+    if (!is_symbol_name(name)) lexer_.error("'" + name + "' is not a name for a symbol");
+    lexer_.expect_word("in");
+    lexer_.expect("[");
+    const int64_t lo = lexer_.integer(-kDimMax, kDimMax);
+    lexer_.expect(",");
+    const int64_t hi = lexer_.integer(lo, kDimMax);
+    lexer_.expect("]");
+    if (graph_.dims().find_symbol(name)) lexer_.error("symbol '" + name + "' is declared twice");
+    graph_.dims().symbol(name, lo, hi);
+  }
+
+  Value value() {
+    lexer_.expect("%");
+    return static_cast<Value>(lexer_.integer(0, kMaxInt));
+  }
+
+  Node node() {
+    Node node;
+    // Numbers are redundant; insisting on them keeps edited text honest about what refers to what.
+    if (value() != graph_.size())
+      lexer_.error("expected value %" + std::to_string(graph_.size()) + " next");
+    lexer_.expect("=");
+    const std::string_view name = lexer_.word("an op");
+    const std::optional<Op> op = op_from_text(name);
+    if (!op) lexer_.error("unknown op '" + std::string(name) + "'");
+    node.op = *op;
+    if (lexer_.next_is("(")) lexer_.list("(", ")", [&] { node.inputs.push_back(value()); });
+    node.type = type();
+    attributes(node);
+    if (lexer_.take("@")) {
+      const std::string file = lexer_.quoted();
+      lexer_.expect(":");
+      node.loc = make_loc(file, static_cast<int>(lexer_.integer(-kMaxInt, kMaxInt)));
+    }
+    return node;
+  }
+
+  Type type() {
+    Type type;
+    const std::string_view name = lexer_.word("a dtype");
+    const std::optional<DType> dtype = dtype_from_text(name);
+    if (!dtype) lexer_.error("unknown dtype '" + std::string(name) + "'");
+    type.dtype = *dtype;
+    type.shape = dims();
+    return type;
+  }
+
+  std::vector<Dim> dims() {
+    std::vector<Dim> dims;
+    lexer_.list("[", "]", [&] { dims.push_back(lexer_.dim(graph_.dims())); });
+    return dims;
+  }
+
+  template <typename T>
+  std::vector<T> integers() {
+    using Limits = std::numeric_limits<T>;
+    std::vector<T> values;
+    lexer_.list("[", "]", [&] {
+      values.push_back(static_cast<T>(lexer_.integer(Limits::min(), Limits::max())));
+    });
+    return values;
+  }
+
+  void attributes(Node& node) {
+    // dtype and shape were read as the node's type.
+    uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape);
+    const uint32_t optional = optional_attrs(node.op);
+    if (missing == 0 || (missing == optional && !lexer_.next_is("{"))) return;
+    lexer_.list("{", "}", [&] {
+      const std::string_view name = lexer_.word("an attribute");
+      const uint32_t key = read(name, missing, node);
+      if (key == 0) lexer_.error("attribute '" + std::string(name) + "' is not expected here");
+      missing &= ~key;
+    });
+    if ((missing & ~optional) != 0)
+      lexer_.error("an attribute of '" + std::string(info(node.op).name) + "' is missing");
+  }
+
+  // Reads the attribute of that name if it is one of `keys`; its key, or 0.
+  uint32_t read(std::string_view name, uint32_t keys, Node& node) {
+    Attrs& a = node.attrs;
+    const auto is = [&](attr::Key key, std::string_view text) {
+      const bool found = (keys & key) && name == text;
+      if (found) lexer_.expect("=");
+      return found;
+    };
+    if (is(attr::value, "value")) return a.value = scalar(node.type.dtype), attr::value;
+    if (is(attr::size, "size")) return a.size = lexer_.dim(graph_.dims()), attr::size;
+    if (is(attr::axes, "axes")) return a.axes = integers<int>(), attr::axes;
+    if (is(attr::starts, "starts")) return a.starts = dims(), attr::starts;
+    if (is(attr::steps, "steps")) return a.steps = integers<int64_t>(), attr::steps;
+    if (is(attr::callee, "callee")) return a.callee = lexer_.quoted(), attr::callee;
+    if (is(attr::with, "with")) return a.with = lexer_.quoted(), attr::with;
+    return 0;
+  }
+
+  Scalar scalar(DType dtype) {
+    if (is_floating(dtype)) return Scalar::of_float(lexer_.real());
+    if (dtype == DType::u64) return Scalar::of_int(static_cast<int64_t>(lexer_.natural()));
+    return Scalar::of_int(lexer_.integer(INT64_MIN, INT64_MAX));
+  }
+
+  TextLexer lexer_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
+
+}  // namespace dvm::core

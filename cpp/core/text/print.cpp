@@ -1,0 +1,76 @@
+// Graph -> text; the grammar is in parse.cpp. Attributes are written in the order of attr::Key.
+#include "core/graph/graph.h"
+#include "core/graph/infer.h"
+#include "core/text/text_lexer.h"
+
+namespace dvm::core {
+
+namespace {
+
+std::string value_text(Value v) { return "%" + std::to_string(v); }
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += ", ";
+    text += part;
+  }
+  return text;
+}
+
+template <typename T>
+std::string bracketed(const std::vector<T>& numbers) {
+  std::vector<std::string> parts;
+  for (const T number : numbers) parts.push_back(std::to_string(number));
+  return "[" + join(parts) + "]";
+}
+
+std::string attributes(const Node& node) {
+  const uint32_t keys = info(node.op).attrs;
+  const Attrs& a = node.attrs;
+  std::vector<std::string> parts;
+  if (keys & attr::value)
+    parts.push_back("value = " + (is_floating(node.type.dtype)
+                                      ? real_text(a.value.as_float())
+                                      : integer_text(node.type.dtype, a.value)));
+  if ((keys & attr::size) && a.size) parts.push_back("size = " + to_string(a.size));
+  if (keys & attr::axes) parts.push_back("axes = " + bracketed(a.axes));
+  if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
+  if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));
+  if (keys & attr::callee) parts.push_back("callee = " + quote(a.callee));
+  if (keys & attr::with) parts.push_back("with = " + quote(a.with));
+  return parts.empty() ? "" : " {" + join(parts) + "}";
+}
+
+std::string values(const std::vector<Value>& list) {
+  std::vector<std::string> parts;
+  for (const Value v : list) parts.push_back(value_text(v));
+  return join(parts);
+}
+
+}  // namespace
+
+std::string print(const Graph& graph) {
+  std::string text = "graph v1 {\n";
+  // A Region shares the context of its program: symbols it does not use are none of its business.
+  for (const int index : used_symbols(graph)) {
+    const Symbol& symbol = graph.dims().symbol_info(index);
+    if (symbol.lo == Symbol().lo && symbol.hi == Symbol().hi) continue;
+    text += "  symbol " + symbol.name + " in [" + std::to_string(symbol.lo) + ", " +
+            std::to_string(symbol.hi) + "]\n";
+  }
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Node& node = graph.node(v);
+    text += "  " + value_text(v) + " = ";
+    text += info(node.op).name;
+    if (!node.inputs.empty()) text += "(" + values(node.inputs) + ")";
+    text += " " + std::string(to_string(node.type.dtype)) + to_string(node.type.shape);
+    text += attributes(node);
+    if (node.loc) text += " @ " + quote(*node.loc.file) + ":" + std::to_string(node.loc.line);
+    text += '\n';
+  }
+  text += graph.outputs.empty() ? "  return\n" : "  return " + values(graph.outputs) + "\n";
+  return text + "}\n";
+}
+
+}  // namespace dvm::core

@@ -1,0 +1,115 @@
+// Runs of f16 to f32 and back for one SIMD level, with the results and the status flags of
+// core::to_float and core::to_half: by F16C where the level has it, else by loops of integer
+// arithmetic that need nothing beyond SSE2.
+#if defined(DVM_CPU_HALF_BLOCKS) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_HALF_BLOCKS
+#undef DVM_CPU_HALF_BLOCKS
+#else
+#define DVM_CPU_HALF_BLOCKS
+#endif
+
+#include <algorithm>
+
+#include "cpu/move/elements.h"
+#include "cpu/simd_level.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+inline constexpr SimdLevel kLevel =
+#if HWY_TARGET == HWY_AVX3
+    SimdLevel::avx512;
+#elif HWY_TARGET == HWY_AVX2
+    SimdLevel::avx2;
+#elif HWY_TARGET == HWY_SSE4
+    SimdLevel::sse4;
+#else
+    SimdLevel::portable;
+#endif
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A whole vector at a time and the rest once more, overlapping; fewer than a vector by way of one
+// on the stack. The conversion raises `invalid` for NaNs that signal, as whatever NumPy computes of
+// them does: its sort of halves makes such NaNs.
+[[gnu::noinline]] inline void widen(const uint16_t* src, int64_t count, float* dst) {
+  const hn::ScalableTag<float> wide;
+  const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
+  const auto* halves = reinterpret_cast<const hwy::float16_t*>(src);
+  if (count < lanes) {
+    uint16_t few[hn::MaxLanes(wide)] = {};
+    float widened[hn::MaxLanes(wide)];
+    std::copy_n(src, count, few);
+    const auto* p = reinterpret_cast<const hwy::float16_t*>(few);
+    hn::StoreU(hn::PromoteTo(wide, hn::LoadU(narrow, p)), wide, widened);
+    std::copy_n(widened, count, dst);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t at = std::min(i, count - lanes);
+    hn::StoreU(hn::PromoteTo(wide, hn::LoadU(narrow, halves + at)), wide, dst + at);
+  }
+}
+
+// The conversion raises overflow and underflow itself.
+[[gnu::noinline]] inline void narrow(const float* src, int64_t count, uint16_t* dst) {
+  const hn::ScalableTag<float> wide;
+  const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
+  auto* halves = reinterpret_cast<hwy::float16_t*>(dst);
+  if (count < lanes) {
+    float few[hn::MaxLanes(wide)] = {};
+    uint16_t narrowed[hn::MaxLanes(wide)];
+    std::copy_n(src, count, few);
+    auto* p = reinterpret_cast<hwy::float16_t*>(narrowed);
+    hn::StoreU(hn::DemoteTo(narrow, hn::LoadU(wide, few)), narrow, p);
+    std::copy_n(narrowed, count, dst);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t at = std::min(i, count - lanes);
+    hn::StoreU(hn::DemoteTo(narrow, hn::LoadU(wide, src + at)), narrow, halves + at);
+  }
+}
+
+#else
+
+[[gnu::noinline]] inline bool widen_loop(const uint16_t* src, int64_t count, float* dst) {
+  uint16_t signals = 0;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    const auto beyond = static_cast<uint16_t>((src[i] & 0x7fffu) - 0x7c01u);
+    signals |= static_cast<uint16_t>(beyond < 0x1ffu);
+    dst[i] = half_to_float(src[i]);
+  }
+  return signals != 0;
+}
+
+inline void widen(const uint16_t* src, int64_t count, float* dst) {
+  if (widen_loop(src, count, dst)) core::raise(core::kInvalid);
+}
+
+[[gnu::noinline]] inline core::FpFlags narrow_loop(const float* src, int64_t count, uint16_t* dst) {
+  RoundingFlags<DType::f16> rounding;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    rounding.note(src[i]);
+    dst[i] = float_to_half(src[i]);
+  }
+  return rounding.flags();
+}
+
+inline void narrow(const float* src, int64_t count, uint16_t* dst) {
+  core::raise(narrow_loop(src, count, dst));
+}
+
+#endif
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

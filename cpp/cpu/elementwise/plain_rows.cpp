@@ -1,0 +1,33 @@
+// The elementwise rows that no other file has filled in: what calls the math library, and integer
+// division, of which no loop becomes SIMD. Compiled without the flags of the other kernels,
+// so that status flags come from exactly the operations that scalar_math.h writes down.
+#include "cpu/elementwise/tile_ops.h"
+#include "cpu/kernels.h"
+#include "vm/run/plain_kernel.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+// Most bodies of tile_ops.h are for any dtype; of a function that is so of floats alone.
+template <typename Body, typename Op, DType D, int kArity, core::OperandRule kOperands>
+void fill_row(vm::TileKernel& entry) {
+  if constexpr (!tile_ops::Written<Body> || tile_ops::Function<Body>) {
+    if (entry == nullptr) entry = vm::plain_kernel<Op, D, kArity, kOperands>();
+  }
+}
+
+}  // namespace
+
+void fill_plain(vm::KernelTable& table) {
+  const auto fill = [&]<DType D>() {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)   \
+  fill_row<tile_ops::name, core::scalar::name, D, arity, core::OperandRule::dtypes>( \
+      table.entry(vm::Insn::name, D));
+#include "core/ops/elementwise.def"
+#undef DVM_ELEMENTWISE
+  };
+  for (int d = 0; d < core::kDTypeCount; ++d) core::dispatch(static_cast<DType>(d), fill);
+}
+
+}  // namespace dvm::cpu

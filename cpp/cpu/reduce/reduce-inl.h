@@ -1,0 +1,423 @@
+// Reductions [M,size,N] -> [M,1,N] in exactly the order of core/ops/sum_order.h, fast where the
+// order leaves room for it: the 64 lanes of adjacent elements, the columns of N > 1, and several
+// rows at a time. Halves accumulate as float and round once; to keep that true of a sum which is
+// split over tiles, its partials are f32 and the encoder casts before the first and after the last
+// of them. Included inside no namespace by files that for_each_level.h compiles, once per level.
+#if defined(DVM_CPU_REDUCE) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_REDUCE
+#undef DVM_CPU_REDUCE
+#else
+#define DVM_CPU_REDUCE
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/reduce/chunk_tree.h"
+#include "cpu/reduce/extremes-inl.h"
+#include "cpu/reduce/reduce_columns.h"
+#include "vm/run/tile_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+using core::kSumChunk;
+using core::kSumLanes;
+using vm::Insn;
+using vm::TileArgs;
+
+// The i-th element of each output.
+template <typename Of>
+DVM_ALWAYS_INLINE void gather(const Gathered& outputs, int64_t i, typename Of::Accumulator* out) {
+  for (int k = 0; k < kGathered; ++k) {
+    const std::byte* p = outputs.starts[k] + i * outputs.step;
+    out[k] = Of::load(*reinterpret_cast<const typename Of::Storage*>(p));
+  }
+}
+// Compiled once for all reductions.
+template <typename Of>
+[[gnu::noinline]] void gather_first(const Gathered& outputs, int64_t i,
+                                    typename Of::Accumulator* out) {
+  gather<Of>(outputs, i, out);
+}
+
+template <typename Op, typename Of>
+struct Reduce {
+  using A = typename Of::Accumulator;
+  using Storage = typename Of::Storage;
+  using Vectors = Block<Op, A>;
+  using Vector = typename Vectors::Vector;
+  using Packed = typename Vectors::Packed;
+  static constexpr int kPerVector = Vectors::kPerVector;
+  static constexpr int kWidth = Vectors::kWidth;
+  // Integers come to the same in any order, so that their lanes are as many as fit and a row is one
+  // chunk.
+  static constexpr bool kAnyOrder = std::is_integral_v<A>;
+  static constexpr int64_t kLanes = kAnyOrder ? kWidth : kSumLanes;
+  static constexpr bool kConverts = !std::is_same_v<Of, Plain<A>>;
+
+  static A combine(A x, A y) { return Op::template combine<A>(x, y); }
+  static Storage store(A x) { return Of::store(Op::kFromZero ? combine(x, A{0}) : x); }
+
+  // One chunk of adjacent elements, at least kSumLanes of floats. Lanes do not depend on each
+  // other, so that a block of them runs through the whole chunk in registers before the next one
+  // starts.
+  [[gnu::noinline]] static A lane_chunk(const Storage* src, int64_t count) {
+    A room[kConverts ? kSumChunk : 1] = {};
+    const A* p = Of::run(src, count, room);
+    const int64_t runs = count / kLanes, rest = count % kLanes;
+    const auto block = [&](int64_t lane) {
+      return Vectors::of_runs(p + lane, runs, kLanes, std::min<int64_t>(rest - lane, kWidth));
+    };
+    constexpr int kBlocks = kLanes / kWidth;
+    if constexpr (kBlocks == 1) {
+      return block(0).total();
+    } else {
+      Vectors blocks[kBlocks];
+      for (int k = 0; k < kBlocks; ++k) blocks[k] = block(k * kWidth);
+      return fold(blocks);
+    }
+  }
+  template <size_t kBlocks>
+  DVM_ALWAYS_INLINE static A fold(Vectors (&lanes)[kBlocks]) {
+    for (size_t half = kBlocks / 2; half > 0; half /= 2) {
+      for (size_t k = 0; k < half; ++k) lanes[k] = Vectors::combine(lanes[k], lanes[k + half]);
+    }
+    return lanes[0].total();
+  }
+  // Rows that are the lanes of a sum each: what chains leave (chain_rows.h).
+  static void fold_rows(const A* src, A* dst, int64_t m) {
+    for (; m > 0; --m, src += kLanes) {
+      Vectors lanes[kLanes / kWidth];
+      for (int64_t k = 0; k < kLanes / kWidth; ++k) lanes[k] = Vectors::load(src + k * kWidth);
+      *dst++ = store(fold(lanes));
+    }
+  }
+  // One after the other.
+  [[gnu::noinline]] static A in_order(const Storage* p, int64_t count) {
+    A total = Of::load(p[0]);
+    for (int64_t i = 1; i < count; ++i) total = combine(total, Of::load(p[i]));
+    return total;
+  }
+  static A row_chunk(const Storage* p, int64_t count) {
+    return kAnyOrder || count >= kSumLanes ? lane_chunk(p, count) : in_order(p, count);
+  }
+
+  // The tree above the chunks of one output. `kChunk` gives the total of elements that `context`
+  // leads to.
+  template <typename Context, A (*kChunk)(const Context&, int64_t begin, int64_t count)>
+  static A tree_total(const Context& context, int64_t size) {
+    using Total = ChunkTree::Total;
+    constexpr size_t kCopies = sizeof(Total) / sizeof(A);
+    const auto chunk = [](const void* of, int64_t begin, int64_t count, Total& total) {
+      std::fill_n(total.as<A>(), kCopies, kChunk(*static_cast<const Context*>(of), begin, count));
+    };
+    const auto combine_totals = [](Total& total, Total& more) {
+      std::fill_n(total.as<A>(), kCopies, combine(*total.as<A>(), *more.as<A>()));
+    };
+    Total total = ChunkTree{chunk, combine_totals, &context}.total(size);
+    return *total.as<A>();
+  }
+  using Row = const Storage*;
+  static A part_of_row(const Row& row, int64_t begin, int64_t count) {
+    return row_chunk(row + begin, count);
+  }
+  static A part_in_order(const Row& row, int64_t begin, int64_t count) {
+    return in_order(row + begin, count);
+  }
+
+  // A row whose order does not matter.
+  static bool any_order(const Storage* src, int64_t size, Storage& dst) {
+    if constexpr (Op::kQuiet && std::is_floating_point_v<Storage>) {
+      using Fast = AnyOrder<Op, A>;
+      return size >= Fast::kLeastSize && Fast::find(src, size, dst);
+    } else {
+      return false;
+    }
+  }
+  static void rows(const Storage* src, Storage* dst, int64_t m, int64_t size) {
+    if constexpr (!kConverts && !kAnyOrder && !Op::kQuiet) {
+      if (size == kLanes) return fold_rows(src, dst, m);
+    }
+    for (; m > 0; --m, src += size) {
+      if (any_order(src, size, *dst)) {
+        ++dst;
+      } else if (kAnyOrder || size <= kSumChunk) {
+        *dst++ = store(row_chunk(src, size));
+      } else {
+        *dst++ = store(tree_total<Row, part_of_row>(src, size));
+      }
+    }
+  }
+
+  // What cpu/reduce/reduce_columns.h asks for.
+  DVM_ALWAYS_INLINE static void combine_into(A* totals, const A* more, int64_t count) {
+    DVM_INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
+  }
+  template <int kVectors>
+  static void columns(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
+    const auto& [start, step] = *static_cast<const Columns*>(context);
+    const std::byte* p = start + begin * step;
+    const auto elements = [&] { return reinterpret_cast<const Storage*>(p); };
+    if constexpr (kConverts) {
+      constexpr int kColumns = kVectors * kPerVector;
+      A room[kColumns] = {};
+      A* out = totals.as<A>();
+      std::copy_n(Of::run(elements(), kColumns, room), kColumns, out);
+      for (int64_t i = 1; i < count; ++i) {
+        p += step;
+        combine_into(out, Of::run(elements(), kColumns, room), kColumns);
+      }
+    } else if constexpr (kVectors == 1) {
+      const auto load = [&]() -> Vector { return *reinterpret_cast<const Packed*>(p); };
+      Vector total = load();
+      for (int64_t i = 1; i < count; ++i) p += step, total = Op::combine(total, load());
+      std::memcpy(&totals, &total, sizeof(total));
+    } else {
+      const Vectors total =
+          Vectors::of_whole_runs(elements(), count, step / int64_t{sizeof(Storage)});
+      std::memcpy(&totals, &total, sizeof(total));
+    }
+  }
+#if HWY_TARGET == HWY_AVX3
+  // Elements that are not there are 0 in each step; nobody asks for their totals.
+  static void narrow_columns(const void* context, int64_t begin, int64_t count,
+                             GroupTotals& totals) {
+    const auto& outputs = *static_cast<const NarrowColumns*>(context);
+    const __mmask64 there = _bzhi_u64(~uint64_t{0}, outputs.count * sizeof(A));
+    const std::byte* p = outputs.src + begin * outputs.step;
+    const auto load = [&] { return reinterpret_cast<Vector>(_mm512_maskz_loadu_epi8(there, p)); };
+    Vector total = load();
+    for (int64_t i = 1; i < count; ++i) p += outputs.step, total = Op::combine(total, load());
+    std::memcpy(&totals, &total, sizeof(total));
+  }
+  static constexpr GroupKernels::Chunk kNarrowColumns = kConverts ? nullptr : narrow_columns;
+#else
+  static constexpr GroupKernels::Chunk kNarrowColumns = nullptr;
+#endif
+  // Long rows, some of them at a time: memory is read as it lies, and the totals stay in the first
+  // cache.
+  template <int kRows>
+  [[gnu::noinline]] static void add_rows(const A* rows, int64_t step, int64_t count, A* totals) {
+    const auto at = [](const A* p) -> Vector { return *reinterpret_cast<const Packed*>(p); };
+    int64_t k = 0;
+    for (; k + kPerVector <= count; k += kPerVector) {
+      Vector total = at(totals + k);
+      for (int row = 0; row < kRows; ++row) total = Op::combine(total, at(rows + row * step + k));
+      std::memcpy(totals + k, &total, sizeof(total));
+    }
+    for (; k < count; ++k) {
+      for (int row = 0; row < kRows; ++row) totals[k] = combine(totals[k], rows[row * step + k]);
+    }
+  }
+  static void long_rows(const A* src, int64_t step, A* dst, int64_t size, int64_t n) {
+    constexpr int kRows = 4;
+    constexpr int64_t kMost = 16384 / sizeof(A);
+    for (int64_t begin = 0; begin < n; begin += kMost) {
+      const int64_t count = std::min(kMost, n - begin);
+      const A* row = src + begin;
+      A* const totals = dst + begin;
+      std::memcpy(totals, row, static_cast<size_t>(count) * sizeof(A));
+      int64_t left = size - 1;
+      for (row += step; left >= kRows; left -= kRows, row += kRows * step) {
+        add_rows<kRows>(row, step, count, totals);
+      }
+      for (; left > 0; --left, row += step) add_rows<1>(row, step, count, totals);
+      if constexpr (Op::kFromZero && !kAnyOrder) {
+        for (int64_t k = 0; k < count; ++k) totals[k] = store(totals[k]);
+      }
+    }
+  }
+  // Whether they are long, and more than the first cache holds.
+  static bool has_long_rows(const TileArgs& args) {
+    constexpr int64_t kLong = 2048, kNear = 32768;
+    const int64_t bytes = args.n * int64_t{sizeof(A)};
+    return bytes >= kLong && args.size * bytes > kNear && (kAnyOrder || args.size <= kSumChunk);
+  }
+
+  static constexpr int kGatheredBytes = kGathered * static_cast<int>(sizeof(A));
+  static constexpr int kGatheredVectors = std::max(1, kGatheredBytes / kVectorBytes);
+  static constexpr int kPartBytes = std::min(kVectorBytes, kGatheredBytes);
+  static constexpr int kParts = kGatheredBytes / kPartBytes;
+  typedef A GatheredVector __attribute__((vector_size(kPartBytes)));
+  typedef A GatheredPart __attribute__((vector_size(kPartBytes), aligned(1), may_alias));
+  static void gathered(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
+    const auto& outputs = *static_cast<const Gathered*>(context);
+    A sums[kGathered];
+    gather_first<Of>(outputs, begin, sums);
+    auto* parts = reinterpret_cast<GatheredPart*>(sums);
+    for (int64_t i = begin + 1; i < begin + count; ++i) {
+      A more[kGathered];
+      gather<Of>(outputs, i, more);
+      const auto* more_parts = reinterpret_cast<const GatheredPart*>(more);
+      for (int k = 0; k < kParts; ++k) {
+        parts[k] = Op::template combine<GatheredVector>(parts[k], more_parts[k]);
+      }
+    }
+    std::fill_n(totals.as<A>(), kGatheredVectors * kPerVector, sums[0]);
+    std::copy_n(sums, kGathered, totals.as<A>());
+  }
+  static void combine_groups(GroupTotals& totals, const GroupTotals& more, int vectors) {
+    auto* x = reinterpret_cast<Packed*>(totals.bytes);
+    const auto* y = reinterpret_cast<const Packed*>(more.bytes);
+    for (int k = 0; k < vectors; ++k) x[k] = Op::template combine<Vector>(x[k], y[k]);
+  }
+  static void store_group(const GroupTotals& totals, int count, std::byte* dst) {
+    if constexpr (kConverts || (Op::kFromZero && !kAnyOrder)) {
+      for (int k = 0; k < count; ++k) {
+        reinterpret_cast<Storage*>(dst)[k] = store(totals.as<A>()[k]);
+      }
+    } else {
+      std::memcpy(dst, totals.bytes, static_cast<size_t>(count) * sizeof(A));
+    }
+  }
+  static constexpr GroupKernels kGroups{.element_bytes = sizeof(Storage),
+                                        .per_vector = kPerVector,
+                                        .gathered_vectors = kGatheredVectors,
+                                        .any_order = kAnyOrder,
+                                        .columns = columns<1>,
+                                        .wide_columns = columns<4>,
+                                        .gathered = gathered,
+                                        .narrow_columns = kNarrowColumns,
+                                        .combine = combine_groups,
+                                        .store = store_group};
+
+  // A single output: the last of the partials of a long row, say. Of halves too, an extreme that is
+  // neither zero nor NaN is the same in any order.
+  static A single(const Storage* src, int64_t size) {
+    if (Storage found{}; any_order(src, size, found)) return Of::load(found);
+    if (Op::kQuiet && size >= kSumLanes && size <= kSumChunk) {
+      const A total = lane_chunk(src, size);
+      if (total == total && total != A{0}) return total;
+    }
+    return tree_total<Row, part_in_order>(src, size);
+  }
+
+  // The lane rule on elements that are not adjacent: no encoder asks for it, but the ISA allows it.
+  struct Column {
+    const Storage* start;
+    int64_t step;
+  };
+  static A part_of_column(const Column& column, int64_t begin, int64_t count) {
+    Storage room[kSumChunk];
+    for (int64_t i = 0; i < count; ++i) room[i] = column.start[(begin + i) * column.step];
+    return row_chunk(room, count);
+  }
+  static void lane_columns(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
+    for (int64_t o = 0; o < m * n; ++o) {
+      const Column column{src + o / n * size * n + o % n, n};
+      dst[o] = store(tree_total<Column, part_of_column>(column, size));
+    }
+  }
+
+  [[gnu::noinline]] static void reduce(const TileArgs& args) {
+    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
+    auto* dst = reinterpret_cast<Storage*>(args.dst);
+    const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
+    const bool apart = args.row_stride.has_value();
+    if (!apart && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
+      rows(src, dst, args.m, args.size);
+    } else if (!apart && !kAnyOrder && args.m * args.n == 1) {
+      *dst = store(single(src, args.size));
+    } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
+      lane_columns(src, dst, args.m, args.size, args.n);
+    } else {
+      if constexpr (!kConverts) {
+        if (has_long_rows(args)) {
+          const int64_t step = row_step(args, sizeof(A)) / int64_t{sizeof(A)};
+          for (int64_t m = 0; m < args.m; ++m) {
+            long_rows(src + m * args.size * step, step, dst + m * args.n, args.size, args.n);
+          }
+          return;
+        }
+      }
+      reduce_columns(kGroups, args);
+    }
+  }
+
+  static void kernel(const TileArgs& args) noexcept {
+    if constexpr (Op::kQuiet && std::is_floating_point_v<A>) {
+      const core::KeepFpFlags keep;
+      reduce(args);
+    } else {
+      reduce(args);
+      if constexpr (std::is_floating_point_v<A>) raise_if_hidden(args);
+    }
+  }
+
+  // Two elements may make a NaN, and NumPy warns of it, unless a NaN is met before in the order of
+  // additions, which is another one here. So where there is a NaN the flag rises for any such two.
+  static void raise_if_hidden(const TileArgs& args) {
+    if (has_hidden(args)) core::raise(core::kInvalid);
+  }
+
+  [[gnu::noinline]] static bool has_hidden(const TileArgs& args) {
+    const core::KeepFpFlags keep;  // comparisons with NaN may raise the flag themselves
+    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
+    const auto* dst = reinterpret_cast<const Storage*>(args.dst);
+    const auto any = [](const Storage* p, int64_t count, auto test) {
+      bool found = false;
+      for (int64_t i = 0; i < count; ++i) found |= test(Of::load(p[i]));
+      return found;
+    };
+    if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
+    const int64_t rows = args.row_stride ? args.m * args.size : 1;
+    const int64_t count = args.m * args.size * args.n / rows;
+    const int64_t step = row_step(args, sizeof(Storage)) / int64_t{sizeof(Storage)};
+    const auto has = [&](A x) {
+      bool found = false;
+      for (int64_t row = 0; row < rows && !found; ++row) {
+        found = any(src + row * step, count, [x](A e) { return e == x; });
+      }
+      return found;
+    };
+    const auto both = [&](A x, A y) { return has(x) && has(y); };
+    constexpr A kInf = std::numeric_limits<A>::infinity();
+    return Op::kFromZero ? both(kInf, -kInf) : both(kInf, A{0}) || both(-kInf, A{0});
+  }
+};
+
+// Any byte but 0 counts as true, which the extreme of bytes tells as well.
+template <typename Op>
+void reduce_bools(const TileArgs& args) noexcept {
+  Reduce<Op, Plain<uint8_t>>::kernel(args);
+  auto* dst = reinterpret_cast<uint8_t*>(args.dst);
+  const int64_t count = args.m * args.n;  // which bytes that are stored might else change
+  for (int64_t i = 0; i < count; ++i) dst[i] = dst[i] != 0;
+}
+
+template <typename Op, DType D>
+constexpr vm::TileKernel reduce_kernel() {
+  if constexpr (Op::kOfFloats && !core::is_floating(D)) {
+    return nullptr;
+  } else if constexpr (D == DType::boolean) {
+    // Sums of bool are not in the ISA.
+    if constexpr (!Op::kWraps) return reduce_bools<Op>;
+    return nullptr;
+  } else if constexpr (D == DType::f16) {
+    return Reduce<Op, Halves>::kernel;
+  } else {
+    using T = typename Element<D>::Compute;
+    if constexpr (Op::kWraps && std::is_integral_v<T>) {
+      return Reduce<Op, Plain<std::make_unsigned_t<T>>>::kernel;
+    } else {
+      return Reduce<Op, Plain<T>>::kernel;
+    }
+  }
+}
+
+template <typename Op>
+void fill_reduction(vm::KernelTable& table, Insn insn) {
+  for (int d = 0; d < core::kDTypeCount; ++d) {
+    core::dispatch(static_cast<DType>(d),
+                   [&]<DType D>() { table.entry(insn, D) = reduce_kernel<Op, D>(); });
+  }
+}
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

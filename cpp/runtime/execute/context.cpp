@@ -1,0 +1,46 @@
+#include "runtime/execute/context.h"
+
+#include "core/error.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+// A host call may enter another Plan: it finds the next context of its thread, not ours.
+struct ContextStack {
+  std::vector<std::unique_ptr<ExecutionContext>> contexts;
+  size_t depth = 0;
+};
+thread_local ContextStack stack;
+
+template <typename T>
+void grow(std::vector<T>& v, size_t size) {
+  if (v.size() < size) v.resize(size);
+}
+
+}  // namespace
+
+ExecutionContext::ExecutionContext() : state_(std::make_unique<State>()) {}
+ExecutionContext::~ExecutionContext() = default;
+
+ExecutionContext& ExecutionContext::acquire() {
+  if (stack.depth == stack.contexts.size()) {
+    stack.contexts.push_back(std::make_unique<ExecutionContext>());
+  }
+  return *stack.contexts[stack.depth++];
+}
+
+void ExecutionContext::release(ExecutionContext& context) {
+  DVM_CHECK(stack.depth > 0 && stack.contexts[stack.depth - 1].get() == &context,
+            "contexts are released in the reverse order of their acquisition");
+  context.times = nullptr;
+  --stack.depth;
+}
+
+void ExecutionContext::State::prepare(const Plan& plan) {
+  grow(sizes, static_cast<size_t>(plan.sizes));
+  grow(buffers, static_cast<size_t>(plan.buffers));
+  grow(ownership, static_cast<size_t>(plan.buffers));
+}
+
+}  // namespace dvm::runtime

@@ -1,0 +1,439 @@
+// The loop over a Plan's instructions. Trusts verify(): registers and operands are not checked
+// again; whatever depends on sizes is.
+#include "runtime/execute/executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "runtime/execute/context.h"
+#include "runtime/execute/left_out.h"
+#include "runtime/execute/size_math.h"
+#include "runtime/whole/fold.h"
+#include "runtime/whole/whole_ops.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+using State = ExecutionContext::State;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+int64_t element_count(const BufferView& view) {
+  int64_t count = 1;
+  for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
+  return count;
+}
+
+class Execution {
+ public:
+  Execution(const Plan& plan, vm::Target& target, HostCalls& host,
+            std::span<const core::Scalar> scalars, ExecutionContext& context)
+      : plan_(plan),
+        target_(target),
+        host_(host),
+        scalars_(scalars),
+        state_(context.state()),
+        times_(context.times),
+        fp_flags_(context.fp_flags) {
+    fp_flags_ = 0;
+    state_.prepare(plan);
+  }
+
+  // Whatever ends the call, exceptions included, ends the life of its buffers.
+  ~Execution() {
+    for (int32_t b = 0; b < defined_; ++b) drop(b);
+  }
+
+  // By a record of an equal call, if there is one.
+  Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    const RecallKey key(plan_, target_, inputs, scalars_);
+    if (!key.fits()) return run(inputs, results);
+    if (const Recalled* record = state_.recalls.find(key)) return recall(*record, inputs, results);
+    const Outcome outcome = run(inputs, results);
+    if (outcome == Outcome::done && is_plain_) {
+      state_.recalls.record(key, plan_, state_.buffers,
+                            {encoded_, static_cast<size_t>(encoded_count_)});
+    }
+    return outcome;
+  }
+
+  Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    for (const BufferView& input : inputs) define(defined_, input, {});
+    for (const Instruction& instruction : plan_.code) {
+      const Outcome outcome = step(instruction, plan_.pool.data() + instruction.operands, results);
+      if (outcome != Outcome::done) return outcome;
+    }
+    return Outcome::done;
+  }
+
+ private:
+  int64_t& size(int32_t i) { return state_.sizes[static_cast<size_t>(i)]; }
+  BufferView& buffer(int32_t b) { return state_.buffers[static_cast<size_t>(b)]; }
+
+  void own(int32_t b, Ownership ownership) {
+    state_.ownership[static_cast<size_t>(b)] = ownership;
+    defined_ = b + 1;
+  }
+  BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
+    own(b, ownership);
+    return buffer(b) = view;
+  }
+
+  void drop(int32_t b) {
+    Ownership& ownership = state_.ownership[static_cast<size_t>(b)];
+    if (ownership.kind == Ownership::Kind::host) host_.release(buffer(b).owner);
+    if (ownership.kind == Ownership::Kind::temporary) {
+      state_.blocks.give(buffer(b).data, ownership.bytes);
+    }
+    ownership = {};
+  }
+
+  static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
+
+  Outcome step(const Instruction& instruction, const int32_t* p, std::span<BufferView> results) {
+    const int32_t result = instruction.result;
+    switch (instruction.op) {
+      case PlanOp::size:
+        size(result) = buffer(p[0]).shape[p[1]];
+        return Outcome::done;
+      case PlanOp::number:
+        size(result) = scalars_[static_cast<size_t>(p[0])].as_int();
+        return Outcome::done;
+      case PlanOp::literal:
+        size(result) = literal_of({p, 2});
+        return Outcome::done;
+      case PlanOp::add:
+      case PlanOp::sub:
+      case PlanOp::mul:
+      case PlanOp::floordiv:
+      case PlanOp::mod:
+      case PlanOp::max:
+      case PlanOp::min:
+      case PlanOp::bcast:
+        return outcome_of(apply(instruction.op, size(p[0]), size(p[1]), size(result)));
+      case PlanOp::check:
+        return outcome_of(holds(static_cast<core::DimCmp>(p[0]), size(p[1]), size(p[2])));
+      case PlanOp::alloc:
+      case PlanOp::host_alloc:
+        return allocate(instruction, p);
+      case PlanOp::transpose:
+      case PlanOp::reshape:
+      case PlanOp::slice:
+        return view(instruction, p);
+      case PlanOp::undefined:
+        return Outcome::done;
+      case PlanOp::run:
+        return run_region(p);
+      case PlanOp::whole:
+        return whole(p);
+      case PlanOp::fold:
+        return fold(p);
+      case PlanOp::call:
+        return call(result, p);
+      case PlanOp::free:
+        drop(p[0]);
+        return Outcome::done;
+      case PlanOp::ret:
+        for (int32_t k = 0; k < p[0]; ++k) {
+          results[static_cast<size_t>(k)] = buffer(p[1 + k]);
+          host_.retain(buffer(p[1 + k]).owner);
+        }
+        return Outcome::done;
+    }
+    __builtin_unreachable();
+  }
+
+  // Made in the register itself: a view has room for as many axes as there may be.
+  Outcome allocate(const Instruction& instruction, const int32_t* p) {
+    BufferView& view = buffer(instruction.result);
+    view.dtype = static_cast<core::DType>(p[0]);
+    view.rank = p[1];
+    for (int32_t d = 0; d < view.rank; ++d) view.shape[d] = size(p[2 + d]);
+    int64_t bytes = 0;
+    if (!make_dense(view, bytes)) return Outcome::check_failed;
+    if (instruction.op == PlanOp::host_alloc) {
+      if (!allocate_by_host(view)) return Outcome::host_error;
+      own(instruction.result, {.kind = Ownership::Kind::host});
+      return Outcome::done;
+    }
+    // Too large for memory: the original program then meets the same end, in its own words.
+    view.owner = nullptr;
+    view.data = state_.blocks.take(bytes);
+    if (!view.data) return Outcome::check_failed;
+    own(instruction.result, {.kind = Ownership::Kind::temporary, .bytes = bytes});
+    return Outcome::done;
+  }
+
+  // An array of the view's dtype and shape.
+  bool allocate_by_host(BufferView& view) {
+    int64_t shape[core::kMaxRank];
+    std::copy_n(view.shape, view.rank, shape);
+    return host_.allocate(view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
+  }
+
+  // The outcome of the recorded call. Buffers that are allocated are registers behind the inputs,
+  // which stay where they are.
+  Outcome recall(const Recalled& record, std::span<const BufferView> inputs,
+                 std::span<BufferView> results) {
+    const auto first = static_cast<int32_t>(inputs.size());
+    for (int32_t b = 0; b < first; ++b) own(b, {});
+    for (int k = 0; k < record.allocated_count; ++k) {
+      const BufferView& made = record.allocated[k];
+      BufferView& view = buffer(first + k);
+      view.dtype = made.dtype;
+      view.rank = made.rank;
+      std::copy_n(made.shape, made.rank, view.shape);
+      if (!allocate_by_host(view)) return Outcome::host_error;
+      own(first + k, {.kind = Ownership::Kind::host});
+    }
+    const auto root = [&](const Recalled::Place& place) -> const BufferView& {
+      return place.root < first ? inputs[static_cast<size_t>(place.root)] : buffer(place.root);
+    };
+    for (int r = 0; r < record.run_count; ++r) {
+      const Recalled::Run& run = record.runs[r];
+      for (int k = 0; k < run.global_count; ++k) {
+        state_.globals[k] = root(run.globals[k]).data + run.globals[k].offset;
+      }
+      const Outcome outcome = run_stages(*run.encoding.encoded, run.global_count);
+      if (outcome != Outcome::done) return outcome;
+    }
+    for (int k = 0; k < record.result_count; ++k) {
+      const Recalled::Result& result = record.results[k];
+      const BufferView& from = root(result.place);
+      BufferView& to = results[static_cast<size_t>(k)];
+      to = result.view;
+      to.data = from.data + result.place.offset;
+      to.owner = from.owner;
+      host_.retain(to.owner);
+    }
+    return Outcome::done;
+  }
+
+  Outcome view(const Instruction& instruction, const int32_t* p) {
+    const BufferView from = buffer(p[0]);
+    BufferView& to = define(instruction.result, from, {});
+    if (instruction.op == PlanOp::transpose) {
+      for (int32_t d = 0; d < from.rank; ++d) {
+        to.shape[d] = from.shape[p[2 + d]];
+        to.strides[d] = from.strides[p[2 + d]];
+      }
+      return Outcome::done;
+    }
+    if (instruction.op == PlanOp::reshape) {
+      to.rank = p[1];
+      for (int32_t d = 0; d < to.rank; ++d) to.shape[d] = size(p[2 + d]);
+      return outcome_of(lay_over(from, to));
+    }
+    const int32_t rank = from.rank;
+    const int32_t *starts = p + 2, *steps = starts + rank + 1, *sizes = steps + rank + 1;
+    for (int32_t d = 0; d < rank; ++d) {
+      if (!slice_axis(size(starts[d]), size(steps[d]), size(sizes[d]), d, to)) {
+        return Outcome::check_failed;
+      }
+    }
+    return Outcome::done;
+  }
+
+  // Strides are aligned to the Region's rank from the right, as NumPy aligns shapes.
+  void bind_global(int global, const BufferView& view, int rank) {
+    int64_t* strides = state_.strides[global];
+    const int lead = rank - view.rank;
+    for (int d = 0; d < lead; ++d) strides[d] = 0;
+    for (int d = 0; d < view.rank; ++d) strides[lead + d] = view.strides[d];
+    state_.globals[global] = view.data;
+  }
+
+  // Binds one list of a run's operands, from `global` on; returns the list behind it.
+  const int32_t* bind_list(const int32_t* p, int rank, int& global) {
+    for (int32_t count = *p++; count > 0; --count) bind_global(global++, buffer(*p++), rank);
+    return p;
+  }
+
+  Outcome run_region(const int32_t* p) {
+    const PlanRegion& region = plan_.regions[static_cast<size_t>(*p++)];
+    const vm::Kernel& kernel = region.kernel;
+    const int32_t* const inputs = p;
+    int globals = 0;
+    p = bind_list(p, kernel.rank, globals);
+    p = bind_list(p, kernel.rank, globals);
+    int64_t dims[vm::kUnit];
+    for (int32_t count = *p++, k = 0; k < count; ++k) dims[k] = size(*p++);
+    for (int32_t count = *p++, k = 0; k < count; ++k) {
+      state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
+    }
+    const vm::Binding binding{dims, state_.scalars, state_.strides};
+    if (times_) return run_timed(kernel, binding, globals);
+    const vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
+    if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
+    const Outcome outcome = run_stages(encoded, globals);
+    if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
+    is_plain_ = false;
+    return run_left_out(left_out(region, dims), inputs);
+  }
+
+  // For the status flags alone; the results go nowhere.
+  Outcome run_left_out(const std::vector<LeftOut>& values, const int32_t* inputs) {
+    for (const LeftOut& value : values) {
+      int globals = 0;
+      bind_list(inputs, value.kernel.rank, globals);
+      BufferView result{.dtype = value.dtype, .rank = static_cast<int32_t>(value.shape.size())};
+      std::copy(value.shape.begin(), value.shape.end(), result.shape);
+      int64_t bytes = 0;
+      if (!make_dense(result, bytes)) return Outcome::check_failed;
+      const Workspaces memory(state_.blocks, {&bytes, 1});
+      if (memory.missing()) return Outcome::check_failed;
+      result.data = memory.data()[0];
+      bind_global(globals++, result, value.kernel.rank);
+      const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
+      const Outcome outcome =
+          run_stages(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
+      if (outcome != Outcome::done) return outcome;
+    }
+    return Outcome::done;
+  }
+
+  // Tells what a call of new sizes takes, whether these are new or not.
+  Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
+    vm::PhaseTimes phases;
+    const auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
+    const int64_t begin = now();
+    const Outcome outcome = run_stages(encoded, globals);
+    times_->bind += phases.bind;
+    times_->tile += phases.tile;
+    times_->encode += phases.emit;
+    times_->run += now() - begin;
+    ++times_->regions;
+    return outcome;
+  }
+
+  // Memory for what one Program of a Region leaves to another.
+  class Workspaces {
+   public:
+    Workspaces(BlockCache& blocks, std::span<const int64_t> bytes)
+        : blocks_(blocks), bytes_(bytes) {
+      for (; count_ < bytes.size() && !missing_; ++count_) {
+        data_[count_] = bytes[count_] > 0 ? blocks.take(bytes[count_]) : nullptr;
+        missing_ = bytes[count_] > 0 && !data_[count_];
+      }
+    }
+    ~Workspaces() {
+      for (size_t k = 0; k < count_; ++k) {
+        if (data_[k]) blocks_.give(data_[k], bytes_[k]);
+      }
+    }
+    Workspaces(const Workspaces&) = delete;
+    Workspaces& operator=(const Workspaces&) = delete;
+    std::span<std::byte* const> data() const { return {data_, count_}; }
+    bool missing() const { return missing_; }
+
+   private:
+    BlockCache& blocks_;
+    const std::span<const int64_t> bytes_;
+    size_t count_ = 0;
+    bool missing_ = false;
+    std::byte* data_[vm::kMaxWorkspaces];
+  };
+
+  Outcome run_stages(const vm::Memo::Encoded& encoded, int globals) {
+    // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
+    fp_flags_ |= encoded.raised;
+    const vm::Compiled& compiled = encoded.compiled;
+    const Workspaces workspaces(
+        state_.blocks, {compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count)});
+    if (workspaces.missing()) return Outcome::check_failed;
+    for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
+    const auto last = compiled.stages + compiled.stage_count;
+    const Unlocked unlocked(host_, std::any_of(compiled.stages, last, [&](const auto& program) {
+                              return target_.takes_long(program);
+                            }));
+    for (int stage = 0; stage < compiled.stage_count; ++stage) {
+      fp_flags_ |=
+          target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals)});
+    }
+    return Outcome::done;
+  }
+
+  Outcome whole(const int32_t* p) {
+    const auto op = static_cast<core::Op>(*p++);
+    return along(p, [&](auto operands, const BufferView& result, int axis) {
+      return run_whole(op, operands, result, axis, target_);
+    });
+  }
+
+  Outcome fold(const int32_t* p) {
+    const auto op = static_cast<core::Op>(*p++), with = static_cast<core::Op>(*p++);
+    return along(p, [&](auto operands, const BufferView& result, int axis) {
+      return run_fold(op, with, operands, result, axis, target_.kernels());
+    });
+  }
+
+  // Hands operands, result and axis, as they stand in an instruction, to what computes with them.
+  template <typename F>
+  Outcome along(const int32_t* p, F compute) {
+    const BufferView* operands[3] = {};
+    const auto count = static_cast<size_t>(*p++);
+    int64_t elements = element_count(buffer(p[count]));
+    for (size_t k = 0; k < count; ++k) {
+      operands[k] = &buffer(*p++);
+      elements += element_count(*operands[k]);
+    }
+    constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
+    const Unlocked unlocked(host_, elements >= kLong);
+    const core::WatchFpFlags watch;
+    const bool done =
+        compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);
+    fp_flags_ |= watch.raised();
+    return outcome_of(done);
+  }
+
+  Outcome call(int32_t result, const int32_t* p) {
+    const int32_t callee = p[0], count = p[1];
+    const auto dtype = static_cast<core::DType>(p[2 + count]);
+    const int32_t rank = p[3 + count];
+    state_.call_arguments.clear();
+    for (int32_t k = 0; k < count; ++k) state_.call_arguments.push_back(buffer(p[2 + k]));
+    BufferView view;
+    if (!host_.call(callee, state_.call_arguments, view)) return Outcome::host_error;
+    define(result, view, {.kind = Ownership::Kind::host});
+    return outcome_of(view.dtype == dtype && view.rank == rank);
+  }
+
+  const Plan& plan_;
+  vm::Target& target_;
+  HostCalls& host_;
+  std::span<const core::Scalar> scalars_;
+  State& state_;
+  CallTimes* times_;
+  core::FpFlags& fp_flags_;
+  int32_t defined_ = 0;  // registers of b below it hold something
+  // What a record of this run takes, if it is one.
+  bool is_plain_ = true;
+  int encoded_count_ = 0;
+  Recalled::Encoding encoded_[Recalled::kMaxRuns];
+};
+
+}  // namespace
+
+Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
+                std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
+                std::span<BufferView> results, ExecutionContext& context) {
+  DVM_CHECK(inputs.size() == plan.inputs.size() && scalars.size() == plan.scalars.size(),
+            "the arguments differ from the Plan's in number");
+  DVM_CHECK(static_cast<int>(results.size()) == plan.result_count(),
+            "the results differ from the Plan's in number");
+  CallTimes* times = context.times;
+  const int64_t begin = times ? now() - times->regions_total() : 0;
+  Execution execution(plan, target, host, scalars, context);
+  const Outcome outcome =
+      times ? execution.run(inputs, results) : execution.run_again(inputs, results);
+  if (times) times->plan += now() - times->regions_total() - begin;
+  return outcome;
+}
+
+}  // namespace dvm::runtime

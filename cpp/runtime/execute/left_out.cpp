@@ -1,0 +1,46 @@
+#include "runtime/execute/left_out.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/ops/quiet.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+std::optional<int64_t> size_of(core::Dim dim, const vm::Kernel& kernel, const int64_t* dims) {
+  if (const auto constant = dim.as_constant()) return constant;
+  const auto found = std::find(kernel.dims.begin(), kernel.dims.end(), dim);
+  if (found == kernel.dims.end()) return std::nullopt;  // of a value that no output needs
+  return dims[found - kernel.dims.begin()];
+}
+
+}  // namespace
+
+std::vector<LeftOut> left_out(const PlanRegion& region, const int64_t* dims) {
+  std::vector<LeftOut> found;
+  const core::Graph& body = region.region.body;
+  for (core::Value v = 0; v < body.size(); ++v) {
+    const core::Node& node = body.node(v);
+    if (core::op_class(node.op) != core::OpClass::elementwise) continue;
+    if (!core::may_raise(node.op, node.type.dtype)) continue;
+    LeftOut one;
+    one.dtype = node.type.dtype;
+    for (core::Dim dim : node.type.shape) {
+      if (const auto size = size_of(dim, region.kernel, dims)) one.shape.push_back(*size);
+    }
+    if (one.shape.size() < node.type.shape.size()) continue;
+    if (std::count(one.shape.begin(), one.shape.end(), 0) != 0) continue;
+    core::Region alone{region.region.name, body};
+    alone.body.outputs = {v};
+    one.kernel = vm::prepare(alone);
+    for (core::Dim dim : one.kernel.dims) {
+      one.dims.push_back(size_of(dim, region.kernel, dims).value());
+    }
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+}  // namespace dvm::runtime

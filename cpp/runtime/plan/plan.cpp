@@ -1,0 +1,101 @@
+// The instruction table, the encoding of operands, and the builder.
+#include "runtime/plan/plan.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+constexpr PlanOpInfo kPlanOps[] = {
+#define DVM_PLAN(name, result, operands, synopsis) {#name, File::result, operands, synopsis},
+#include "runtime/plan/plan.def"
+#undef DVM_PLAN
+};
+
+bool is_list(char kind) { return kind == 'I' || kind == 'B' || kind == 'S' || kind == 'K'; }
+
+}  // namespace
+
+const PlanOpInfo& info(PlanOp op) { return kPlanOps[static_cast<size_t>(op)]; }
+std::span<const PlanOpInfo> all_plan_ops() { return kPlanOps; }
+
+int64_t literal_of(std::span<const int32_t> words) {
+  const uint64_t low = static_cast<uint32_t>(words[0]), high = static_cast<uint32_t>(words[1]);
+  return static_cast<int64_t>(high << 32 | low);
+}
+
+std::vector<Operand> operands_of(const Plan& plan, const Instruction& instruction) {
+  std::span<const int32_t> rest(plan.pool);
+  // Plans reach the verifier through this walk, so even the shape of the pool is not trusted.
+  auto take = [&rest](size_t words) {
+    if (words > rest.size()) {
+      core::fail(core::ErrorCode::plan_invalid, "an instruction reaches past the operand pool");
+    }
+    const auto taken = rest.first(words);
+    rest = rest.subspan(words);
+    return taken;
+  };
+  take(instruction.operands);
+  std::vector<Operand> operands;
+  for (char kind : info(instruction.op).operands) {
+    size_t words = kind == 'w' ? 2 : 1;
+    if (is_list(kind)) words = static_cast<uint32_t>(take(1)[0]);
+    operands.push_back({kind, take(words)});
+  }
+  return operands;
+}
+
+bool equal(const Plan& a, const Plan& b) {
+  return a.inputs == b.inputs && a.scalars == b.scalars && a.callees == b.callees &&
+         a.code == b.code && a.pool == b.pool && a.sizes == b.sizes && a.buffers == b.buffers &&
+         std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(),
+                    [](const PlanRegion& x, const PlanRegion& y) {
+                      return x.region.name == y.region.name &&
+                             core::equal(x.region.body, y.region.body);
+                    });
+}
+
+int32_t PlanBuilder::append(PlanOp op, uint32_t operands, std::string note) {
+  int32_t result = -1;
+  if (info(op).result == File::i) result = plan_.sizes++;
+  if (info(op).result == File::b) result = plan_.buffers++;
+  plan_.code.push_back({op, result, operands});
+  plan_.notes.push_back(std::move(note));
+  return result;
+}
+
+int32_t PlanBuilder::emit(PlanOp op, std::initializer_list<Word> operands, std::string note) {
+  const std::string_view row = info(op).operands;
+  DVM_CHECK(row.size() == operands.size(), std::string(info(op).name) + ": wrong operand count");
+  const auto first = static_cast<uint32_t>(plan_.pool.size());
+  size_t position = 0;
+  for (const Word& operand : operands) {
+    DVM_CHECK(operand.is_list == is_list(row[position]), "a list where none belongs, or none");
+    ++position;
+    if (operand.is_list) {
+      plan_.pool.push_back(static_cast<int32_t>(operand.list.size()));
+      plan_.pool.insert(plan_.pool.end(), operand.list.begin(), operand.list.end());
+    } else {
+      plan_.pool.push_back(operand.word);
+    }
+  }
+  return append(op, first, std::move(note));
+}
+
+int32_t PlanBuilder::literal(int64_t value, std::string note) {
+  const auto first = static_cast<uint32_t>(plan_.pool.size());
+  plan_.pool.push_back(static_cast<int32_t>(value));
+  plan_.pool.push_back(static_cast<int32_t>(value >> 32));
+  return append(PlanOp::literal, first, std::move(note));
+}
+
+int32_t PlanBuilder::callee(const std::string& name) {
+  auto found = std::find(plan_.callees.begin(), plan_.callees.end(), name);
+  if (found == plan_.callees.end()) found = plan_.callees.insert(found, name);
+  return static_cast<int32_t>(found - plan_.callees.begin());
+}
+
+}  // namespace dvm::runtime

@@ -1,0 +1,117 @@
+// Plan -> text. Every row of plan.def prints alike; a Region prints as the Graph it is.
+#include <sstream>
+
+#include "core/text/text_lexer.h"
+#include "runtime/plan/plan.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+constexpr std::string_view kCompareNames[] = {
+#define DVM_COMPARE(name, op, numpy) #name,
+#include "core/ops/compare.def"
+#undef DVM_COMPARE
+};
+
+void print_list(std::ostream& out, const char* file, std::span<const int32_t> words) {
+  out << '[';
+  for (size_t i = 0; i < words.size(); ++i) out << (i ? ", " : "") << file << words[i];
+  out << ']';
+}
+
+void print_operand(std::ostream& out, const Operand& operand) {
+  switch (operand.kind) {
+    case 'i':
+      out << 'i' << operand.words[0];
+      break;
+    case 'b':
+      out << 'b' << operand.words[0];
+      break;
+    case 's':
+      out << 's' << operand.words[0];
+      break;
+    case 'r':
+      out << 'r' << operand.words[0];
+      break;
+    case 'k':
+    case 'f':
+      out << operand.words[0];
+      break;
+    case 'w':
+      out << literal_of(operand.words);
+      break;
+    case 'c':
+      out << kCompareNames[operand.words[0]];
+      break;
+    case 'o':
+      out << core::info(static_cast<core::Op>(operand.words[0])).name;
+      break;
+    case 'd':
+      out << core::to_string(static_cast<core::DType>(operand.words[0]));
+      break;
+    case 'I':
+      print_list(out, "i", operand.words);
+      break;
+    case 'B':
+      print_list(out, "b", operand.words);
+      break;
+    case 'S':
+      print_list(out, "s", operand.words);
+      break;
+    case 'K':
+      print_list(out, "", operand.words);
+      break;
+  }
+}
+
+void print_instruction(std::ostream& out, const Plan& plan, size_t at) {
+  const Instruction& instruction = plan.code[at];
+  const PlanOpInfo& row = info(instruction.op);
+  out << "  ";
+  if (row.result != File::none) {
+    out << (row.result == File::i ? 'i' : 'b') << instruction.result << " = ";
+  }
+  out << row.name;
+  const char* separator = " ";
+  for (const Operand& operand : operands_of(plan, instruction)) {
+    out << separator;
+    print_operand(out, operand);
+    separator = ", ";
+  }
+  if (!plan.notes[at].empty()) out << "  # " << plan.notes[at];
+  out << '\n';
+}
+
+// Indented, so that the lone closing brace of the Graph cannot be taken for that of the Plan.
+void print_region(std::ostream& out, const core::Region& region) {
+  out << "  region " << region.name << " = ";
+  std::istringstream lines(core::print(region.body));
+  std::string line;
+  for (bool first = true; std::getline(lines, line); first = false) {
+    out << (first ? "" : "  ") << line << '\n';
+  }
+}
+
+}  // namespace
+
+std::string print(const Plan& plan) {
+  std::ostringstream out;
+  out << "plan v1 {\n";
+  for (size_t k = 0; k < plan.inputs.size(); ++k) {
+    out << "  input b" << k << ": " << core::to_string(plan.inputs[k].dtype) << " rank "
+        << plan.inputs[k].rank << '\n';
+  }
+  for (size_t k = 0; k < plan.scalars.size(); ++k) {
+    out << "  scalar s" << k << ": " << core::to_string(plan.scalars[k]) << '\n';
+  }
+  for (size_t k = 0; k < plan.callees.size(); ++k) {
+    out << "  callee " << k << ": " << core::quote(plan.callees[k]) << '\n';
+  }
+  for (const PlanRegion& region : plan.regions) print_region(out, region.region);
+  for (size_t at = 0; at < plan.code.size(); ++at) print_instruction(out, plan, at);
+  out << "}\n";
+  return out.str();
+}
+
+}  // namespace dvm::runtime

@@ -1,0 +1,384 @@
+// The rules of a Plan. They make execution memory-safe whatever the arguments hold: what depends on
+// sizes is checked as the Plan runs, everything else here.
+//
+//   shape of the list   packed operands, one note per instruction, a single ret at the end
+//   registers           defined once, in order, before use; numbers within their tables
+//   buffers             ranks agree; read after they are written or declared undefined; written by
+//                       Regions that do not read the same memory, or only element by element
+//                       (runtime/execute/in_place.h), as a whole before in parts, if this Plan
+//                       allocated them and no host function has seen them; not used once freed, nor
+//                       are their views
+//   regions             arity, element types and ranks of the Kernel
+//   lifetime            temporaries neither leave the Plan nor reach the host
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/ops/elementwise.h"
+#include "runtime/execute/in_place.h"
+#include "runtime/plan/plan.h"
+
+namespace dvm::runtime {
+
+namespace {
+
+struct Buffer {
+  enum class Origin : uint8_t { host, temporary, view };  // host: arguments, arrays, results
+  core::DType dtype;
+  int rank;
+  Origin origin = Origin::host;
+  bool owned = false;   // this Plan must free it, or the end of the call does
+  bool ours = false;    // roots: allocated here, and the host has not seen it
+  bool written = true;  // holds values
+  bool freed = false;   // roots only
+  int32_t root = -1;    // the buffer whose memory it is; itself unless a view
+  bool whole = true;    // new memory, or a reshape of all of it
+};
+
+class PlanVerifier {
+ public:
+  explicit PlanVerifier(const Plan& plan) : plan_(plan) {}
+
+  void run() {
+    check_declarations();
+    require(plan_.notes.size() == plan_.code.size(), "notes and instructions differ in number");
+    require(!plan_.code.empty() && plan_.code.back().op == PlanOp::ret, "the last is not ret");
+    for (at_ = 0; at_ < plan_.code.size(); ++at_) check_instruction(plan_.code[at_]);
+    at_ = plan_.code.size() - 1;
+    require(used_ == plan_.pool.size(), "operands are left over in the pool");
+    require(sizes_ == plan_.sizes && static_cast<int>(buffers_.size()) == plan_.buffers,
+            "the register counts differ from the registers defined");
+  }
+
+ private:
+  void require(bool condition, const char* rule) const {
+    if (condition) [[likely]]
+      return;
+    std::string where = "Plan";
+    if (at_ < plan_.code.size()) {
+      where = "instruction " + std::to_string(at_);
+      const auto op = static_cast<size_t>(plan_.code[at_].op);
+      if (op < all_plan_ops().size()) where += " (" + std::string(all_plan_ops()[op].name) + ")";
+    }
+    core::fail(core::ErrorCode::plan_invalid, where + ": " + rule);
+  }
+
+  void check_declarations() {
+    for (const Argument& input : plan_.inputs) {
+      require(static_cast<int>(input.dtype) < core::kDTypeCount, "no such element type");
+      require(input.rank >= 0 && input.rank <= core::kMaxRank, "a rank beyond the limit");
+      define({.dtype = input.dtype, .rank = input.rank});
+    }
+    for (core::DType dtype : plan_.scalars) {
+      require(static_cast<int>(dtype) < core::kDTypeCount, "no such element type");
+    }
+    for (size_t k = 0; k < plan_.regions.size(); ++k) {
+      const auto& [region, kernel] = plan_.regions[k];
+      require(region.name == "r" + std::to_string(k), "a region is not named by its index");
+      int inputs = 0, scalars = 0;
+      for (const core::Node& node : region.body.nodes()) {
+        inputs += node.op == core::Op::input;
+        scalars += node.op == core::Op::scalar;
+      }
+      require(kernel.input_count == inputs && kernel.scalar_count == scalars &&
+                  kernel.output_count == static_cast<int>(region.body.outputs.size()),
+              "a Kernel differs from its Region");
+    }
+  }
+
+  void define(Buffer buffer) {
+    if (buffer.root < 0) buffer.root = static_cast<int32_t>(buffers_.size());
+    buffers_.push_back(buffer);
+  }
+
+  void check_instruction(const Instruction& instruction) {
+    require(static_cast<size_t>(instruction.op) < all_plan_ops().size(), "no such instruction");
+    require(instruction.operands == used_, "operands are not packed in order");
+    operands_ = operands_of(plan_, instruction);
+    const std::string& note = plan_.notes[at_];
+    require(note.find('\n') == std::string::npos && !note.starts_with(' ') && !note.ends_with(' '),
+            "a note is not one trimmed line");
+    for (const Operand& operand : operands_) {
+      used_ = static_cast<size_t>(operand.words.data() + operand.words.size() - plan_.pool.data());
+      check_operand(operand);
+    }
+    check_rules(instruction.op);
+    check_result(instruction);
+  }
+
+  void check_operand(const Operand& operand) const {
+    int64_t limit = 0;
+    switch (operand.kind) {
+      case 'i':
+      case 'I':
+        limit = sizes_;
+        break;
+      case 'b':
+      case 'B':
+        limit = static_cast<int64_t>(buffers_.size());
+        break;
+      case 's':
+      case 'S':
+        limit = static_cast<int64_t>(plan_.scalars.size());
+        break;
+      case 'k':
+      case 'K':
+        limit = core::kMaxRank + 1;
+        break;
+      case 'c':
+        limit = static_cast<int64_t>(core::DimCmp::ge) + 1;
+        break;
+      case 'o':
+        limit = static_cast<int64_t>(core::all_ops().size());
+        break;
+      case 'd':
+        limit = core::kDTypeCount;
+        break;
+      case 'r':
+        limit = static_cast<int64_t>(plan_.regions.size());
+        break;
+      case 'f':
+        limit = static_cast<int64_t>(plan_.callees.size());
+        break;
+      default:
+        return;
+    }
+    for (int32_t word : operand.words) {
+      require(word >= 0 && word < limit, "an operand that is not defined here");
+    }
+    if (operand.kind == 'b' || operand.kind == 'B') {
+      for (int32_t b : operand.words) {
+        require(!root(b).freed, "a buffer is used after it was freed");
+      }
+    }
+  }
+
+  int32_t word(size_t operand) const { return operands_[operand].words[0]; }
+  size_t count(size_t operand) const { return operands_[operand].words.size(); }
+  const Buffer& buffer(int32_t b) const { return buffers_[static_cast<size_t>(b)]; }
+  Buffer& root(int32_t b) { return buffers_[static_cast<size_t>(buffer(b).root)]; }
+  const Buffer& root(int32_t b) const { return buffers_[static_cast<size_t>(buffer(b).root)]; }
+
+  void require_written(int32_t b) const {
+    require(root(b).written, "a buffer is read before it is written");
+  }
+  void require_host(int32_t b) const {
+    require(root(b).origin == Buffer::Origin::host, "a temporary leaves the Plan");
+  }
+
+  void check_rules(PlanOp op) {
+    switch (op) {
+      case PlanOp::size:
+        require(word(1) < buffer(word(0)).rank, "no such axis");
+        break;
+      case PlanOp::number:
+        require(plan_.scalars[static_cast<size_t>(word(0))] == core::DType::i64,
+                "a number that is no i64");
+        break;
+      case PlanOp::alloc:
+      case PlanOp::host_alloc:
+        require(count(1) <= core::kMaxRank, "a rank beyond the limit");
+        break;
+      case PlanOp::transpose:
+        check_permutation();
+        break;
+      case PlanOp::reshape:
+        require(count(1) <= core::kMaxRank, "a rank beyond the limit");
+        break;
+      case PlanOp::slice:
+        for (size_t list = 1; list <= 3; ++list) {
+          require(static_cast<int>(count(list)) == buffer(word(0)).rank,
+                  "starts, steps or sizes differ from the rank");
+        }
+        break;
+      case PlanOp::run:
+        check_run();
+        break;
+      case PlanOp::whole:
+        check_whole();
+        break;
+      case PlanOp::fold:
+        check_fold();
+        break;
+      case PlanOp::call:
+        require(word(3) <= core::kMaxRank, "a rank beyond the limit");
+        for (int32_t b : operands_[1].words) {
+          require_written(b);
+          require_host(b);
+          root(b).ours = false;
+        }
+        break;
+      case PlanOp::undefined:
+        require(root(word(0)).ours, "only what the Plan allocated is undefined");
+        root(word(0)).written = true;
+        break;
+      case PlanOp::free:
+        require(buffer(word(0)).owned, "only buffers the Plan allocated or was given are freed");
+        root(word(0)).freed = true;
+        break;
+      case PlanOp::ret:
+        require(at_ + 1 == plan_.code.size(), "ret is not the last");
+        for (int32_t b : operands_[0].words) {
+          require_written(b);
+          require_host(b);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  void check_permutation() const {
+    std::vector<int32_t> axes(operands_[1].words.begin(), operands_[1].words.end());
+    std::sort(axes.begin(), axes.end());
+    bool permutation = static_cast<int>(axes.size()) == buffer(word(0)).rank;
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      permutation = permutation && axes[axis] == static_cast<int32_t>(axis);
+    }
+    require(permutation, "the axes are no permutation");
+  }
+
+  void check_run() {
+    const auto& [region, kernel] = plan_.regions[static_cast<size_t>(word(0))];
+    const auto inputs = operands_[1].words, outputs = operands_[2].words;
+    const auto scalars = operands_[4].words;
+    require(static_cast<int>(inputs.size()) == kernel.input_count &&
+                static_cast<int>(outputs.size()) == kernel.output_count &&
+                count(3) == kernel.dims.size() &&
+                static_cast<int>(scalars.size()) == kernel.scalar_count,
+            "the operands differ from the Region's arguments in number");
+    size_t next_input = 0, next_scalar = 0;
+    for (const core::Node& node : region.body.nodes()) {
+      if (node.op == core::Op::input) {
+        const int32_t b = inputs[next_input++];
+        require_type(b, node.type);
+        require_written(b);
+      } else if (node.op == core::Op::scalar) {
+        const auto s = static_cast<size_t>(scalars[next_scalar++]);
+        require(plan_.scalars[s] == node.type.dtype, "a scalar of another element type");
+      }
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      Buffer& memory = root(outputs[k]);
+      require_type(outputs[k], region.body.type(region.body.outputs[k]));
+      require(memory.ours, "a Region writes a buffer that is not the Plan's");
+      require(memory.written || buffer(outputs[k]).whole, "a part is written before the whole");
+      for (size_t input = 0; input < inputs.size(); ++input) {
+        if (&root(inputs[input]) != &memory) continue;
+        require(inputs[input] == outputs[k] && may_write_over(region.body, input),
+                "a Region writes what it reads");
+      }
+      for (size_t other = 0; other < k; ++other) {
+        require(&root(outputs[other]) != &memory, "a Region writes the same memory twice");
+      }
+    }
+    for (int32_t b : outputs) root(b).written = true;
+  }
+
+  // An op that reads these buffers and writes all of that one.
+  void check_whole_op(core::Op op, std::span<const int32_t> operands, int32_t result) {
+    require(static_cast<int>(operands.size()) == core::info(op).arity,
+            "operands differ from the op's in number");
+    for (int32_t b : operands) {
+      require_written(b);
+      require(&root(b) != &root(result), "an op writes what it reads");
+    }
+    require(root(result).ours && buffer(result).whole,
+            "an op writes a buffer that is not the Plan's");
+    root(result).written = true;
+  }
+
+  void check_fold() {
+    using core::Op;
+    const auto op = static_cast<Op>(word(0)), with = static_cast<Op>(word(1));
+    const auto operands = operands_[2].words;
+    const Buffer& result = buffer(word(3));
+    require(core::op_class(op) == core::OpClass::whole && core::info(op).attrs & core::attr::with,
+            "no scan or fold");
+    require(core::combines(with, result.dtype), "an op that makes no element of two");
+    check_whole_op(op, operands, word(3));
+    bool fits = word(4) < result.rank;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const Buffer& operand = buffer(operands[k]);
+      const bool places = op == Op::fold_at && k == 1;
+      const core::DType dtype = places   ? core::DType::i64
+                                : k == 2 ? core::DType::boolean
+                                         : result.dtype;
+      fits = fits && operand.rank == (places ? 1 : result.rank) && operand.dtype == dtype;
+    }
+    require(fits, "a buffer of another element type or rank");
+  }
+
+  // What the Graph's rules say of dtypes and ranks; sizes are checked as it runs.
+  void check_whole() {
+    using core::Op;
+    const auto op = static_cast<Op>(word(0));
+    const auto operands = operands_[1].words;
+    const Buffer& result = buffer(word(2));
+    require(core::op_class(op) == core::OpClass::whole && op != Op::empty && op != Op::update &&
+                !(core::info(op).attrs & core::attr::with),
+            "no op of class whole that computes");
+    check_whole_op(op, operands, word(2));
+    bool fits = result.rank == 1 && result.dtype != core::DType::boolean && word(3) == 0;
+    if (op != Op::iota) {
+      const Buffer& a = buffer(operands[0]);
+      const Buffer& indices = buffer(operands.back());
+      const bool arg = op == Op::argmax || op == Op::argmin;
+      const int rank = op == Op::gather ? a.rank - 1 + indices.rank : a.rank;
+      fits = word(3) < a.rank && result.rank == rank &&
+             result.dtype == (arg ? core::DType::i64 : a.dtype);
+      if (operands.size() == 2) fits = fits && indices.dtype == core::DType::i64;
+      if (op == Op::take_along) fits = fits && indices.rank == a.rank;
+    }
+    require(fits, "a buffer of another element type or rank");
+  }
+
+  void require_type(int32_t b, const core::Type& type) const {
+    require(buffer(b).dtype == type.dtype && buffer(b).rank == type.rank(),
+            "a buffer of another element type or rank");
+  }
+
+  void check_result(const Instruction& instruction) {
+    using Origin = Buffer::Origin;
+    switch (info(instruction.op).result) {
+      case File::i:
+        require(instruction.result == sizes_++, "registers are not defined in order");
+        return;
+      case File::b:
+        require(instruction.result == static_cast<int32_t>(buffers_.size()),
+                "registers are not defined in order");
+        break;
+      default:
+        require(instruction.result == -1, "a result where there is none");
+        return;
+    }
+    if (instruction.op == PlanOp::call) {
+      define({.dtype = static_cast<core::DType>(word(2)), .rank = word(3), .owned = true});
+    } else if (instruction.op == PlanOp::alloc || instruction.op == PlanOp::host_alloc) {
+      define({.dtype = static_cast<core::DType>(word(0)),
+              .rank = static_cast<int>(count(1)),
+              .origin = instruction.op == PlanOp::alloc ? Origin::temporary : Origin::host,
+              .owned = true,
+              .ours = true,
+              .written = false});
+    } else {
+      const bool whole = instruction.op == PlanOp::reshape && buffer(word(0)).whole;
+      define({.dtype = buffer(word(0)).dtype,
+              .rank = static_cast<int>(count(1)),
+              .origin = Origin::view,
+              .root = buffer(word(0)).root,
+              .whole = whole});
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<Buffer> buffers_;
+  std::vector<Operand> operands_;  // of the instruction at at_
+  size_t at_ = SIZE_MAX, used_ = 0;
+  int sizes_ = 0;
+};
+
+}  // namespace
+
+void verify(const Plan& plan) { PlanVerifier(plan).run(); }
+
+}  // namespace dvm::runtime

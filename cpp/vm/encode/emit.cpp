@@ -1,0 +1,550 @@
+#include "vm/encode/emit.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+#include "vm/encode/slots.h"
+#include "vm/isa/program_builder.h"
+#include "vm/isa/reduce_source.h"
+#include "vm/tile/liveness.h"
+
+namespace dvm::vm {
+
+namespace {
+
+uint64_t operand_word(Mode mode, uint64_t index, uint64_t offset) {
+  static_assert(std::endian::native == std::endian::little);
+  return static_cast<uint64_t>(mode) | index << 16 | offset << 32;
+}
+
+class Emitter {
+ public:
+  Emitter(const Stage& stage, const Tiling& tiling, const TargetTraits& target, Drafts& drafts)
+      : stage_(stage), tiling_(tiling), target_(target), slots_(target), drafts_(drafts) {
+    drafts_.count = drafts_.operands = drafts_.view_dims = drafts_.steps = 0;
+    tail_ =
+        tiling.sizes[tiling.split] - (tiling.tiles(tiling.split) - 1) * tiling.tile[tiling.split];
+    for (int d = 0; d < tiling.rank; ++d) {
+      if (d != tiling.split && tiling.tile[d] < tiling.sizes[d]) grid_dims_[grid_rank_++] = d;
+    }
+    grid_dims_[grid_rank_++] = tiling.split;
+  }
+
+  std::optional<Program> run(std::span<uint64_t> words) {
+    resolve_values();
+    for (int i = 0; i < stage_.step_count;) {
+      const bool is_step = root_[stage_.steps[i].dst] == stage_.steps[i].dst;
+      if (is_step && target_.chains) {
+        plan_chain({stage_, root_, last_use_, first_output_, apart_, rows_}, i, drafts_.chain);
+        if (drafts_.chain.end > i) {
+          emit_chain(i);
+          i = drafts_.chain.end;
+          continue;
+        }
+      }
+      if (is_step) emit_step(i);
+      ++i;
+    }
+    for (int k = 0; k < stage_.output_count; ++k) {
+      const int16_t value = root_[stage_.outputs[k].value];
+      load(value);  // an input that no step reads
+      release(value, stage_.step_count);
+    }
+    if (overflow_) return std::nullopt;
+    return write(words);
+  }
+
+ private:
+  using Place = Drafts::Place;
+
+  // What a tile holds of some dims: their elements, and which part of them the tail shortens.
+  struct Extent {
+    int64_t full = 1, tail = 1;
+    bool split = false;
+  };
+
+  Extent extent(DimMask span, int begin, int end) const {
+    Extent result;
+    for (int d = begin; d < end; ++d) {
+      if ((span & wide_ & dim_bit(d)) == 0) continue;
+      result.full *= tiling_.tile[d];
+      result.tail *= d == tiling_.split ? tail_ : tiling_.tile[d];
+      result.split |= d == tiling_.split;
+    }
+    return result;
+  }
+  Extent extent(DimMask span) const { return extent(span, 0, tiling_.rank); }
+  int64_t bytes(int16_t value) const {
+    return extent(stage_.values[value].span).full * core::byte_size(stage_.values[value].dtype);
+  }
+
+  // Broadcasts along dims of which a tile holds one element are no work: their result is their
+  // source. So are those that chains read as they are, and other steps expand. Then, who reads each
+  // value last, and which outputs it has.
+  void resolve_values() {
+    for (int v = 0; v < stage_.value_count; ++v) {
+      root_[v] = static_cast<int16_t>(v);
+      first_output_[v] = -1;
+      drafts_.home[v].place =
+          stage_.values[v].kind == StageValue::Kind::scalar ? Place::scalar : Place::nowhere;
+      drafts_.home[v].word = operand_word(Mode::scalar, static_cast<uint64_t>(v), 0);
+    }
+    for (int i = 0; i < stage_.step_count; ++i) {
+      const KernelStep& step = stage_.steps[i];
+      if (step.insn != Insn::broadcast) continue;
+      const int16_t source = root_[step.src[0]];
+      const DimMask missing = stage_.values[step.dst].span & ~stage_.values[source].span;
+      const bool read_as_is = target_.chains && vanishes(stage_, step, rows_);
+      if ((missing & wide_) == 0 || read_as_is) root_[step.dst] = source;
+    }
+    last_use_.compute(stage_, root_);
+    for (int k = stage_.output_count - 1; k >= 0; --k) {
+      int16_t& first = first_output_[root_[stage_.outputs[k].value]];
+      next_output_[k] = first;
+      first = static_cast<int16_t>(k);
+    }
+    std::fill_n(apart_, stage_.value_count, false);
+    if (!target_.chains || rows_.columns == 0) return;
+    for (int16_t v = 0; v < stage_.value_count; ++v) {
+      apart_[v] =
+          is_wide(stage_.values[v].dtype) && stride_of_rows(v, rows_.columns_begin()).has_value();
+    }
+  }
+
+  // Of an input that is not dense, if its tiles are rows of the dims from `columns` on.
+  std::optional<int64_t> stride_of_rows(int16_t value, int columns) const {
+    const StageValue& bound = stage_.values[value];
+    if (bound.kind != StageValue::Kind::global || first_output_[value] >= 0) return std::nullopt;
+    const StageAccess& access = stage_.accesses[bound.index];
+    return is_dense(access) ? std::nullopt : tiling_.row_stride(access, wide_, columns);
+  }
+  Operand rows_operand(int16_t value, int columns) const {
+    return vm::rows_operand(stream_operand(stage_.values[value].index),
+                            static_cast<uint32_t>(stride_of_rows(value, columns).value()));
+  }
+
+  bool is_dense(const StageAccess& access) const { return tiling_.is_dense(access, wide_); }
+
+  static uint64_t stream_word(int access) {
+    return operand_word(Mode::stream, static_cast<uint64_t>(access), 0);
+  }
+  static Operand stream_operand(int access) { return std::bit_cast<Operand>(stream_word(access)); }
+
+  bool take_slot(int16_t value) {
+    const int64_t offset = slots_.take(bytes(value));
+    if (offset == SlotAllocator::kNone) {
+      overflow_ = true;
+      return false;
+    }
+    drafts_.home[value] = {Place::slot, operand_word(Mode::slot, 0, static_cast<uint64_t>(offset))};
+    return true;
+  }
+
+  void release(int16_t value, int step) {
+    if (drafts_.home[value].place != Place::slot || last_use_[value] > step) return;
+    slots_.release(drafts_.home[value].operand().offset);
+    drafts_.home[value].place = Place::stream;  // nothing reads it any more
+  }
+
+  bool has_strided_output(int16_t value) const {
+    for (int k = first_output_[value]; k >= 0; k = next_output_[k]) {
+      if (!is_dense(stage_.accesses[stage_.outputs[k].access])) return true;
+    }
+    return false;
+  }
+
+  // Makes an input readable; its outputs, if any, are written at once.
+  void load(int16_t value) {
+    const StageValue& bound = stage_.values[value];
+    if (drafts_.home[value].place != Place::nowhere || bound.kind != StageValue::Kind::global)
+      return;
+    const StageAccess& access = stage_.accesses[bound.index];
+    const bool dense = is_dense(access);
+    if (target_.streams && dense && !has_strided_output(value)) {
+      drafts_.home[value] = {Place::stream, stream_word(bound.index)};
+    } else if (take_slot(value)) {
+      apart_[value] = false;
+      transfer(dense ? Insn::load : Insn::view_load, access, drafts_.home[value].operand(),
+               stream_operand(bound.index));
+    }
+    store_outputs(value, -1);
+  }
+
+  // Whether a reduction adds up rows that lie apart in memory, and need not be copied.
+  bool adds_rows_apart(const KernelStep& step) const {
+    const int16_t value = root_[step.src[0]];
+    return target_.streams && step.axes != 0 && reduce_order(step.aux) == ReduceOrder::sequential &&
+           drafts_.home[value].place == Place::nowhere && stride_of_rows(value, stage_.reduce_end);
+  }
+
+  void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {
+    Draft& draft = add_draft(insn, access.dtype, 0, {dst, src});
+    const Extent whole = extent(access.span);
+    draft.fixed.size = static_cast<uint32_t>(whole.full);
+    if (insn == Insn::load || insn == Insn::store) {
+      set_split(draft, Split::size, whole);
+    } else {
+      add_view_dims(draft, access);
+    }
+    record_use(draft);
+  }
+
+  // Neighbouring dims that one stride walks are one view dim, but the split dim keeps its outer
+  // neighbour apart: in a tail tile it does not fill its extent.
+  void add_view_dims(Draft& draft, const StageAccess& access) {
+    ViewDim* const dims = drafts_.view_dim + drafts_.view_dims;
+    draft.first_view_dim = drafts_.view_dims;
+    int count = 0;
+    bool outer_of_split = false;
+    for (int d = tiling_.rank - 1; d >= 0; --d) {  // innermost first, turned round below
+      if ((access.span & wide_ & dim_bit(d)) == 0) continue;
+      const bool joins = count > 0 && !outer_of_split &&
+                         access.strides[d] == dims[count - 1].stride * dims[count - 1].extent;
+      if (joins) {
+        if (d == tiling_.split) draft.fixed.tail = static_cast<uint32_t>(dims[count - 1].extent);
+        dims[count - 1].extent *= tiling_.tile[d];
+      } else {
+        if (d == tiling_.split) draft.fixed.tail = 1;
+        dims[count++] = {tiling_.tile[d], access.strides[d]};
+      }
+      if (d == tiling_.split) {
+        draft.fixed.tail *= static_cast<uint32_t>(tail_);
+        draft.fixed.split = static_cast<uint8_t>(count);
+        outer_of_split = true;
+      }
+    }
+    std::reverse(dims, dims + count);
+    if (draft.fixed.split != 0) {
+      draft.fixed.split = static_cast<uint8_t>(count + 1 - draft.fixed.split);
+    }
+    draft.fixed.aux = static_cast<uint8_t>(count);
+    draft.view_dims = count;
+    drafts_.view_dims += count;
+  }
+
+  void store_outputs(int16_t value, int written) {
+    const Drafts::Home& home = drafts_.home[value];
+    for (int k = first_output_[value]; k >= 0; k = next_output_[k]) {
+      if (k == written || overflow_) continue;
+      const int16_t index = stage_.outputs[k].access;
+      const StageAccess& access = stage_.accesses[index];
+      const bool dense = is_dense(access);
+      const bool far = home.place == Place::slot && is_far(stage_, stage_.outputs[k], target_);
+      if (dense && target_.streams && !far) {
+        linear(Insn::copy, access.dtype, 0, {stream_operand(index), home.operand()}, access.span);
+      } else {
+        transfer(dense ? Insn::store : Insn::view_store, access, stream_operand(index),
+                 home.operand());
+      }
+    }
+  }
+
+  // Where a computed value is written: on targets that stream, straight to its first output.
+  // Returns that output, or -1.
+  int place_result(int16_t value) {
+    const int output = first_output_[value];
+    if (target_.streams && output >= 0 && !has_strided_output(value) &&
+        !is_far(stage_, stage_.outputs[output], target_)) {
+      drafts_.home[value] = {Place::stream, stream_word(stage_.outputs[output].access)};
+      return output;
+    }
+    take_slot(value);
+    return -1;
+  }
+
+  void emit_step(int index) {
+    const KernelStep& step = stage_.steps[index];
+    const bool apart = adds_rows_apart(step);
+    for (int k = 0; k < step.arity && !apart; ++k) load(root_[step.src[k]]);
+    const int written = place_result(step.dst);
+    if (overflow_) return;
+    const Operand dst = drafts_.home[step.dst].operand();
+    if (step.insn == Insn::broadcast) {
+      emit_broadcast(step, dst);
+    } else if (step.axes != 0) {
+      const DimMask span = stage_.values[step.src[0]].span;
+      const Operand whole =
+          apart ? rows_operand(root_[step.src[0]], stage_.reduce_end) : expand(step.src[0], span);
+      triple(step.insn, step.dtype, step.aux, {dst, whole}, span, stage_.reduce_begin,
+             stage_.reduce_end);
+      if (!apart) release_expanded(step.src[0], whole);
+    } else {
+      const DimMask span = stage_.values[step.dst].span;
+      Operand operands[4] = {dst};
+      for (int k = 0; k < step.arity; ++k) operands[k + 1] = expand(step.src[k], span);
+      linear(step.insn, step.dtype, step.aux, {operands, size_t{step.arity} + 1}, span);
+      for (int k = 0; k < step.arity; ++k) release_expanded(step.src[k], operands[k + 1]);
+    }
+    store_outputs(step.dst, written);
+    for (int k = 0; k < step.arity; ++k) release(root_[step.src[k]], index);
+    release(step.dst, index);
+  }
+
+  // Where the elements of `span` are, of a value that may stand for several of them.
+  Operand expand(int16_t value, DimMask span) {
+    const int16_t source = root_[value];
+    const Operand from = drafts_.home[source].operand();
+    if (stage_.values[source].kind == StageValue::Kind::scalar) return from;
+    const Reach reach = reach_of(stage_.values[source].span, span, rows_).value_or(Reach::each);
+    if (reach == Reach::each) return from;
+    const DType dtype = stage_.values[source].dtype;
+    const int64_t offset = slots_.take(extent(span).full * core::byte_size(dtype));
+    overflow_ |= offset == SlotAllocator::kNone;
+    if (overflow_) return from;
+    const Operand to = slot_operand(static_cast<uint32_t>(offset));
+    const int boundary = rows_.columns_begin();
+    const int begin = reach == Reach::per_row ? boundary : 0;
+    const int end = reach == Reach::per_column ? boundary : tiling_.rank;
+    triple(Insn::broadcast, dtype, 0, {to, from}, span, begin, end);
+    return to;
+  }
+  void release_expanded(int16_t value, const Operand& operand) {
+    if (!overflow_ && operand != drafts_.home[root_[value]].operand()) {
+      slots_.release(operand.offset);
+    }
+  }
+
+  // The steps from `begin` on that drafts_.chain holds.
+  void emit_chain(int begin) {
+    const ChainPlan& plan = drafts_.chain;
+    Operand operands[kMaxChainOperands];
+    int written[kMaxChainOperands];  // the output that a value is written to, or -1
+    bool has_rows = false;
+    for (int k = 0; k < plan.operand_count; ++k) {
+      if (!plan.operands[k].written && !plan.operands[k].apart) load(plan.operands[k].value);
+    }
+    for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
+      const auto [value, is_written, reach, apart] = plan.operands[k];
+      if (is_written) written[k] = place_result(value);
+      operands[k] =
+          apart ? rows_operand(value, rows_.columns_begin()) : drafts_.home[value].operand();
+      operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
+      has_rows = has_rows || apart || reach == Reach::per_row || reach == Reach::per_column;
+    }
+    if (overflow_) return;
+    Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),
+                             {operands, static_cast<size_t>(plan.operand_count)});
+    DVM_CHECK(drafts_.steps + plan.step_count <= kMaxDraftSteps, "too many steps in chains");
+    draft.first_step = drafts_.steps;
+    draft.steps = plan.step_count;
+    std::copy_n(plan.steps, plan.step_count, drafts_.step + drafts_.steps);
+    drafts_.steps += plan.step_count;
+    const KernelStep& first = stage_.steps[begin];
+    const DimMask span = stage_.values[first.axes != 0 ? first.src[0] : first.dst].span;
+    const int boundary = has_rows ? rows_.columns_begin() : 0;
+    const Extent m = extent(span, 0, boundary), size = extent(span, boundary, tiling_.rank);
+    draft.fixed.m = static_cast<uint32_t>(m.full);
+    draft.fixed.size = static_cast<uint32_t>(size.full);
+    set_split(draft, Split::m, m);
+    set_split(draft, Split::size, size);
+    for (int k = 0; k < plan.operand_count; ++k) {
+      if (plan.operands[k].written) store_outputs(plan.operands[k].value, written[k]);
+    }
+    for (int k = 0; k < plan.operand_count; ++k) release(plan.operands[k].value, plan.end - 1);
+  }
+
+  // One instruction expands one run of neighbouring dims; several runs go through slots, the
+  // innermost first, so that the largest copies are the longest runs of memory.
+  void emit_broadcast(const KernelStep& step, Operand dst) {
+    const DimMask goal = stage_.values[step.dst].span & wide_;
+    const int16_t source = root_[step.src[0]];
+    DimMask done = stage_.values[source].span & wide_;
+    Operand from = drafts_.home[source].operand();
+    bool temporary = false;
+    for (int end = tiling_.rank; done != goal && !overflow_;) {
+      while ((goal & ~done & dim_bit(end - 1)) == 0) --end;
+      int begin = end - 1;
+      // Dims outside `goal` have one element and interrupt nothing.
+      while (begin > 0 && ((done & dim_bit(begin - 1)) == 0)) --begin;
+      for (int d = begin; d < end; ++d) done |= goal & dim_bit(d);
+      Operand to = dst;
+      if (done != goal) {
+        const int64_t offset = slots_.take(extent(done).full * core::byte_size(step.dtype));
+        overflow_ |= offset == SlotAllocator::kNone;
+        if (overflow_) return;
+        to = slot_operand(static_cast<uint32_t>(offset));
+      }
+      triple(Insn::broadcast, step.dtype, 0, {to, from}, done, begin, end);
+      if (temporary) slots_.release(from.offset);
+      from = to;
+      temporary = true;
+    }
+  }
+
+  Draft& add_draft(Insn insn, DType dtype, uint8_t aux, std::initializer_list<Operand> operands) {
+    return add_draft(insn, dtype, aux, std::span(operands.begin(), operands.size()));
+  }
+  Draft& add_draft(Insn insn, DType dtype, uint8_t aux, std::span<const Operand> operands) {
+    DVM_CHECK(drafts_.count < kMaxDrafts, "too many instructions in a Stage");
+    Draft& draft = drafts_.at[drafts_.count++];
+    draft.fixed = Instruction{.insn = insn, .dtype = dtype, .aux = aux};
+    draft.arity = static_cast<int>(operands.size());
+    draft.first_operand = drafts_.operands;
+    draft.view_dims = draft.steps = 0;
+    DVM_CHECK(drafts_.operands + draft.arity <= kMaxDraftOperands, "too many operands in a Stage");
+    std::copy(operands.begin(), operands.end(), drafts_.operand + drafts_.operands);
+    drafts_.operands += draft.arity;
+    return draft;
+  }
+
+  static void set_split(Draft& draft, Split split, const Extent& extent) {
+    if (!extent.split) return;
+    draft.fixed.split = static_cast<uint8_t>(split);
+    draft.fixed.tail = static_cast<uint32_t>(extent.tail);
+  }
+
+  void linear(Insn insn, DType dtype, uint8_t aux, std::span<const Operand> operands,
+              DimMask span) {
+    Draft& draft = add_draft(insn, dtype, aux, operands);
+    const Extent whole = extent(span);
+    draft.fixed.size = static_cast<uint32_t>(whole.full);
+    set_split(draft, Split::size, whole);
+    record_use(draft);
+  }
+  void linear(Insn insn, DType dtype, uint8_t aux, std::initializer_list<Operand> operands,
+              DimMask span) {
+    linear(insn, dtype, aux, std::span(operands.begin(), operands.size()), span);
+  }
+
+  // [M, size, N] of the dims in `span`, `size` being those in [begin, end).
+  void triple(Insn insn, DType dtype, uint8_t aux, std::initializer_list<Operand> operands,
+              DimMask span, int begin, int end) {
+    Draft& draft = add_draft(insn, dtype, aux, operands);
+    const Extent m = extent(span, 0, begin), size = extent(span, begin, end),
+                 n = extent(span, end, tiling_.rank);
+    draft.fixed.m = static_cast<uint32_t>(m.full);
+    draft.fixed.size = static_cast<uint32_t>(size.full);
+    draft.fixed.n = static_cast<uint32_t>(n.full);
+    set_split(draft, Split::m, m);
+    set_split(draft, Split::size, size);
+    set_split(draft, Split::n, n);
+    record_use(draft);
+  }
+
+  // For the flags: the slots that the instruction just added touches.
+  void record_use(const Draft& draft) {
+    if (!target_.flags) return;
+    SlotUse& use = drafts_.uses[drafts_.count - 1];
+    use.pipe = info(draft.fixed.insn).pipe;
+    use.reads = 0;
+    use.written = {};
+    for (int k = 0; k < draft.arity; ++k) {
+      const Operand& operand = drafts_.operand[draft.first_operand + k];
+      if (operand.mode != Mode::slot) continue;
+      const int64_t size =
+          operand_elements(draft.fixed, k, false) * core::byte_size(operand_dtype(draft.fixed, k));
+      const SlotUse::Range range{operand.offset, operand.offset + static_cast<uint32_t>(size)};
+      (k == 0 ? use.written : use.read[use.reads++]) = range;
+    }
+  }
+
+  // Every operand of the Region, used or not: a caller passes them all.
+  void add_globals(ProgramBuilder& builder) const {
+    for (int g = 0; g < stage_.global_count; ++g) {
+      Global global;
+      for (int a = 0; a < stage_.access_count; ++a) {
+        if (stage_.accesses[a].global == g) include(global, stage_.accesses[a]);
+      }
+      for (int k = 0; k < stage_.output_count; ++k) {
+        if (stage_.accesses[stage_.outputs[k].access].global == g) global.written = 1;
+      }
+      builder.add_global(global);
+    }
+  }
+
+  // The bytes an access may touch, relative to the operand's base.
+  void include(Global& global, const StageAccess& access) const {
+    int64_t low = access.offset, high = access.offset + core::byte_size(access.dtype);
+    for (int d = 0; d < stage_.rank; ++d) {
+      int64_t last = 0;
+      if ((access.span & dim_bit(d)) != 0) last = stage_.sizes[d] - 1;
+      if ((access.per_tile & dim_bit(d)) != 0) last = tiling_.tiles(d) - 1;
+      (access.strides[d] < 0 ? low : high) += last * access.strides[d];
+    }
+    const bool first = global.low == global.high;
+    global.low = first ? low : std::min(global.low, low);
+    global.high = first ? high : std::max(global.high, high);
+    global.dtype = access.dtype;
+  }
+
+  Operand enter(ProgramBuilder& builder, const Operand& operand) {
+    if (operand.mode == Mode::slot) return operand;
+    if (operand.mode == Mode::scalar) {
+      const StageValue& value = stage_.values[operand.index];
+      return builder.scalar(value.dtype, stage_.scalars[value.index]);
+    }
+    Operand& entered = entered_[operand.index];
+    if (!is_stream(entered)) entered = enter_stream(builder, operand.index);
+    return operand.mode == Mode::rows ? vm::rows_operand(entered, operand.offset) : entered;
+  }
+  Operand enter_stream(ProgramBuilder& builder, int index) const {
+    const StageAccess& access = stage_.accesses[index];
+    int64_t strides[kMaxRank];
+    for (int g = 0; g < grid_rank_; ++g) {
+      const int d = grid_dims_[g];
+      const bool per_tile = (access.per_tile & dim_bit(d)) != 0;
+      strides[g] = access.strides[d] * (per_tile ? 1 : tiling_.tile[d]);
+    }
+    return builder.stream(access.global, access.offset, {strides, static_cast<size_t>(grid_rank_)});
+  }
+
+  Program write(std::span<uint64_t> words) {
+    int64_t grid[kMaxRank];
+    for (int g = 0; g < grid_rank_; ++g) grid[g] = tiling_.tiles(grid_dims_[g]);
+    const auto count = static_cast<size_t>(drafts_.count);
+    uint8_t loop_flags = 0;
+    if (target_.flags) loop_flags = plan_flags({drafts_.uses, count}, {drafts_.syncs, count});
+    ProgramBuilder builder(target_, words, {grid, static_cast<size_t>(grid_rank_)});
+    add_globals(builder);
+    for (size_t i = 0; i < count; ++i) {
+      const Draft& draft = drafts_.at[i];
+      const auto arity = static_cast<size_t>(draft.arity);
+      Operand* const operands = drafts_.operand + draft.first_operand;
+      for (size_t k = 0; k < arity; ++k) {
+        const uint8_t access = operands[k].access;
+        operands[k] = enter(builder, operands[k]);
+        operands[k].access = access;
+      }
+      std::span<const Sync> syncs;
+      if (target_.flags) syncs = {drafts_.syncs[i].at, drafts_.syncs[i].count};
+      std::span<const ViewDim> view_dims;
+      if (draft.view_dims != 0) {
+        view_dims = {drafts_.view_dim + draft.first_view_dim, static_cast<size_t>(draft.view_dims)};
+      }
+      if (draft.steps == 0) {
+        builder.append(draft.fixed, {operands, arity}, syncs, view_dims);
+      } else {
+        builder.append_chain(draft.fixed, {operands, arity},
+                             {drafts_.step + draft.first_step, static_cast<size_t>(draft.steps)});
+      }
+    }
+    const int64_t local = std::max(slots_.peak(), target_.reserve_bytes);
+    return builder.finish(static_cast<uint32_t>(local), loop_flags);
+  }
+
+  const Stage& stage_;
+  const Tiling& tiling_;
+  const TargetTraits& target_;
+  SlotAllocator slots_;
+  Drafts& drafts_;
+  const TileRows rows_ = tile_rows(stage_, tiling_);
+  const DimMask wide_ = rows_.wide;
+  int64_t tail_;  // of the split dim
+  int grid_dims_[kMaxRank], grid_rank_ = 0;
+  bool overflow_ = false;
+  LastUse last_use_;
+  int16_t root_[kMaxStageValues];       // the value that stands for each
+  bool apart_[kMaxStageValues];         // what chains may read where it lies, see ChainContext
+  Operand entered_[kMaxStageAccesses];  // streams, once they are in the table
+  int16_t first_output_[kMaxStageValues], next_output_[kMaxGlobals];  // lists per value
+};
+
+}  // namespace
+
+std::optional<Program> emit(const Stage& stage, const Tiling& tiling, const TargetTraits& target,
+                            std::span<uint64_t> words, Drafts& drafts) {
+  return Emitter(stage, tiling, target, drafts).run(words);
+}
+
+}  // namespace dvm::vm

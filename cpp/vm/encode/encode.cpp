@@ -1,0 +1,231 @@
+#include "vm/encode/encode.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "vm/encode/emit.h"
+#include "vm/isa/reduce_source.h"
+#include "vm/tile/partials.h"
+#include "vm/tile/recompute.h"
+#include "vm/tile/tiler.h"
+
+namespace dvm::vm {
+
+struct EncodeScratch {
+  Stage stage, next, uncut, rows;
+  Drafts drafts;
+};
+
+namespace {
+
+using Reduction = Tiling::Reduction;
+
+// Adds up the time since the last phase ended; without somewhere to put it, no clock is read.
+class Stopwatch {
+ public:
+  explicit Stopwatch(PhaseTimes* times) : times_(times), last_(now()) {}
+  void end(int64_t PhaseTimes::*phase) {
+    if (times_ == nullptr) return;
+    const int64_t time = now();
+    times_->*phase += time - std::exchange(last_, time);
+  }
+
+ private:
+  int64_t now() const {
+    if (times_ == nullptr) return 0;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  PhaseTimes* times_;
+  int64_t last_;
+};
+
+void verify_made(const Program& program) {
+  try {
+    verify(program.words());
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::internal,
+               std::string("the encoder made what the verifier refuses: ") + error.what());
+  }
+}
+
+class Encoder {
+ public:
+  Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled,
+          const TileRequest* request, std::vector<Tiling>* tilings)
+      : target_(target),
+        arena_(arena),
+        watch_(watch),
+        compiled_(compiled),
+        request_(request),
+        tilings_(tilings) {}
+
+  // Appends the Programs of all that the Kernel computes.
+  void run(const Kernel& kernel, const Binding& binding) {
+    if (!kernel.parts.empty()) {
+      const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
+      if (target_.streams && rows == RowBinding::rows) {
+        spare_casts(scratch_.stage);
+        repeat_behind_reductions(scratch_.stage);
+      }
+      watch_.end(&PhaseTimes::bind);
+      if (rows == RowBinding::rows &&
+          try_emit(scratch_.stage, Reduction::whole) == Reduction::whole) {
+        return;
+      }
+      if (rows != RowBinding::elements) {
+        compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
+        find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
+        for (const Kernel& part : kernel.parts) run_stages(part, binding);
+        return;
+      }
+    }
+    run_stages(kernel, binding);
+  }
+
+ private:
+  // No reduction of the Kernel feeds a step.
+  void run_stages(const Kernel& kernel, const Binding& binding) {
+    for (OutputMask todo = all_outputs(kernel); todo != 0;) {
+      todo = bind(kernel, binding, todo, scratch_.stage);
+      if (target_.streams) spare_casts(scratch_.stage);
+      watch_.end(&PhaseTimes::bind);
+      if (scratch_.stage.output_count != 0) encode_stages(kernel.operand_count());
+    }
+  }
+
+  // Appends the Programs of scratch.stage; the workspaces follow `operands` of the Region.
+  void encode_stages(int operands) {
+    for (int which = 0;; which ^= 1) {
+      Workspace workspace{.global = static_cast<int16_t>(operands + which)};
+      if (!encode_stage(workspace, operands + 2)) return;
+      int64_t& bytes = compiled_.workspace_bytes[which];
+      bytes = std::max(bytes, workspace.bytes);
+      compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
+      scratch_.stage = scratch_.next;
+    }
+  }
+
+  // Appends a Program or two; true where they leave a workspace for scratch.next to reduce.
+  bool encode_stage(Workspace& workspace, int globals) {
+    Stage& stage = scratch_.stage;
+    const Reduction reduction = try_emit(stage, Reduction::whole);
+    if (reduction == Reduction::whole) return false;
+    stage.global_count = std::max(stage.global_count, globals);
+    if (reduction == Reduction::chunks) {
+      scratch_.uncut = stage;
+      store_partials(stage, scratch_.next, workspace);
+      watch_.end(&PhaseTimes::bind);
+      const bool rows = request_ == nullptr && target_.policy == TilePolicy::caches &&
+                        make_rows_of_chunks(stage, scratch_.rows) &&
+                        try_emit(scratch_.rows, Reduction::whole) == Reduction::whole;
+      if (rows) leave_last_chunks(stage);
+      // Partial results can be wider than the results, so that a chunk no longer fits.
+      if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
+      if (rows) take_back();
+      stage = scratch_.uncut;
+    }
+    store_sources(stage, scratch_.next, workspace);
+    watch_.end(&PhaseTimes::bind);
+    DVM_CHECK(try_emit(stage, Reduction::whole) == Reduction::whole, "there is no reduction left");
+    return true;
+  }
+
+  // Appends a Program if the tiler treats the reductions as `wanted`; returns how it treats them.
+  Reduction try_emit(const Stage& stage, Reduction wanted) {
+    const TileRequest* request = compiled_.stage_count == 0 ? request_ : nullptr;
+    const StageUse use = use_of(stage, target_);
+    for (int64_t limit = tile_limit(target_, use); limit > 0;) {
+      std::optional<Tiling> requested;
+      if (request) requested = tile(stage, *std::exchange(request, nullptr));
+      const Tiling tiling = requested ? *requested : tile(stage, target_, use, limit);
+      watch_.end(&PhaseTimes::tile);
+      if (tiling.reduction != wanted) return tiling.reduction;
+      const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);
+      watch_.end(&PhaseTimes::emit);
+      if (program) {
+        append(*program, tiling);
+        return wanted;
+      }
+      if (!requested) limit = tiling.tile_elements * 7 / 8;
+    }
+    core::fail(
+        core::ErrorCode::unsupported,
+        "not even one element per tile fits the local memory of " + std::string(target_.name));
+  }
+
+  void append(const Program& program, const Tiling& tiling) {
+    if (compiled_.stage_count == kMaxStages) {
+      core::fail(core::ErrorCode::unsupported,
+                 "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
+    }
+    // What a Program names is the row of the target's table: tests may bring another.
+    const bool listed = find_target(target_.id)->cores == target_.cores;
+    if (listed && verifies_programs().load(std::memory_order_relaxed)) verify_made(program);
+    arena_.take(program.words().size());
+    compiled_.stages[compiled_.stage_count++] = program;
+    if (tilings_ != nullptr) tilings_->push_back(tiling);
+  }
+  void take_back() {
+    --compiled_.stage_count;
+    if (tilings_ != nullptr) tilings_->pop_back();
+  }
+
+  const TargetTraits& target_;
+  Arena& arena_;
+  EncodeScratch& scratch_ = arena_.scratch();
+  Stopwatch& watch_;
+  Compiled& compiled_;
+  const TileRequest* request_;
+  std::vector<Tiling>* tilings_;
+};
+
+}  // namespace
+
+std::atomic<bool>& verifies_programs() {
+  static std::atomic<bool> verifies = [] {
+    const char* text = std::getenv("DVM_VERIFY");
+    if (text != nullptr) return std::string_view(text) == "1";
+#ifdef NDEBUG
+    return false;
+#else
+    return true;
+#endif
+  }();
+  return verifies;
+}
+
+Arena::Arena(size_t words)
+    : words_(std::make_unique_for_overwrite<uint64_t[]>(words)),
+      scratch_(std::make_unique_for_overwrite<EncodeScratch>()),
+      capacity_(words) {}
+Arena::~Arena() = default;
+Arena::Arena(Arena&&) noexcept = default;
+Arena& Arena::operator=(Arena&&) noexcept = default;
+
+std::span<uint64_t> Arena::take(size_t words) {
+  if (words > capacity_ - used_) {
+    core::fail(core::ErrorCode::unsupported,
+               "the Programs of one call exceed " + std::to_string(capacity_) + " words");
+  }
+  used_ += words;
+  return {words_.get() + used_ - words, words};
+}
+
+Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
+                Arena& arena, PhaseTimes* times, const TileRequest* request,
+                std::vector<Tiling>* tilings) {
+  Compiled compiled;
+  Stopwatch watch(times);
+  Encoder(target, arena, watch, compiled, request, tilings).run(kernel, binding);
+  return compiled;
+}
+
+}  // namespace dvm::vm

@@ -1,0 +1,77 @@
+// Kernel + sizes and strides of one call -> Programs. Runs on every call: no heap, no locks.
+//
+//   bind    concrete sizes; size-1 dims dropped, contiguous dims merged          (bind.cpp)
+//   tile    Algorithm 1 of the DVM paper as DESIGN section 3 refines it          (tiler.cpp)
+//   emit    slots by liveness, flags, instructions into the arena                (emit.cpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vm/isa/program.h"
+#include "vm/target/target.h"
+#include "vm/tile/bind.h"
+#include "vm/tile/kernel.h"
+
+namespace dvm::vm {
+
+struct EncodeScratch;
+
+// Memory of one call's Programs: a bump pointer over a fixed block, reused by the next call, and
+// the scratch of their making.
+class Arena {
+ public:
+  explicit Arena(size_t words = size_t{1} << 14);
+  ~Arena();
+  Arena(Arena&&) noexcept;
+  Arena& operator=(Arena&&) noexcept;
+
+  void reset() { used_ = 0; }
+  // What is left; a Program written to its start is kept by take().
+  std::span<uint64_t> rest() { return {words_.get() + used_, capacity_ - used_}; }
+  std::span<uint64_t> take(size_t words);  // throws UnsupportedError when full
+  EncodeScratch& scratch() { return *scratch_; }
+
+ private:
+  std::unique_ptr<uint64_t[]> words_;
+  std::unique_ptr<EncodeScratch> scratch_;
+  size_t capacity_, used_ = 0;
+};
+
+// A Region usually is one Program. A reduction longer than a tile becomes several: the first writes
+// one partial per chunk, the others reduce partials (core/ops/sum_order.h), through two workspaces.
+// Where such a reduction feeds steps, the parts of the Kernel are Programs of their own, and so are
+// outputs that sizes of 1 set apart.
+inline constexpr int kMaxStages = 48;
+struct Compiled {
+  Program stages[kMaxStages];  // to be run in this order, each after the one before has ended
+  int stage_count = 0;         // 0: nothing to write
+  int workspace_count = 0;
+  int64_t workspace_bytes[kMaxWorkspaces] = {};
+};
+
+// Nanoseconds, added up over the calls.
+struct PhaseTimes {
+  int64_t bind = 0, tile = 0, emit = 0;
+};
+
+// Whether every Program that the encoder makes is verified, at some ten times the cost of making
+// it: in debug builds, and where DVM_VERIFY is set to 1 in the environment, as all tests do.
+std::atomic<bool>& verifies_programs();
+
+struct Tiling;
+struct TileRequest;
+
+// Globals of every Program: inputs, outputs, and workspaces, of which some may have no bytes.
+// With `times` the clock is read between phases. `request` is for the tiling of the first Program,
+// if it has such a one; to `tilings` that of each Program is appended. Throws UnsupportedError
+// where a limit of Programs is exceeded, and InternalError for a Program that is not what it must
+// be.
+Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
+                Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr,
+                std::vector<Tiling>* tilings = nullptr);
+
+}  // namespace dvm::vm

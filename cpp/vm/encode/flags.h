@@ -1,0 +1,42 @@
+// Flags between pipes that run asynchronously: every dependency of an instruction on one of another
+// pipe, through slots, is ordered by a set after the one and a wait before the other. A pipe itself
+// runs in order, so only the latest instruction of each other pipe counts, and none that an earlier
+// pair of set and wait already covers.
+//
+// Slots are used again by the next tile. Where that lets a pipe run ahead of one that comes later
+// in the data flow (a backward pair: simd to load, store to simd, store to load), event 0 of the
+// pair is carried from tile to tile: the core sets it before its first tile and waits for it after
+// its last. Pairs inside a tile take the other events in turn. Forward pairs need no carrying: the
+// reader that frees a slot has itself waited for the writer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "vm/isa/program.h"
+
+namespace dvm::vm {
+
+// The slots an instruction touches, as byte ranges of local memory.
+struct SlotUse {
+  struct Range {
+    uint32_t begin = 0, end = 0;
+    bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+  };
+  Pipe pipe = Pipe::simd;
+  uint8_t reads = 0;
+  Range read[3] = {}, written = {};  // `written` is empty for stores
+};
+
+// Syncs of one instruction in the order of Instruction::sync_list(): waits, then sets; each in the
+// order of pipes, with those carried across tiles last.
+struct SyncList {
+  static constexpr int kMax = 8;  // waits and sets, within and across tiles, for two other pipes
+  Sync at[kMax];
+  uint8_t count = 0;
+};
+
+// Fills syncs[i] for uses[i]; returns the header's loop_flags.
+uint8_t plan_flags(std::span<const SlotUse> uses, std::span<SyncList> syncs);
+
+}  // namespace dvm::vm

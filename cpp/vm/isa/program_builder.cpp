@@ -1,0 +1,178 @@
+#include "vm/isa/program_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/error.h"
+
+namespace dvm::vm {
+
+namespace {
+
+constexpr size_t kWord = sizeof(uint64_t);
+
+[[noreturn]] void too_large(const char* what, int64_t limit) {
+  core::fail(core::ErrorCode::unsupported,
+             std::string("Program exceeds the limit of ") + std::to_string(limit) + " " + what);
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const TargetTraits& target, std::span<uint64_t> words,
+                               std::span<const int64_t> grid)
+    : target_(target), words_(words), grid_rank_(static_cast<int>(grid.size())) {
+  if (grid.size() > kMaxRank) too_large("grid dimensions", kMaxRank);
+  for (int64_t tiles : grid) {
+    if (tiles < 1 || __builtin_mul_overflow(tile_count_, tiles, &tile_count_) ||
+        tile_count_ > kMaxTiles) {
+      too_large("tiles", kMaxTiles);
+    }
+  }
+  take(sizeof(Header) / kWord);
+  if (!grid.empty()) std::memcpy(take(grid.size()), grid.data(), grid.size_bytes());
+  code_begin_ = used_;
+}
+
+uint64_t* ProgramBuilder::take(size_t words) {
+  if (words > words_.size() - used_) too_large("words", static_cast<int64_t>(words_.size()));
+  uint64_t* begin = words_.data() + used_;
+  used_ += words;
+  return begin;
+}
+
+int ProgramBuilder::add_global(const Global& global) {
+  DVM_CHECK(code_begin_ == used_, "globals come before the first instruction");
+  if (globals_ == kMaxProgramGlobals) too_large("globals", kMaxProgramGlobals);
+  std::memcpy(take(sizeof(Global) / kWord), &global, sizeof(Global));
+  code_begin_ = used_;
+  return globals_++;
+}
+
+Operand ProgramBuilder::scalar(DType dtype, Scalar value) {
+  return scalar_bits(scalar_pool_bits(dtype, value));
+}
+
+Operand ProgramBuilder::scalar_bits(uint64_t bits) {
+  int index = 0;
+  while (index < scalars_ && scalar_table_[index] != bits) ++index;
+  if (index == scalars_) {
+    if (scalars_ == kMaxScalars) too_large("scalars", kMaxScalars);
+    scalar_table_[scalars_++] = bits;
+  }
+  return {Mode::scalar, 0, static_cast<uint16_t>(index), 0};
+}
+
+Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64_t> strides) {
+  DVM_CHECK(static_cast<int>(strides.size()) == grid_rank_, "one stride per grid dimension");
+  const ptrdiff_t width = 2 + grid_rank_;
+  int index = 0;
+  for (; index < streams_; ++index) {
+    const int64_t* entry = stream_table_ + index * width;
+    if (entry[0] == global && entry[1] == offset &&
+        std::equal(strides.begin(), strides.end(), entry + 2)) {
+      break;
+    }
+  }
+  if (index == streams_) {
+    if (streams_ == kMaxStreams) too_large("streams", kMaxStreams);
+    int64_t* entry = stream_table_ + streams_++ * width;
+    entry[0] = global;
+    entry[1] = offset;
+    std::copy(strides.begin(), strides.end(), entry + 2);
+  }
+  return {Mode::stream, 0, static_cast<uint16_t>(index), 0};
+}
+
+const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands,
+                                          std::span<const Sync> syncs,
+                                          std::span<const ViewDim> view_dims) {
+  if (!view_dims.empty()) fixed.aux = static_cast<uint8_t>(view_dims.size());
+  return append_words(fixed, operands, std::as_bytes(view_dims), syncs);
+}
+
+const Instruction& ProgramBuilder::append_chain(Instruction fixed,
+                                                std::span<const Operand> operands,
+                                                std::span<const MicroOp> steps,
+                                                std::span<const Sync> syncs) {
+  fixed.aux = static_cast<uint8_t>(operands.size());
+  fixed.steps = static_cast<uint16_t>(steps.size());
+  return append_words(fixed, operands, std::as_bytes(steps), syncs);
+}
+
+const Instruction& ProgramBuilder::append_words(Instruction fixed,
+                                                std::span<const Operand> operands,
+                                                std::span<const std::byte> extra,
+                                                std::span<const Sync> syncs) {
+  const size_t bytes =
+      sizeof(fixed) + operands.size_bytes() + extra.size_bytes() + syncs.size_bytes();
+  constexpr size_t kLongest = std::numeric_limits<uint8_t>::max();
+  if (bytes / kWord > kLongest) too_large("words in one instruction", kLongest);
+  fixed.words = static_cast<uint8_t>(bytes / kWord);
+  fixed.syncs = static_cast<uint8_t>(syncs.size());
+  uint64_t* const begin = take(bytes / kWord);
+  uint64_t* out = begin;
+  auto put = [&out](const void* data, size_t size) {
+    if (size != 0) std::memcpy(out, data, size);
+    out += size / kWord;
+  };
+  put(&fixed, sizeof(fixed));
+  put(operands.data(), operands.size_bytes());
+  put(extra.data(), extra.size_bytes());
+  put(syncs.data(), syncs.size_bytes());
+  return *reinterpret_cast<const Instruction*>(begin);
+}
+
+Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
+  const size_t code_words = used_ - code_begin_;
+  const auto scalars = static_cast<size_t>(scalars_);
+  const size_t streams = static_cast<size_t>(streams_) * static_cast<size_t>(2 + grid_rank_);
+  take(scalars + streams);
+  uint64_t* tables = words_.data() + code_begin_;
+  std::memmove(tables + scalars + streams, tables, code_words * kWord);
+  std::memcpy(tables, scalar_table_, scalars * kWord);
+  std::memcpy(tables + scalars, stream_table_, streams * kWord);
+
+  const Schedule tiles = schedule(tile_count_, target_.cores);
+  const Header header = {
+      .magic = kMagic,
+      .version = kVersion,
+      .target = target_.id,
+      .kernel_type = KernelType::vector,
+      .words = static_cast<uint32_t>(used_),
+      .code_words = static_cast<uint32_t>(code_words),
+      .tile_count = static_cast<uint32_t>(tile_count_),
+      .block_dim = tiles.block_dim,
+      .body_tile = tiles.body_tile,
+      .tail_tile_diff = tiles.tail_tile_diff,
+      .local_bytes = local_bytes,
+      .globals = static_cast<uint16_t>(globals_),
+      .streams = static_cast<uint16_t>(streams_),
+      .scalars = static_cast<uint16_t>(scalars_),
+      .grid_rank = static_cast<uint8_t>(grid_rank_),
+      .loop_flags = loop_flags,
+      .zero = 0,
+  };
+  std::memcpy(words_.data(), &header, sizeof(header));
+  return Program(words_.first(used_));
+}
+
+uint64_t scalar_pool_bits(DType dtype, Scalar value) {
+  return core::dispatch(dtype, [&]<DType D>() {
+    using T = core::Storage<D>;
+    T element;
+    if constexpr (std::is_same_v<T, core::Half>) {
+      element = core::half_from_double(value.as_float());
+    } else if constexpr (core::is_floating(D)) {
+      element = static_cast<T>(value.as_float());
+    } else {
+      element = static_cast<T>(value.as_int());
+    }
+    uint64_t bits = 0;
+    std::memcpy(&bits, &element, sizeof(element));
+    return bits;
+  });
+}
+
+}  // namespace dvm::vm

@@ -1,0 +1,216 @@
+// Algorithm 2 of the DVM paper: the loop over tiles and instructions, shared by every target.
+//
+// A target supplies a Core:
+//   static constexpr bool kFlags                       whether its pipes need set/wait flags
+//   std::byte* local(uint32_t offset)                  where a slot lies
+//   void begin(const Header&), end(const Header&)      before its first, after its last tile
+//   void wait(const Instruction&, const Sync&, const Tile&), set(...)   only if kFlags
+//   void execute(const Instruction&, const TileArgs&, const Tile&)   runs I[insn](args)
+//   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/isa/chain.h
+// The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
+// instruction are all it may take (facts/cpu-performance.md, section 1).
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "vm/isa/chain.h"
+#include "vm/isa/program.h"
+#include "vm/run/tile_kernel.h"
+
+namespace dvm::vm {
+
+struct Tile {
+  int64_t index;
+  bool tail;
+};
+
+// What decoding needs of isa.def, visible to the compiler here so that no call is made for it.
+struct InsnLayout {
+  uint8_t operands;
+  ExtentKind extents;
+};
+inline constexpr InsnLayout kFormatLayouts[] = {
+#define DVM_FORMAT(name, operands, extents, notation) {operands, ExtentKind::extents},
+#include "vm/isa/formats.def"
+#undef DVM_FORMAT
+};
+inline constexpr Format kInsnFormats[] = {
+#define DVM_INSN(name, format, pipe, operands, dtypes, result, slope, head, synopsis) \
+  Format::format,
+#include "vm/isa/isa.def"
+#undef DVM_INSN
+};
+inline constexpr auto kInsnLayouts = [] {
+  std::array<InsnLayout, kInsnCount> layouts{};
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    layouts[i] = kFormatLayouts[static_cast<size_t>(kInsnFormats[i])];
+  }
+  return layouts;
+}();
+
+// The addresses of all streams at the current tile, moved along as tiles advance: only the start
+// of a range divides. Addresses wrap in uint64_t, so that a stray stream is no undefined behaviour
+// before the Core has checked it.
+class TileCursor {
+ public:
+  TileCursor(const Program& program, std::span<std::byte* const> globals, int64_t tile)
+      : rank_(program.header().grid_rank), streams_(program.header().streams) {
+    grid_ = program.grid().data();
+    for (int d = rank_ - 1; d >= 0; --d) {
+      coord_[d] = tile == 0 ? 0 : tile % grid_[d];
+      if (tile != 0) tile /= grid_[d];
+    }
+    if (streams_ == 0) return;
+    stream_words_ = reinterpret_cast<const int64_t*>(&program.stream(0));
+    const int64_t* stream = stream_words_;
+    for (int s = 0; s < streams_; ++s, stream += 2 + rank_) {
+      const auto base = reinterpret_cast<uint64_t>(globals[static_cast<size_t>(stream[0])]);
+      addresses_[s] = base + static_cast<uint64_t>(stream[1]);
+      for (int d = 0; d < rank_; ++d) addresses_[s] += product(coord_[d], stream[2 + d]);
+    }
+  }
+
+  bool is_tail() const { return rank_ != 0 && coord_[rank_ - 1] == grid_[rank_ - 1] - 1; }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the integer was made from a pointer, see above
+  std::byte* address(int stream) const { return reinterpret_cast<std::byte*>(addresses_[stream]); }
+
+  // To the next tile in row-major order: the innermost dimensions that are at their end start over.
+  void advance() {
+    int d = rank_ - 1;
+    while (coord_[d] == grid_[d] - 1) coord_[d--] = 0;
+    ++coord_[d];
+    const int64_t* strides = stream_words_ + 2;
+    for (int s = 0; s < streams_; ++s, strides += 2 + rank_) {
+      addresses_[s] += static_cast<uint64_t>(strides[d]);
+      for (int k = d + 1; k < rank_; ++k) addresses_[s] -= product(grid_[k] - 1, strides[k]);
+    }
+  }
+
+ private:
+  static uint64_t product(int64_t a, int64_t b) {
+    return static_cast<uint64_t>(a) * static_cast<uint64_t>(b);
+  }
+
+  int rank_, streams_;
+  const int64_t* grid_;
+  const int64_t* stream_words_ = nullptr;
+  int64_t coord_[kMaxRank];
+  uint64_t addresses_[kMaxStreams];
+};
+
+// Puts the tail extent in place of the split one.
+inline void apply_tail(const Instruction& insn, ExtentKind kind, ViewDim* dims, TileArgs& args) {
+  if (kind == ExtentKind::view) {
+    std::memcpy(dims, args.dims, sizeof(ViewDim) * insn.aux);
+    dims[insn.split - 1].extent = insn.tail;
+    args.dims = dims;
+    args.size = 1;
+    for (int d = 0; d < insn.aux; ++d) args.size *= dims[d].extent;
+    return;
+  }
+  int64_t* const extents[] = {&args.m, &args.size, &args.n};
+  *extents[insn.split - 1] = insn.tail;
+}
+
+// Calls f() between the waits and the sets of an instruction.
+template <typename Core, typename Execute>
+inline void between_flags(const Instruction& insn, const Tile& tile, Core& core, Execute execute) {
+  if constexpr (Core::kFlags) {
+    for (const Sync& sync : insn.sync_list()) {
+      if (!sync.set) core.wait(insn, sync, tile);
+    }
+  }
+  execute();
+  if constexpr (Core::kFlags) {
+    for (const Sync& sync : insn.sync_list()) {
+      if (sync.set) core.set(insn, sync, tile);
+    }
+  }
+}
+
+template <typename Core>
+inline std::byte* locate(const Operand& operand, const TileCursor& cursor, Core& core) {
+  return operand.mode == Mode::slot ? core.local(operand.offset) : cursor.address(operand.index);
+}
+
+template <typename Core>
+[[gnu::noinline]] void run_chain_instruction(const Instruction& insn, const TileCursor& cursor,
+                                             const Scalar* scalars, const Tile& tile, Core& core) {
+  ChainArgs args;
+  args.insn = &insn;
+  args.rows = insn.m;
+  args.columns = insn.size;
+  if (tile.tail && insn.split != 0) {
+    (insn.split == static_cast<uint8_t>(Split::m) ? args.rows : args.columns) = insn.tail;
+  }
+  for (int k = 0; k < insn.aux; ++k) {
+    const Operand& operand = insn.operands()[k];
+    if (operand.mode == Mode::scalar) {
+      // Never written: verify() sees to that.
+      args.operands[k] = reinterpret_cast<std::byte*>(const_cast<Scalar*>(scalars)) +
+                         operand.index * sizeof(Scalar);
+    } else {
+      args.operands[k] = locate(operand, cursor, core);
+    }
+  }
+  between_flags(insn, tile, core, [&] { core.execute_chain(args, tile); });
+}
+
+template <typename Core>
+inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
+                            const Scalar* scalars, const Tile& tile, Core& core) {
+  if (insn.is_chain()) return run_chain_instruction(insn, cursor, scalars, tile, core);
+  const InsnLayout layout = kInsnLayouts[static_cast<size_t>(insn.insn)];
+  const Operand* operands = insn.operands();
+  TileArgs args;
+  args.m = insn.m;
+  args.size = insn.size;
+  args.n = insn.n;
+  args.scalar_mask = 0;
+  args.aux = insn.aux;
+  args.dims = nullptr;
+  args.row_stride = std::nullopt;
+  args.dst = locate(operands[0], cursor, core);
+  for (int k = 1; k < layout.operands; ++k) {
+    const Operand src = operands[k];
+    if (src.mode != Mode::scalar) {
+      args.src[k - 1] = locate(src, cursor, core);
+    } else {
+      args.src[k - 1] = reinterpret_cast<const std::byte*>(scalars + src.index);
+      args.scalar_mask = static_cast<uint8_t>(args.scalar_mask | 1u << (k - 1));
+    }
+  }
+  ViewDim dims[kMaxRank];
+  if (layout.extents == ExtentKind::view) {
+    args.dims = reinterpret_cast<const ViewDim*>(operands + layout.operands);
+  } else if (layout.extents == ExtentKind::triple) {
+    args.row_stride = row_stride(operands[1]);
+  }
+  if (tile.tail && insn.split != 0) apply_tail(insn, layout.extents, dims, args);
+  between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
+}
+
+// Runs tiles [begin, end) of a verified Program; globals[k] is the base of global operand k.
+template <typename Core>
+void run_tiles(const Program& program, std::span<std::byte* const> globals, int64_t begin,
+               int64_t end, Core& core) {
+  const Header& header = program.header();
+  const std::span<const uint64_t> code = program.code();
+  const Scalar* scalars = program.scalars().data();
+  TileCursor cursor(program, globals, begin);
+  core.begin(header);
+  for (int64_t index = begin; index < end; ++index) {
+    if (index != begin) cursor.advance();
+    const Tile tile{index, cursor.is_tail()};
+    for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
+      const auto& insn = *reinterpret_cast<const Instruction*>(p);
+      p += insn.words;
+      run_instruction(insn, cursor, scalars, tile, core);
+    }
+  }
+  core.end(header);
+}
+
+}  // namespace dvm::vm

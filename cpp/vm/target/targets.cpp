@@ -1,0 +1,37 @@
+// The rows of targets.def, and finding one by name or by the number in a Program's header.
+#include <array>
+
+#include "vm/target/target.h"
+
+namespace dvm::vm {
+
+namespace {
+
+constexpr std::array kTargets = {
+#define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
+                   native_half, overhead)                                                          \
+  TargetTraits{#name, id,     TilePolicy::policy, cores,   local, reserve, align, streams,         \
+               flags, chains, native_half,        overhead},
+#include "vm/target/targets.def"
+#undef DVM_TARGET
+};
+
+}  // namespace
+
+std::span<const TargetTraits> all_targets() { return kTargets; }
+
+const TargetTraits* find_target(std::string_view name) {
+  for (const TargetTraits& target : kTargets) {
+    if (target.name == name) return &target;
+  }
+  return nullptr;
+}
+
+const TargetTraits* find_target(uint8_t id) {
+  for (const TargetTraits& target : kTargets) {
+    if (target.id == id) return &target;
+  }
+  return nullptr;
+}
+
+}  // namespace dvm::vm

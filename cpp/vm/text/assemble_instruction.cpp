@@ -1,0 +1,341 @@
+#include "vm/text/assemble_instruction.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "vm/isa/reduce_source.h"
+
+namespace dvm::vm {
+
+// An instruction as written. Operands enter the builder's tables only at the end, once what stands
+// behind them (strides, the dtype of literals) is known.
+struct InstructionParser::Parsed {
+  struct Operand {
+    Mode mode = Mode::slot;
+    uint8_t access = 0;
+    int64_t global = 0, offset = 0;
+    uint64_t bits = 0;
+    uint32_t row_stride = 0;
+  };
+
+  Instruction fixed;
+  std::vector<Operand> operands;
+  std::vector<int64_t> strides;  // of one stream after the other
+  std::vector<ViewDim> view_dims;
+  std::vector<MicroOp> steps;
+  std::vector<Sync> syncs;
+  std::vector<std::string_view> attributes;  // names given so far
+  int64_t size = 0, tail = 0;                // in units of the mnemonic's dtype
+  int64_t dbg_size = 0;
+
+  const InsnInfo& row() const { return info(fixed.insn); }
+  bool memory() const { return row().pipe != Pipe::simd; }
+  ExtentKind extents() const { return info(row().format).extents; }
+  bool has(std::string_view attribute) const {
+    return std::ranges::find(attributes, attribute) != attributes.end();
+  }
+};
+
+void InstructionParser::parse() {
+  Parsed insn;
+  parse_mnemonic(insn);
+  if (insn.fixed.is_chain()) {
+    do {
+      parse_operand(insn);
+    } while (in_.take(","));
+  } else {
+    for (int k = 0; k < insn.row().operands; ++k) {
+      if (k != 0) in_.expect(",");
+      parse_operand(insn);
+    }
+  }
+  if (in_.take("//")) {
+    do {
+      parse_attribute(insn);
+    } while (in_.take(","));
+  }
+  parse_syncs(insn);
+  settle_sizes(insn);
+  enter(insn);
+}
+
+void InstructionParser::parse_mnemonic(Parsed& insn) {
+  const std::string_view name = in_.word("an instruction");
+  const auto known = insn_from_listing_name(name);
+  if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
+  insn.fixed.insn = *known;
+  in_.expect(".");
+  if (insn.fixed.is_chain()) {
+    insn.fixed.dtype = DType{};
+    insn.size = in_.integer(1, UINT32_MAX);
+    if (in_.take("x")) {
+      insn.fixed.m = static_cast<uint32_t>(insn.size);
+      insn.size = in_.integer(1, UINT32_MAX);
+      const int64_t extents[] = {insn.fixed.m, insn.size};
+      check_elements(extents);
+    }
+    return;
+  }
+  if (insn.memory()) {
+    in_.expect_word("u8");
+  } else {
+    insn.fixed.dtype = parse_listing_dtype(in_);
+  }
+  in_.expect(".");
+  if (insn.row().format == Format::cast) {
+    insn.fixed.aux = static_cast<uint8_t>(parse_listing_dtype(in_));
+    in_.expect(".");
+  } else if (insn.row().format == Format::reduce && in_.next_is_word()) {
+    insn.fixed.aux = reduce_aux(ReduceOrder{}, insn.fixed.dtype, parse_listing_dtype(in_));
+    in_.expect(".");
+  }
+  insn.size = in_.integer(1, UINT32_MAX);
+  if (insn.extents() == ExtentKind::triple) {
+    insn.fixed.m = static_cast<uint32_t>(insn.size);
+    in_.expect("x");
+    insn.size = in_.integer(1, UINT32_MAX);
+    in_.expect("x");
+    insn.fixed.n = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
+    const int64_t extents[] = {insn.fixed.m, insn.size, insn.fixed.n};
+    check_elements(extents);
+  } else if (insn.memory()) {
+    in_.expect("x");
+    in_.integer(1, 1);
+  }
+}
+
+// Products of extents are formed before verify() has seen them: keep them within 64 bits.
+void InstructionParser::check_elements(std::span<const int64_t> extents) const {
+  int64_t elements = 1;
+  for (int64_t extent : extents) {
+    if (extent > kMaxTileElements || (elements *= extent) > kMaxTileElements) {
+      in_.error("more than " + std::to_string(kMaxTileElements) + " elements");
+    }
+  }
+}
+
+void InstructionParser::parse_operand(Parsed& insn) {
+  Parsed::Operand op;
+  DType dtype{};
+  if (insn.fixed.is_chain()) {
+    const std::string_view name = in_.word("the role of an operand");
+    const auto* const role = std::ranges::find(kOperandRoles, name, &OperandRole::name);
+    if (role == std::end(kOperandRoles)) {
+      in_.error("'" + std::string(name) + "' is no role of an operand");
+    }
+    in_.expect(".");
+    dtype = parse_listing_dtype(in_);
+    op.access = Access::of(dtype, role->written, role->reach);
+  } else {
+    dtype = operand_dtype(insn.fixed, static_cast<int>(insn.operands.size()));
+  }
+  if (in_.next_is("0x")) {
+    op.offset = in_.integer(0, UINT32_MAX);
+  } else if (in_.take("g")) {
+    op.mode = Mode::stream;
+    op.global = in_.integer(0, UINT16_MAX);
+    if (static_cast<size_t>(op.global) >= globals_.size()) {
+      in_.error("there is no global g" + std::to_string(op.global));
+    }
+    if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
+    if (in_.take_word("rows")) {
+      op.mode = Mode::rows;
+      op.row_stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
+    }
+  } else {
+    op.mode = Mode::scalar;
+    op.bits = parse_listing_scalar(in_, dtype);
+  }
+  insn.operands.push_back(op);
+}
+
+template <typename Enum>
+uint8_t InstructionParser::parse_choice(int count, const char* what) {
+  const std::string_view text = in_.word(what);
+  for (int i = 0; i < count; ++i) {
+    if (to_string(static_cast<Enum>(i)) == text) return static_cast<uint8_t>(i);
+  }
+  in_.error("'" + std::string(text) + "' is not " + what);
+}
+
+void InstructionParser::parse_attribute(Parsed& insn) {
+  const std::string_view name = in_.word("an attribute");
+  if (insn.has(name)) in_.error(std::string(name) + " is given twice");
+  insn.attributes.push_back(name);
+  in_.expect("(");
+  const Format format = insn.row().format;
+  if (name == "tile_stride") {
+    parse_strides(insn);
+  } else if (name == "iter_tail") {
+    parse_tail(insn);
+  } else if (name == "view" && insn.extents() == ExtentKind::view) {
+    parse_view(insn);
+  } else if (name == "steps" && insn.fixed.is_chain()) {
+    parse_steps(insn);
+  } else if (name == "pad_size" && insn.memory()) {
+    in_.integer(0, 0);
+  } else if (name == "dbg_size" && insn.row().pipe == Pipe::store) {
+    insn.dbg_size = in_.integer(0, INT64_MAX);
+  } else if (name == "cmp_type" && format == Format::compare) {
+    insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");
+  } else if (name == "order" && format == Format::reduce) {
+    insn.fixed.aux |= parse_choice<ReduceOrder>(2, "an order of summation");
+  } else {
+    in_.error("attribute '" + std::string(name) + "' means nothing here");
+  }
+  in_.expect(")");
+}
+
+void InstructionParser::parse_strides(Parsed& insn) {
+  bool first = true;
+  for (const Parsed::Operand& op : insn.operands) {
+    if (op.mode != Mode::stream && op.mode != Mode::rows) continue;
+    if (!std::exchange(first, false)) in_.expect(";");
+    for (size_t d = 0; d < grid_.size(); ++d) {
+      if (d != 0) in_.expect(",");
+      insn.strides.push_back(in_.integer(INT64_MIN, INT64_MAX));
+    }
+  }
+}
+
+void InstructionParser::parse_tail(Parsed& insn) {
+  if (insn.extents() == ExtentKind::triple || has_rows(insn.fixed)) {
+    const std::string_view name = in_.word("an extent");
+    const auto split = std::ranges::find(kSplitNames, name);
+    if (split == std::end(kSplitNames)) in_.error("'" + std::string(name) + "' is no extent");
+    insn.fixed.split = static_cast<uint8_t>(split - std::begin(kSplitNames));
+    in_.expect(":");
+  } else if (insn.extents() == ExtentKind::view) {
+    insn.fixed.split = static_cast<uint8_t>(1 + in_.integer(0, kMaxRank - 1));
+    in_.expect(":");
+  }
+  insn.tail = in_.integer(0, UINT32_MAX);
+}
+
+void InstructionParser::parse_view(Parsed& insn) {
+  std::vector<int64_t> extents;
+  do {
+    if (insn.view_dims.size() == kMaxRank) in_.error("more than 8 view dims");
+    ViewDim dim;
+    dim.extent = in_.integer(1, kMaxTileElements);
+    in_.expect(":");
+    dim.stride = in_.integer(INT64_MIN, INT64_MAX);
+    insn.view_dims.push_back(dim);
+    extents.push_back(dim.extent);
+  } while (in_.take(","));
+  check_elements(extents);
+}
+
+uint8_t InstructionParser::parse_place() {
+  const std::string_view text = in_.word("a place");
+  const auto place = place_from_listing(text);
+  if (!place) in_.error("'" + std::string(text) + "' is no place of a chain");
+  return *place;
+}
+
+void InstructionParser::parse_steps(Parsed& insn) {
+  do {
+    MicroOp op;
+    op.dst = parse_place();
+    in_.expect("=");
+    const std::string_view name = in_.word("an instruction");
+    const auto known = insn_from_listing_name(name);
+    if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
+    op.insn = *known;
+    in_.expect(".");
+    op.dtype = parse_listing_dtype(in_);
+    const InsnInfo& row = info(op.insn);
+    if (row.format == Format::cast || row.format == Format::compare) in_.expect(".");
+    if (row.format == Format::cast) op.aux = static_cast<uint8_t>(parse_listing_dtype(in_));
+    if (row.format == Format::compare) {
+      op.aux = parse_choice<Compare>(kCompareCount, "an ordering");
+    }
+    for (int k = 0; k < 3 && k + 1 < row.operands; ++k) {
+      if (k != 0) in_.expect(",");
+      op.src[k] = parse_place();
+    }
+    insn.steps.push_back(op);
+  } while (in_.take(";"));
+}
+
+void InstructionParser::parse_syncs(Parsed& insn) {
+  in_.expect("{");
+  in_.expect_word(to_string(insn.row().pipe));
+  while (in_.take(",")) {
+    const std::string_view name = in_.word("a flag");
+    auto sync = sync_from_listing_name(name);
+    if (!sync) in_.error("unknown flag '" + std::string(name) + "'");
+    in_.expect("(");
+    sync->set = in_.take_word("set");
+    if (sync->set == 0) in_.expect_word("wait");
+    in_.expect(",");
+    sync->event = static_cast<uint8_t>(in_.integer(0, kEventIds - 1));
+    in_.expect(")");
+    insn.syncs.push_back(*sync);
+  }
+  in_.expect("}");
+}
+
+int64_t InstructionParser::elements(int64_t bytes, DType dtype) const {
+  if (bytes % core::byte_size(dtype) != 0) {
+    in_.error(std::to_string(bytes) + " bytes are no whole number of " + listing_dtype(dtype));
+  }
+  return bytes / core::byte_size(dtype);
+}
+
+// Turns sizes into elements, and settles what the listing leaves unsaid.
+void InstructionParser::settle_sizes(Parsed& insn) {
+  for (auto [needed, attribute] : {std::pair(insn.extents() == ExtentKind::view, "view"),
+                                   std::pair(insn.row().format == Format::compare, "cmp_type"),
+                                   std::pair(insn.row().format == Format::reduce, "order"),
+                                   std::pair(insn.fixed.is_chain(), "steps")}) {
+    if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
+  }
+  if (insn.memory()) {
+    const auto& stream = insn.operands[insn.row().pipe == Pipe::load ? 1 : 0];
+    if (stream.mode != Mode::stream) in_.error("the operand in global memory is no global");
+    insn.fixed.dtype = globals_[static_cast<size_t>(stream.global)];
+    insn.size = elements(insn.size, insn.fixed.dtype);
+  }
+  insn.fixed.size = static_cast<uint32_t>(insn.size);
+  if (insn.extents() == ExtentKind::linear && !has_rows(insn.fixed)) {
+    if (insn.memory()) {
+      insn.tail = elements(insn.tail, insn.fixed.dtype);
+    } else if (!insn.has("iter_tail")) {
+      insn.tail = tails_.of(insn.fixed.size);
+    }
+    insn.fixed.split = static_cast<uint8_t>(insn.tail == 0 ? Split::none : Split::size);
+  }
+  insn.fixed.tail = static_cast<uint32_t>(insn.tail);
+}
+
+void InstructionParser::enter(const Parsed& insn) {
+  std::vector<Operand> operands;
+  std::span<const int64_t> strides = insn.strides;
+  for (const Parsed::Operand& op : insn.operands) {
+    if (op.mode == Mode::slot) {
+      operands.push_back(slot_operand(static_cast<uint32_t>(op.offset)));
+    } else if (op.mode == Mode::scalar) {
+      operands.push_back(builder_.scalar_bits(op.bits));
+    } else {
+      if (!insn.has("tile_stride")) in_.error("tile_stride is missing");
+      operands.push_back(
+          builder_.stream(static_cast<int>(op.global), op.offset, strides.first(grid_.size())));
+      if (op.mode == Mode::rows) operands.back() = rows_operand(operands.back(), op.row_stride);
+      strides = strides.subspan(grid_.size());
+    }
+    operands.back().access = op.access;
+  }
+  const Instruction& done =
+      insn.fixed.is_chain() ? builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs)
+                            : builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims);
+  tails_.record(done);
+  if (insn.has("dbg_size") &&
+      static_cast<uint64_t>(insn.dbg_size) != stored_bytes(done, grid_, done.dtype)) {
+    in_.error("dbg_size is " + std::to_string(insn.dbg_size) + ", but all tiles store " +
+              std::to_string(stored_bytes(done, grid_, done.dtype)) + " bytes");
+  }
+}
+
+}  // namespace dvm::vm

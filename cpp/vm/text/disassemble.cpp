@@ -1,0 +1,237 @@
+// Program -> text; the grammar is in vm/text/listing.h.
+#include <algorithm>
+#include <cstdio>
+
+#include "vm/isa/reduce_source.h"
+#include "vm/target/target.h"
+#include "vm/text/listing.h"
+
+namespace dvm::vm {
+
+namespace {
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string hex(uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "0x%x", value);
+  return text;
+}
+
+template <typename Range, typename Print>
+std::string join(const Range& range, Print print) {
+  std::string out;
+  for (const auto& item : range) {
+    if (!out.empty()) out += ", ";
+    out += print(item);
+  }
+  return out;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Program& program) : program_(program) {}
+
+  std::string run() {
+    const Header& h = program_.header();
+    out_ = "dvm.program v" + number(h.version) +
+           " target=" + std::string(find_target(h.target)->name) + " {\n";
+    print_header(h);
+    int index = 0;
+    for (const Global& g : program_.globals()) {
+      out_ += "  g" + number(index++) + ": " + listing_dtype(g.dtype) + " [" + number(g.low) +
+              ", " + number(g.high) + (g.written ? ") written\n" : ") read\n");
+    }
+    out_ += "  vmain.aiv(body_tile=" + number(h.body_tile) +
+            ", tail_tile_diff=" + number(h.tail_tile_diff) + ") {\n";
+    index = 0;
+    for (auto rest = program_.code(); !rest.empty();) {
+      const auto& insn = *reinterpret_cast<const Instruction*>(rest.data());
+      out_ += "    " + number(index++) + ": ";
+      print_instruction(insn);
+      rest = rest.subspan(insn.words);
+    }
+    out_ += "  }\n}\n";
+    return std::move(out_);
+  }
+
+ private:
+  void print_header(const Header& h) {
+    out_ += "  // target=" + number(static_cast<int>(h.kernel_type)) +
+            ", block_dim=" + number(h.block_dim) +
+            ", ffts_addr=0, tile_num=" + number(h.tile_count) + ", grid=[" +
+            join(program_.grid(), number) + "], local_bytes=" + hex(h.local_bytes) +
+            ", loop_flags=[";
+    bool first = true;
+    for (const LoopFlagInfo& row : kLoopFlags) {
+      if ((h.loop_flags & row.flag) == 0) continue;
+      out_ += (first ? "" : ", ") + listing_pipes(row.src, row.dst);
+      first = false;
+    }
+    out_ += "]\n";
+  }
+
+  void print_instruction(const Instruction& insn) {
+    const InsnInfo& row = info(insn.insn);
+    const bool memory = row.pipe != Pipe::simd;
+    out_ += listing_name(insn.insn) + ".";
+    if (!insn.is_chain()) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
+    const bool widens = row.format == Format::reduce && operand_dtype(insn, 1) != insn.dtype;
+    if (row.format == Format::cast || widens) out_ += listing_dtype(operand_dtype(insn, 1)) + ".";
+    if (memory) {
+      out_ += number(int64_t{insn.size} * core::byte_size(insn.dtype)) + "x1";
+    } else if (info(row.format).extents == ExtentKind::triple) {
+      out_ += number(insn.m) + "x" + number(insn.size) + "x" + number(insn.n);
+    } else {
+      if (has_rows(insn)) out_ += number(insn.m) + "x";
+      out_ += number(insn.size);
+    }
+    for (int k = 0; k < insn.operand_count(); ++k) {
+      out_ += k == 0 ? " " : ", ";
+      if (insn.is_chain()) {
+        out_ += std::string(role(insn, k)) + "." + listing_dtype(operand_dtype(insn, k)) + " ";
+      }
+      print_operand(insn, k);
+    }
+    attributes_.clear();
+    list_attributes(insn);
+    for (size_t i = 0; i < attributes_.size(); ++i) {
+      out_ += (i == 0 ? " // " : ", ") + attributes_[i];
+    }
+    out_ += "\n         {" + std::string(to_string(row.pipe));
+    for (const Sync& sync : insn.sync_list()) {
+      out_ += ", " + listing_pipes(sync.src, sync.dst) + "_sync(" + (sync.set ? "set" : "wait") +
+              ", " + number(sync.event) + ")";
+    }
+    out_ += "}\n";
+    tails_.record(insn);
+  }
+
+  static std::string_view role(const Instruction& insn, int k) {
+    return std::ranges::find_if(kOperandRoles,
+                                [&](const OperandRole& role) {
+                                  return role.written == writes(insn, k) &&
+                                         role.reach == reach(insn, k);
+                                })
+        ->name;
+  }
+
+  void print_operand(const Instruction& insn, int k) {
+    const Operand& op = insn.operands()[k];
+    switch (op.mode) {
+      case Mode::slot:
+        out_ += hex(op.offset);
+        break;
+      case Mode::stream:
+      case Mode::rows: {
+        const Stream& stream = program_.stream(op.index);
+        out_ += "g" + number(stream.global);
+        if (stream.offset > 0) out_ += "+";
+        if (stream.offset != 0) out_ += number(stream.offset);
+        if (const auto stride = row_stride(op)) out_ += " rows " + number(*stride);
+        break;
+      }
+      case Mode::scalar:
+        out_ += listing_scalar(operand_dtype(insn, k),
+                               static_cast<uint64_t>(program_.scalars()[op.index].bits()));
+        break;
+    }
+  }
+
+  // In the paper's order.
+  void list_attributes(const Instruction& insn) {
+    const InsnInfo& row = info(insn.insn);
+    if (insn.is_view()) {
+      attribute("view", join(insn.view_dims(), [](const ViewDim& dim) {
+                  return number(dim.extent) + ":" + number(dim.stride);
+                }));
+    }
+    list_strides(insn);
+    if (row.pipe == Pipe::load) attribute("pad_size", "0");
+    list_tail(insn);
+    if (insn.is_chain()) list_steps(insn);
+    if (row.pipe == Pipe::store) {
+      attribute("pad_size", "0");
+      attribute("dbg_size", std::to_string(stored_bytes(insn, program_.grid(), insn.dtype)));
+    }
+    if (row.format == Format::compare) {
+      attribute("cmp_type", std::string(to_string(static_cast<Compare>(insn.aux))));
+    } else if (row.format == Format::reduce) {
+      attribute("order", std::string(to_string(reduce_order(insn.aux))));
+    }
+  }
+
+  void list_steps(const Instruction& insn) {
+    std::string text;
+    for (const MicroOp& op : insn.micro_ops()) {
+      const Format format = info(op.insn).format;
+      if (!text.empty()) text += "; ";
+      text += listing_place(op.dst) + " = " + listing_name(op.insn) + "." + listing_dtype(op.dtype);
+      if (format == Format::cast) text += "." + listing_dtype(static_cast<DType>(op.aux));
+      if (format == Format::compare) {
+        text += "." + std::string(to_string(static_cast<Compare>(op.aux)));
+      }
+      for (int k = 0; k < 3 && op.src[k] != 0; ++k) {
+        text += (k == 0 ? " " : ", ") + listing_place(op.src[k]);
+      }
+    }
+    attribute("steps", text);
+  }
+
+  void list_strides(const Instruction& insn) {
+    std::string text;
+    bool any = false;
+    for (int k = 0; k < insn.operand_count(); ++k) {
+      const Operand& op = insn.operands()[k];
+      if (!is_stream(op)) continue;
+      if (any) text += "; ";
+      text += join(program_.strides(program_.stream(op.index)), number);
+      any = true;
+    }
+    if (any) attribute("tile_stride", text);
+  }
+
+  void list_tail(const Instruction& insn) {
+    const InsnInfo& row = info(insn.insn);
+    const bool memory = row.pipe != Pipe::simd;
+    switch (info(row.format).extents) {
+      case ExtentKind::linear: {
+        if (has_rows(insn)) {
+          list_named_tail(insn);
+          break;
+        }
+        const int64_t unit = memory ? core::byte_size(insn.dtype) : 1;
+        const uint32_t silent = memory ? 0 : tails_.of(insn.size);
+        if (insn.tail != silent) attribute("iter_tail", number(insn.tail * unit));
+        break;
+      }
+      case ExtentKind::triple:
+        list_named_tail(insn);
+        break;
+      case ExtentKind::view:
+        if (insn.split == 0) break;
+        attribute("iter_tail", number(insn.split - 1) + ":" + number(insn.tail));
+        break;
+    }
+  }
+
+  void list_named_tail(const Instruction& insn) {
+    if (insn.split == 0) return;
+    attribute("iter_tail", std::string(kSplitNames[insn.split]) + ":" + number(insn.tail));
+  }
+
+  void attribute(const char* name, const std::string& value) {
+    attributes_.push_back(std::string(name) + "(" + value + ")");
+  }
+
+  const Program& program_;
+  std::string out_;
+  std::vector<std::string> attributes_;
+  InheritedTails tails_;
+};
+
+}  // namespace
+
+std::string disassemble(const Program& program) { return Printer(program).run(); }
+
+}  // namespace dvm::vm

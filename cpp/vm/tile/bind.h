@@ -1,0 +1,125 @@
+// bind: a Kernel and the sizes and strides of one call become Stages, each one Program to be.
+//
+// A Stage is concrete and self-contained: no dims of size 1, dims merged where memory and use
+// allow, broadcasts that change nothing aliased away. Sizes 0 and 1 are ordinary: an empty value
+// needs no step, and a reduction over an empty extent is a copy of its identity.
+//
+// All outputs of a Stage move over the same dims, so that each tile writes its own elements. Where
+// sizes of 1 make the outputs of a Region disagree, it falls into several Stages. Where reductions
+// feed steps, a Stage that is tiled by whole rows computes all of the Region (bind_rows).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+
+#include "vm/isa/program.h"
+#include "vm/tile/kernel.h"
+
+namespace dvm::vm {
+
+struct Binding {
+  const int64_t* dims;    // values of Kernel::dims
+  const Scalar* scalars;  // Python numbers, by KernelScalar::index
+  // Strides in bytes per dimension of the Region (right-aligned; ignored where the size is 1),
+  // inputs first, then outputs.
+  const int64_t (*strides)[kMaxRank];
+};
+
+// Bits of dims. A value whose bit is clear has size 1 there.
+using DimMask = uint16_t;
+constexpr DimMask dim_bit(int dim) { return static_cast<DimMask>(1u << dim); }
+
+struct StageValue {
+  enum class Kind : uint8_t { global, scalar, computed };
+  Kind kind = Kind::computed;
+  DType dtype = DType::f32;
+  DimMask span = 0;
+  int16_t index = -1;  // global: the access that reads it; scalar: entry of Stage::scalars
+};
+
+// A way through a tensor operand: bytes per step along each dim, 0 where it does not move.
+struct StageAccess {
+  int16_t global = 0;
+  DType dtype = DType::f32;
+  // Where its values move; a stored partial also moves along the dims of per_tile, whose stride is
+  // one per tile rather than per element.
+  DimMask span = 0, per_tile = 0;
+  int64_t offset = 0;
+  int64_t strides[kMaxRank] = {};
+};
+
+struct StageOutput {
+  int16_t value = 0, access = 0;
+};
+
+// Beyond the Kernel's: a sum in a wider type takes two more steps and three values per output.
+// Where rows are whole there are no such sums, and recompute.h may have that room.
+inline constexpr int kMaxStageSteps = kMaxSteps + 2 * kMaxGlobals;
+inline constexpr int kMaxStageValues = kMaxValues + 3 * kMaxGlobals;
+inline constexpr int kMaxStageAccesses = 2 * kMaxGlobals;
+
+// Large and reused from call to call: only the counts are reset, never the arrays.
+struct Stage {
+  int rank = 0;             // at least 1
+  int64_t sizes[kMaxRank];  // each above 1, but for one dim of size 1 where there is no other
+  int reduce_begin = 0, reduce_end = 0;  // dims [begin, end) are reduced by every reduction
+  // Whether a tile may hold, must hold or must not hold all of the reduced dims.
+  enum class Rows : uint8_t { may, must, never } whole_rows = Rows::may;
+  int global_count = 0;  // of the Program's tensor operands
+  int value_count = 0, step_count = 0, scalar_count = 0, access_count = 0, output_count = 0;
+  StageValue values[kMaxStageValues];  // some are unused
+  KernelStep steps[kMaxStageSteps];
+  Scalar scalars[kMaxStageValues];
+  StageAccess accesses[kMaxStageAccesses];
+  StageOutput outputs[kMaxGlobals];
+
+  bool reduces() const { return reduce_begin < reduce_end; }
+  DimMask reduced() const {
+    return static_cast<DimMask>(dim_bit(reduce_end) - dim_bit(reduce_begin));
+  }
+  int64_t reduced_elements() const {
+    return std::accumulate(sizes + reduce_begin, sizes + reduce_end, int64_t{1},
+                           std::multiplies<>());
+  }
+  int16_t add_value(const StageValue& value);
+  int16_t add_scalar(DType dtype, Scalar value);
+  int16_t add_access(const StageAccess& access);
+};
+
+// Bits of Kernel::outputs.
+using OutputMask = uint32_t;
+static_assert(kMaxGlobals <= 32);
+inline OutputMask all_outputs(const Kernel& kernel) {
+  return static_cast<OutputMask>((uint64_t{1} << kernel.outputs.size()) - 1);
+}
+
+inline bool is_output(const Stage& stage, int16_t value) {
+  return std::any_of(stage.outputs, stage.outputs + stage.output_count,
+                     [&](const StageOutput& output) { return output.value == value; });
+}
+
+// The workspaces of a call are operands behind those of the Region: two that Stages of one
+// reduction take turns with (partials.h), and one for each value that parts of a Kernel leave to
+// each other.
+inline constexpr int kFirstKept = 2, kMaxWorkspaces = kFirstKept + kMaxKept;
+
+// Makes the Stage of the first output in `todo` that has elements, along with all that can share
+// it. Returns the outputs left to do. stage.output_count is 0 where nothing had elements.
+OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, Stage& stage);
+
+// The same of all outputs of a Kernel whose reductions feed steps. `rows`: the Stage computes them,
+// if it is tiled by whole rows; `elements`: with these sizes no reduction is one, and bind() does;
+// `parts`: only its parts can be bound.
+enum class RowBinding : uint8_t { rows, elements, parts };
+RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage);
+
+// The bytes of each value that the parts of a Kernel keep for each other.
+void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes);
+
+// Merges adjacent dims that every value spans both or neither of, that are both reduced or neither,
+// and whose strides every access allows to be walked as one.
+void merge_dims(Stage& stage);
+
+}  // namespace dvm::vm

@@ -1,0 +1,256 @@
+// Region -> Kernel, node by node. Rank-0 sources, their casts and broadcasts become scalar
+// operands; an instruction wants at least one tensor operand, so where there is none a copy makes
+// one.
+#include "vm/tile/kernel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "core/error.h"
+#include "core/ops/scalar_ops.h"
+#include "vm/tile/kernel_parts.h"
+
+namespace dvm::vm {
+
+namespace {
+
+using core::Node;
+using core::Op;
+
+}  // namespace
+
+// Ops and instructions of one name belong together; elementwise.def and compare.def feed both.
+std::optional<OpInsn> insn_of(Op op) {
+  switch (op) {
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
+  case Op::name:                                                                   \
+    return OpInsn{Insn::name};
+#include "core/ops/elementwise.def"
+#undef DVM_ELEMENTWISE
+#define DVM_COMPARE(name, op, numpy) \
+  case Op::name:                     \
+    return OpInsn{Insn::cmp, static_cast<uint8_t>(Compare::name)};
+#include "core/ops/compare.def"
+#undef DVM_COMPARE
+    case Op::select:
+      return OpInsn{Insn::select};
+    case Op::cast:
+      return OpInsn{Insn::cast};
+    case Op::broadcast:
+      return OpInsn{Insn::broadcast};
+#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) \
+  case Op::name:                                           \
+    return OpInsn{Insn::insn};
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
+    default:
+      return std::nullopt;
+  }
+}
+
+namespace {
+
+class Preparer {
+ public:
+  explicit Preparer(const core::Region& region) : graph_(region.body) {
+    static std::atomic<uint64_t> made{0};
+    kernel_.name = region.name;
+    kernel_.serial = ++made;
+    kernel_.context = graph_.shared_dims();
+    find_live();
+  }
+
+  Kernel run() {
+    value_of_.assign(live_.size(), -1);
+    for (core::Value v = 0; v < graph_.size(); ++v) {
+      const Node& node = graph_.node(v);
+      // Operand numbers are positions among all inputs, used or not.
+      if (node.op == Op::input && !live_[at(v)]) ++kernel_.input_count;
+      if (node.op == Op::scalar && !live_[at(v)]) ++kernel_.scalar_count;
+      if (live_[at(v)]) value_of_[at(v)] = add(node);
+    }
+    for (core::Value v : graph_.outputs) {
+      const int operand = kernel_.input_count + static_cast<int>(kernel_.outputs.size());
+      kernel_.output_operands.push_back(static_cast<int16_t>(operand));
+      kernel_.outputs.push_back(as_tensor(value_of_[at(v)], graph_.node(v)));
+    }
+    kernel_.output_count = static_cast<int>(kernel_.outputs.size());
+    check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
+    check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
+    cut_at_reductions(kernel_);
+    check_limit("tensors kept between its parts", std::ssize(kernel_.kept), kMaxKept);
+    return std::move(kernel_);
+  }
+
+ private:
+  static size_t at(core::Value v) { return static_cast<size_t>(v); }
+
+  void check_limit(const char* what, int64_t count, int64_t limit) const {
+    if (count <= limit) return;
+    core::fail(core::ErrorCode::unsupported, "Region " + kernel_.name + " has " +
+                                                 std::to_string(count) + " " + what +
+                                                 ", the limit is " + std::to_string(limit));
+  }
+
+  void find_live() {
+    live_.assign(static_cast<size_t>(graph_.size()), false);
+    for (core::Value v : graph_.outputs) live_[at(v)] = true;
+    for (core::Value v = graph_.size() - 1; v >= 0; --v) {
+      // Unused inputs count too: a caller aligns the strides of every operand to this rank.
+      if (live_[at(v)] || graph_.node(v).op == Op::input) {
+        kernel_.rank = std::max(kernel_.rank, graph_.type(v).rank());
+      }
+      if (!live_[at(v)]) continue;
+      for (core::Value input : graph_.node(v).inputs) live_[at(input)] = true;
+    }
+    check_limit("dimensions", kernel_.rank, kMaxRank);
+  }
+
+  uint8_t dim_index(core::Dim dim) {
+    auto found = std::find(kernel_.dims.begin(), kernel_.dims.end(), dim);
+    if (found == kernel_.dims.end()) found = kernel_.dims.insert(found, dim);
+    const auto index = found - kernel_.dims.begin();
+    check_limit("distinct sizes", index + 1, kUnit);
+    return static_cast<uint8_t>(index);
+  }
+
+  uint8_t shape_index(const core::Shape& shape) {
+    KernelShape aligned;
+    aligned.fill(kUnit);
+    const size_t lead = static_cast<size_t>(kernel_.rank) - shape.size();
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].as_constant() != 1) aligned[lead + d] = dim_index(shape[d]);
+    }
+    auto found = std::find(kernel_.shapes.begin(), kernel_.shapes.end(), aligned);
+    if (found == kernel_.shapes.end()) found = kernel_.shapes.insert(found, aligned);
+    const auto index = found - kernel_.shapes.begin();
+    check_limit("distinct shapes", index + 1, kMaxShapes);
+    return static_cast<uint8_t>(index);
+  }
+
+  int16_t add_value(KernelValue value) {
+    kernel_.values.push_back(value);
+    check_limit("values", static_cast<int64_t>(kernel_.values.size()), kMaxValues);
+    return static_cast<int16_t>(kernel_.values.size() - 1);
+  }
+
+  int16_t add_scalar(KernelScalar scalar) {
+    kernel_.scalars.push_back(scalar);
+    return add_value({.kind = KernelValue::Kind::scalar,
+                      .dtype = scalar.dtype,
+                      .index = static_cast<int16_t>(kernel_.scalars.size() - 1)});
+  }
+
+  bool is_scalar(int16_t value) const {
+    return kernel_.values[static_cast<size_t>(value)].kind == KernelValue::Kind::scalar;
+  }
+
+  const KernelScalar& scalar_of(int16_t value) const {
+    const KernelValue& scalar = kernel_.values[static_cast<size_t>(value)];
+    return kernel_.scalars[static_cast<size_t>(scalar.index)];
+  }
+
+  int16_t add_step(KernelStep step, const core::Type& type) {
+    step.dst = add_value({.dtype = type.dtype,
+                          .shape = shape_index(type.shape),
+                          .index = static_cast<int16_t>(kernel_.steps.size())});
+    kernel_.steps.push_back(step);
+    return step.dst;
+  }
+
+  // `value` itself, or where it is a scalar that stands for `node`, a tensor of node's shape.
+  int16_t as_tensor(int16_t value, const Node& node) {
+    if (!is_scalar(value)) return value;
+    KernelStep copy{.insn = Insn::copy, .dtype = node.type.dtype, .arity = 1};
+    copy.src[0] = value;
+    return add_step(copy, node.type);
+  }
+
+  int16_t add(const Node& node) {
+    switch (node.op) {
+      case Op::input:
+        return add_value({.kind = KernelValue::Kind::input,
+                          .dtype = node.type.dtype,
+                          .shape = shape_index(node.type.shape),
+                          .index = static_cast<int16_t>(kernel_.input_count++)});
+      case Op::constant:
+        return add_scalar(
+            {.source = node.type.dtype, .dtype = node.type.dtype, .value = node.attrs.value});
+      case Op::scalar:
+        return add_scalar({.kind = KernelScalar::Kind::argument,
+                           .source = node.type.dtype,
+                           .dtype = node.type.dtype,
+                           .index = static_cast<int16_t>(kernel_.scalar_count++)});
+      case Op::dim:
+        return add_scalar({.kind = KernelScalar::Kind::dim,
+                           .source = node.type.dtype,
+                           .dtype = node.type.dtype,
+                           .index = dim_index(node.attrs.size)});
+      default:
+        return add_operation(node);
+    }
+  }
+
+  int16_t add_operation(const Node& node) {
+    const std::optional<OpInsn> found = insn_of(node.op);
+    if (!found) {
+      core::fail(core::ErrorCode::unsupported, node.loc,
+                 "op '" + std::string(core::info(node.op).name) + "' has no tile instruction");
+    }
+    KernelStep step{.insn = found->insn, .dtype = node.type.dtype, .aux = found->aux};
+    step.arity = static_cast<uint8_t>(node.inputs.size());
+    bool all_scalars = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      step.src[i] = value_of_[at(node.inputs[i])];
+      all_scalars = all_scalars && is_scalar(step.src[i]);
+    }
+    if (node.op == Op::broadcast && all_scalars) return step.src[0];
+    if (node.op == Op::cast && all_scalars) {
+      KernelScalar scalar = scalar_of(step.src[0]);
+      if (scalar.dtype == scalar.source) {  // two casts in a row round twice
+        scalar.dtype = node.type.dtype;
+        return add_scalar(scalar);
+      }
+    }
+    const Node& first = graph_.node(node.inputs[0]);
+    if (all_scalars) step.src[0] = as_tensor(step.src[0], first);
+    if (step.insn == Insn::cast) step.aux = static_cast<uint8_t>(first.type.dtype);
+    if (info(step.insn).boolean_result) step.dtype = first.type.dtype;
+    const int lead = kernel_.rank - node.type.rank();
+    for (int axis : node.attrs.axes) step.axes |= static_cast<uint16_t>(1u << (lead + axis));
+    return add_step(step, node.type);
+  }
+
+  const core::Graph& graph_;
+  Kernel kernel_;
+  std::vector<bool> live_;
+  std::vector<int16_t> value_of_;  // of each node
+};
+
+}  // namespace
+
+Scalar cast_scalar(Scalar value, DType from, DType to) {
+  return core::dispatch(from, [&]<DType From>() {
+    return core::dispatch(to, [&]<DType To>() {
+      using F = core::Storage<From>;
+      using T = core::Storage<To>;
+      F source;
+      if constexpr (core::is_floating(From)) {
+        source = core::scalar::cast<F>(value.as_float());
+      } else {
+        source = static_cast<F>(value.as_int());
+      }
+      const T result = core::scalar::cast<T>(source);
+      if constexpr (core::is_floating(To)) {
+        return Scalar::of_float(core::scalar::cast<double>(result));
+      } else {
+        return Scalar::of_int(result);
+      }
+    });
+  });
+}
+
+Kernel prepare(const core::Region& region) { return Preparer(region).run(); }
+
+}  // namespace dvm::vm

@@ -1,0 +1,96 @@
+// A Kernel: a Region made ready for encoding. Flat arrays, built once per path; sizes stay
+// symbolic (they arrive with every call as the values of `dims`). Every value is aligned
+// to the Region's rank by leading dims of size 1, and shapes are stored once: a bind looks at the
+// few distinct shapes of a Region, not at each value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/region.h"
+#include "vm/isa/program.h"
+
+namespace dvm::vm {
+
+inline constexpr int kMaxSteps = 64;    // instructions of one Region before loads and stores
+inline constexpr int kMaxGlobals = 32;  // tensors a Region may read and write
+inline constexpr int kMaxValues = 192;  // inputs, scalars and computed values of a Region
+inline constexpr int kMaxShapes = 32;   // distinct shapes among them
+inline constexpr int kMaxKept = 16;     // values that its parts leave to each other
+
+// Per dimension of the Region an index into Kernel::dims; kUnit where the size is 1 for sure.
+using KernelShape = std::array<uint8_t, kMaxRank>;
+inline constexpr uint8_t kUnit = 0xff;
+
+struct KernelValue {
+  enum class Kind : uint8_t { input, scalar, computed };
+  Kind kind = Kind::computed;
+  DType dtype = DType::f32;
+  uint8_t shape = 0;  // index into Kernel::shapes; no meaning for scalars
+  // input: global operand; scalar: entry of Kernel::scalars; computed: the step that does
+  int16_t index = -1;
+};
+
+struct KernelStep {
+  Insn insn = Insn::copy;
+  DType dtype = DType::f32;  // Instruction::dtype
+  uint8_t aux = 0;           // cast: source dtype; cmp: ordering
+  uint8_t arity = 0;
+  int16_t src[3] = {-1, -1, -1};
+  int16_t dst = -1;
+  uint16_t axes = 0;  // reduce: bit per dimension of the Region
+};
+
+// Where a scalar operand comes from: a literal, a Python number of the call, or a size.
+struct KernelScalar {
+  enum class Kind : uint8_t { literal, argument, dim };
+  Kind kind = Kind::literal;
+  DType source = DType::f32;  // of the value as it comes
+  DType dtype = DType::f32;   // what it is cast to
+  int16_t index = 0;  // argument: position in Binding::scalars; dim: index into Kernel::dims
+  Scalar value = {};  // literal
+};
+
+// The instruction that computes an op on a tile, and its Instruction::aux if the op decides that;
+// none for views, sources and whole ops.
+struct OpInsn {
+  Insn insn;
+  uint8_t aux = 0;
+};
+std::optional<OpInsn> insn_of(core::Op op);
+
+// The cast of the Graph, on one element.
+Scalar cast_scalar(Scalar value, DType from, DType to);
+
+struct Kernel {
+  std::string name;
+  uint64_t serial = 0;  // of its making in this process; copies compute the same
+  int rank = 0;
+  int input_count = 0, output_count = 0, scalar_count = 0;  // of the Region
+  std::shared_ptr<core::DimContext> context;                // of dims
+  std::vector<core::Dim> dims;  // what a call must evaluate, in this order
+  std::vector<KernelShape> shapes;
+  std::vector<KernelValue> values;
+  std::vector<KernelStep> steps;  // SSA order
+  std::vector<KernelScalar> scalars;
+  std::vector<int16_t> outputs;          // value ids
+  std::vector<int16_t> output_operands;  // of each output: the operand that it is written to
+  // Where reductions feed steps, the same in parts that are run one after the other and in which
+  // none does (kernel_parts.h). `kept` are the values that one part leaves to another: operands
+  // behind the Region's own, in a workspace.
+  std::vector<Kernel> parts;
+  std::vector<int16_t> kept;
+
+  int operand_count() const { return input_count + output_count; }
+};
+
+// Throws UnsupportedError where the Region breaks a limit above or an op has no instruction. The
+// Region holds source, elementwise, broadcast and reduce nodes only (views are the Plan's). What no
+// output needs is left out.
+Kernel prepare(const core::Region& region);
+
+}  // namespace dvm::vm

@@ -1,0 +1,43 @@
+// cost(tiling, stage, target): what the tiler minimises.
+//
+// Simulated targets: Algorithm 1's rounds of tiles per core, each as long as its elements and what
+// starting it costs, which least_cost_tile() minimises in closed form. A cpu: nanoseconds that
+// depend on the tiling, from the constants of cost.def:
+//
+//   setup    of each tile: its instructions, strided loads with their runs of adjacent elements
+//   spill    of what instructions hand on to each other, once a tile leaves the first cache
+//   stall    where operands come from memory: long tiles do not overlap that with computing
+#pragma once
+
+#include <cstdint>
+
+#include "vm/target/cost.h"
+#include "vm/tile/stage_use.h"
+#include "vm/tile/tile_rows.h"
+#include "vm/tile/tiler.h"
+
+namespace dvm::vm {
+
+class TileCosts {
+ public:
+  TileCosts(const Stage& stage, const StageUse& use, const TargetTraits& target);
+  struct Estimate {
+    double ns;  // of all tiles, less what every tiling costs; infinite where one does not fit
+    bool
+        roomy;  // nothing is lost by the size of the tile: a smaller one of this split is no better
+  };
+  Estimate operator()(const Tiling& tiling) const;
+
+ private:
+  double per_element(int64_t weight) const;
+  double rows_ns(const Tiling& tiling, TileRows rows) const;
+  bool is_read_by_rows(int access, const Tiling& tiling, TileRows rows) const;
+  const Stage& stage_;
+  const StageUse& use_;
+  const TargetTraits& target_;
+  const CostTable& table_ = cost_table();
+  double setup_ns_, elements_ = 1;
+  bool from_memory_;  // operands, and something is handed on meanwhile
+};
+
+}  // namespace dvm::vm

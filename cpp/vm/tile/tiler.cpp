@@ -1,0 +1,367 @@
+#include "vm/tile/tiler.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/ops/sum_order.h"
+#include "vm/tile/tile_cost.h"
+
+namespace dvm::vm {
+
+namespace {
+
+// Of a cpu, in elements. Below kLeastTile setup is all there is. A tile takes no more than an
+// eighth of all, to have something to share out and to even out, but may always take kShare, and
+// never more than kMostElements. Columns that lie together are no more than that, either, where one
+// tile takes all of them, and a single row is no more than kLongest.
+constexpr int64_t kLeastTile = 96, kShare = 16384, kLongest = 65536, kMostElements = 262144;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t product(const int64_t* sizes, int begin, int end) {
+  int64_t result = 1;
+  for (int d = begin; d < end; ++d) result *= sizes[d];
+  return result;
+}
+
+// Elements of the narrowest dtype in one unit of alignment.
+int64_t align_elements(const Stage& stage, const TargetTraits& target) {
+  int bytes = 8;
+  for (int a = 0; a < stage.access_count; ++a) {
+    bytes = std::min(bytes, core::byte_size(stage.accesses[a].dtype));
+  }
+  return std::max(1, target.align / bytes);
+}
+
+Tiling untiled(const Stage& stage) {
+  Tiling result;
+  result.rank = stage.rank;
+  std::copy_n(stage.sizes, stage.rank, result.sizes);
+  std::copy_n(stage.sizes, stage.rank, result.tile);
+  return result;
+}
+
+// One dim in tiles of `t`: those inside it are whole, the spatial ones outside it of one element.
+void split_at(Tiling& tiling, const Stage& stage, int split, int64_t t) {
+  for (int d = 0; d < split; ++d) {
+    if (!stage.reduces() || d < stage.reduce_begin || d >= stage.reduce_end) tiling.tile[d] = 1;
+  }
+  tiling.tile[split] = t;
+  tiling.split = split;
+}
+
+// Where all spatial dims are tiled to 1 but the innermost, which takes `t` of its columns. An
+// instruction has one extent that is shorter in a tail tile: when the last chunk is short, the
+// columns must divide evenly.
+void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t align) {
+  const int reduced = stage.reduce_begin;
+  std::fill_n(tiling.tile, tiling.rank, 1);
+  tiling.tile[reduced] = core::kSumChunk;
+  tiling.split = reduced;
+  tiling.reduction = Tiling::Reduction::chunks;
+  if (stage.reduce_end == tiling.rank) return;
+  const int inner = tiling.rank - 1;
+  const int64_t columns = tiling.sizes[inner];
+  t = std::min(columns, t);
+  if (t == columns) {  // whole rows of memory
+  } else if (tiling.sizes[reduced] % core::kSumChunk == 0) {
+    t = align_tile(t, columns, t, 1, t < core::kSumLanes ? align : core::kSumLanes);
+    tiling.split = inner;
+  } else {
+    while (columns % t != 0) --t;
+  }
+  tiling.tile[inner] = t;
+}
+
+// Whether all that is done is to ask of lines of memory whether any or all elements are true. A
+// tile asks whole ones: it stops at the first element that decides, and has threads of its own for
+// a single line; cut in two, the second part would not know of the first.
+bool asks_lines(const Stage& stage, const StageUse& use) {
+  const int last = stage.rank - 1;
+  if (use.live != 0 || stage.step_count == 0 || stage.reduce_begin != last ||
+      stage.reduce_end != stage.rank || stage.sizes[last] > kMaxTileElements) {
+    return false;
+  }
+  return std::all_of(stage.steps, stage.steps + stage.step_count, [&](const KernelStep& step) {
+    const StageValue& source = stage.values[step.src[0]];
+    if ((step.insn != Insn::max && step.insn != Insn::min) || step.dtype != DType::boolean ||
+        step.axes == 0 || source.kind != StageValue::Kind::global) {
+      return false;
+    }
+    const StageAccess& access = stage.accesses[source.index];
+    return access.strides[last] == core::byte_size(access.dtype);
+  });
+}
+
+void count_tiles(Tiling& tiling) {
+  for (int d = 0; d < tiling.rank; ++d) {
+    tiling.tile_elements *= tiling.tile[d];
+    tiling.tile_count *= tiling.tiles(d);
+  }
+}
+
+}  // namespace
+
+int64_t TileCost::operator()(int64_t t) const {
+  return ceil_div(outer * ceil_div(length, t), cores) * (t * inner + overhead);
+}
+
+TileChoice least_cost_tile(const TileCost& cost, int64_t t_max) {
+  const int64_t work = ceil_div(cost.outer * cost.length * cost.inner, cost.cores);
+  t_max = std::min(t_max, cost.length);
+  TileChoice best;
+  // By rounds of tiles per core, from the fewest possible on: for a number of rounds the smallest
+  // tile that needs no more is the cheapest. Rounds that allow no smaller tile than the ones before
+  // are skipped, and no round can do better than perfectly shared work plus its overheads.
+  int64_t rounds = ceil_div(cost.outer * ceil_div(cost.length, t_max), cost.cores);
+  while (work + rounds * cost.overhead < best.cost) {
+    const int64_t t = ceil_div(cost.length, rounds * cost.cores / cost.outer);
+    if (const int64_t c = cost(t); c < best.cost) best = {t, c};
+    if (t == 1) break;
+    rounds = ceil_div(cost.outer * ceil_div(cost.length, t - 1), cost.cores);
+  }
+  return best;
+}
+
+int64_t align_tile(int64_t t, int64_t length, int64_t t_max, int64_t inner, int64_t align) {
+  const int64_t unit = align / std::gcd(align, inner);
+  const int64_t up = ceil_div(t, unit) * unit, down = t / unit * unit;
+  if (std::min(up, length) <= t_max) return std::min(up, length);
+  return down > 0 ? down : t;
+}
+
+DimMask Tiling::wide() const {
+  DimMask result = 0;
+  for (int d = 0; d < rank; ++d) {
+    if (tile[d] > 1) result |= dim_bit(d);
+  }
+  return result;
+}
+
+bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
+  int64_t run = core::byte_size(access.dtype);
+  bool split_seen = false;
+  for (int d = rank - 1; d >= 0; --d) {
+    if ((access.span & wide & dim_bit(d)) == 0) continue;
+    if (access.strides[d] != run || split_seen) return false;
+    run *= tile[d];
+    split_seen = d == split;
+  }
+  return true;
+}
+
+std::optional<int64_t> Tiling::row_stride(const StageAccess& access, DimMask wide,
+                                          int columns) const {
+  int64_t run = core::byte_size(access.dtype);
+  std::optional<int64_t> stride;  // 0 for a while where rows repeat one another
+  bool split_seen = false, has_columns = false;
+  for (int d = rank - 1; d >= 0; --d) {
+    if ((wide & dim_bit(d)) == 0) continue;
+    if ((access.span & dim_bit(d)) == 0) return std::nullopt;
+    has_columns |= d >= columns;
+    if (d < columns && !stride) {
+      run = access.strides[d];
+      stride = run;
+      split_seen = false;  // rows that are shorter in a tail tile begin where they always do
+    }
+    if (access.strides[d] != run || split_seen) return std::nullopt;
+    run *= tile[d];
+    split_seen = d == split;
+  }
+  const bool fits = has_columns && stride && *stride > 0 && *stride <= UINT32_MAX;
+  return fits ? stride : std::nullopt;
+}
+
+int64_t tile_limit(const TargetTraits& target, const StageUse& use) {
+  const int64_t room =
+      target.local_bytes - target.reserve_bytes - int64_t{use.slots} * target.align;
+  // Streams that overflow the cache are slow, not wrong.
+  return std::max<int64_t>(1, room * use.unit / std::max<int64_t>(1, use.live));
+}
+
+namespace {
+
+// The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing fits.
+// Lines may have any length.
+Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
+                        int64_t limit, bool lines, double& least) {
+  const int64_t align = align_elements(stage, target);
+  const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
+  Tiling best;
+  best.tile_count = 0;
+  int64_t inner = product(stage.sizes, 0, stage.rank);
+  // What lies together is a tile of its own, where it leaves half of local memory to others.
+  const int64_t longest = std::min({limit, kLongest, target.local_bytes / 2});
+  const int64_t whole_columns = std::min(limit, kMostElements);
+  // Rows are read again: what does not stay in the second cache costs more than setup.
+  const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;
+  limit = std::min(limit, std::clamp(inner / 8, kShare, most));
+  const bool single = stage.reduces() && product(stage.sizes, begin, end) == inner;
+  if (single && (inner <= longest || lines)) {
+    best = untiled(stage);
+    count_tiles(best);
+    least = costs(best).ns;
+    return best;
+  }
+  // Columns that lie together need no copy, which counts for more than sharing out a little work.
+  const bool columns = stage.reduces() && end < stage.rank && stage.whole_rows != Stage::Rows::must;
+  if (columns && inner <= whole_columns) {
+    Tiling whole = untiled(stage);
+    count_tiles(whole);
+    if (const TileCosts::Estimate cost = costs(whole); cost.ns < least) {
+      least = cost.ns;
+      best = whole;
+    }
+  }
+  for (int d = 0; d < stage.rank; ++d) {
+    if (begin <= d && d < end) continue;
+    inner /= stage.sizes[d];
+    if (inner > std::max(limit, longest) && !(lines && inner == stage.sizes[begin])) continue;
+    const int64_t length = stage.sizes[d];
+    const int64_t t_max = std::clamp(limit / inner, int64_t{1}, length);
+    for (int64_t tiles = ceil_div(length, t_max);; tiles += std::max<int64_t>(1, tiles / 2)) {
+      const int64_t t = ceil_div(length, tiles);
+      Tiling tiling = untiled(stage);
+      // Loops of kernels take several vectors at a time, and what is left of a tile is slow.
+      const bool sums_columns = stage.reduces() && d + 1 == stage.rank;
+      const bool long_run = inner == 1 && t >= 16 * align;
+      const int64_t vectors = sums_columns && t > align ? 4
+                              : !long_run               ? 1
+                              : t < 64 * align          ? 4
+                                                        : 16;
+      const int64_t aligned =
+          align_tile(t, length, t_max, sums_columns ? 1 : inner, vectors * align);
+      // Rows of awkward length are not worth a tile that leaves the cache.
+      const int64_t at_most = sums_columns ? 2 * t : inner > 1 ? t + t / 4 : aligned;
+      split_at(tiling, stage, d, aligned > at_most ? t : aligned);
+      count_tiles(tiling);
+      const TileCosts::Estimate cost = costs(tiling);
+      if (cost.ns < least) {
+        least = cost.ns;
+        best = tiling;
+      }
+      if (cost.roomy && tiling.tile_count == 1) return best;
+      const bool small = t * inner <= kLeastTile && best.tile_count != 0;
+      if (t == 1 || small || cost.ns > 2 * least || cost.roomy) break;
+    }
+  }
+  return best;
+}
+
+Tiling tile_by_caches(const Stage& stage, const TargetTraits& target, const StageUse& use,
+                      int64_t limit) {
+  const TileCosts costs(stage, use, target);
+  double least = std::numeric_limits<double>::infinity();
+  Tiling best;
+  best.tile_count = 0;
+  if (stage.whole_rows != Stage::Rows::never) {
+    const bool lines = asks_lines(stage, use);
+    best = least_cost_whole(stage, target, costs, limit, lines, least);
+    if (lines && best.tile_count != 0) return best;
+  }
+  if (!stage.reduces()) {
+    if (best.tile_count != 0) return best;
+    best = untiled(stage);  // one element each: emit() will say that it does not fit
+    split_at(best, stage, stage.rank - 1, 1);
+    count_tiles(best);
+    return best;
+  }
+  const int end = stage.reduce_end;
+  if (stage.whole_rows != Stage::Rows::must && end - stage.reduce_begin == 1 &&
+      stage.sizes[stage.reduce_begin] > core::kSumChunk && limit >= core::kSumChunk) {
+    const int64_t align = align_elements(stage, target);
+    const int64_t columns = end == stage.rank ? 1 : stage.sizes[stage.rank - 1];
+    // Whole rows of memory need no copy, however long they are.
+    const int64_t most =
+        std::max(std::min(limit, kMostElements), std::min(limit, columns * core::kSumChunk));
+    for (int64_t t = std::min(columns, most / core::kSumChunk);; t /= 2) {
+      Tiling tiling = untiled(stage);
+      cut_into_chunks(tiling, stage, t, align);
+      count_tiles(tiling);
+      const TileCosts::Estimate cost = costs(tiling);
+      if (cost.ns < least) {
+        least = cost.ns;
+        best = tiling;
+      }
+      if (t == 1 || (t <= align && best.tile_count != 0) || cost.roomy) break;
+    }
+  }
+  if (best.tile_count == 0) best.reduction = Tiling::Reduction::apart;
+  return best;
+}
+
+}  // namespace
+
+Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit) {
+  if (target.policy == TilePolicy::caches) return tile_by_caches(stage, target, use, limit);
+  Tiling result = untiled(stage);
+  const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
+  const int64_t reduced = product(stage.sizes, begin, end);
+  const int64_t align = align_elements(stage, target);
+
+  // Every spatial dim whose inner dims fit is a candidate for the split.
+  const int64_t spatial = product(stage.sizes, 0, begin) * product(stage.sizes, end, stage.rank);
+  TileChoice best;
+  TileCost best_cost{};
+  int split = -1;
+  int64_t outer = 1, inner = spatial * reduced;
+  for (int d = 0; d < stage.rank; ++d) {
+    if (begin <= d && d < end) continue;
+    inner /= stage.sizes[d];
+    if (inner <= limit) {
+      const TileCost cost{stage.sizes[d], outer, inner, target.cores, target.tile_overhead};
+      const TileChoice choice = least_cost_tile(cost, limit / inner);
+      if (choice.cost < best.cost) {
+        best = choice;
+        best_cost = cost;
+        split = d;
+      }
+    }
+    outer *= stage.sizes[d];
+  }
+
+  if (stage.reduces()) {
+    const bool fits = split >= 0 || (spatial == 1 && reduced <= limit);
+    const bool can_cut = stage.whole_rows != Stage::Rows::must && end - begin == 1 &&
+                         reduced > core::kSumChunk && limit >= core::kSumChunk;
+    const int64_t columns = product(stage.sizes, end, stage.rank);
+    // Whole columns only if a tile holds a useful run of them; rows are one column wide.
+    const bool narrow = limit / reduced < std::min(columns, align);
+    if (can_cut && (narrow || stage.whole_rows == Stage::Rows::never)) {
+      cut_into_chunks(result, stage, limit / core::kSumChunk, align);
+    } else if (!fits || stage.whole_rows == Stage::Rows::never) {
+      result.reduction = Tiling::Reduction::apart;
+      return result;
+    }
+  }
+  if (result.reduction == Tiling::Reduction::whole && split >= 0) {
+    const int64_t t_max = limit / best_cost.inner;
+    const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
+    // Whole rows of awkward length: alignment is not worth idle cores.
+    const bool keep = best_cost.inner > 1 && best_cost(aligned) > best.cost + best.cost / 4;
+    split_at(result, stage, split, keep ? best.tile : aligned);
+  }
+  count_tiles(result);
+  return result;
+}
+
+std::optional<Tiling> tile(const Stage& stage, const TileRequest& request) {
+  Tiling result = untiled(stage);
+  const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
+  if (request.reduction == Tiling::Reduction::chunks) {
+    if (stage.whole_rows == Stage::Rows::must || end - begin != 1 ||
+        stage.sizes[begin] <= core::kSumChunk) {
+      return std::nullopt;
+    }
+    cut_into_chunks(result, stage, request.tile, 1);
+  } else {
+    const int split = request.split;
+    if (split >= stage.rank || (begin <= split && split < end)) return std::nullopt;
+    split_at(result, stage, split, std::min(request.tile, stage.sizes[split]));
+  }
+  count_tiles(result);
+  return result;
+}
+
+}  // namespace dvm::vm
