@@ -34,7 +34,7 @@ const Stream& Program::stream(int index) const {
 
 std::span<const uint64_t> Program::code() const { return words_.last(header().code_words); }
 
-Schedule schedule(int64_t tile_count, int64_t cores) {
+TileShares share_tiles(int64_t tile_count, int64_t cores) {
   const int64_t body = (tile_count + cores - 1) / cores;
   const int64_t blocks = (tile_count + body - 1) / body;
   return {static_cast<uint32_t>(body), static_cast<uint32_t>(blocks),

@@ -248,7 +248,7 @@ struct Header {
   KernelType kernel_type;
   uint32_t words;  // whole Program
   uint32_t code_words;
-  uint32_t tile_count, block_dim, body_tile, tail_tile_diff;  // see Schedule
+  uint32_t tile_count, block_dim, body_tile, tail_tile_diff;  // see TileShares
   uint32_t local_bytes;  // local memory in use, reserve included
   uint16_t globals, streams, scalars;
   uint8_t grid_rank, loop_flags;
@@ -258,10 +258,10 @@ static_assert(sizeof(Header) == 48);
 
 // Who runs which tiles (Algorithm 2): core `id` of block_dim takes body_tile tiles from
 // body_tile * id on; the last one takes tail_tile_diff fewer.
-struct Schedule {
+struct TileShares {
   uint32_t body_tile, block_dim, tail_tile_diff;
 };
-Schedule schedule(int64_t tile_count, int64_t cores);
+TileShares share_tiles(int64_t tile_count, int64_t cores);
 
 inline constexpr uint32_t kMagic = 0x424d5644;  // "DVMB"
 inline constexpr uint16_t kVersion = 1;

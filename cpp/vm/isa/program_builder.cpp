@@ -134,7 +134,7 @@ Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
   std::memcpy(tables, scalar_table_, scalars * kWord);
   std::memcpy(tables + scalars, stream_table_, streams * kWord);
 
-  const Schedule tiles = schedule(tile_count_, target_.cores);
+  const TileShares tiles = share_tiles(tile_count_, target_.cores);
   const Header header = {
       .magic = kMagic,
       .version = kVersion,

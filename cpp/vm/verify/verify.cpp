@@ -60,7 +60,7 @@ void check_tiles(const Program& program, const TargetTraits& target) {
   }
   require(tiles == h.tile_count, kHeader,
           "grid has " + number(tiles) + " tiles, the header says " + number(h.tile_count));
-  const Schedule s = schedule(tiles, target.cores);
+  const TileShares s = share_tiles(tiles, target.cores);
   require(h.body_tile == s.body_tile && h.block_dim == s.block_dim &&
               h.tail_tile_diff == s.tail_tile_diff,
           kHeader,

@@ -50,10 +50,10 @@ TEST(Isa, TargetsAreFoundByNameAndId) {
   EXPECT_EQ(find_target(uint8_t{0}), nullptr);
 }
 
-TEST(Isa, SchedulesCoverEveryTileOnce) {
+TEST(Isa, SharesCoverEveryTileOnce) {
   for (int64_t cores : {1, 2, 7, 40, 48}) {
     for (int64_t tiles = 1; tiles < 300; ++tiles) {
-      const Schedule s = schedule(tiles, cores);
+      const TileShares s = share_tiles(tiles, cores);
       EXPECT_LE(s.block_dim, cores);
       EXPECT_EQ(int64_t{s.body_tile} * s.block_dim - s.tail_tile_diff, tiles);
       EXPECT_LT(s.tail_tile_diff, s.body_tile) << "a core without tiles";
