@@ -201,7 +201,7 @@ class Call {
         const float value = 0.9F + 0.02F * static_cast<float>(i % 11);
         T element;
         if constexpr (D == core::DType::f16) {
-          element = core::to_half(value);
+          element = core::to_half<core::Half>(value);
         } else {
           element = static_cast<T>(core::is_floating(D) ? value : static_cast<float>(i % 2));
         }

@@ -87,8 +87,10 @@ void bind_tables(py::module_& module) {
 #define DVM_COMPARE(name, op, numpy) ufuncs.append(py::make_tuple(#name, numpy));
 #include "core/ops/compare.def"
 #undef DVM_COMPARE
-  for (const core::DTypeInfo& dtype : core::kDTypes) {
-    dtypes.append(py::make_tuple(dtype.numpy, dtype.text));
+  for (int d = 0; d < core::kDTypeCount; ++d) {
+    const auto dtype = static_cast<core::DType>(d);
+    const std::string_view name = capture::numpy_name(dtype);
+    if (!name.empty()) dtypes.append(py::make_tuple(name, core::to_string(dtype)));
   }
   for (const vm::TargetTraits& target : vm::all_targets()) targets.append(target.name);
   py::dict flags;  // by their names in np.geterr()

@@ -15,16 +15,21 @@ namespace dvm::driver {
 
 namespace {
 
+template <core::Graph (*kPass)(const core::Graph&)>
+core::Graph alike(const core::Graph& graph, core::DTypeSet) {
+  return kPass(graph);
+}
+
 // In order. Dead code once there is no more to come, for every later pass looks at less; common
 // subexpressions after widening, which makes the same cast once per use; copies for reshapes last,
 // for nothing that moves operations may come between them and the fuser.
 constexpr GraphPass kGraphPasses[] = {
-    {"simplify", core::pass_simplify, false},
-    {"sink_reshapes", core::pass_sink_reshapes, false},
-    {"dead_code", core::pass_dead_code, false},
+    {"simplify", alike<core::pass_simplify>, false},
+    {"sink_reshapes", alike<core::pass_sink_reshapes>, false},
+    {"dead_code", alike<core::pass_dead_code>, false},
     {"widen_half", core::pass_widen_half, true},
-    {"cse", core::pass_cse, false},
-    {"dense_reshapes", fuser::pass_dense_reshapes, false},
+    {"cse", alike<core::pass_cse>, false},
+    {"dense_reshapes", alike<fuser::pass_dense_reshapes>, false},
 };
 
 class Pipeline {
@@ -34,9 +39,10 @@ class Pipeline {
 
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
+    const core::DTypeSet halves = widened_halves(options_);
     for (const GraphPass& pass : kGraphPasses) {
-      if (pass.widened_only && !widens(options_)) continue;
-      graph = timed(pass.name, [&] { return pass.run(graph); });
+      if (pass.widens && halves.empty()) continue;
+      graph = timed(pass.name, [&] { return pass.run(graph, halves); });
       if (options_.verify) core::verify(graph);
     }
     fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });
@@ -79,12 +85,13 @@ class Pipeline {
 
 std::span<const GraphPass> graph_passes() { return kGraphPasses; }
 
-bool widens(const Options& options) {
+core::DTypeSet widened_halves(const Options& options) {
   const vm::TargetTraits* traits = vm::find_target(options.target);
   if (!traits) {
     core::fail(core::ErrorCode::unknown_target, "no target is named '" + options.target + "'");
   }
-  return options.numerics == Numerics::widened && !traits->native_half;
+  if (options.numerics == Numerics::strict) return {};
+  return core::kHalves.without(traits->native_halves);
 }
 
 fuser::Limits region_limits() {

@@ -13,7 +13,7 @@
 
 namespace dvm::driver {
 
-enum class Numerics : uint8_t { widened, strict };  // fp16 computed in f32, or rounded at each op
+enum class Numerics : uint8_t { widened, strict };  // halves computed in f32, or rounded at each op
 
 struct Options {
   std::string target = "cpu";

@@ -13,13 +13,14 @@ namespace dvm::driver {
 
 struct GraphPass {
   std::string_view name;
-  core::Graph (*run)(const core::Graph&);
-  bool widened_only;  // left out where each operation rounds as the eager library does
+  core::Graph (*run)(const core::Graph&, core::DTypeSet halves);  // widened_halves()
+  bool widens;                                                    // left out where there are none
 };
 std::span<const GraphPass> graph_passes();
 
-// Whether operations on fp16 are computed in f32.
-bool widens(const Options& options);
+// Those whose operations are computed in f32: with strict numerics none, for each operation rounds
+// as the eager library does, else those that the target has no arithmetic for.
+core::DTypeSet widened_halves(const Options& options);
 
 fuser::Limits region_limits();
 std::string print(const fuser::Fusion& fusion);

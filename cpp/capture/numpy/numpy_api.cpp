@@ -11,8 +11,8 @@ namespace dvm::capture {
 
 namespace {
 
-// NumPy's descriptor of each row of dtypes.def, found by the NumPy name at import, and the row of
-// each of its built-in type numbers (-1: none).
+// NumPy's descriptor of each row of dtypes.def, found by name at import, and the row of each of its
+// built-in type numbers (-1: none).
 PyArray_Descr* g_descrs[core::kDTypeCount];
 int8_t g_rows[NPY_NTYPES_LEGACY];
 
@@ -23,9 +23,13 @@ bool import_numpy() {
   if (!import_overlap()) return false;
   std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
   for (int i = 0; i < core::kDTypeCount; ++i) {
-    Ref name = Ref::steal(PyUnicode_FromString(std::string(core::kDTypes[i].numpy).c_str()));
+    const auto dtype = static_cast<core::DType>(i);
+    const bool known = !numpy_name(dtype).empty();
+    const std::string text = known ? std::string(numpy_name(dtype))
+                                   : "uint" + std::to_string(8 * core::byte_size(dtype));
+    Ref name = Ref::steal(PyUnicode_FromString(text.c_str()));
     if (!name || PyArray_DescrConverter(name.get(), &g_descrs[i]) == NPY_FAIL) return false;
-    g_rows[g_descrs[i]->type_num] = static_cast<int8_t>(i);
+    if (known) g_rows[g_descrs[i]->type_num] = static_cast<int8_t>(i);
   }
   return true;
 }
@@ -40,6 +44,18 @@ std::optional<core::DType> dtype_of(const PyArrayObject* array) {
 }
 
 PyArray_Descr* descr_of(core::DType dtype) { return g_descrs[static_cast<int>(dtype)]; }
+
+std::string_view numpy_name(core::DType dtype) {
+  switch (dtype) {
+#define DVM_NUMPY_DTYPE(dtype, name) \
+  case core::DType::dtype:           \
+    return name;
+#include "capture/numpy/dtypes.def"
+#undef DVM_NUMPY_DTYPE
+    default:
+      return {};
+  }
+}
 
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {
   view.data = static_cast<std::byte*>(PyArray_DATA(array));

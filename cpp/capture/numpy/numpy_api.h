@@ -12,6 +12,7 @@
 #include <numpy/arrayobject.h>
 
 #include <optional>
+#include <string_view>
 
 #include "core/ops/dtype.h"
 #include "runtime/host.h"
@@ -22,6 +23,7 @@ bool import_numpy();  // false: a Python error is set
 
 std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte order, aligned
 PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
+std::string_view numpy_name(core::DType dtype);                   // "": NumPy has no such dtype
 inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 
 // What np.broadcast_arrays makes: NumPy has the sign of the flags say so, and no name for it

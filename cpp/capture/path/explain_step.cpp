@@ -147,8 +147,8 @@ Miss signature_change(const std::string& what, const SignatureGuard& guard, PyOb
     return miss;
   }
   if (dtype_of(word) != dtype_of(guard.word)) {
-    return changed(what, std::string(core::info(dtype_of(guard.word)).numpy),
-                   std::string(core::info(dtype_of(word)).numpy), "dtype");
+    return changed(what, std::string(numpy_name(dtype_of(guard.word))),
+                   std::string(numpy_name(dtype_of(word))), "dtype");
   }
   if (rank_of(word) != rank_of(guard.word)) {
     return changed(what, std::to_string(rank_of(guard.word)), std::to_string(rank_of(word)),

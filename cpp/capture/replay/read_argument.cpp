@@ -56,15 +56,7 @@ bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot&
     return false;
   }
   core::dispatch(declared.dtype, [&]<core::DType D>() {
-    using T = core::Storage<D>;
-    T value;
-    if constexpr (D == core::DType::f16) {
-      value = core::half_from_double(scalar.as_float());
-    } else if constexpr (core::is_floating(D)) {
-      value = static_cast<T>(scalar.as_float());
-    } else {
-      value = static_cast<T>(scalar.as_int());
-    }
+    const core::Storage<D> value = core::element_of<D>(scalar);
     std::memcpy(slot.bytes, &value, sizeof value);
   });
   return true;

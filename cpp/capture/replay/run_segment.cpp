@@ -52,10 +52,8 @@ T load(const BufferView& buffer) {
 PyObject* number_of(const BufferView& buffer) {
   return core::dispatch(buffer.dtype, [&]<core::DType D>() -> PyObject* {
     using T = core::Storage<D>;
-    if constexpr (D == core::DType::f16) {
-      return PyFloat_FromDouble(core::to_float(load<T>(buffer)));
-    } else if constexpr (core::is_floating(D)) {
-      return PyFloat_FromDouble(load<T>(buffer));
+    if constexpr (core::is_floating(D)) {
+      return PyFloat_FromDouble(core::scalar_of<D>(load<T>(buffer)).as_float());
     } else if constexpr (D == core::DType::boolean) {
       return PyBool_FromLong(load<T>(buffer));
     } else if constexpr (std::is_unsigned_v<T>) {

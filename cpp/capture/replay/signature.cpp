@@ -125,7 +125,7 @@ std::string describe(const SignatureGuard& guard) {
   const auto type = [&] { return reinterpret_cast<PyTypeObject*>(guard.type.get())->tp_name; };
   switch (argument_of(word)) {
     case Argument::array:
-      return std::string(core::info(dtype_of(word)).numpy) + " array of rank " +
+      return std::string(numpy_name(dtype_of(word))) + " array of rank " +
              std::to_string(rank_of(word)) + ", " + to_string(layout_of(word));
     case Argument::foreign:
       return std::string(type()) + " of " +

@@ -24,13 +24,14 @@ constexpr std::array<ClassText, 7> kClasses = {{
     {OpClass::elementwise, "Elementwise",
      "All operands and the result have the same shape, size by size the same Dim: broadcasting is "
      "an op of its own. Operands agree in dtype (the condition of `select` is bool). Integers "
-     "wrap; f16 computes in f32 and rounds the result."},
+     "wrap; halves (f16, bf16) compute in f32 and round the result."},
     {OpClass::broadcast, "Broadcast",
      "Shapes align at their last axes. A size must be the target's, or 1, or a symbolic size that "
      "may turn out to be 1; the last is checked when the sizes are known."},
     {OpClass::reduce, "Reductions",
      "`axes` are neighbours in ascending order and become size 1. The order of additions is that "
-     "of `core/ops/sum_order.h`; sums and products of f16 accumulate in f32 and round once. Over "
+     "of `core/ops/sum_order.h`; sums and products of halves accumulate in f32 and round once. "
+     "Over "
      "nothing a sum is 0, a product 1, and a maximum or minimum an error, unless the op names what "
      "it is then."},
     {OpClass::view, "Views",
@@ -90,10 +91,10 @@ std::string ops_markdown() {
       "# Operations of the Graph\n\n"
       "Rendered from `core/ops/ops.def`, `core/ops/elementwise.def`, `core/ops/compare.def` and "
       "`core/ops/dtypes.def`; do not edit.\n\n"
-      "## Element types\n\n| dtype | NumPy | bytes |\n|---|---|---|\n";
+      "## Element types\n\n| dtype | bytes | computes in |\n|---|---|---|\n";
   for (const DTypeInfo& dtype : kDTypes) {
-    text += "| `" + std::string(dtype.text) + "` | `" + std::string(dtype.numpy) + "` | " +
-            std::to_string(dtype.bytes) + " |\n";
+    text += "| `" + std::string(dtype.text) + "` | " + std::to_string(dtype.bytes) + " | `" +
+            std::string(to_string(dtype.computes_in)) + "` |\n";
   }
   for (const ClassText& section : kClasses) {
     text += "\n## " + std::string(section.title) + "\n\n" + std::string(section.rule) +

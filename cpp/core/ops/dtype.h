@@ -1,30 +1,25 @@
-// Element types of tensors (rows of dtypes.def), the fp16 storage type, and scalar values.
+// Element types of tensors (rows of dtypes.def), and scalar values.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+
+#include "core/ops/half.h"
 
 namespace dvm::core {
 
-// IEEE binary16 as storage: arithmetic always goes through float.
-struct Half {
-  uint16_t bits = 0;
-  bool operator==(const Half&) const = default;
-};
-float to_float(Half h);
-Half to_half(float f);  // round to nearest even, NaN stays NaN (quiet, top of its payload)
-Half half_from_double(double d);  // rounds once, unlike to_half(float(d))
-
 enum class DType : uint8_t {
-#define DVM_DTYPE(name, storage, bytes, kind, text, numpy) name,
+#define DVM_DTYPE(name, storage, bytes, kind, computes_in, text) name,
 #include "core/ops/dtypes.def"
 #undef DVM_DTYPE
 };
 inline constexpr int kDTypeCount = 0
-#define DVM_DTYPE(name, storage, bytes, kind, text, numpy) +1
+#define DVM_DTYPE(name, storage, bytes, kind, computes_in, text) +1
 #include "core/ops/dtypes.def"
 #undef DVM_DTYPE
     ;
@@ -32,27 +27,57 @@ inline constexpr int kDTypeCount = 0
 enum class Kind : uint8_t { boolean, integer, floating };
 
 struct DTypeInfo {
-  std::string_view text, numpy;
+  std::string_view text;
   int bytes;
   Kind kind;
+  DType computes_in;
 };
 inline constexpr DTypeInfo kDTypes[] = {
-#define DVM_DTYPE(name, storage, bytes, kind, text, numpy) {text, numpy, bytes, Kind::kind},
+#define DVM_DTYPE(name, storage, bytes, kind, computes_in, text) \
+  {text, bytes, Kind::kind, DType::computes_in},
 #include "core/ops/dtypes.def"
 #undef DVM_DTYPE
 };
 constexpr const DTypeInfo& info(DType d) { return kDTypes[static_cast<int>(d)]; }
 constexpr int byte_size(DType d) { return info(d).bytes; }
 constexpr bool is_floating(DType d) { return info(d).kind == Kind::floating; }
+// What arithmetic on it is done in, each result rounded to it: itself, unless it is a half, which
+// is a format of storage.
+constexpr DType computes_in(DType d) { return info(d).computes_in; }
+constexpr bool is_half(DType d) { return computes_in(d) != d; }
+class DTypeSet {
+ public:
+  constexpr DTypeSet() = default;
+  constexpr DTypeSet(std::initializer_list<DType> dtypes) {
+    for (const DType d : dtypes) insert(d);
+  }
+  constexpr void insert(DType d) { bits_ |= bit(d); }
+  constexpr bool contains(DType d) const { return (bits_ & bit(d)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr DTypeSet without(DTypeSet others) const { return DTypeSet(bits_ & ~others.bits_); }
+  bool operator==(const DTypeSet&) const = default;
+
+ private:
+  explicit constexpr DTypeSet(uint32_t bits) : bits_(bits) {}
+  static constexpr uint32_t bit(DType d) { return uint32_t{1} << static_cast<int>(d); }
+  uint32_t bits_ = 0;
+};
+inline constexpr DTypeSet kHalves = [] {
+  DTypeSet halves;
+  for (int d = 0; d < kDTypeCount; ++d) {
+    if (is_half(static_cast<DType>(d))) halves.insert(static_cast<DType>(d));
+  }
+  return halves;
+}();
 constexpr std::string_view to_string(DType d) { return info(d).text; }
 std::optional<DType> dtype_from_text(std::string_view text);
 
 template <DType D>
 struct StorageOf;
-#define DVM_DTYPE(name, storage, bytes, kind, text, numpy) \
-  template <>                                              \
-  struct StorageOf<DType::name> {                          \
-    using type = storage;                                  \
+#define DVM_DTYPE(name, storage, bytes, kind, computes_in, text) \
+  template <>                                                    \
+  struct StorageOf<DType::name> {                                \
+    using type = storage;                                        \
   };
 #include "core/ops/dtypes.def"
 #undef DVM_DTYPE
@@ -63,8 +88,8 @@ using Storage = typename StorageOf<D>::type;
 template <typename F>
 decltype(auto) dispatch(DType d, F&& f) {
   switch (d) {
-#define DVM_DTYPE(name, storage, bytes, kind, text, numpy) \
-  case DType::name:                                        \
+#define DVM_DTYPE(name, storage, bytes, kind, computes_in, text) \
+  case DType::name:                                              \
     return f.template operator()<DType::name>();
 #include "core/ops/dtypes.def"
 #undef DVM_DTYPE
@@ -91,7 +116,32 @@ class Scalar {
   int64_t bits_ = 0;
 };
 
-// The value as that dtype holds it: floats rounded, integers wrapped, bool 0 or 1.
+// The value as an element of that dtype: floats rounded, integers wrapped, bool 0 or 1.
+template <DType D>
+Storage<D> element_of(Scalar value) {
+  using T = Storage<D>;
+  if constexpr (D == DType::boolean) {
+    return value.as_int() != 0;
+  } else if constexpr (is_half(D)) {
+    return half_from_double<T>(value.as_float());
+  } else if constexpr (is_floating(D)) {
+    return static_cast<T>(value.as_float());
+  } else {
+    return static_cast<T>(value.as_int());
+  }
+}
+// And back.
+template <DType D>
+Scalar scalar_of(Storage<D> element) {
+  if constexpr (is_half(D)) {
+    return Scalar::of_float(to_float(element));
+  } else if constexpr (is_floating(D)) {
+    return Scalar::of_float(element);
+  } else {
+    return Scalar::of_int(static_cast<int64_t>(element));
+  }
+}
+// The value as that dtype holds it.
 Scalar round_to(DType dtype, Scalar value);
 // Decimal digits of a value that is no float.
 std::string integer_text(DType dtype, Scalar value);

@@ -6,7 +6,7 @@
 
 namespace dvm::core::scalar {
 
-// Like a sum, a product of f16 is one of f32, rounded once.
+// Like a sum, a product of halves is one of f32, rounded once.
 template <typename T, typename Load>
 T prod(int64_t count, bool adjacent, Load load) {
   using S = SumType<T>;

@@ -4,7 +4,7 @@
 //
 // Each op is a functor on storage types (int32_t, Half, ..., bool as uint8_t) named after its row.
 // Storage is lifted to a type whose operators mean the right thing, and the result lowered:
-//   bool -> Bit (+ is or, * is and)   integers -> Wrapping   Half -> float, rounded once   float
+//   bool -> Bit (+ is or, * is and)   integers -> Wrapping   halves -> float, rounded once   float
 #pragma once
 
 #include <cmath>
@@ -46,22 +46,28 @@ Wrapping<T> lift(T x) {
   return {x};
 }
 // NaNs that signal raise as they would in the conversion by hardware.
-inline float widened(Half x) {
-  const auto magnitude = static_cast<uint16_t>(x.bits & 0x7fff);
-  if (magnitude > 0x7c00 && magnitude < 0x7e00) raise(kInvalid);
+template <AnyHalf H>
+float widened(H x) {
+  if (signals<H>(x.bits)) raise(kInvalid);
   return to_float(x);
 }
 
-inline float lift(Half x) { return widened(x); }
+template <AnyHalf H>
+float lift(H x) {
+  return widened(x);
+}
 inline float lift(float x) { return x; }
 inline double lift(double x) { return x; }
 
 // What core/ops/scalar_math.h takes.
 inline bool plain(uint8_t x) { return x != 0; }
-inline float plain(Half x) { return widened(x); }
 template <typename T>
-T plain(T x) {
-  return x;
+auto plain(T x) {
+  if constexpr (AnyHalf<T>) {
+    return widened(x);
+  } else {
+    return x;
+  }
 }
 
 inline uint8_t lower(Bit x) { return x.v; }
@@ -71,8 +77,8 @@ T lower(Wrapping<T> x) {
 }
 template <typename Storage, typename Lifted>
 Storage lower_to(Lifted x) {
-  if constexpr (std::is_same_v<Storage, Half>) {
-    return to_half(x);
+  if constexpr (AnyHalf<Storage>) {
+    return to_half<Storage>(x);
   } else if constexpr (std::is_arithmetic_v<Lifted>) {
     return static_cast<Storage>(x);
   } else {
@@ -259,20 +265,21 @@ struct nextafter {  // NOLINT(readability-identifier-naming)
     const auto f = [](T x, T y) { return math::nextafter<math::Fused>(x, y); };
     return math::evaluate<math::NextafterFlags>(f, a, b);
   }
-  Half operator()(Half a, Half b) const {
+  template <AnyHalf H>
+  H operator()(H a, H b) const {
     const float x = to_float(a), y = to_float(b);
-    if (x != x || y != y) return to_half(x + y);
+    if (x != x || y != y) return to_half<H>(x + y);
     if (x == y) return a;
     if (x == 0) return {static_cast<uint16_t>((b.bits & 0x8000) | 1)};
     const bool away = (x > 0) == (y > x);
-    const Half next{static_cast<uint16_t>(away ? a.bits + 1 : a.bits - 1)};
-    if ((next.bits & 0x7fff) == 0x7c00) raise(kOverflow);
+    const H next{static_cast<uint16_t>(away ? a.bits + 1 : a.bits - 1)};
+    if ((next.bits & 0x7fff) == H::kInfinity) raise(kOverflow);
     return next;
   }
 };
 
-// NumPy measures a half upwards, whatever its sign: the step of the binade in which the nearer to
-// zero of the two lies.
+// NumPy measures its half upwards, whatever the sign: the step of the binade in which the nearer to
+// zero of the two lies. Others go outwards, as floats do.
 struct spacing {  // NOLINT(readability-identifier-naming)
   template <typename T>
   T operator()(T a) const {
@@ -293,6 +300,15 @@ struct spacing {  // NOLINT(readability-identifier-naming)
     const uint32_t binade = (magnitude - (down ? 1 : 0)) >> 10;
     if (binade > 10) return {static_cast<uint16_t>((binade - 10) << 10)};
     return {static_cast<uint16_t>(1u << (binade > 1 ? binade - 1 : 0))};
+  }
+  BFloat16 operator()(BFloat16 a) const {
+    if ((a.bits & 0x7fff) >= BFloat16::kInfinity) {
+      raise(kInvalid);
+      return {BFloat16::kNan};
+    }
+    const BFloat16 next{static_cast<uint16_t>(a.bits + 1)};
+    if ((next.bits & 0x7fff) == BFloat16::kInfinity) raise(kOverflow);
+    return to_half<BFloat16>(to_float(next) - to_float(a));  // exact
   }
 };
 
@@ -333,12 +349,12 @@ template <typename To, typename From>
 To cast(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
-  } else if constexpr (std::is_same_v<From, Half>) {
+  } else if constexpr (AnyHalf<From>) {
     return cast<To>(widened(x));
   } else if constexpr (std::is_same_v<To, uint8_t>) {
     return x != From{0};
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return half_from_double(static_cast<double>(x));
+  } else if constexpr (AnyHalf<To>) {
+    return to_half<To>(before_half<To>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     using Range = Truncation<To, From>;
     using Signed = typename Range::Signed;
@@ -355,9 +371,9 @@ To cast(From x) {
 
 // What partial sums of T are held in; a sum rounds to T once, at the end.
 template <typename T>
-using SumType = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+using SumType = std::conditional_t<AnyHalf<T>, float, T>;
 
-// The two reductions. Partials of f16 sums that are stored as f16 change the result;
+// The two reductions. Partials of halves that are stored as halves change the result;
 // pass_widen_sums exists for targets that store them. A maximum may be cut anywhere. count >= 1
 // elements, in the order of sum_order.h. A sum adds to 0 and so is never -0, as in NumPy.
 template <typename T, typename Load>

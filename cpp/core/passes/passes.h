@@ -21,12 +21,12 @@ Graph pass_sink_reshapes(const Graph& graph);
 // Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
 Graph pass_cse(const Graph& graph);
 
-// Numerics "default": fp16 is a storage type. Elementwise nodes and reductions compute in f32;
-// f16 appears at inputs, outputs, arguments and results of calls, and casts the user wrote.
-// What only moves f16 data stays f16.
-Graph pass_widen_half(const Graph& graph);
+// Of halves that a target computes in f32. Elementwise nodes and reductions do so, and such halves
+// appear at inputs, outputs, arguments and results of calls, and casts the user wrote. What only
+// moves them stays as it is.
+Graph pass_widen_half(const Graph& graph, DTypeSet halves);
 
-// f16 sums as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
+// Sums of halves as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
 Graph pass_widen_sums(const Graph& graph);
 
 // Which nodes are results, or the memory that results are views of. The program made those one by

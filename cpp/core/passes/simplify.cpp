@@ -2,6 +2,7 @@
 // simplified in its turn. Rules are rows of simplify.def; here is how they match, and what is no
 // pattern: constants, casts of casts and views of views.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/graph/infer.h"
@@ -33,8 +34,11 @@ bool holds_all(DType from, DType to) {
   const DTypeInfo &a = info(from), &b = info(to);
   if (a.kind == Kind::boolean) return b.kind == Kind::integer;
   if (a.kind != b.kind) return false;
-  if (a.kind == Kind::floating) return a.bytes <= b.bytes;
-  const bool a_signed = a.numpy.starts_with("int"), b_signed = b.numpy.starts_with("int");
+  if (a.kind == Kind::floating) return from == to || a.bytes < b.bytes;
+  const auto is_signed = [](DType d) {
+    return dispatch(d, []<DType D>() { return std::numeric_limits<Storage<D>>::is_signed; });
+  };
+  const bool a_signed = is_signed(from), b_signed = is_signed(to);
   if (a_signed == b_signed) return a.bytes <= b.bytes;
   return b_signed && a.bytes < b.bytes;
 }

@@ -71,13 +71,7 @@ Scalar first_element(const Array& array) {
   return dispatch(array.dtype, [&]<DType D>() {
     Storage<D> value;
     std::memcpy(&value, array.data.data(), sizeof value);
-    if constexpr (D == DType::f16) {
-      return Scalar::of_float(to_float(value));
-    } else if constexpr (is_floating(D)) {
-      return Scalar::of_float(value);
-    } else {
-      return Scalar::of_int(static_cast<int64_t>(value));
-    }
+    return scalar_of<D>(value);
   });
 }
 

@@ -1,4 +1,4 @@
-// Every f16 value has up to two forms in the new graph: narrow (f16) and wide (f32). A backward
+// Every half has up to two forms in the new graph: narrow (itself) and wide (f32). A backward
 // walk finds which forms are asked for, a forward walk builds exactly those, so that no cast is
 // made in vain and data that is only moved is never converted. Nor is what a single op reads that
 // only looks at bits.
@@ -24,8 +24,11 @@ bool moves(const Node& node) {
 
 class Widening {
  public:
-  explicit Widening(const Graph& from)
-      : from_(from), to_(from.shared_dims()), forms_(static_cast<size_t>(from.size())) {}
+  Widening(const Graph& from, DTypeSet halves)
+      : from_(from),
+        halves_(halves),
+        to_(from.shared_dims()),
+        forms_(static_cast<size_t>(from.size())) {}
 
   Graph run() {
     for (Value v = 0; v < from_.size(); ++v) find_origin(v);
@@ -37,30 +40,31 @@ class Widening {
   }
 
  private:
-  // For values that are not f16 the narrow form is the only one.
+  // For values that are no halves the narrow form is the only one.
   struct Forms {
-    bool computed = false;  // an f16 value whose wide form comes first; narrow is rounded from it
+    bool computed = false;  // a half whose wide form comes first; narrow is rounded from it
     bool rounded = false;   // whether that was so before anything was found to go by bits
     bool by_bits = false;   // of the narrow form of the operand, and itself in no other
     bool need_narrow = false, need_wide = false;
     Value narrow = -1, wide = -1;
   };
   Forms& at(Value v) { return forms_[static_cast<size_t>(v)]; }
-  bool is_half(Value v) const { return from_.type(v).dtype == DType::f16; }
+  bool is_widened(Value v) const { return halves_.contains(from_.type(v).dtype); }
 
   void find_origin(Value v) {
     const Node& node = from_.node(v);
-    if (!is_half(v)) return;
+    if (!is_widened(v)) return;
     at(v).rounded = at(v).computed = computes(node) || (moves(node) && at(node.inputs[0]).computed);
   }
 
   // Whether the node reads the wide form of an operand when the given form of it is built.
   bool reads_wide(Value v, Value operand, bool building_wide) const {
     const Node& node = from_.node(v);
-    if (!is_half(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
+    if (!is_widened(operand) || forms_[static_cast<size_t>(v)].by_bits) return false;
     // What the program itself takes out of half precision was rounded to it before.
     if (node.op == Op::cast)
-      return node.type.dtype != DType::f16 && !forms_[static_cast<size_t>(operand)].rounded;
+      return node.type.dtype != from_.type(operand).dtype &&
+             !forms_[static_cast<size_t>(operand)].rounded;
     return computes(node) || (moves(node) && building_wide);
   }
 
@@ -87,7 +91,7 @@ class Widening {
   bool emits_wide(Value v) {
     const Node& node = from_.node(v);
     const bool can = at(v).computed || moves(node) || node.op == Op::constant;
-    return is_half(v) && can && at(v).need_wide;
+    return is_widened(v) && can && at(v).need_wide;
   }
   bool emits_narrow(Value v) {
     const Node& node = from_.node(v);
@@ -97,7 +101,7 @@ class Widening {
 
   Value emit(Value v, bool wide) {
     Node copy = from_.node(v);
-    if (wide && copy.type.dtype == DType::f16) copy.type.dtype = DType::f32;
+    if (wide) copy.type.dtype = computes_in(copy.type.dtype);
     for (Value& operand : copy.inputs) {
       const Value old = operand;
       operand = reads_wide(v, old, wide) ? at(old).wide : at(old).narrow;
@@ -110,20 +114,21 @@ class Widening {
     Forms& forms = at(v);
     if (emits_narrow(v)) forms.narrow = emit(v, false);
     if (emits_wide(v)) forms.wide = emit(v, true);
-    if (!is_half(v)) return;
-    if (forms.need_narrow && forms.narrow < 0)
-      forms.narrow = to_.cast(forms.wide, DType::f16, node.loc);
+    if (!is_widened(v)) return;
+    const DType dtype = node.type.dtype;
+    if (forms.need_narrow && forms.narrow < 0) forms.narrow = to_.cast(forms.wide, dtype, node.loc);
     if (forms.need_wide && forms.wide < 0)
-      forms.wide = to_.cast(forms.narrow, DType::f32, node.loc);
+      forms.wide = to_.cast(forms.narrow, computes_in(dtype), node.loc);
   }
 
   const Graph& from_;
+  const DTypeSet halves_;
   Graph to_;
   std::vector<Forms> forms_;
 };
 
 }  // namespace
 
-Graph pass_widen_half(const Graph& graph) { return Widening(graph).run(); }
+Graph pass_widen_half(const Graph& graph, DTypeSet halves) { return Widening(graph, halves).run(); }
 
 }  // namespace dvm::core

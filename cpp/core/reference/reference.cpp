@@ -141,14 +141,11 @@ class Evaluator {
     Array array = make_array(node.type.dtype, {});
     dispatch(node.type.dtype, [&]<DType D>() {
       using T = Storage<D>;
-      const Scalar value = node.attrs.value;
       T& element = elements<T>(array)[0];
       if (node.op == Op::dim) {
         element = scalar::cast<T>(binder_.number(node.attrs.size, node.loc));
-      } else if constexpr (is_floating(D)) {
-        element = scalar::cast<T>(value.as_float());
       } else {
-        element = static_cast<T>(value.as_int());
+        element = element_of<D>(node.attrs.value);
       }
     });
     return array;
@@ -263,14 +260,7 @@ class Evaluator {
     dispatch(a.dtype, [&]<DType D>() {
       using T = Storage<D>;
       if (count == 0) {
-        const Scalar value = identity_value(identity, D);
-        for (T& element : elements<T>(out)) {
-          if constexpr (is_floating(D)) {
-            element = scalar::cast<T>(value.as_float());
-          } else {
-            element = static_cast<T>(value.as_int());
-          }
-        }
+        std::ranges::fill(elements<T>(out), element_of<D>(identity_value(identity, D)));
         return;
       }
       const std::span<const T> from = elements<T>(a);

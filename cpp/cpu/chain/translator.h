@@ -344,7 +344,7 @@ class Translator {
   }
   bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
     const int loads = loads_of(dtype);
-    quiet_ |= dtype == DType::f16;  // NaNs that signal
+    quiet_ |= core::is_half(dtype);  // NaNs that signal
     return loads >= 0 && is_adjacent(place) && put(loads + bank(dst), memory(place));
   }
 

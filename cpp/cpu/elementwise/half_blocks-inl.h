@@ -1,6 +1,5 @@
-// Runs of f16 to f32 and back for one SIMD level, with the results and the status flags of
-// core::to_float and core::to_half: by F16C where the level has it, else by loops of integer
-// arithmetic that need nothing beyond SSE2.
+// Runs of halves to f32 and back for one SIMD level, with the results and the status flags of
+// core/ops/half.h: of f16 by F16C where the level has it, else by loops of its integer arithmetic.
 #if defined(DVM_CPU_HALF_BLOCKS) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVM_CPU_HALF_BLOCKS
 #undef DVM_CPU_HALF_BLOCKS
@@ -9,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cpu/move/elements.h"
 #include "cpu/simd_level.h"
@@ -28,6 +28,28 @@ inline constexpr SimdLevel kLevel =
     SimdLevel::portable;
 #endif
 
+template <core::AnyHalf H>
+[[gnu::noinline]] bool widen_loop(const uint16_t* src, int64_t count, float* dst) {
+  uint16_t signals = 0;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    signals |= static_cast<uint16_t>(core::signals<H>(src[i]));
+    dst[i] = core::half_to_float<H>(src[i]);
+  }
+  return signals != 0;
+}
+
+template <core::AnyHalf H>
+[[gnu::noinline]] core::FpFlags narrow_loop(const float* src, int64_t count, uint16_t* dst) {
+  core::HalfRounding<H> rounding;
+  DVM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    rounding.note(src[i]);
+    dst[i] = core::float_to_half<H>(src[i]);
+  }
+  return rounding.flags();
+}
+
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -35,7 +57,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A whole vector at a time and the rest once more, overlapping; fewer than a vector by way of one
 // on the stack. The conversion raises `invalid` for NaNs that signal, as whatever NumPy computes of
 // them does: its sort of halves makes such NaNs.
-[[gnu::noinline]] inline void widen(const uint16_t* src, int64_t count, float* dst) {
+[[gnu::noinline]] inline void widen_f16(const uint16_t* src, int64_t count, float* dst) {
   const hn::ScalableTag<float> wide;
   const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
   const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
@@ -56,7 +78,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 }
 
 // The conversion raises overflow and underflow itself.
-[[gnu::noinline]] inline void narrow(const float* src, int64_t count, uint16_t* dst) {
+[[gnu::noinline]] inline void narrow_f16(const float* src, int64_t count, uint16_t* dst) {
   const hn::ScalableTag<float> wide;
   const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
   const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
@@ -76,38 +98,33 @@ namespace hn = hwy::HWY_NAMESPACE;
   }
 }
 
+inline constexpr bool kHasF16 = true;
+
 #else
 
-[[gnu::noinline]] inline bool widen_loop(const uint16_t* src, int64_t count, float* dst) {
-  uint16_t signals = 0;
-  DVM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) {
-    const auto beyond = static_cast<uint16_t>((src[i] & 0x7fffu) - 0x7c01u);
-    signals |= static_cast<uint16_t>(beyond < 0x1ffu);
-    dst[i] = half_to_float(src[i]);
-  }
-  return signals != 0;
-}
-
-inline void widen(const uint16_t* src, int64_t count, float* dst) {
-  if (widen_loop(src, count, dst)) core::raise(core::kInvalid);
-}
-
-[[gnu::noinline]] inline core::FpFlags narrow_loop(const float* src, int64_t count, uint16_t* dst) {
-  RoundingFlags<DType::f16> rounding;
-  DVM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) {
-    rounding.note(src[i]);
-    dst[i] = float_to_half(src[i]);
-  }
-  return rounding.flags();
-}
-
-inline void narrow(const float* src, int64_t count, uint16_t* dst) {
-  core::raise(narrow_loop(src, count, dst));
-}
+inline constexpr bool kHasF16 = false;
+void widen_f16(const uint16_t* src, int64_t count, float* dst);
+void narrow_f16(const float* src, int64_t count, uint16_t* dst);
 
 #endif
+
+template <core::AnyHalf H>
+void widen(const uint16_t* src, int64_t count, float* dst) {
+  if constexpr (kHasF16 && std::is_same_v<H, core::Half>) {
+    widen_f16(src, count, dst);
+  } else if (widen_loop<H>(src, count, dst)) {
+    core::raise(core::kInvalid);
+  }
+}
+
+template <core::AnyHalf H>
+void narrow(const float* src, int64_t count, uint16_t* dst) {
+  if constexpr (kHasF16 && std::is_same_v<H, core::Half>) {
+    narrow_f16(src, count, dst);
+  } else {
+    core::raise(narrow_loop<H>(src, count, dst));
+  }
+}
 
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -77,63 +77,43 @@ template <DType To, DType From>
   return static_cast<FpFlags>(outside ? core::kInvalid : 0);
 }
 
-// A float that rounds to the half that x rounds to.
-template <typename F>
-DVM_ALWAYS_INLINE float before_half(F x) {
-  if constexpr (std::is_same_v<F, double>) {
-    // Rounded to odd, which keeps what the second rounding asks for: of the two floats around x the
-    // one whose last bit is set. By words, since comparing NaN would raise a flag.
-    const auto near = static_cast<float>(x);
-    const auto bits = std::bit_cast<uint32_t>(near);
-    const double back = near;
-    const uint64_t size = std::bit_cast<uint64_t>(x) << 1, got = std::bit_cast<uint64_t>(back) << 1;
-    const uint32_t other = size > got ? bits + 1 : bits - 1;
-    const bool exact = size == got || (bits & 1) != 0 || x != x;
-    return exact ? near : std::bit_cast<float>(other);
-  } else if constexpr (sizeof(F) >= 4) {
-    // Beyond the halves all are infinite; within, floats are exact.
-    constexpr F kBeyond = 70000;
-    F bounded = x > kBeyond ? kBeyond : x;
-    if constexpr (std::is_signed_v<F>) bounded = bounded < -kBeyond ? -kBeyond : bounded;
-    return static_cast<float>(static_cast<int32_t>(bounded));
-  } else {
-    return static_cast<float>(static_cast<int32_t>(x));
-  }
-}
-
-template <DType From>
+template <typename H, DType From>
 [[gnu::noinline]] void floats_before_halves(const typename Element<From>::Storage* src,
                                             int64_t count, float* dst) {
   DVM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dst[i] = before_half(Element<From>::load(src[i]));
+  for (int64_t i = 0; i < count; ++i) dst[i] = core::before_half<H>(Element<From>::load(src[i]));
 }
 
-// Between f16 and f32 there is hardware; what becomes f16 raises by itself.
+// Halves have conversions of their own, which raise what they raise.
 template <DType To, DType From>
 FpFlags cast_run(const TileArgs& args, int64_t size) {
-  if constexpr (To == DType::f16 && From == DType::f16) {
-    std::memmove(args.dst, args.src[0], static_cast<size_t>(size) * sizeof(uint16_t));
-    return 0;
-  } else if constexpr (To == DType::f32 && From == DType::f16) {
-    widen(reinterpret_cast<const uint16_t*>(args.src[0]), size, reinterpret_cast<float*>(args.dst));
-    return 0;
-  } else if constexpr (To == DType::f16 && From == DType::f32) {
-    narrow(reinterpret_cast<const float*>(args.src[0]), size,
-           reinterpret_cast<uint16_t*>(args.dst));
-    return 0;
-  } else if constexpr (To == DType::f16) {
-    constexpr int64_t kBlock = 512;
-    float floats[kBlock];
+  using H = core::Storage<To>;
+  using G = core::Storage<From>;
+  if constexpr (!core::is_half(To) && !(core::is_half(From) && To == core::computes_in(From))) {
+    return cast_loop<To, From>(args, size);
+  } else {
     const auto* src = reinterpret_cast<const typename Element<From>::Storage*>(args.src[0]);
-    auto* dst = reinterpret_cast<uint16_t*>(args.dst);
-    for (int64_t begin = 0; begin < size; begin += kBlock) {
-      const int64_t count = std::min(kBlock, size - begin);
-      floats_before_halves<From>(src + begin, count, floats);
-      narrow(floats, count, dst + begin);
+    auto* dst = reinterpret_cast<typename Element<To>::Storage*>(args.dst);
+    if constexpr (To == From) {
+      std::memmove(dst, src, static_cast<size_t>(size) * sizeof(*dst));
+    } else if constexpr (!core::is_half(To)) {
+      widen<G>(src, size, dst);
+    } else if constexpr (From == core::computes_in(To)) {
+      narrow<H>(src, size, dst);
+    } else {
+      constexpr int64_t kBlock = 512;
+      float floats[kBlock];
+      for (int64_t begin = 0; begin < size; begin += kBlock) {
+        const int64_t count = std::min(kBlock, size - begin);
+        if constexpr (core::is_half(From)) {
+          widen<G>(src + begin, count, floats);
+        } else {
+          floats_before_halves<H, From>(src + begin, count, floats);
+        }
+        narrow<H>(floats, count, dst + begin);
+      }
     }
     return 0;
-  } else {
-    return cast_loop<To, From>(args, size);
   }
 }
 
@@ -177,8 +157,8 @@ FpFlags truncate(const TileArgs& args, int64_t size) {
     auto* const dst = reinterpret_cast<T*>(block.dst);
     const bool replaces = block.src[0] == block.dst;
     T* const results = replaces ? aside : dst;
-    if constexpr (From == DType::f16) {
-      widen(src, count, widened);
+    if constexpr (core::is_half(From)) {
+      widen<core::Storage<From>>(src, count, widened);
       truncate_ordinary(widened, count, results);
     } else {
       truncate_ordinary(src, count, results);

@@ -68,6 +68,15 @@ HWY_INLINE int64_t find_float(const Word* p, int64_t count, Word value) {
   return find_word(p, count, value);
 }
 
+template <typename T>
+constexpr core::math::Bits<T> infinity_of() {
+  if constexpr (core::AnyHalf<T>) {
+    return T::kInfinity;
+  } else {
+    return core::math::Format<T>::kInfinity;
+  }
+}
+
 template <DType D>
 void find(const vm::FindArgs& args) noexcept {
   constexpr int kBytes = core::byte_size(D);
@@ -77,10 +86,7 @@ void find(const vm::FindArgs& args) noexcept {
     Word value;
     std::memcpy(&value, args.values + k * kBytes, sizeof(value));
     if constexpr (core::is_floating(D)) {
-      constexpr Word kInfinity = D == DType::f16   ? Word{0x7c00}
-                                 : D == DType::f32 ? static_cast<Word>(0x7f800000)
-                                                   : static_cast<Word>(0x7ff0000000000000);
-      args.places[k] = find_float<Word, kInfinity>(row, args.size, value);
+      args.places[k] = find_float<Word, infinity_of<core::Storage<D>>()>(row, args.size, value);
     } else {
       args.places[k] = find_word(row, args.size, value);
     }

@@ -397,8 +397,8 @@ constexpr vm::TileKernel reduce_kernel() {
     // Sums of bool are not in the ISA.
     if constexpr (!Op::kWraps) return reduce_bools<Op>;
     return nullptr;
-  } else if constexpr (D == DType::f16) {
-    return Reduce<Op, Halves>::kernel;
+  } else if constexpr (core::is_half(D)) {
+    return Reduce<Op, Halves<core::Storage<D>>>::kernel;
   } else {
     using T = typename Element<D>::Compute;
     if constexpr (Op::kWraps && std::is_integral_v<T>) {

@@ -186,20 +186,16 @@ struct Plain {
   DVM_ALWAYS_INLINE static const A* run(const A* p, int64_t, A*) { return p; }
   static A store(A x) { return x; }
 };
+template <core::AnyHalf H>
 struct Halves {
   using Storage = uint16_t;
   using Accumulator = float;
-  DVM_ALWAYS_INLINE static float load(uint16_t x) { return half_to_float(x); }
+  DVM_ALWAYS_INLINE static float load(uint16_t x) { return core::half_to_float<H>(x); }
   static const float* run(const uint16_t* p, int64_t count, float* room) {
-    widen(p, count, room);
+    widen<H>(p, count, room);
     return room;
   }
-  static uint16_t store(float x) {
-    RoundingFlags<DType::f16> rounding;
-    rounding.note(x);
-    core::raise(rounding.flags());
-    return float_to_half(x);
-  }
+  static uint16_t store(float x) { return core::to_half<H>(x).bits; }
 };
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

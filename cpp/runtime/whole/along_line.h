@@ -97,7 +97,7 @@ template <typename Combine, typename... Any>
 inline constexpr bool kIsOneOf = (std::is_same_v<Combine, Any> || ...);
 template <typename T, typename Combine>
 inline constexpr bool kMakes =
-    std::is_same_v<T, core::Half>
+    core::AnyHalf<T>
         ? Function<Combine> || kIsOneOf<Combine, scalar::add, scalar::sub, scalar::mul, scalar::div>
         : Function<Combine>&& std::is_floating_point_v<T>;
 
@@ -110,26 +110,28 @@ struct Element {
   static T store(T x) { return x; }
 };
 // Floats that are halves: finite ones that are not subnormal, but for those that are loaded.
-template <>
-struct Element<core::Half> {
+template <core::AnyHalf H>
+struct Element<H> {
   using Going = float;
-  static float load(core::Half x, uint32_t& hard) {
+  static constexpr int kDropped = H::kDropped;
+  static float load(H x, uint32_t& hard) {
     const uint32_t magnitude = x.bits & 0x7fffu;
-    hard |= 0x7bffu - magnitude;
-    const float size = math::from_bits<float>(magnitude << 13) * 0x1p112f;  // exact
+    hard |= H::kInfinity - 1u - magnitude;
+    constexpr float kScale = std::bit_cast<float>((127u << 23) + H::kRebase);
+    const float size = math::from_bits<float>(magnitude << kDropped) * kScale;  // exact
     return math::from_bits<float>(math::to_bits(size) | uint32_t{x.bits & 0x8000u} << 16);
   }
   // To nearest, ties to even.
   static float round(float x, uint32_t& hard) {
-    constexpr uint32_t kLeast = 0x38800000, kOverflow = 0x477ff000;
     const uint32_t bits = math::to_bits(x), magnitude = bits & 0x7fffffffu;
-    hard |= ((magnitude - kLeast) & ~(magnitude - 1)) | (kOverflow - 1 - magnitude);
-    return math::from_bits<float>((bits + 0xfffu + (bits >> 13 & 1)) & ~uint32_t{0x1fff});
+    hard |= ((magnitude - H::kLeastNormal) & ~(magnitude - 1)) | (H::kOverflow - 1 - magnitude);
+    constexpr uint32_t kLow = (1u << kDropped) - 1;
+    return math::from_bits<float>((bits + kLow / 2 + (bits >> kDropped & 1)) & ~kLow);
   }
-  static core::Half store(float x) {
+  static H store(float x) {
     const uint32_t bits = math::to_bits(x), magnitude = bits & 0x7fffffffu;
-    const uint32_t rebased = magnitude == 0 ? 0 : magnitude - ((127u - 15u) << 23);
-    return {static_cast<uint16_t>(rebased >> 13 | (bits >> 16 & 0x8000u))};
+    const uint32_t rebased = magnitude == 0 ? 0 : magnitude - H::kRebase;
+    return {static_cast<uint16_t>(rebased >> kDropped | (bits >> 16 & 0x8000u))};
   }
 };
 

@@ -84,9 +84,10 @@ void sum_lines(const Lines& lines, const std::byte* x, std::byte* y, const std::
 }
 
 Loop sum_of(DType dtype) {
-  return dtype == DType::f16   ? sum_lines<core::Half>
-         : dtype == DType::f32 ? sum_lines<float>
-                               : sum_lines<double>;
+  return core::dispatch(dtype, []<DType D>() -> Loop {
+    if constexpr (core::is_floating(D)) return sum_lines<core::Storage<D>>;
+    return nullptr;
+  });
 }
 
 // The elements of lines side by side that results start with.

@@ -53,7 +53,7 @@ int width_of_cast(DType to, DType from) {
   const int width = std::max(core::byte_size(to), core::byte_size(from));
   const auto wide = [&](DType d) { return is_wide(d) && core::byte_size(d) == width; };
   const auto narrow = [&](DType d) {
-    return d == DType::u8 || (width == 4 ? d == DType::f16 : d == DType::f32 || d == DType::i32);
+    return d == DType::u8 || (width == 4 ? core::is_half(d) : d == DType::f32 || d == DType::i32);
   };
   if (from == DType::boolean) return wide(to) ? width : kNever;
   if (to == DType::boolean) return wide(from) ? width : kNever;

@@ -94,15 +94,24 @@ void formats(std::ostringstream& out) {
   }
 }
 
+std::string names(core::DTypeSet dtypes) {
+  std::string text;
+  for (int d = 0; d < core::kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    if (dtypes.contains(dtype)) text += (text.empty() ? "" : ", ") + std::string(to_string(dtype));
+  }
+  return text.empty() ? "none" : text;
+}
+
 void targets(std::ostringstream& out) {
   out << "\n## Targets\n\n"
          "| target | id | cores | local bytes | reserved | align | streams | flags | "
-         "chains | native f16 |\n|---|---|---|---|---|---|---|---|---|---|\n";
+         "chains | native halves |\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const TargetTraits& row : all_targets()) {
     out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
         << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
         << yes_no(row.streams) << " | " << yes_no(row.flags) << " | " << yes_no(row.chains) << " | "
-        << yes_no(row.native_half) << " |\n";
+        << names(row.native_halves) << " |\n";
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
       << " events per ordered pair of pipes. Event 0 of these\n"

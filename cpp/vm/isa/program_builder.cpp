@@ -160,15 +160,7 @@ Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
 
 uint64_t scalar_pool_bits(DType dtype, Scalar value) {
   return core::dispatch(dtype, [&]<DType D>() {
-    using T = core::Storage<D>;
-    T element;
-    if constexpr (std::is_same_v<T, core::Half>) {
-      element = core::half_from_double(value.as_float());
-    } else if constexpr (core::is_floating(D)) {
-      element = static_cast<T>(value.as_float());
-    } else {
-      element = static_cast<T>(value.as_int());
-    }
+    const core::Storage<D> element = core::element_of<D>(value);
     uint64_t bits = 0;
     std::memcpy(&bits, &element, sizeof(element));
     return bits;

@@ -27,7 +27,8 @@ struct TargetTraits {
   int32_t cores;
   int64_t local_bytes, reserve_bytes;
   int32_t align;
-  bool streams, flags, chains, native_half;
+  bool streams, flags, chains;
+  core::DTypeSet native_halves;
   int64_t tile_overhead;
   bool operator==(const TargetTraits&) const = default;
 };

@@ -7,11 +7,16 @@ namespace dvm::vm {
 
 namespace {
 
+// The sets that targets.def names.
+struct Halves {
+  static constexpr core::DTypeSet none = {}, f16 = {core::DType::f16};
+};
+
 constexpr std::array kTargets = {
 #define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
-                   native_half, overhead)                                                          \
+                   halves, overhead)                                                               \
   TargetTraits{#name, id,     TilePolicy::policy, cores,   local, reserve, align, streams,         \
-               flags, chains, native_half,        overhead},
+               flags, chains, Halves::halves,     overhead},
 #include "vm/target/targets.def"
 #undef DVM_TARGET
 };

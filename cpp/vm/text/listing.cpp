@@ -12,16 +12,12 @@ namespace dvm::vm {
 
 namespace {
 
-// The value of pool bits as a double (exact for every floating dtype, NaN apart), and back.
+// The value of pool bits; a double is exact for every floating dtype, NaN apart.
 template <DType D>
-double widen(uint64_t bits) {
+Scalar value_of(uint64_t bits) {
   core::Storage<D> value;
   std::memcpy(static_cast<void*>(&value), &bits, sizeof(value));
-  if constexpr (D == DType::f16) {
-    return core::to_float(value);
-  } else {
-    return value;
-  }
+  return core::scalar_of<D>(value);
 }
 
 template <DType D>
@@ -30,7 +26,7 @@ constexpr uint64_t kSign = uint64_t{1} << (8 * sizeof(core::Storage<D>) - 1);
 // Decimal digits are added until the text reads back, by the very steps of the parser, to `bits`.
 template <DType D>
 std::string shortest(uint64_t bits) {
-  const double value = widen<D>(bits);
+  const double value = value_of<D>(bits).as_float();
   char text[64];
   for (int digits = 1;; ++digits) {
     const auto [end, status] =
@@ -82,14 +78,12 @@ std::optional<Insn> insn_from_listing_name(std::string_view name) {
 std::string listing_scalar(DType dtype, uint64_t bits) {
   return core::dispatch(dtype, [&]<DType D>() -> std::string {
     if constexpr (core::is_floating(D)) {
-      if (!std::isnan(widen<D>(bits))) return shortest<D>(bits);
+      if (!std::isnan(value_of<D>(bits).as_float())) return shortest<D>(bits);
       char text[32];
       const auto end = std::to_chars(text, text + sizeof(text), bits & ~kSign<D>, 16).ptr;
       return std::string(bits & kSign<D> ? "-nan(0x" : "nan(0x") + std::string(text, end) + ")";
     } else {
-      core::Storage<D> value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return core::integer_text(D, Scalar::of_int(static_cast<int64_t>(value)));
+      return core::integer_text(D, value_of<D>(bits));
     }
   });
 }
@@ -103,7 +97,7 @@ uint64_t parse_listing_scalar(core::TextLexer& in, DType dtype) {
         in.expect("(");
         const auto bits = static_cast<uint64_t>(in.integer(0, INT64_MAX));
         const bool fits = bits < kSign<D>;
-        if (!fits || !std::isnan(widen<D>(bits))) in.error("these bits are no NaN");
+        if (!fits || !std::isnan(value_of<D>(bits).as_float())) in.error("these bits are no NaN");
         in.expect(")");
         return bits | sign;
       }

@@ -233,20 +233,8 @@ class Preparer {
 Scalar cast_scalar(Scalar value, DType from, DType to) {
   return core::dispatch(from, [&]<DType From>() {
     return core::dispatch(to, [&]<DType To>() {
-      using F = core::Storage<From>;
       using T = core::Storage<To>;
-      F source;
-      if constexpr (core::is_floating(From)) {
-        source = core::scalar::cast<F>(value.as_float());
-      } else {
-        source = static_cast<F>(value.as_int());
-      }
-      const T result = core::scalar::cast<T>(source);
-      if constexpr (core::is_floating(To)) {
-        return Scalar::of_float(core::scalar::cast<double>(result));
-      } else {
-        return Scalar::of_int(result);
-      }
+      return core::scalar_of<To>(core::scalar::cast<T>(core::element_of<From>(value)));
     });
   });
 }

@@ -56,8 +56,8 @@ TEST(Half, EveryValueSurvivesTheRoundTrip) {
     const auto bits = static_cast<uint16_t>(i);
     // A NaN keeps its sign and payload but becomes quiet.
     const uint16_t expected = is_nan(bits) ? bits | 0x200 : bits;
-    ASSERT_EQ(to_half(to_float(Half{bits})).bits, expected) << i;
-    ASSERT_EQ(half_from_double(to_float(Half{bits})).bits, expected) << i;
+    ASSERT_EQ(to_half<Half>(to_float(Half{bits})).bits, expected) << i;
+    ASSERT_EQ(half_from_double<Half>(to_float(Half{bits})).bits, expected) << i;
   }
 }
 
@@ -68,12 +68,12 @@ TEST(Half, RoundsEveryNeighbourhoodToNearestEven) {
     const double middle = (here + next) / 2;  // exact in float, too
     for (const double x : {here, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e9),
                            std::nextafter(here, 1e9)}) {
-      ASSERT_EQ(half_from_double(x).bits, nearest(x)) << x;
-      ASSERT_EQ(half_from_double(-x).bits, nearest(-x)) << -x;
+      ASSERT_EQ(half_from_double<Half>(x).bits, nearest(x)) << x;
+      ASSERT_EQ(half_from_double<Half>(-x).bits, nearest(-x)) << -x;
     }
     const auto f = static_cast<float>(middle);
     for (const float x : {f, std::nextafter(f, 0.0f), std::nextafter(f, 1e9f)}) {
-      ASSERT_EQ(to_half(x).bits, nearest(x)) << x;
+      ASSERT_EQ(to_half<Half>(x).bits, nearest(x)) << x;
     }
   }
 }
@@ -86,22 +86,22 @@ TEST(Half, AgreesWithTheCompilerOnRandomBits) {
     const double d = i % 2 ? std::bit_cast<double>(bits)
                            : std::ldexp(1.0 + static_cast<double>(bits >> 12) * 0x1p-52,
                                         static_cast<int>(bits % 48) - 30);
-    ASSERT_EQ(is_nan(half_from_double(d).bits), std::isnan(d));
+    ASSERT_EQ(is_nan(half_from_double<Half>(d).bits), std::isnan(d));
     if (std::isnan(d)) continue;
-    ASSERT_EQ(half_from_double(d).bits, nearest(d)) << d;
+    ASSERT_EQ(half_from_double<Half>(d).bits, nearest(d)) << d;
 #ifndef __clang__  // clang 14, which reads this file for clang-tidy, has no _Float16 here
     __extension__ using Native = _Float16;
-    ASSERT_EQ(half_from_double(d).bits, std::bit_cast<uint16_t>(static_cast<Native>(d))) << d;
+    ASSERT_EQ(half_from_double<Half>(d).bits, std::bit_cast<uint16_t>(static_cast<Native>(d))) << d;
     const auto f = static_cast<float>(d);
-    ASSERT_EQ(to_half(f).bits, std::bit_cast<uint16_t>(static_cast<Native>(f))) << f;
+    ASSERT_EQ(to_half<Half>(f).bits, std::bit_cast<uint16_t>(static_cast<Native>(f))) << f;
 #endif
   }
 }
 
 TEST(Half, DoublesRoundOnce) {
   const double x = 1 + 0x1p-11 + 0x1p-40;  // as a float it would be a tie and round down
-  EXPECT_EQ(half_from_double(x).bits, 0x3c01);
-  EXPECT_EQ(to_half(static_cast<float>(x)).bits, 0x3c00);
+  EXPECT_EQ(half_from_double<Half>(x).bits, 0x3c01);
+  EXPECT_EQ(to_half<Half>(static_cast<float>(x)).bits, 0x3c00);
 }
 
 TEST(DTypes, TextRoundTrips) {

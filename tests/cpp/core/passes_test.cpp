@@ -28,6 +28,8 @@ constexpr Exact kExact[] = {{"dead_code", pass_dead_code},
                             {"cse", pass_cse},
                             {"widen_sums", pass_widen_sums}};
 
+Graph widen_half(const Graph& graph) { return pass_widen_half(graph, kHalves); }
+
 TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
   int changed[std::size(kExact)] = {};
   for (uint64_t seed = 0; seed < 3000; ++seed) {
@@ -98,7 +100,7 @@ TEST(Passes, CseTellsZerosNaNsAndAttributesApart) {
 }
 
 TEST(Passes, WidenHalfCastsAtTheEdgesOnly) {
-  EXPECT_EQ(after(pass_widen_half,
+  EXPECT_EQ(after(widen_half,
                   "%0 = input f16[s0, 4] %1 = constant f16[] {value = 0.5}\n"
                   "%2 = broadcast(%1) f16[s0, 4] %3 = mul(%0, %2) f16[s0, 4]\n"
                   "%4 = exp(%3) f16[s0, 4] %5 = sum(%4) f16[s0, 1] {axes = [1]}\n"
@@ -124,11 +126,11 @@ TEST(Passes, WidenHalfLeavesMovedDataAlone) {
       "  %3 = broadcast(%2) f16[s0]\n"
       "  %4 = cast(%0) f16[s0, 4]\n"
       "  return %1, %3, %4\n";
-  EXPECT_EQ(after(pass_widen_half, text), body(text));
+  EXPECT_EQ(after(widen_half, text), body(text));
 }
 
 TEST(Passes, WidenHalfKeepsWrittenCastsAndCallsNarrow) {
-  EXPECT_EQ(after(pass_widen_half,
+  EXPECT_EQ(after(widen_half,
                   "%0 = input f32[s0] %1 = cast(%0) f16[s0] %2 = neg(%1) f16[s0]\n"
                   "%3 = call(%2) f16[s0] {callee = \"f\"} %4 = add(%3, %2) f16[s0]\n"
                   "%5 = cast(%4) f64[s0] return %5"),
@@ -151,7 +153,7 @@ Array converted(const Array& from, DType to) {
     if (to == DType::f32) {
       elements<float>(result)[i] = to_float(elements<Half>(from)[i]);
     } else {
-      elements<Half>(result)[i] = to_half(elements<float>(from)[i]);
+      elements<Half>(result)[i] = to_half<Half>(elements<float>(from)[i]);
     }
   }
   return result;
@@ -170,7 +172,7 @@ TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
   int rounded = 0;
   for (uint64_t seed = 0; seed < 2500; ++seed) {
     const GraphCase test = generate_graph(seed, options);
-    const Graph widened = pass_widen_half(test.graph);
+    const Graph widened = widen_half(test.graph);
     ASSERT_NO_THROW(verify(widened)) << "seed " << seed;
     for (const Node& node : widened.nodes()) {
       const bool computes =
@@ -203,7 +205,7 @@ TEST(Passes, WidenHalfLeavesOtherDtypesAlone) {
                                  .dtypes = {DType::boolean, DType::i64, DType::f32, DType::f64}};
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Graph graph = generate_graph(seed, options).graph;
-    ASSERT_TRUE(equal(pass_widen_half(graph), graph)) << "seed " << seed;
+    ASSERT_TRUE(equal(widen_half(graph), graph)) << "seed " << seed;
   }
 }
 

@@ -26,7 +26,7 @@ Number read(const Array& a, const Index& at) {
   return dispatch(a.dtype, [&]<DType D>() -> Number {
     Storage<D> value;
     std::memcpy(static_cast<void*>(&value), p, sizeof value);
-    if constexpr (D == DType::f16) {
+    if constexpr (is_half(D)) {
       return {false, 0, to_float(value)};
     } else if constexpr (is_floating(D)) {
       return {false, 0, value};
@@ -36,10 +36,14 @@ Number read(const Array& a, const Index& at) {
   });
 }
 
-// The value as `dtype` holds it; f16 arithmetic passes through float.
+double rounded_half(DType dtype, double x) {
+  return round_to(dtype, Scalar::of_float(x)).as_float();
+}
+
+// The value as `dtype` holds it; that of halves passes through float.
 Number rounded(DType dtype, Number x) {
   if (dtype == DType::boolean) return {true, x.exact ? x.i != 0 : x.d != 0, 0};
-  if (dtype == DType::f16) return {false, 0, to_float(to_half(static_cast<float>(x.d)))};
+  if (is_half(dtype)) return {false, 0, rounded_half(dtype, static_cast<float>(x.d))};
   if (dtype == DType::f32) return {false, 0, static_cast<float>(x.d)};
   if (dtype == DType::f64) return x;
   // Modulo the width, then into the range of the signed.
@@ -52,7 +56,7 @@ Number rounded(DType dtype, Number x) {
 Number converted(DType dtype, Number x) {
   if (is_floating(dtype)) {
     const double d = x.exact ? static_cast<double>(x.i) : x.d;
-    if (dtype == DType::f16) return {false, 0, to_float(half_from_double(d))};
+    if (is_half(dtype)) return {false, 0, rounded_half(dtype, d)};
     if (dtype == DType::f32 && x.exact) return {false, 0, static_cast<float>(x.i)};
     return rounded(dtype, {false, 0, d});
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = HUGE_VAL;
 const double kNaN = std::nan("");
-Half h(double x) { return half_from_double(x); }
+Half h(double x) { return half_from_double<Half>(x); }
 
 TEST(ScalarOps, IntegersWrap) {
   EXPECT_EQ(scalar::add{}(INT32_MAX, 1), INT32_MIN);

@@ -35,15 +35,7 @@ std::vector<double> special_values(DType dtype) {
 }
 
 void store(Array& array, size_t i, Scalar value) {
-  dispatch(array.dtype, [&]<DType D>() {
-    if constexpr (D == DType::f16) {
-      elements<Half>(array)[i] = half_from_double(value.as_float());
-    } else if constexpr (is_floating(D)) {
-      elements<Storage<D>>(array)[i] = static_cast<Storage<D>>(value.as_float());
-    } else {
-      elements<Storage<D>>(array)[i] = static_cast<Storage<D>>(value.as_int());
-    }
-  });
+  dispatch(array.dtype, [&]<DType D>() { elements<Storage<D>>(array)[i] = element_of<D>(value); });
 }
 
 // The Graph of one side of a row. Its value is no result itself, which a row leaves alone.

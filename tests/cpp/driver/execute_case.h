@@ -13,16 +13,9 @@
 namespace dvm::driver {
 
 inline core::Scalar scalar_of(const core::Array& array) {
-  core::Scalar value;
-  core::dispatch(array.dtype, [&]<core::DType D>() {
-    const core::Storage<D> x = core::elements<core::Storage<D>>(array)[0];
-    if constexpr (core::is_floating(D)) {
-      value = core::Scalar::of_float(core::scalar::cast<double>(x));
-    } else {
-      value = core::Scalar::of_int(static_cast<int64_t>(x));
-    }
+  return core::dispatch(array.dtype, [&]<core::DType D>() {
+    return core::scalar_of<D>(core::elements<core::Storage<D>>(array)[0]);
   });
-  return value;
 }
 
 struct Executed {
@@ -87,8 +80,11 @@ inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCas
 // What the compiled program is to compute: the Graph after the passes that may change values.
 inline core::Graph meaning_of(const core::Graph& graph, const Options& options) {
   const core::Graph live = core::pass_dead_code(graph);
-  const bool widens = options.numerics == Numerics::widened && options.target == "cpu";
-  return widens ? core::pass_widen_half(core::pass_dead_code(core::pass_simplify(live))) : live;
+  if (options.numerics == Numerics::strict) return live;
+  const core::DTypeSet native =
+      options.target == "cpu" ? core::DTypeSet{} : core::DTypeSet{core::DType::f16};
+  return core::pass_widen_half(core::pass_dead_code(core::pass_simplify(live)),
+                               core::kHalves.without(native));
 }
 
 }  // namespace dvm::driver

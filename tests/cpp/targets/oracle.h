@@ -19,30 +19,45 @@ using core::DType;
 using core::Half;
 using core::Storage;
 
-inline double decode_half(Half half) {
-  const int exponent = half.bits >> 10 & 31, fraction = half.bits & 1023;
+// The exponents of the least and of the greatest normal number, and the bits of a fraction.
+template <typename H>
+struct HalfRange {
+  static constexpr int kLeast = H::kFractionBits == 10 ? -14 : -126, kMost = 1 - kLeast;
+  static constexpr int kFraction = H::kFractionBits == 10 ? 10 : 7;
+};
+
+template <core::AnyHalf H>
+double decode_half(H half) {
+  using R = HalfRange<H>;
+  const int one = 1 << R::kFraction;
+  const int exponent = (half.bits & 0x7fff) / one, fraction = half.bits % one;
   const double sign = half.bits & 0x8000 ? -1 : 1;
-  if (exponent == 31) return fraction ? NAN : sign * INFINITY;
-  return sign *
-         (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+  if (exponent == 2 * R::kMost + 1) return fraction ? NAN : sign * INFINITY;
+  const int scale = R::kLeast - R::kFraction;
+  return sign * (exponent == 0 ? std::ldexp(fraction, scale)
+                               : std::ldexp(one + fraction, scale + exponent - 1));
 }
 
-inline Half encode_half(double x) {
+template <core::AnyHalf H>
+H encode_half(double x) {
+  using R = HalfRange<H>;
+  const int one = 1 << R::kFraction, infinity = (2 * R::kMost + 1) * one;
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
-  if (std::isnan(x)) return {static_cast<uint16_t>(sign | 0x7e00)};
+  if (std::isnan(x)) return {static_cast<uint16_t>(sign | (infinity + one / 2))};
   const double magnitude = std::fabs(x);
   int exponent = std::ilogb(magnitude);
-  if (magnitude == 0 || exponent < -14) exponent = -14;
-  if (std::isinf(x) || exponent > 15) return {static_cast<uint16_t>(sign | 0x7c00)};
-  // nearbyint rounds to nearest even; 2048 means the next power of two, whose bits follow on.
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  return {static_cast<uint16_t>(sign | (((exponent + 14) << 10) + steps))};
+  if (magnitude == 0 || exponent < R::kLeast) exponent = R::kLeast;
+  if (std::isinf(x) || exponent > R::kMost) return {static_cast<uint16_t>(sign | infinity)};
+  // nearbyint rounds to nearest even; a whole more means the next power of two, whose bits follow.
+  const auto steps =
+      static_cast<int>(std::nearbyint(std::ldexp(magnitude, R::kFraction - exponent)));
+  return {static_cast<uint16_t>(sign | ((exponent - R::kLeast) * one + steps))};
 }
 
 // Storage to a number wide enough for it, and back with one rounding (floats) or modulo (integers).
 template <typename T>
 auto widen(T x) {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (core::AnyHalf<T>) {
     return decode_half(x);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<double>(x);
@@ -53,8 +68,8 @@ auto widen(T x) {
 }
 template <typename T, typename W>
 T narrow(W x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return encode_half(static_cast<double>(x));
+  if constexpr (core::AnyHalf<T>) {
+    return encode_half<T>(static_cast<double>(x));
   } else {
     return static_cast<T>(x);
   }

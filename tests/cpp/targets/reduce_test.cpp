@@ -292,24 +292,27 @@ TEST(Reduce, FindsItWithSeveralThreads) {
   cpu::set_thread_count(threads);
 }
 
-TEST(Reduce, SumsOfHalvesRoundOnce) {
-  // 2048 + 1 + 1 + ... in fp16 steps would stay 2048 for ever.
+// `stuck` + 1 in steps of H would stay what it is for ever.
+template <DType D>
+void sum_ones_onto(double stuck, double expected) {
+  using H = Storage<D>;
   const auto cpu = cpu::make_cpu_target();
-  std::vector<Half> values(513, encode_half(1));
-  values[0] = encode_half(2048);
+  std::vector<H> values(513, encode_half<H>(1));
+  values[0] = encode_half<H>(stuck);
   for (const ReduceOrder order : {ReduceOrder::lanes, ReduceOrder::sequential}) {
-    TileCase test{.fixed = {.insn = Insn::sum, .dtype = DType::f16, .aux = uint8_t(order)}};
+    TileCase test{.fixed = {.insn = Insn::sum, .dtype = D, .aux = uint8_t(order)}};
     test.fixed.size = 513;
     test.sources = {{}};
     test.streams = true;
     Buffers buffers{to_bytes(values), std::vector<std::byte>(2)};
     run(*cpu, test, buffers);
-    Half sum;
+    H sum;
     std::memcpy(&sum, buffers[1].data(), 2);
-    EXPECT_EQ(decode_half(sum), 2560);
+    EXPECT_EQ(decode_half(sum), expected);
   }
 }
 
+TEST(Reduce, SumsOfHalvesRoundOnce) { sum_ones_onto<DType::f16>(2048, 2560); }
 template <DType D>
 void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
   using T = Storage<D>;
