@@ -2,6 +2,7 @@
 // whether and how finely it is spread over threads, never what it computes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -85,6 +86,12 @@ inline double memory_cost(const vm::Program& program) {
     bytes += static_cast<double>(global.high - global.low);
   }
   return bytes < cost.far_bytes ? 0 : bytes * cost.far_ns;
+}
+
+// Nanoseconds of one tile among all, wherever its operands are.
+inline double shared_tile_cost(const vm::Program& program) {
+  const double far = memory_cost(program) / static_cast<double>(program.header().tile_count);
+  return std::max(tile_cost(program), far);
 }
 
 }  // namespace dvm::cpu

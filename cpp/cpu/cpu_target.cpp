@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <new>
 
 #include "cpu/chain/chain.h"
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
 #include "cpu/reduce/find_kernels.h"
+#include "cpu/team/tasks.h"
 #include "cpu/team/thread_team.h"
 #include "hwy/cache_control.h"
 #include "vm/encode/tied_zeros.h"
@@ -61,6 +63,7 @@ struct CpuCore {
   const vm::KernelTable& kernels;
   std::byte* memory;
   bool stored = false, tied = false;
+  vm::Fault fault = vm::Fault::none;  // that a kernel found
 
   std::byte* local(uint32_t offset) const { return memory + offset; }
   void begin(const vm::Header&) { begin_chains(); }
@@ -77,15 +80,36 @@ struct CpuCore {
 };
 
 struct Job {
-  const Program& program;
+  std::span<const vm::Launch> launches;
   const vm::KernelTable& kernels;
-  std::span<std::byte* const> globals;
-  std::atomic<core::FpFlags> flags{0};  // of the chunks that are done
-  std::atomic<bool> no_memory{false};   // for a thread to compute its chunk in
+  // What its threads have found.
+  std::atomic<core::FpFlags> flags{0};
+  std::atomic<uint32_t> fault{kNoFault};  // launch << 8 | Fault, the least of all
+  std::atomic<bool> no_memory{false};     // for a thread to compute its tiles in
+
+  static constexpr uint32_t kNoFault = UINT32_MAX;
+
+  void add_fault(size_t launch, vm::Fault found) {
+    const auto mine = static_cast<uint32_t>(launch << 8 | static_cast<uint32_t>(found));
+    uint32_t least = fault.load(std::memory_order_relaxed);
+    while (mine < least && !fault.compare_exchange_weak(least, mine, std::memory_order_relaxed)) {
+    }
+  }
+
+  vm::RunStatus status() const {
+    if (no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
+    vm::RunStatus status{.flags = flags.load(std::memory_order_relaxed)};
+    const uint32_t least = fault.load(std::memory_order_relaxed);
+    if (least != kNoFault) {
+      status.fault = static_cast<vm::Fault>(least & 0xff);
+      status.launch = static_cast<uint8_t>(least >> 8);
+    }
+    return status;
+  }
 };
 
-void run_range(void* context, int64_t begin, int64_t end) noexcept {
-  Job& job = *static_cast<Job*>(context);
+// Tiles of one launch. The team publishes what its threads wrote before the job counts as done.
+void run_range(Job& job, size_t launch, int64_t begin, int64_t end) noexcept {
   const core::WatchFpFlags watch;
   thread_local LocalMemory memory;
   std::byte* const local = memory.data(cpu_traits().local_bytes);
@@ -94,20 +118,52 @@ void run_range(void* context, int64_t begin, int64_t end) noexcept {
     return;
   }
   CpuCore core{job.kernels, local};
-  vm::run_tiles(job.program, job.globals, begin, end, core);
-  // The team publishes what its threads wrote before the job counts as done.
+  const auto& [program, globals, waits_for] = job.launches[launch];
+  vm::run_tiles(program, globals, begin, end, core);
   const core::FpFlags tied = core.tied ? core::kTiedZeros : core::FpFlags{0};
   if (const auto raised = static_cast<core::FpFlags>(watch.raised() | tied)) {
     job.flags.fetch_or(raised, std::memory_order_relaxed);
   }
+  if (core.fault != vm::Fault::none) job.add_fault(launch, core.fault);
 }
 
-// Tiles per chunk, or all of them where a single thread is as fast.
-int64_t chunk_tiles(const Program& program, const ThreadTeam& team) {
-  const int64_t tiles = program.header().tile_count;
-  if (tiles == 1 || team.threads() == 1) return tiles;
-  const double shared_ns = memory_cost(program) / static_cast<double>(tiles);
-  return team.chunk_of(tiles, std::max(tile_cost(program), shared_ns));
+void run_whole(Job& job, size_t launch) {
+  run_range(job, launch, 0, job.launches[launch].program.header().tile_count);
+}
+
+// The items of a job of one launch are its tiles.
+void run_tiles_of_one(void* job, int64_t begin, int64_t end) noexcept {
+  run_range(*static_cast<Job*>(job), 0, begin, end);
+}
+
+struct ListJob {
+  Job& job;
+  const ThreadTeam& team;
+  Tasks tasks;
+  std::atomic<uint32_t> left[vm::kMaxLaunches];  // items of each task that have not ended
+};
+
+void run_items(void* context, int64_t begin, int64_t end) noexcept {
+  ListJob& list = *static_cast<ListJob*>(context);
+  const Tasks& tasks = list.tasks;
+  int k = 0;
+  for (int64_t item = begin; item < end; ++item) {
+    while (tasks.end(k) <= item) ++k;
+    const Task& task = tasks.list[k];
+    for (uint32_t waits = task.waits_for; waits != 0; waits &= waits - 1) {
+      list.team.wait_until_zero(list.left[std::countr_zero(waits)]);
+    }
+    const uint8_t* const launch = tasks.order + task.first;
+    if (task.count == 1) {
+      const int64_t tiles = list.job.launches[*launch].program.header().tile_count;
+      const int64_t first = (item - task.first_item) * task.chunk;
+      run_range(list.job, *launch, first, std::min(first + task.chunk, tiles));
+    } else {
+      for (int l = 0; l < task.count; ++l) run_whole(list.job, launch[l]);
+    }
+    std::atomic<uint32_t>& left = list.left[k];
+    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) left.notify_all();
+  }
 }
 
 class CpuTarget final : public vm::Target {
@@ -120,28 +176,54 @@ class CpuTarget final : public vm::Target {
   const vm::KernelTable* kernels() const override { return &kernel_table(simd_level()); }
   const vm::FindTable* finds() const override { return &find_table(simd_level()); }
 
-  core::FpFlags run(const Program& program, std::span<std::byte* const> globals) override {
-    Job job{program, kernel_table(simd_level()), globals};
-    const int64_t tiles = program.header().tile_count;
-    if (tiles == 1 || alone_) {
-      run_range(&job, 0, tiles);
+  vm::RunStatus run(std::span<const vm::Launch> launches) override {
+    Job job{launches, kernel_table(simd_level())};
+    if (launches.size() == 1) {
+      run_one(job);
     } else {
-      ThreadTeam& team = thread_team();
-      team.run(tiles, chunk_tiles(program, team), run_range, &job);
+      run_list(job);
     }
-    if (job.no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
-    return job.flags.load(std::memory_order_relaxed);
+    return job.status();
   }
-  // The bytes that an addition moves in 20 us or so; few bytes may be read by many tiles.
-  bool takes_long(const Program& program) const override {
-    constexpr int64_t kLongBytes = 128 << 10;
-    constexpr uint32_t kLongTiles = 32;
+  // As long as an addition takes that moves as many bytes; few bytes may be read by many tiles.
+  int64_t work(const Program& program) const override {
     int64_t bytes = 0;
     for (const vm::Global& global : program.globals()) bytes += global.high - global.low;
-    return bytes >= kLongBytes || program.header().tile_count >= kLongTiles;
+    return std::max(bytes * 5 / 32, int64_t{program.header().tile_count} * 640);
   }
+  bool side_by_side() const override { return !alone_ && thread_team().threads() > 1; }
 
  private:
+  void run_one(Job& job) const {
+    const Program& program = job.launches[0].program;
+    const int64_t tiles = program.header().tile_count;
+    if (tiles == 1 || alone_) return run_range(job, 0, 0, tiles);
+    ThreadTeam& team = thread_team();
+    const bool shared = team.threads() > 1;
+    const int64_t chunk = shared ? team.chunk_of(tiles, shared_tile_cost(program)) : tiles;
+    team.run(tiles, chunk, run_tiles_of_one, &job);
+  }
+
+  void run_list(Job& job) const {
+    if (side_by_side()) {
+      LaunchCost costs[vm::kMaxLaunches];
+      for (size_t k = 0; k < job.launches.size(); ++k) {
+        const Program& program = job.launches[k].program;
+        costs[k] = {program.header().tile_count, shared_tile_cost(program)};
+      }
+      ThreadTeam& team = thread_team();
+      ListJob list{job, team, cut_into_tasks(job.launches, {costs, job.launches.size()}, team), {}};
+      if (list.tasks.items != 0) {
+        for (int k = 0; k < list.tasks.count; ++k) {
+          list.left[k].store(static_cast<uint32_t>(list.tasks.list[k].items),
+                             std::memory_order_relaxed);
+        }
+        return team.run(list.tasks.items, 1, run_items, &list);
+      }
+    }
+    for (size_t k = 0; k < job.launches.size(); ++k) run_whole(job, k);
+  }
+
   const bool alone_;
 };
 

@@ -44,6 +44,8 @@ class AiCore {
   // What its operations raised besides the status flags of the thread.
   core::FpFlags more_flags() const { return more_flags_; }
 
+  vm::Fault found = vm::Fault::none;  // by a kernel
+
  private:
   void run_kernel(const vm::Instruction& insn, const vm::TileArgs& args);
   // The operands before an instruction executes; address(k) is that of a stream operand k.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
 
 #include "core/error.h"
 
@@ -21,8 +22,38 @@ SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
   DVM_CHECK(traits.flags, "target " + std::string(traits.name) + " is not simulated");
 }
 
-core::FpFlags SimTarget::run(const vm::Program& program, std::span<std::byte* const> globals) {
-  return run_and_report(program, globals).raised;
+namespace {
+
+// Each must wait, if through others, for all before it that touch the same memory.
+void check_waits(std::span<const vm::Launch> launches) {
+  for (size_t later = 0; later < launches.size(); ++later) {
+    uint32_t ended = launches[later].waits_for;  // when it begins
+    for (size_t k = later; k-- > 0;) {
+      if (ended >> k & 1) {
+        ended |= launches[k].waits_for;
+      } else if (vm::conflict(launches[k], launches[later])) {
+        core::fail(core::ErrorCode::sim_fault, "launch " + std::to_string(later) +
+                                                   " does not wait for launch " +
+                                                   std::to_string(k) + ", whose memory it uses");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
+  check_waits(launches);
+  vm::RunStatus status;
+  for (size_t k = 0; k < launches.size(); ++k) {
+    const SimReport report = run_and_report(launches[k].program, launches[k].globals);
+    status.flags |= report.raised;
+    if (report.fault == vm::Fault::none) continue;
+    status.fault = report.fault;
+    status.launch = static_cast<uint8_t>(k);
+    break;
+  }
+  return status;
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.
@@ -40,6 +71,7 @@ SimReport SimTarget::run_and_report(const vm::Program& program,
     AiCore core(id, program, traits_, globals, memory.get(), report.cores[static_cast<size_t>(id)]);
     vm::run_tiles(program, globals, begin, end, core);
     report.raised |= core.more_flags();
+    if (report.fault == vm::Fault::none) report.fault = core.found;
   }
   report.raised |= watch.raised();
   return report;

@@ -12,7 +12,8 @@ namespace dvm::sim {
 
 struct SimReport {
   std::vector<CoreReport> cores;  // block_dim of them
-  core::FpFlags raised = 0;       // what Target::run() returns
+  core::FpFlags raised = 0;
+  vm::Fault fault = vm::Fault::none;  // of the first core that found one
 };
 
 class SimTarget final : public vm::Target {
@@ -20,8 +21,10 @@ class SimTarget final : public vm::Target {
   // A row of targets.def of kind ascend; it outlives the target, as all rows do.
   explicit SimTarget(const vm::TargetTraits& traits);
   const vm::TargetTraits& traits() const override { return traits_; }
-  core::FpFlags run(const vm::Program& program, std::span<std::byte* const> globals) override;
-  // Also says what each core did.
+  // In the order of the list. SimulationError where a launch does not wait for one that it has to.
+  vm::RunStatus run(std::span<const vm::Launch> launches) override;
+  using vm::Target::run;
+  // One Program; also says what each core did.
   SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals);
 
  private:

@@ -81,11 +81,19 @@ std::chrono::nanoseconds ThreadTeam::spin_limit() const {
   return std::chrono::nanoseconds(ns);
 }
 
+double ThreadTeam::fork_ns() const {
+  const vm::CostTable& cost = vm::cost_table();
+  return asleep() ? cost.fork_asleep_ns : cost.fork_spinning_ns;
+}
+
 int64_t ThreadTeam::chunk_of(int64_t count, double item_ns) const {
   if (count == 1 || threads() == 1) return count;
+  if (item_ns * static_cast<double>(count) < fork_ns()) return count;
+  return shared_chunk(count, item_ns);
+}
+
+int64_t ThreadTeam::shared_chunk(int64_t count, double item_ns) const {
   const vm::CostTable& cost = vm::cost_table();
-  const double fork_ns = asleep() ? cost.fork_asleep_ns : cost.fork_spinning_ns;
-  if (item_ns * static_cast<double>(count) < fork_ns) return count;
   const auto least = static_cast<int64_t>(cost.chunk_ns / item_ns) + 1;
   const auto chunks = static_cast<int64_t>(threads() * cost.chunks_per_thread);
   return std::max(least, count / chunks);
@@ -155,6 +163,14 @@ void ThreadTeam::wait_until_done(uint32_t count) {
   if (done() || spin(spin_limit(), done)) return;
   for (uint32_t seen; (seen = done_.load(std::memory_order_acquire)) != count;) {
     done_.wait(seen, std::memory_order_acquire);
+  }
+}
+
+void ThreadTeam::wait_until_zero(std::atomic<uint32_t>& left) const {
+  const auto done = [&] { return left.load(std::memory_order_acquire) == 0; };
+  if (done() || spin(spin_limit(), done)) return;
+  for (uint32_t seen; (seen = left.load(std::memory_order_acquire)) != 0;) {
+    left.wait(seen, std::memory_order_acquire);
   }
 }
 

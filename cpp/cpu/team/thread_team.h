@@ -28,13 +28,21 @@ class ThreadTeam {
   void set_threads(int threads);  // caller included, at least 1; from the next run() on
   // Whether run() would have to wake a worker, which costs far more than a spinning one.
   bool asleep() const;
-  // How many of `count` items of that many nanoseconds each a thread takes at a time, or all of
-  // them where a single thread is as fast.
+  // Nanoseconds of work for which it pays to run() with more than the calling thread.
+  double fork_ns() const;
+  // How many of `count` items of that many nanoseconds each a thread takes at a time, once there
+  // are several.
+  int64_t shared_chunk(int64_t count, double item_ns) const;
+  // The same, or all of them where a single thread is as fast.
   int64_t chunk_of(int64_t count, double item_ns) const;
 
   // work(context, begin, end) for disjoint ranges of up to `chunk` items that cover [0, count);
   // count and chunk at most INT32_MAX.
   void run(int64_t count, int64_t chunk, Work work, void* context);
+
+  // For items that wait for items before them, which then have been begun by somebody: returns once
+  // `left` is 0. Who sets it there calls left.notify_all().
+  void wait_until_zero(std::atomic<uint32_t>& left) const;
 
  private:
   struct Chunk {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/execute/executor.h"
+#include "runtime/execute/held.h"
 #include "runtime/execute/recall.h"
 #include "runtime/memory/temporaries.h"
 #include "vm/encode/memo.h"
@@ -27,6 +28,7 @@ struct ExecutionContext::State {
   core::Scalar scalars[vm::kMaxValues];  // of one Region
   std::byte* globals[vm::kMaxGlobals + vm::kMaxWorkspaces] = {};
   vm::Memo memo;
+  Held held;
   BlockCache blocks;
   Recalls recalls;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "core/error.h"
 #include "runtime/execute/context.h"
@@ -47,6 +48,7 @@ class Execution {
 
   // Whatever ends the call, exceptions included, ends the life of its buffers.
   ~Execution() {
+    state_.held.let_go(state_.blocks, host_);
     for (int32_t b = 0; b < defined_; ++b) drop(b);
   }
 
@@ -85,13 +87,25 @@ class Execution {
     return buffer(b) = view;
   }
 
+  // While Programs are held they have room for its memory.
   void drop(int32_t b) {
     Ownership& ownership = state_.ownership[static_cast<size_t>(b)];
-    if (ownership.kind == Ownership::Kind::host) host_.release(buffer(b).owner);
-    if (ownership.kind == Ownership::Kind::temporary) {
-      state_.blocks.give(buffer(b).data, ownership.bytes);
+    if (ownership.kind == Ownership::Kind::host) {
+      if (state_.held.empty()) {
+        host_.release(buffer(b).owner);
+      } else {
+        state_.held.keep(buffer(b).owner, ownership.bytes);
+      }
     }
+    if (ownership.kind == Ownership::Kind::temporary) give(buffer(b).data, ownership.bytes);
     ownership = {};
+  }
+  void give(std::byte* block, int64_t bytes) {
+    if (state_.held.empty()) {
+      state_.blocks.give(block, bytes);
+    } else {
+      state_.held.keep(block, bytes);
+    }
   }
 
   static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
@@ -137,9 +151,9 @@ class Execution {
       case PlanOp::call:
         return call(result, p);
       case PlanOp::free:
-        drop(p[0]);
-        return Outcome::done;
+        return free(p[0]);
       case PlanOp::ret:
+        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
         for (int32_t k = 0; k < p[0]; ++k) {
           results[static_cast<size_t>(k)] = buffer(p[1 + k]);
           host_.retain(buffer(p[1 + k]).owner);
@@ -147,6 +161,13 @@ class Execution {
         return Outcome::done;
     }
     __builtin_unreachable();
+  }
+
+  Outcome free(int32_t b) {
+    const int64_t bytes = state_.ownership[static_cast<size_t>(b)].bytes;
+    const Outcome outcome = state_.held.has_room(1, bytes) ? Outcome::done : hand_over();
+    drop(b);
+    return outcome;
   }
 
   // Made in the register itself: a view has room for as many axes as there may be.
@@ -159,7 +180,7 @@ class Execution {
     if (!make_dense(view, bytes)) return Outcome::check_failed;
     if (instruction.op == PlanOp::host_alloc) {
       if (!allocate_by_host(view)) return Outcome::host_error;
-      own(instruction.result, {.kind = Ownership::Kind::host});
+      own(instruction.result, {.kind = Ownership::Kind::host, .bytes = bytes});
       return Outcome::done;
     }
     // Too large for memory: the original program then meets the same end, in its own words.
@@ -203,6 +224,7 @@ class Execution {
       const Outcome outcome = run_stages(*run.encoding.encoded, run.global_count);
       if (outcome != Outcome::done) return outcome;
     }
+    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     for (int k = 0; k < record.result_count; ++k) {
       const Recalled::Result& result = record.results[k];
       const BufferView& from = root(result.place);
@@ -269,7 +291,10 @@ class Execution {
     }
     const vm::Binding binding{dims, state_.scalars, state_.strides};
     if (times_) return run_timed(kernel, binding, globals);
-    const vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
+    if (state_.memo.starts_over()) {
+      if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    }
+    vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
     if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
     const Outcome outcome = run_stages(encoded, globals);
     if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
@@ -280,19 +305,21 @@ class Execution {
   // For the status flags alone; the results go nowhere.
   Outcome run_left_out(const std::vector<LeftOut>& values, const int32_t* inputs) {
     for (const LeftOut& value : values) {
+      if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
       int globals = 0;
       bind_list(inputs, value.kernel.rank, globals);
       BufferView result{.dtype = value.dtype, .rank = static_cast<int32_t>(value.shape.size())};
       std::copy(value.shape.begin(), value.shape.end(), result.shape);
       int64_t bytes = 0;
       if (!make_dense(result, bytes)) return Outcome::check_failed;
-      const Workspaces memory(state_.blocks, {&bytes, 1});
+      const Workspaces memory(*this, {&bytes, 1});
       if (memory.missing()) return Outcome::check_failed;
       result.data = memory.data()[0];
       bind_global(globals++, result, value.kernel.rank);
       const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
-      const Outcome outcome =
+      Outcome outcome =
           run_stages(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
+      if (outcome == Outcome::done) outcome = hand_over();
       if (outcome != Outcome::done) return outcome;
     }
     return Outcome::done;
@@ -301,7 +328,7 @@ class Execution {
   // Tells what a call of new sizes takes, whether these are new or not.
   Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
     vm::PhaseTimes phases;
-    const auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
+    auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
     const int64_t begin = now();
     const Outcome outcome = run_stages(encoded, globals);
     times_->bind += phases.bind;
@@ -315,8 +342,9 @@ class Execution {
   // Memory for what one Program of a Region leaves to another.
   class Workspaces {
    public:
-    Workspaces(BlockCache& blocks, std::span<const int64_t> bytes)
-        : blocks_(blocks), bytes_(bytes) {
+    Workspaces(Execution& execution, std::span<const int64_t> bytes)
+        : execution_(execution), bytes_(bytes) {
+      BlockCache& blocks = execution.state_.blocks;
       for (; count_ < bytes.size() && !missing_; ++count_) {
         data_[count_] = bytes[count_] > 0 ? blocks.take(bytes[count_]) : nullptr;
         missing_ = bytes[count_] > 0 && !data_[count_];
@@ -324,7 +352,7 @@ class Execution {
     }
     ~Workspaces() {
       for (size_t k = 0; k < count_; ++k) {
-        if (data_[k]) blocks_.give(data_[k], bytes_[k]);
+        if (data_[k]) execution_.give(data_[k], bytes_[k]);
       }
     }
     Workspaces(const Workspaces&) = delete;
@@ -333,30 +361,80 @@ class Execution {
     bool missing() const { return missing_; }
 
    private:
-    BlockCache& blocks_;
+    Execution& execution_;
     const std::span<const int64_t> bytes_;
     size_t count_ = 0;
     bool missing_ = false;
     std::byte* data_[vm::kMaxWorkspaces];
   };
 
-  Outcome run_stages(const vm::Memo::Encoded& encoded, int globals) {
+  // Of a Region: now, or with others.
+  Outcome run_stages(vm::Memo::Encoded& encoded, int globals) {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
     fp_flags_ |= encoded.raised;
     const vm::Compiled& compiled = encoded.compiled;
-    const Workspaces workspaces(
-        state_.blocks, {compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count)});
+    const std::span programs(compiled.stages, static_cast<size_t>(compiled.stage_count));
+    if (encoded.work == vm::Memo::kUntold) {
+      encoded.work = 0;
+      for (const vm::Program& program : programs) encoded.work += target_.work(program);
+    }
+    const int64_t work = encoded.work;
+    const bool held = !state_.held.empty() || (work >= kLeastHeldWork && target_.side_by_side());
+    const std::span sizes(compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count));
+    bool fits = true;
+    if (held && !sizes.empty()) {
+      const int64_t bytes = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+      fits = state_.held.has_room(compiled.workspace_count, bytes);
+      if (const Outcome outcome = fits ? Outcome::done : hand_over(); outcome != Outcome::done)
+        return outcome;
+    }
+    const Workspaces workspaces(*this, sizes);
     if (workspaces.missing()) return Outcome::check_failed;
     for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
-    const auto last = compiled.stages + compiled.stage_count;
-    const Unlocked unlocked(host_, std::any_of(compiled.stages, last, [&](const auto& program) {
-                              return target_.takes_long(program);
-                            }));
-    for (int stage = 0; stage < compiled.stage_count; ++stage) {
-      fp_flags_ |=
-          target_.run(compiled.stages[stage], {state_.globals, static_cast<size_t>(globals)});
+    const std::span operands(state_.globals, static_cast<size_t>(globals));
+    if (!held) return run_now(programs, operands, work);
+    const Outcome outcome = hold(programs, operands);
+    // A call that is timed has a time for each of its Regions.
+    const bool last = !fits || times_ != nullptr;
+    return last && outcome == Outcome::done ? hand_over() : outcome;
+  }
+
+  Outcome run_now(std::span<const vm::Program> programs, std::span<std::byte* const> operands,
+                  int64_t work) {
+    const Unlocked unlocked(host_, work >= kLongWork);
+    for (const vm::Program& program : programs) {
+      if (!add(target_.run(program, operands))) return Outcome::check_failed;
     }
     return Outcome::done;
+  }
+
+  Outcome hold(std::span<const vm::Program> programs, std::span<std::byte* const> operands) {
+    for (const vm::Program& program : programs) {
+      if (state_.held.is_full()) {
+        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+      }
+      state_.held.add(program, operands, target_.work(program));
+    }
+    return Outcome::done;
+  }
+
+  // Runs what is held.
+  Outcome hand_over() {
+    Held& held = state_.held;
+    if (held.empty()) return Outcome::done;
+    vm::RunStatus status;
+    {
+      const Unlocked unlocked(host_, held.work() >= kLongWork);
+      status = target_.run(held.launches());
+    }
+    held.let_go(state_.blocks, host_);
+    return outcome_of(add(status));
+  }
+
+  // False: elements were not what the program may do with them.
+  bool add(const vm::RunStatus& status) {
+    fp_flags_ |= status.flags;
+    return status.fault == vm::Fault::none;
   }
 
   Outcome whole(const int32_t* p) {
@@ -384,6 +462,7 @@ class Execution {
       elements += element_count(*operands[k]);
     }
     constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
+    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     const Unlocked unlocked(host_, elements >= kLong);
     const core::WatchFpFlags watch;
     const bool done =
@@ -393,6 +472,7 @@ class Execution {
   }
 
   Outcome call(int32_t result, const int32_t* p) {
+    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     const int32_t callee = p[0], count = p[1];
     const auto dtype = static_cast<core::DType>(p[2 + count]);
     const int32_t rank = p[3 + count];

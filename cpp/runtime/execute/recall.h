@@ -53,7 +53,7 @@ struct Recalled {
     int64_t offset;
   };
   struct Encoding {
-    const vm::Memo::Encoded* encoded;
+    vm::Memo::Encoded* encoded;
     uint64_t stamp;  // the Encoded's, as long as it is the same
   };
   struct Run {

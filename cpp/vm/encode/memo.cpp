@@ -50,12 +50,13 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
   const core::WatchFpFlags watch;
   encoded.compiled = encode(kernel, binding, target, arena, times);
   encoded.raised = watch.raised();
+  encoded.work = Memo::kUntold;
 }
 
 }  // namespace
 
 void Memo::make_room() {
-  if (arena_.rest().size() >= kHalf) return;
+  if (!starts_over()) return;
   arena_.reset();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (!entry) continue;
@@ -64,8 +65,8 @@ void Memo::make_room() {
   }
 }
 
-const Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
-                                  const TargetTraits& target) {
+Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
+                            const TargetTraits& target) {
   make_room();
   KeyWriter writer(arena_.rest().first(kKeyWords));
   write_key(kernel, binding, target, writer);
@@ -84,8 +85,8 @@ const Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
   return entry.encoded;
 }
 
-const Memo::Encoded& Memo::encode_anew(const Kernel& kernel, const Binding& binding,
-                                       const TargetTraits& target, PhaseTimes& times) {
+Memo::Encoded& Memo::encode_anew(const Kernel& kernel, const Binding& binding,
+                                 const TargetTraits& target, PhaseTimes& times) {
   make_room();
   encode_watched(kernel, binding, target, arena_, &times, unkept_);
   return unkept_;

@@ -18,18 +18,22 @@ namespace dvm::vm {
 
 class Memo {
  public:
+  static constexpr int64_t kUntold = -1;
   struct Encoded {
     Compiled compiled;
     core::FpFlags raised = 0;  // by casts of the call's scalars
     uint64_t stamp = 0;        // no other encoding ever has it; 0: none is here
+    int64_t work = kUntold;    // of its Programs (Target::work), for whoever runs them to note here
   };
 
   // encode() of these, or what an equal call was given. The place stays; it holds this encoding as
   // long as it has its stamp.
-  const Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
+  Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
+  // Whether the next encoding may lie where earlier ones do.
+  bool starts_over() { return arena_.rest().size() < kHalf; }
   // encode() in any case, for those who ask how long its phases take.
-  const Encoded& encode_anew(const Kernel& kernel, const Binding& binding,
-                             const TargetTraits& target, PhaseTimes& times);
+  Encoded& encode_anew(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
+                       PhaseTimes& times);
 
  private:
   struct Entry {

@@ -7,10 +7,10 @@
 #include <span>
 #include <string_view>
 
-#include "core/ops/fp_flags.h"
 #include "vm/isa/program.h"
 #include "vm/run/find_kernel.h"
 #include "vm/run/tile_kernel.h"
+#include "vm/target/launch.h"
 
 namespace dvm::vm {
 
@@ -41,13 +41,18 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual const TargetTraits& traits() const = 0;
-  // Runs every tile. globals[k] is the base address of global operand k, aligned to its dtype. The
-  // Program must have passed verify() or come straight from the encoder. Thread-safe. Returns the
-  // status flags that its operations raised, as NumPy's would, and kTiedZeros.
+  // Runs every tile of up to kMaxLaunches Programs; those that do not wait for each other may run
+  // side by side. Each must have passed verify() or come straight from the encoder. Thread-safe.
   // Throws bad_alloc where there is no memory for what a tile keeps.
-  virtual core::FpFlags run(const Program& program, std::span<std::byte* const> globals) = 0;
-  // Whether run() takes so long, some 20 us, that other threads of the host should go on meanwhile.
-  virtual bool takes_long(const Program&) const { return true; }
+  virtual RunStatus run(std::span<const Launch> launches) = 0;
+  RunStatus run(const Program& program, std::span<std::byte* const> globals) {
+    const Launch launch{program, globals};
+    return run({&launch, 1});
+  }
+  // About how many nanoseconds run() takes, as far as that can be told at no cost.
+  virtual int64_t work(const Program&) const { return INT32_MAX; }
+  // Whether it pays to run Programs as one list: those that wait for nothing run side by side.
+  virtual bool side_by_side() const { return true; }
   // Its kernels by themselves, for the calling thread; null where only run() may use them.
   virtual const KernelTable* kernels() const { return nullptr; }
   // What finds positions, likewise; there where kernels() are.

@@ -47,9 +47,11 @@ class SmallCpu final : public vm::Target {
     traits_.local_bytes = 2048;
   }
   const vm::TargetTraits& traits() const override { return traits_; }
-  core::FpFlags run(const vm::Program& program, std::span<std::byte* const> globals) override {
-    if (program.header().tile_count > 1) shared_.fetch_add(1, std::memory_order_relaxed);
-    return cpu_.run(program, globals);
+  vm::RunStatus run(std::span<const vm::Launch> launches) override {
+    for (const vm::Launch& launch : launches) {
+      if (launch.program.header().tile_count > 1) shared_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return cpu_.run(launches);
   }
   int shared() const { return shared_; }
 

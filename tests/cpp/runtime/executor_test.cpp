@@ -242,7 +242,7 @@ TEST(Executor, HostCallsMayEnterPlans) {
 class ThrowingTarget final : public vm::Target {
  public:
   const vm::TargetTraits& traits() const override { return cpu().traits(); }
-  core::FpFlags run(const vm::Program&, std::span<std::byte* const>) override {
+  vm::RunStatus run(std::span<const vm::Launch>) override {
     core::fail(core::ErrorCode::sim_fault, "on purpose");
   }
 };

@@ -173,16 +173,16 @@ FpFlags flags_of(const vm::Instruction& fixed, const std::vector<T>& last, int64
   std::vector<std::byte*> globals;
   for (auto& buffer : buffers) globals.push_back(buffer.data());
   static const cpu::SimdLevel best = cpu::simd_level();
-  const FpFlags flags = cpu->run(vm::Program(words), globals);
+  const FpFlags flags = cpu->run(vm::Program(words), globals).flags;
   for (const cpu::SimdLevel level : cpu::simd_levels()) {
     cpu::set_simd_level(level);
-    EXPECT_EQ(cpu->run(vm::Program(words), globals), flags) << cpu::to_string(level);
+    EXPECT_EQ(cpu->run(vm::Program(words), globals).flags, flags) << cpu::to_string(level);
   }
   cpu::set_simd_level(best);
   if (!streams && count < 1000) {
     const std::vector<uint64_t> simulated = build(sim_target().traits(), test, buffers);
     const bool exact = fixed.insn < Insn::exp || fixed.insn == Insn::cast;
-    EXPECT_EQ(sim_target().run(vm::Program(simulated), globals) & (exact ? 0xff : kLoud),
+    EXPECT_EQ(sim_target().run(vm::Program(simulated), globals).flags & (exact ? 0xff : kLoud),
               flags & (exact ? 0xff : kLoud))
         << "simulated";
   }
@@ -367,7 +367,7 @@ TEST(FpFlags, OfReductionsComeFromTheirElementsAlone) {
           Buffers buffers{to_bytes(source), std::vector<std::byte>(n * sizeof(Half))};
           const std::vector<uint64_t> words = build(target.traits(), test, buffers);
           std::byte* globals[] = {buffers[0].data(), buffers[1].data()};
-          EXPECT_EQ(target.run(vm::Program(words), globals), row.flags)
+          EXPECT_EQ(target.run(vm::Program(words), globals).flags, row.flags)
               << vm::info(row.insn).name << " size " << size << " n " << n << " on "
               << target.traits().name;
         }
