@@ -18,12 +18,14 @@ constexpr CostClass cost_class(vm::Insn insn) {
   switch (insn) {
     case vm::Insn::load:
     case vm::Insn::store:
+    case vm::Insn::feed:
     case vm::Insn::copy:
     case vm::Insn::broadcast:
     case vm::Insn::select:
       return CostClass::move;
     case vm::Insn::view_load:
     case vm::Insn::view_store:
+    case vm::Insn::drain:
       return CostClass::strided;
     case vm::Insn::div:
     case vm::Insn::sqrt:
@@ -36,6 +38,7 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::min:
     case vm::Insn::nanmax:
     case vm::Insn::nanmin:
+    case vm::Insn::matmul:
       return CostClass::reduce;
     default:
       break;
@@ -59,20 +62,27 @@ inline double tile_cost(const vm::Program& program) {
     return classes;
   }();
   const vm::CostTable& cost = vm::cost_table();
-  double total = cost.tile_ns;
+  double total = cost.tile_ns, steps = 1;
   const auto code = program.code();
+  const uint64_t* body_end = nullptr;  // of the outermost loop around an instruction
   for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
     const auto& insn = *reinterpret_cast<const vm::Instruction*>(p);
+    if (p == body_end) steps = 1, body_end = nullptr;
     p += insn.words;
+    if (insn.is_loop()) {
+      steps *= static_cast<double>(program.loops()[insn.aux]);
+      if (body_end == nullptr) body_end = p + insn.body_words();
+      continue;
+    }
     const auto elements = static_cast<double>(insn.m) * insn.size * insn.n;
     const auto element_ns = [&](vm::Insn of, core::DType dtype) {
       const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(of)]);
       return cost.element_ns[row][vm::cost_column(dtype)];
     };
-    total += cost.instruction_ns;
-    if (!insn.is_chain()) total += elements * element_ns(insn.insn, insn.dtype);
+    total += steps * cost.instruction_ns;
+    if (!insn.is_chain()) total += steps * elements * element_ns(insn.insn, insn.dtype);
     for (const vm::MicroOp& op : insn.micro_ops()) {
-      total += elements * cost.chain_share * element_ns(op.insn, op.dtype);
+      total += steps * elements * cost.chain_share * element_ns(op.insn, op.dtype);
     }
   }
   return total;

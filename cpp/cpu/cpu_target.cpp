@@ -1,6 +1,7 @@
 #include "cpu/cpu_target.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <new>
@@ -47,6 +48,21 @@ class LocalMemory {
   std::byte* block_ = nullptr;
 };
 
+// Where the memories besides UB begin, one behind the other; UB follows them.
+struct SpaceLayout {
+  std::array<int64_t, vm::kSpaceCount> begin{};
+  int64_t end = 0;
+};
+constexpr SpaceLayout kSpaces = [] {
+  SpaceLayout layout;
+  for (size_t space = 0; space < vm::kSpaceCount; ++space) {
+    layout.begin[space] = layout.end;
+    layout.end += vm::memories::cpu[space].bytes;
+  }
+  layout.begin[static_cast<size_t>(vm::Space::ub)] = layout.end;
+  return layout;
+}();
+
 // Chains pay only where they run in registers.
 const vm::TargetTraits& cpu_traits() {
   static const vm::TargetTraits with_chains = *vm::find_target("cpu");
@@ -65,7 +81,9 @@ struct CpuCore {
   bool stored = false, tied = false;
   vm::Fault fault = vm::Fault::none;  // that a kernel found
 
-  std::byte* local(uint32_t offset) const { return memory + offset; }
+  std::byte* local(vm::Space space, uint32_t offset) const {
+    return memory + kSpaces.begin[static_cast<size_t>(space)] + offset;
+  }
   void begin(const vm::Header&) { begin_chains(); }
   // Stores past the caches are not ordered by what publishes the end of a job.
   void end(const vm::Header&) const {
@@ -112,7 +130,7 @@ struct Job {
 void run_range(Job& job, size_t launch, int64_t begin, int64_t end) noexcept {
   const core::WatchFpFlags watch;
   thread_local LocalMemory memory;
-  std::byte* const local = memory.data(cpu_traits().local_bytes);
+  std::byte* const local = memory.data(kSpaces.end + cpu_traits().local_bytes);
   if (local == nullptr) {
     job.no_memory.store(true, std::memory_order_relaxed);
     return;

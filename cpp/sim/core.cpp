@@ -140,30 +140,40 @@ void AiCore::execute_chain(const vm::ChainArgs& args, const Tile& tile) {
 }
 
 void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, const Access& now) {
+  const vm::Space space = vm::space_of(insn.operands()[operand]);
+  const vm::Memory memory = traits_.memory(space);
   const int64_t begin = insn.operands()[operand].offset;
   const int64_t bytes =
-      operand_elements(insn, operand, tile.tail) * core::byte_size(operand_dtype(insn, operand));
+      operand_elements(insn, operand, tile.ends) * core::byte_size(operand_dtype(insn, operand));
   const std::string name = "operand " + number(operand);
-  if (begin % traits_.align != 0) {
-    fault(insn, tile,
-          name + " at local byte " + number(begin) + " is not aligned to " + number(traits_.align));
-  }
-  if (begin < traits_.reserve_bytes) {
-    fault(insn, tile,
-          name + " at local byte " + number(begin) + " is in the reserve " +
-              range(0, traits_.reserve_bytes));
-  }
-  if (bytes > traits_.local_bytes - begin) {
-    fault(insn, tile,
-          name + " takes local bytes " + range(begin, begin + bytes) + ", memory ends at " +
-              number(traits_.local_bytes));
-  }
+  const std::string local = space == vm::Space::ub ? "local" : std::string(to_string(space));
   const bool writes = vm::writes(insn, operand);
-  const auto hazard = writes ? history_.write(begin, begin + bytes, now, clocks_)
-                             : history_.read(begin, begin + bytes, now, clocks_);
+  if (!vm::reaches(now.pipe, space, writes)) {
+    fault(insn, tile,
+          name + " lies in " + local + ", which the " + pipe_name(now.pipe) + " pipe does not " +
+              (writes ? "write" : "read"));
+  }
+  if (begin % memory.align != 0) {
+    fault(insn, tile,
+          name + " at " + local + " byte " + number(begin) + " is not aligned to " +
+              number(memory.align));
+  }
+  if (begin < memory.reserve) {
+    fault(insn, tile,
+          name + " at " + local + " byte " + number(begin) + " is in the reserve " +
+              range(0, memory.reserve));
+  }
+  if (bytes > memory.bytes - begin) {
+    fault(insn, tile,
+          name + " takes " + local + " bytes " + range(begin, begin + bytes) + ", memory ends at " +
+              number(memory.bytes));
+  }
+  AccessHistory& history = history_[static_cast<size_t>(space)];
+  const auto hazard = writes ? history.write(begin, begin + bytes, now, clocks_)
+                             : history.read(begin, begin + bytes, now, clocks_);
   if (!hazard) return;
-  const std::string what = pipe_name(now.pipe) + " pipe " + (writes ? "writes" : "reads") +
-                           " local bytes " + range(hazard->begin, hazard->end);
+  const std::string what = pipe_name(now.pipe) + " pipe " + (writes ? "writes " : "reads ") +
+                           local + " bytes " + range(hazard->begin, hazard->end);
   const Access& earlier = hazard->earlier;
   if (earlier.time == 0) fault(insn, tile, what + ", which nothing has written");
   fault(insn, tile,
@@ -191,7 +201,7 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
   Wide low = offset, high = Wide{offset} + element;
   bool aligned = offset % element == 0;
   if (dims == nullptr) {
-    high = offset + Wide{operand_elements(insn, operand, tile.tail)} * element;
+    high = offset + Wide{operand_elements(insn, operand, tile.ends)} * element;
   } else {
     for (int d = 0; d < insn.aux; ++d) {
       const auto [extent, stride] = dims[d];

@@ -18,22 +18,46 @@ struct CoreReport {
   std::array<int64_t, vm::kInsnCount> instructions{};  // executed, by Insn
 };
 
+// The memories of a core, one behind the other.
+class LocalMemories {
+ public:
+  LocalMemories(std::byte* memory, const vm::TargetTraits& traits) {
+    for (size_t space = 0; space < vm::kSpaceCount; ++space) {
+      begin_[space] = memory;
+      memory += padded(traits, space);
+    }
+  }
+  static int64_t bytes(const vm::TargetTraits& traits) {
+    int64_t sum = 0;
+    for (size_t space = 0; space < vm::kSpaceCount; ++space) sum += padded(traits, space);
+    return sum;
+  }
+  std::byte* at(vm::Space space) const { return begin_[static_cast<size_t>(space)]; }
+
+ private:
+  // Each begins at a multiple of 64, where vectors of the host lie well.
+  static int64_t padded(const vm::TargetTraits& traits, size_t space) {
+    return (traits.memory(static_cast<vm::Space>(space)).bytes + 63) / 64 * 64;
+  }
+  std::byte* begin_[vm::kSpaceCount];
+};
+
 class AiCore {
  public:
   static constexpr bool kFlags = true;
-  // `memory`: traits.local_bytes bytes. What an earlier core left there cannot be read: a byte that
-  // this core has not written is a fault.
+  // `memory`: LocalMemories::bytes(traits) bytes. What an earlier core left there cannot be read: a
+  // byte that this core has not written is a fault.
   AiCore(int64_t id, const vm::Program& program, const vm::TargetTraits& traits,
          std::span<std::byte* const> globals, std::byte* memory, CoreReport& report)
       : id_(id),
         program_(program),
         traits_(traits),
         globals_(globals),
-        memory_(memory),
+        memory_(memory, traits),
         report_(report) {}
 
   // The Core interface of vm/run/interpreter.h. All throw SimulationError.
-  std::byte* local(uint32_t offset) const { return memory_ + offset; }
+  std::byte* local(vm::Space space, uint32_t offset) const { return memory_.at(space) + offset; }
   void begin(const vm::Header& header);
   void end(const vm::Header& header);
   void wait(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
@@ -66,10 +90,10 @@ class AiCore {
   const vm::Program& program_;
   const vm::TargetTraits& traits_;
   std::span<std::byte* const> globals_;
-  std::byte* memory_;
+  LocalMemories memory_;
   CoreReport& report_;
   PipeClocks clocks_;
-  AccessHistory history_;
+  AccessHistory history_[vm::kSpaceCount];
   int64_t last_tile_ = -1;
   core::FpFlags more_flags_ = 0;
 };

@@ -19,7 +19,7 @@ bool PipeClocks::wait(const vm::Sync& flag) {
     int64_t& time = clocks_[index(flag.dst)][pipe];
     time = std::max(time, pending.front()[pipe]);
   }
-  pending.pop_front();
+  pending.erase(pending.begin());
   return true;
 }
 

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "vm/isa/program.h"
 
@@ -36,7 +36,8 @@ class PipeClocks {
   int64_t& of(Pipe pipe, Pipe other) { return clocks_[index(pipe)][index(other)]; }
 
   std::array<Clock, vm::kPipeCount> clocks_{};
-  std::deque<Clock> pending_[vm::kPipeCount][vm::kPipeCount][vm::kEventIds];
+  // First in, first out. Of few flags any are pending, so that a core begins without the heap.
+  std::vector<Clock> pending_[vm::kPipeCount][vm::kPipeCount][vm::kEventIds];
 };
 
 struct Access {

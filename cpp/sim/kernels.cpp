@@ -152,6 +152,9 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::cmp, D) = compare_kernel<D>;
   table.entry(Insn::cast, D) = cast_kernel<D>;
   table.entry(Insn::select, D) = select_kernel<D>;
+  table.entry(Insn::feed, D) = copy_kernel<D>;
+  table.entry(Insn::drain, D) = view_store_kernel<D>;
+  if constexpr (D != DType::boolean) table.entry(Insn::matmul, D) = vm::plain_matmul<D>;
   DVM_REDUCTION(max)
   DVM_REDUCTION(min)
   if constexpr (core::is_floating(D)) {

@@ -60,7 +60,7 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
 SimReport SimTarget::run_and_report(const vm::Program& program,
                                     std::span<std::byte* const> globals) {
   const std::unique_ptr<std::byte, FreeMemory> memory(static_cast<std::byte*>(
-      ::operator new(static_cast<size_t>(traits_.local_bytes), kMemoryAlign)));
+      ::operator new(static_cast<size_t>(LocalMemories::bytes(traits_)), kMemoryAlign)));
   const vm::Header& header = program.header();
   SimReport report;
   const core::WatchFpFlags watch;

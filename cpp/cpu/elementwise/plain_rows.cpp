@@ -1,6 +1,6 @@
-// The elementwise rows that no other file has filled in: what calls the math library, and integer
-// division, of which no loop becomes SIMD. Compiled without the flags of the other kernels,
-// so that status flags come from exactly the operations that scalar_math.h writes down.
+// What no other file has filled in: elementwise rows that call the math library, integer division,
+// of which no loop becomes SIMD, and products of matrices. Compiled without the flags of the other
+// kernels, so that status flags come from exactly the operations that scalar_math.h writes down.
 #include "cpu/elementwise/tile_ops.h"
 #include "cpu/kernels.h"
 #include "vm/run/plain_kernel.h"
@@ -26,6 +26,7 @@ void fill_plain(vm::KernelTable& table) {
       table.entry(vm::Insn::name, D));
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
+    if constexpr (D != DType::boolean) table.entry(vm::Insn::matmul, D) = vm::plain_matmul<D>;
   };
   for (int d = 0; d < core::kDTypeCount; ++d) core::dispatch(static_cast<DType>(d), fill);
 }

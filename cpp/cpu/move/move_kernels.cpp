@@ -195,9 +195,11 @@ void fill_move(vm::KernelTable& table) {
     const auto dtype = static_cast<DType>(d);
     dispatch_bytes(core::byte_size(dtype), [&]<typename Word>() {
       table.entry(Insn::load, dtype) = table.entry(Insn::copy, dtype) = copy_kernel<Word>;
+      table.entry(Insn::feed, dtype) = copy_kernel<Word>;
       table.entry(Insn::store, dtype) = store_words_kernel<Word>;
       table.entry(Insn::view_load, dtype) = view_load_kernel<Word>;
       table.entry(Insn::view_store, dtype) = view_store_kernel<Word>;
+      table.entry(Insn::drain, dtype) = view_store_kernel<Word>;
       table.entry(Insn::broadcast, dtype) = broadcast_kernel<Word>;
       table.entry(Insn::select, dtype) = select_kernel<Word>;
     });

@@ -1,5 +1,7 @@
 #include "vm/encode/flags.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace dvm::vm {
@@ -59,7 +61,8 @@ class FlagPlanner {
 
   void order_after_producers(int consumer) {
     const Pipe dst = use(consumer).pipe;
-    int latest[kPipeCount] = {-1, -1, -1};
+    int latest[kPipeCount];
+    std::fill_n(latest, kPipeCount, -1);
     for (int missing = kPipeCount - 1, p = consumer - 1; missing > 0 && p >= 0; --p) {
       const Pipe src = use(p).pipe;
       if (src == dst || latest[at(src)] >= 0 || !depends(use(consumer), use(p))) continue;

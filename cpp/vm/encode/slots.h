@@ -1,6 +1,6 @@
-// Slots: byte ranges of a tile's local memory, handed out first fit at ascending offsets and taken
-// back when their value dies, so that a Program's footprint is its peak of live values rather than
-// their number. Fixed size, no heap.
+// Slots: byte ranges of one of a core's memories, handed out first fit at ascending offsets and
+// taken back when their value dies, so that a Program's footprint is its peak of live values rather
+// than their number. Fixed size, no heap.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,10 @@ class SlotAllocator {
  public:
   static constexpr int kMaxLive = 128;
 
-  explicit SlotAllocator(const TargetTraits& target)
-      : align_(target.align), reserve_(target.reserve_bytes), limit_(target.local_bytes) {}
+  explicit SlotAllocator(const TargetTraits& target, Space space = Space::ub)
+      : SlotAllocator(target.memory(space)) {}
+  explicit SlotAllocator(const Memory& memory)
+      : align_(memory.align), reserve_(memory.reserve), limit_(memory.bytes) {}
 
   // The offset of `bytes` free bytes, aligned for the target; kNone when no gap is large enough.
   // (Not an optional: its halves are written apart and read as one, which stalls.)

@@ -1,4 +1,5 @@
 // The tables behind isa.def and formats.def, and what follows from an instruction's fixed part.
+#include <algorithm>
 #include <array>
 
 #include "vm/isa/program.h"
@@ -41,9 +42,46 @@ constexpr std::array kInsns = {
 };
 static_assert(kInsns.size() == kInsnCount);
 
-constexpr std::array kPipes = {std::string_view("load"), std::string_view("simd"),
-                               std::string_view("store")};
-static_assert(kPipes.size() == kPipeCount);
+constexpr std::array kPipes = {
+#define DVM_PIPE(name, unit, synopsis) std::string_view(#name),
+#include "vm/isa/pipes.def"
+};
+
+constexpr auto kFlagPairs = [] {
+  std::array<std::array<bool, kPipeCount>, kPipeCount> pairs{};
+  const auto add = [&](Pipe src, Pipe dst) {
+    pairs[static_cast<size_t>(src)][static_cast<size_t>(dst)] = true;
+  };
+#define DVM_FLAG_PAIR(src, dst) add(Pipe::src, Pipe::dst);
+#define DVM_CARRIED_PAIR(src, dst, bit) add(Pipe::src, Pipe::dst);
+#include "vm/isa/pipes.def"
+  return pairs;
+}();
+
+// Sets of pipes, so that columns may join several by '|'.
+struct PipeSet {
+  uint8_t bits;
+  constexpr PipeSet operator|(PipeSet other) const {
+    return {static_cast<uint8_t>(bits | other.bits)};
+  }
+  constexpr bool has(Pipe pipe) const { return (bits >> static_cast<int>(pipe) & 1) != 0; }
+};
+namespace pipe_sets {
+#define DVM_PIPE(name, unit, synopsis) constexpr PipeSet name = {1 << static_cast<int>(Pipe::name)};
+#include "vm/isa/pipes.def"
+}  // namespace pipe_sets
+struct SpaceInfo {
+  std::string_view name;
+  PipeSet read_by, written_by;
+};
+constexpr std::array kSpaces = [] {
+  using namespace pipe_sets;  // NOLINT(google-build-using-namespace): the columns are its names
+  return std::array{
+#define DVM_SPACE(name, read_by, written_by, synopsis) SpaceInfo{#name, read_by, written_by},
+#include "vm/isa/spaces.def"
+#undef DVM_SPACE
+  };
+}();
 
 constexpr std::array kCompares = {
 #define DVM_COMPARE(name, op, numpy) std::string_view(#name),
@@ -64,6 +102,19 @@ std::optional<Insn> insn_from_text(std::string_view name) {
 }
 
 std::string_view to_string(Pipe pipe) { return kPipes[static_cast<size_t>(pipe)]; }
+bool has_flags(Pipe src, Pipe dst) {
+  return kFlagPairs[static_cast<size_t>(src)][static_cast<size_t>(dst)];
+}
+std::string_view to_string(Space space) { return kSpaces[static_cast<size_t>(space)].name; }
+std::optional<Space> space_from_text(std::string_view text) {
+  const auto found = std::ranges::find(kSpaces, text, &SpaceInfo::name);
+  if (found == kSpaces.end()) return std::nullopt;
+  return static_cast<Space>(found - kSpaces.begin());
+}
+bool reaches(Pipe pipe, Space space, bool writes) {
+  const SpaceInfo& row = kSpaces[static_cast<size_t>(space)];
+  return (writes ? row.written_by : row.read_by).has(pipe);
+}
 std::string_view to_string(Compare compare) { return kCompares[static_cast<size_t>(compare)]; }
 std::string_view to_string(ReduceOrder order) {
   return order == ReduceOrder::lanes ? "lanes" : "sequential";
@@ -76,30 +127,29 @@ std::optional<Compare> compare_from_text(std::string_view text) {
   return std::nullopt;
 }
 
-Extents extents(const Instruction& insn, bool tail) {
+uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole) {
+  if ((ends & 1) != 0 && insn.split == extent) return insn.tail;
+  for (const Tail& tail : insn.more_tails()) {
+    if (tail.extent == extent && (ends >> tail.axis & 1) != 0) return tail.value;
+  }
+  return whole;
+}
+
+Extents extents(const Instruction& insn, Ends ends) {
   Extents result{insn.m, insn.size, insn.n};
-  if (!tail || insn.split == 0) return result;
+  if (ends == 0 || (insn.split == 0 && insn.tails == 0)) return result;
   if (insn.is_view()) {
     result.size = 1;
     const auto dims = insn.view_dims();
     for (size_t d = 0; d < dims.size(); ++d) {
-      result.size *= d + 1 == insn.split ? insn.tail : dims[d].extent;
+      const auto extent = static_cast<uint32_t>(dims[d].extent);
+      result.size *= tail_of(insn, static_cast<int>(d) + 1, ends, extent);
     }
     return result;
   }
-  switch (static_cast<Split>(insn.split)) {
-    case Split::m:
-      result.m = insn.tail;
-      break;
-    case Split::size:
-      result.size = insn.tail;
-      break;
-    case Split::n:
-      result.n = insn.tail;
-      break;
-    case Split::none:
-      break;
-  }
+  result.m = tail_of(insn, static_cast<int>(Split::m), ends, insn.m);
+  result.size = tail_of(insn, static_cast<int>(Split::size), ends, insn.size);
+  result.n = tail_of(insn, static_cast<int>(Split::n), ends, insn.n);
   return result;
 }
 
@@ -118,12 +168,13 @@ DType operand_dtype(const Instruction& insn, int operand) {
   if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
   if (row.format == Format::cast) return static_cast<DType>(insn.aux);
   if (row.format == Format::reduce) return reduced_dtype(insn.dtype, insn.aux);
+  if (row.format == Format::matrix) return MatrixAux::of(insn.dtype, insn.aux).source;
   if (row.format == Format::select && operand == 1) return DType::boolean;
   return insn.dtype;
 }
 
-int64_t operand_elements(const Instruction& insn, int operand, bool tail) {
-  const Extents e = extents(insn, tail);
+int64_t operand_elements(const Instruction& insn, int operand, Ends ends) {
+  const Extents e = extents(insn, ends);
   switch (reach(insn, operand)) {
     case Reach::each:
       break;
@@ -135,6 +186,9 @@ int64_t operand_elements(const Instruction& insn, int operand, bool tail) {
       return e.size;
   }
   const Format format = info(insn.insn).format;
+  if (format == Format::matrix) {
+    return operand == 0 ? e.m * e.n : operand == 1 ? e.m * e.size : e.size * e.n;
+  }
   const bool is_short =
       (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);
   return is_short ? e.m * e.n : e.m * e.size * e.n;

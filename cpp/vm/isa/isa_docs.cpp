@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kIntroduction =
     R"(# The instruction set
 
-Rendered from `cpp/vm/isa/isa.def`, `formats.def` and `targets.def`; a test keeps it current.
+Rendered from the tables of `cpp/vm/isa` and `cpp/vm/target`; a test keeps it current.
 
 A Program is a list of tile instructions that every core runs once per tile (DVM paper, section 4).
 Its listing is that of the paper's Fig. 6; `cpp/vm/text/listing.h` has the grammar.
@@ -76,10 +76,15 @@ void chains(std::ostringstream& out) {
 
 void formats(std::ostringstream& out) {
   constexpr std::string_view kExtents[] = {"`size` elements", "the view dims, outermost first",
-                                           "`[m, size, n]`, row-major"};
+                                           "`[m, size, n]`, row-major", "none"};
   out << "\n## Formats\n\n"
          "Operands are listed destination first. In a tail tile (the last along the last grid\n"
-         "dimension) the field `tail` replaces the extent that `split` names.\n\n"
+         "dimension) the field `tail` replaces the extent that `split` names. At the ends of "
+         "other\n"
+         "axes, the outer dimensions of the grid and loops, up to "
+      << kMaxMoreTails
+      << " more tails do so for other\n"
+         "extents.\n\n"
          "| format | operands | extents | operands and aux |\n|---|---|---|---|\n";
   constexpr int kFormatCount = 0
 #define DVM_FORMAT(name, operands, extents, notation) +1
@@ -101,6 +106,55 @@ std::string names(core::DTypeSet dtypes) {
     if (dtypes.contains(dtype)) text += (text.empty() ? "" : ", ") + std::string(to_string(dtype));
   }
   return text.empty() ? "none" : text;
+}
+
+void pipes(std::ostringstream& out) {
+  out << "\n## Pipes and memories\n\n"
+         "An AI Core has pipes that run side by side, each in order. A flag orders an instruction "
+         "of\n"
+         "one pipe behind one of another.\n\n"
+         "| pipe | unit | for |\n|---|---|---|\n";
+#define DVM_PIPE(name, unit, synopsis) out << "| " #name " | " #unit " | " synopsis " |\n";
+#include "vm/isa/pipes.def"
+  out << "\nFlags exist from";
+  const char* separator = " ";
+  for (int src = 0; src < kPipeCount; ++src) {
+    for (int dst = 0; dst < kPipeCount; ++dst) {
+      if (!has_flags(static_cast<Pipe>(src), static_cast<Pipe>(dst))) continue;
+      out << separator << to_string(static_cast<Pipe>(src)) << " to "
+          << to_string(static_cast<Pipe>(dst));
+      separator = ", ";
+    }
+  }
+  out << ".\n\nSlots lie in one of these memories, in UB where a listing names none:\n\n"
+         "| memory | read by | written by | for |\n|---|---|---|---|\n";
+#define DVM_SPACE(name, read_by, written_by, synopsis) \
+  out << "| " #name " | " << cell(#read_by) << " | " << cell(#written_by) << " | " synopsis " |\n";
+#include "vm/isa/spaces.def"
+#undef DVM_SPACE
+  out << "\n| memory besides UB | bytes on AI Cores | align | bytes on the cpu | align |\n"
+         "|---|---|---|---|---|\n";
+  for (int s = 0; s < kSpaceCount; ++s) {
+    if (static_cast<Space>(s) == Space::ub) continue;
+    const auto row = static_cast<size_t>(s);
+    const Memory &core = memories::sim[row], &cpu = memories::cpu[row];
+    out << "| " << to_string(static_cast<Space>(s)) << " | " << core.bytes << " | " << core.align
+        << " | " << cpu.bytes << " | " << cpu.align << " |\n";
+  }
+}
+
+void loops(std::ostringstream& out) {
+  out << "\n## Loops\n\n"
+         "A `loop` repeats the instructions behind it that its `body` counts, and loops may be "
+         "nested.\n"
+         "Slots keep what they hold from one step to the next, so that a value can be carried: a\n"
+         "`matmul` that `adds` along a loop writes its destination in the first step and adds to "
+         "it in\n"
+         "the others. Streams move along loops by strides of their own. A loop waits for flags "
+         "before its\n"
+         "first step, sets flags behind its last, and `carries` others: set before the first step, "
+         "waited\n"
+         "for and set again by the body, waited for behind the last step.\n";
 }
 
 void targets(std::ostringstream& out) {
@@ -132,6 +186,7 @@ void limits(std::ostringstream& out) {
          "| tiles | "
       << kMaxTiles << " |\n| elements of a tile | " << kMaxTileElements
       << " |\n| grid dimensions | " << kMaxRank << " |\n| globals | " << kMaxProgramGlobals
+      << " |\n| loops | " << kMaxLoops << " |\n| tails of an instruction | " << kMaxMoreTails + 1
       << " |\n| operands of a chain | " << kMaxChainOperands << " |\n| streams | " << kMaxStreams
       << " |\n| scalars | " << kMaxScalars << " |\n";
 }
@@ -144,6 +199,8 @@ std::string isa_markdown() {
   instructions(out);
   formats(out);
   chains(out);
+  loops(out);
+  pipes(out);
   targets(out);
   limits(out);
   return out.str();

@@ -9,15 +9,20 @@ constexpr size_t kHeaderWords = sizeof(Header) / sizeof(uint64_t);
 constexpr size_t kGlobalWords = sizeof(Global) / sizeof(uint64_t);
 constexpr size_t kStreamWords = sizeof(Stream) / sizeof(uint64_t);
 
-size_t globals_at(const Header& h) { return kHeaderWords + h.grid_rank; }
+size_t axes(const Header& h) { return size_t{h.grid_rank} + h.loops; }
+size_t globals_at(const Header& h) { return kHeaderWords + axes(h); }
 size_t scalars_at(const Header& h) { return globals_at(h) + kGlobalWords * h.globals; }
 size_t streams_at(const Header& h) { return scalars_at(h) + h.scalars; }
-size_t stream_words(const Header& h) { return kStreamWords + h.grid_rank; }
+size_t stream_words(const Header& h) { return kStreamWords + axes(h); }
 
 }  // namespace
 
 std::span<const int64_t> Program::grid() const {
   return {at<int64_t>(kHeaderWords), header().grid_rank};
+}
+
+std::span<const int64_t> Program::loops() const {
+  return {at<int64_t>(kHeaderWords + header().grid_rank), header().loops};
 }
 
 std::span<const Global> Program::globals() const {

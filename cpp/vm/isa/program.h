@@ -1,5 +1,5 @@
 // A Program: position-independent bytecode for one target, as one block of 64-bit words:
-//   header | grid | globals | scalars | streams | code
+//   header | grid, loops | globals | scalars | streams | code
 // Program is a view; the words live in an arena (hot path) or a vector (files, tests). Layouts of
 // instructions: vm/isa/isa.def. Writing one: vm/isa/program_builder.h.
 #pragma once
@@ -37,7 +37,7 @@ enum class Format : uint8_t {
 #include "vm/isa/formats.def"
 #undef DVM_FORMAT
 };
-enum class ExtentKind : uint8_t { linear, view, triple };
+enum class ExtentKind : uint8_t { linear, view, triple, none };
 struct FormatInfo {
   std::string_view name;
   int operands;  // destination included
@@ -45,10 +45,42 @@ struct FormatInfo {
   std::string_view notation;
 };
 const FormatInfo& info(Format format);
+// Between global memory and slots: the stream side is fixed by the format.
+constexpr bool is_load(Format format) {
+  return format == Format::load || format == Format::view_load;
+}
+constexpr bool is_store(Format format) {
+  return format == Format::store || format == Format::view_store;
+}
+constexpr bool is_transfer(Format format) { return is_load(format) || is_store(format); }
 
-enum class Pipe : uint8_t { load, simd, store };
-inline constexpr int kPipeCount = 3;
+enum class Pipe : uint8_t {
+#define DVM_PIPE(name, unit, synopsis) name,
+#include "vm/isa/pipes.def"
+};
+inline constexpr int kPipeCount = 0
+#define DVM_PIPE(name, unit, synopsis) +1
+#include "vm/isa/pipes.def"
+    ;
 std::string_view to_string(Pipe pipe);
+// Whether there are flags that `src` sets and `dst` waits for.
+bool has_flags(Pipe src, Pipe dst);
+
+// Where a slot lies.
+enum class Space : uint8_t {
+#define DVM_SPACE(name, read_by, written_by, synopsis) name,
+#include "vm/isa/spaces.def"
+#undef DVM_SPACE
+};
+inline constexpr int kSpaceCount = 0
+#define DVM_SPACE(name, read_by, written_by, synopsis) +1
+#include "vm/isa/spaces.def"
+#undef DVM_SPACE
+    ;
+std::string_view to_string(Space space);
+std::optional<Space> space_from_text(std::string_view text);
+// Whether a pipe reads, or writes, slots in that memory.
+bool reaches(Pipe pipe, Space space, bool writes);
 
 enum class Compare : uint8_t {
 #define DVM_COMPARE(name, op, numpy) name,
@@ -83,6 +115,8 @@ struct InsnInfo {
 };
 const InsnInfo& info(Insn insn);
 std::optional<Insn> insn_from_text(std::string_view name);
+// Whether targets have a kernel for it; the interpreter itself runs what has none.
+constexpr bool has_kernel(Insn insn) { return insn != Insn::chain && insn != Insn::loop; }
 
 // rows: a stream whose rows lie apart. Chains read rows of theirs so, and sequential reductions
 // rows of N elements.
@@ -91,7 +125,7 @@ inline constexpr int kModeCount = 4;
 struct Operand {
   Mode mode = Mode::slot;
   uint8_t access = 0;   // of a chain: see Access; else 0
-  uint16_t index = 0;   // stream or scalar-pool index
+  uint16_t index = 0;   // stream or scalar-pool index; of a slot its Space
   uint32_t offset = 0;  // slot: byte offset in local memory; rows: bytes from one to the next
   bool operator==(const Operand&) const = default;
 };
@@ -114,7 +148,10 @@ struct Access {
   }
 };
 static_assert(core::kDTypeCount <= 1 << Access::kReachShift);
-constexpr Operand slot_operand(uint32_t offset) { return {Mode::slot, 0, 0, offset}; }
+constexpr Operand slot_operand(uint32_t offset, Space space = Space::ub) {
+  return {Mode::slot, 0, static_cast<uint16_t>(space), offset};
+}
+constexpr Space space_of(const Operand& slot) { return static_cast<Space>(slot.index); }
 constexpr Operand rows_operand(const Operand& stream, uint32_t stride) {
   return {Mode::rows, stream.access, stream.index, stride};
 }
@@ -127,12 +164,16 @@ constexpr std::optional<int64_t> row_stride(const Operand& operand) {
   return operand.offset;
 }
 
+// What an instruction does with a flag. carry is a loop's: it sets the flag before the first step
+// of its body, which waits for it and sets it again, and waits for it after the last.
+enum class SyncKind : uint8_t { wait, set, carry };
 struct Sync {
-  uint8_t set = 0;  // 1 set after, 0 wait before the instruction
+  uint8_t set = 0;  // SyncKind: 1 set after, 0 wait before the instruction
   Pipe src = Pipe::load, dst = Pipe::simd;
   uint8_t event = 0;
   uint32_t zero = 0;
   bool operator==(const Sync&) const = default;
+  SyncKind kind() const { return static_cast<SyncKind>(set); }
 };
 static_assert(sizeof(Sync) == 8);
 
@@ -154,6 +195,27 @@ static_assert(sizeof(MicroOp) == 8);
 
 enum class Split : uint8_t { none, m, size, n };
 
+// The axes along which tiles and steps are counted: the grid's dimensions from the innermost one
+// on, then the loops.
+inline constexpr int kMaxLoops = 4;
+inline constexpr int kFirstLoopAxis = kMaxRank;
+inline constexpr int kAxisCount = kFirstLoopAxis + kMaxLoops;
+// Of which axes a tile or step is the last: bit by axis.
+using Ends = uint16_t;
+static_assert(kAxisCount <= 16);
+
+// A shorter extent at the end of an axis. The one of the innermost dimension of the grid, which
+// nearly all tails are, has fields of its own in the instruction.
+struct Tail {
+  uint8_t extent = 0;  // Split; views: 1 + the view dim
+  uint8_t axis = 0;
+  uint16_t zero = 0;
+  uint32_t value = 0;
+  bool operator==(const Tail&) const = default;
+};
+static_assert(sizeof(Tail) == 8);
+inline constexpr int kMaxMoreTails = 3;
+
 struct ViewDim {
   int64_t extent, stride;  // elements, bytes
   bool operator==(const ViewDim&) const = default;
@@ -172,12 +234,18 @@ struct Instruction {
   // cast: source dtype; compare: ordering; reduce: reduce_source.h; views: dims; chain: operands
   uint8_t aux = 0;
   uint8_t syncs = 0;
-  uint8_t split = 0;   // Split; views: 1 + the split dim
-  uint16_t steps = 0;  // of a chain, which computes m rows of `size` elements
+  // The extent that `tail` replaces in the last tile along the innermost grid dimension: Split;
+  // views: 1 + the split dim.
+  uint8_t split = 0;
+  uint8_t steps = 0;  // of a chain, which computes m rows of `size` elements
+  uint8_t tails = 0;  // along other axes
   uint32_t m = 1, size = 1, n = 1, tail = 0;
 
   const Operand* operands() const { return reinterpret_cast<const Operand*>(this + 1); }
   bool is_chain() const { return insn == Insn::chain; }
+  bool is_loop() const { return insn == Insn::loop; }
+  // Of a loop: the words of the instructions behind it that it repeats.
+  uint32_t body_words() const { return size; }
   int operand_count() const { return is_chain() ? aux : info(insn).operands; }
   bool is_view() const { return info(info(insn).format).extents == ExtentKind::view; }
   std::span<const ViewDim> view_dims() const {
@@ -188,25 +256,32 @@ struct Instruction {
   std::span<const MicroOp> micro_ops() const {
     return {reinterpret_cast<const MicroOp*>(operands() + aux), steps};
   }
-  // Waits first, then sets.
-  std::span<const Sync> sync_list() const {
+  // By extent.
+  std::span<const Tail> more_tails() const {
     const void* const begin = is_chain() ? static_cast<const void*>(micro_ops().data() + steps)
                                          : view_dims().data() + view_dims().size();
-    return {static_cast<const Sync*>(begin), syncs};
+    return {static_cast<const Tail*>(begin), tails};
+  }
+  // Waits first, then sets, then what a loop carries.
+  std::span<const Sync> sync_list() const {
+    return {reinterpret_cast<const Sync*>(more_tails().data() + tails), syncs};
   }
 };
 static_assert(sizeof(Instruction) == 24);
 
-// What an instruction touches, in a body or in a tail tile; operand 0 is the destination, but a
-// chain's operands say for themselves whether they are one.
+// What an instruction touches, in a tile or step that ends no axis or some; operand 0 is the
+// destination, but a chain's operands say for themselves whether they are one.
 bool writes(const Instruction& insn, int operand);
 Reach reach(const Instruction& insn, int operand);  // of a chain's; each of all others
-Extents extents(const Instruction& insn, bool tail);
+Extents extents(const Instruction& insn, Ends ends);
 DType operand_dtype(const Instruction& insn, int operand);
-int64_t operand_elements(const Instruction& insn, int operand, bool tail);
+int64_t operand_elements(const Instruction& insn, int operand, Ends ends);
+// What stands in place of an extent (of Tail::extent) at those ends, or `whole`.
+uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole);
 
-// One way through global memory: address(tile) = base[global] + offset + coord . stride.
-// In memory: global, offset, then grid_rank strides, all int64.
+// One way through global memory: address(tile, steps) = base[global] + offset + coord . stride.
+// In memory: global, offset, then strides, all int64: one per grid dimension, outermost first, and
+// one per loop, outside of which its coordinate is 0.
 struct Stream {
   int64_t global, offset;
   const int64_t* strides() const { return reinterpret_cast<const int64_t*>(this + 1); }
@@ -225,17 +300,45 @@ enum class KernelType : uint8_t { vector };
 
 // Pairs of pipes with a flag that is carried from one tile to the next (event 0 of the pair): it is
 // set once per core before the first tile and waited for after the last.
-enum LoopFlag : uint8_t { simd_to_load = 1, store_to_simd = 2, store_to_load = 4 };
+enum LoopFlag : uint8_t {
+#define DVM_CARRIED_PAIR(src, dst, bit) src##_to_##dst = 1 << (bit),
+#include "vm/isa/pipes.def"
+};
 
 struct LoopFlagInfo {
   LoopFlag flag;
   Pipe src, dst;
 };
 inline constexpr LoopFlagInfo kLoopFlags[] = {
-    {simd_to_load, Pipe::simd, Pipe::load},
-    {store_to_simd, Pipe::store, Pipe::simd},
-    {store_to_load, Pipe::store, Pipe::load},
+#define DVM_CARRIED_PAIR(src, dst, bit) {src##_to_##dst, Pipe::src, Pipe::dst},
+#include "vm/isa/pipes.def"
 };
+
+// Instruction::aux of a product of matrices: when it adds to its destination, and the dtype of its
+// sources where that is another one.
+struct MatrixAux {
+  // In all steps of that loop but the first; without one it never adds.
+  std::optional<int> loop;
+  DType source = DType::f32;
+
+  constexpr uint8_t code(DType dtype) const {
+    const int other = source == dtype ? 0 : static_cast<int>(source) + 1;
+    return static_cast<uint8_t>((loop ? *loop + 1 : 0) | other << 3);
+  }
+  static constexpr MatrixAux of(DType dtype, uint8_t aux) {
+    MatrixAux result;
+    if ((aux & 7) != 0) result.loop = (aux & 7) - 1;
+    result.source = aux < 8 ? dtype : static_cast<DType>((aux >> 3) - 1);
+    return result;
+  }
+};
+static_assert(kMaxLoops < 8 && core::kDTypeCount < 31);
+// Whether products of that dtype may be added up in this one.
+constexpr bool multiplies(DType dtype, DType source) {
+  if (dtype == DType::f32) return core::computes_in(source) == DType::f32;
+  if (dtype == DType::i32) return source == DType::i32 || source == DType::i8;
+  return dtype == source && core::byte_size(dtype) == 8;
+}
 
 inline constexpr int64_t kMaxTiles = INT32_MAX;
 inline constexpr int64_t kMaxTileElements = INT32_MAX;
@@ -249,10 +352,11 @@ struct Header {
   uint32_t words;  // whole Program
   uint32_t code_words;
   uint32_t tile_count, block_dim, body_tile, tail_tile_diff;  // see TileShares
-  uint32_t local_bytes;  // local memory in use, reserve included
+  uint32_t local_bytes;                                       // of UB in use, reserve included
   uint16_t globals, streams, scalars;
   uint8_t grid_rank, loop_flags;
-  uint32_t zero;
+  uint8_t loops;
+  uint8_t zero[3];
 };
 static_assert(sizeof(Header) == 48);
 
@@ -264,7 +368,8 @@ struct TileShares {
 TileShares share_tiles(int64_t tile_count, int64_t cores);
 
 inline constexpr uint32_t kMagic = 0x424d5644;  // "DVMB"
-inline constexpr uint16_t kVersion = 1;
+inline constexpr uint16_t kVersion = 2;
+inline constexpr int kTextVersion = 1;  // of listings
 inline constexpr int kEventIds = 8;
 inline constexpr int kMaxProgramGlobals = 64;
 inline constexpr int kMaxStreams = 128;
@@ -277,19 +382,16 @@ class Program {
   explicit Program(std::span<const uint64_t> words) : words_(words) {}
   const Header& header() const { return *reinterpret_cast<const Header*>(words_.data()); }
   std::span<const uint64_t> words() const { return words_; }
-  std::span<const int64_t> grid() const;  // tiles per grid dimension, outermost first
+  std::span<const int64_t> grid() const;   // tiles per grid dimension, outermost first
+  std::span<const int64_t> loops() const;  // steps per loop, in the order of their instructions
   std::span<const Global> globals() const;
   // Bits of the using instruction's dtype, low bytes first, the rest zero.
   std::span<const Scalar> scalars() const;
   const Stream& stream(int index) const;
   std::span<const int64_t> strides(const Stream& stream) const {
-    return {stream.strides(), header().grid_rank};
+    return {stream.strides(), size_t{header().grid_rank} + header().loops};
   }
   std::span<const uint64_t> code() const;
-  // Whether a tile is the last along the last grid dimension: instructions use their tail extents.
-  bool is_tail(int64_t tile) const {
-    return header().grid_rank != 0 && (tile + 1) % grid().back() == 0;
-  }
 
  private:
   template <typename T>

@@ -21,9 +21,13 @@ constexpr size_t kWord = sizeof(uint64_t);
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(const TargetTraits& target, std::span<uint64_t> words,
-                               std::span<const int64_t> grid)
-    : target_(target), words_(words), grid_rank_(static_cast<int>(grid.size())) {
+                               std::span<const int64_t> grid, std::span<const int64_t> loops)
+    : target_(target),
+      words_(words),
+      grid_rank_(static_cast<int>(grid.size())),
+      axes_(static_cast<int>(grid.size() + loops.size())) {
   if (grid.size() > kMaxRank) too_large("grid dimensions", kMaxRank);
+  if (loops.size() > kMaxLoops) too_large("loops", kMaxLoops);
   for (int64_t tiles : grid) {
     if (tiles < 1 || __builtin_mul_overflow(tile_count_, tiles, &tile_count_) ||
         tile_count_ > kMaxTiles) {
@@ -32,6 +36,7 @@ ProgramBuilder::ProgramBuilder(const TargetTraits& target, std::span<uint64_t> w
   }
   take(sizeof(Header) / kWord);
   if (!grid.empty()) std::memcpy(take(grid.size()), grid.data(), grid.size_bytes());
+  if (!loops.empty()) std::memcpy(take(loops.size()), loops.data(), loops.size_bytes());
   code_begin_ = used_;
 }
 
@@ -65,8 +70,8 @@ Operand ProgramBuilder::scalar_bits(uint64_t bits) {
 }
 
 Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64_t> strides) {
-  DVM_CHECK(static_cast<int>(strides.size()) == grid_rank_, "one stride per grid dimension");
-  const ptrdiff_t width = 2 + grid_rank_;
+  DVM_CHECK(static_cast<int>(strides.size()) == axes_, "one stride per grid dimension and loop");
+  const ptrdiff_t width = 2 + axes_;
   int index = 0;
   for (; index < streams_; ++index) {
     const int64_t* entry = stream_table_ + index * width;
@@ -87,30 +92,50 @@ Operand ProgramBuilder::stream(int global, int64_t offset, std::span<const int64
 
 const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Operand> operands,
                                           std::span<const Sync> syncs,
-                                          std::span<const ViewDim> view_dims) {
+                                          std::span<const ViewDim> view_dims,
+                                          std::span<const Tail> tails) {
   if (!view_dims.empty()) fixed.aux = static_cast<uint8_t>(view_dims.size());
-  return append_words(fixed, operands, std::as_bytes(view_dims), syncs);
+  return append_words(fixed, operands, std::as_bytes(view_dims), tails, syncs);
 }
 
 const Instruction& ProgramBuilder::append_chain(Instruction fixed,
                                                 std::span<const Operand> operands,
                                                 std::span<const MicroOp> steps,
-                                                std::span<const Sync> syncs) {
+                                                std::span<const Sync> syncs,
+                                                std::span<const Tail> tails) {
   fixed.aux = static_cast<uint8_t>(operands.size());
-  fixed.steps = static_cast<uint16_t>(steps.size());
-  return append_words(fixed, operands, std::as_bytes(steps), syncs);
+  fixed.steps = static_cast<uint8_t>(steps.size());
+  return append_words(fixed, operands, std::as_bytes(steps), tails, syncs);
+}
+
+void ProgramBuilder::begin_loop(std::span<const Sync> syncs) {
+  DVM_CHECK(begun_loops_ < axes_ - grid_rank_, "more loops than were announced");
+  const size_t begin = used_;
+  append_words({.insn = Insn::loop, .dtype = DType{}, .aux = static_cast<uint8_t>(begun_loops_)},
+               {}, {}, {}, syncs);
+  ++begun_loops_;
+  loop_begin_[open_loops_++] = begin;
+}
+
+void ProgramBuilder::end_loop() {
+  DVM_CHECK(open_loops_ > 0, "there is no loop to end");
+  const size_t begin = loop_begin_[--open_loops_];
+  auto& loop = *reinterpret_cast<Instruction*>(words_.data() + begin);
+  loop.size = static_cast<uint32_t>(used_ - begin - loop.words);
 }
 
 const Instruction& ProgramBuilder::append_words(Instruction fixed,
                                                 std::span<const Operand> operands,
                                                 std::span<const std::byte> extra,
+                                                std::span<const Tail> tails,
                                                 std::span<const Sync> syncs) {
-  const size_t bytes =
-      sizeof(fixed) + operands.size_bytes() + extra.size_bytes() + syncs.size_bytes();
+  const size_t bytes = sizeof(fixed) + operands.size_bytes() + extra.size_bytes() +
+                       tails.size_bytes() + syncs.size_bytes();
   constexpr size_t kLongest = std::numeric_limits<uint8_t>::max();
   if (bytes / kWord > kLongest) too_large("words in one instruction", kLongest);
   fixed.words = static_cast<uint8_t>(bytes / kWord);
   fixed.syncs = static_cast<uint8_t>(syncs.size());
+  fixed.tails = static_cast<uint8_t>(tails.size());
   uint64_t* const begin = take(bytes / kWord);
   uint64_t* out = begin;
   auto put = [&out](const void* data, size_t size) {
@@ -120,14 +145,16 @@ const Instruction& ProgramBuilder::append_words(Instruction fixed,
   put(&fixed, sizeof(fixed));
   put(operands.data(), operands.size_bytes());
   put(extra.data(), extra.size_bytes());
+  put(tails.data(), tails.size_bytes());
   put(syncs.data(), syncs.size_bytes());
   return *reinterpret_cast<const Instruction*>(begin);
 }
 
 Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
+  DVM_CHECK(open_loops_ == 0 && begun_loops_ == axes_ - grid_rank_, "a loop has no end");
   const size_t code_words = used_ - code_begin_;
   const auto scalars = static_cast<size_t>(scalars_);
-  const size_t streams = static_cast<size_t>(streams_) * static_cast<size_t>(2 + grid_rank_);
+  const size_t streams = static_cast<size_t>(streams_) * static_cast<size_t>(2 + axes_);
   take(scalars + streams);
   uint64_t* tables = words_.data() + code_begin_;
   std::memmove(tables + scalars + streams, tables, code_words * kWord);
@@ -152,7 +179,8 @@ Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
       .scalars = static_cast<uint16_t>(scalars_),
       .grid_rank = static_cast<uint8_t>(grid_rank_),
       .loop_flags = loop_flags,
-      .zero = 0,
+      .loops = static_cast<uint8_t>(axes_ - grid_rank_),
+      .zero = {},
   };
   std::memcpy(words_.data(), &header, sizeof(header));
   return Program(words_.first(used_));

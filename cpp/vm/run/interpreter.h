@@ -2,9 +2,11 @@
 //
 // A target supplies a Core:
 //   static constexpr bool kFlags                       whether its pipes need set/wait flags
-//   std::byte* local(uint32_t offset)                  where a slot lies
+//   std::byte* local(Space space, uint32_t offset)     where a slot lies
 //   void begin(const Header&), end(const Header&)      before its first, after its last tile
-//   void wait(const Instruction&, const Sync&, const Tile&), set(...)   only if kFlags
+//   void wait(const Instruction&, const Sync&, const Tile&), set(...)   only if kFlags; of a loop
+//   the
+//                                                      flags around it, and those that it carries
 //   void execute(const Instruction&, const TileArgs&, const Tile&)   runs I[insn](args)
 //   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/isa/chain.h
 // The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
@@ -23,7 +25,7 @@ namespace dvm::vm {
 
 struct Tile {
   int64_t index;
-  bool tail;
+  Ends ends;  // of the tile, and of the steps of the loops around the instruction
 };
 
 // What decoding needs of isa.def, visible to the compiler here so that no call is made for it.
@@ -50,42 +52,61 @@ inline constexpr auto kInsnLayouts = [] {
   return layouts;
 }();
 
-// The addresses of all streams at the current tile, moved along as tiles advance: only the start
-// of a range divides. Addresses wrap in uint64_t, so that a stray stream is no undefined behaviour
-// before the Core has checked it.
+// The addresses of all streams at the current tile and steps, moved along as those advance: only
+// the start of a range divides. Addresses wrap in uint64_t, so that a stray stream is no undefined
+// behaviour before the Core has checked it.
 class TileCursor {
  public:
   TileCursor(const Program& program, std::span<std::byte* const> globals, int64_t tile)
-      : rank_(program.header().grid_rank), streams_(program.header().streams) {
+      : rank_(program.header().grid_rank),
+        axes_(rank_ + program.header().loops),
+        streams_(program.header().streams) {
     grid_ = program.grid().data();
     for (int d = rank_ - 1; d >= 0; --d) {
       coord_[d] = tile == 0 ? 0 : tile % grid_[d];
       if (tile != 0) tile /= grid_[d];
+      settle_end(d);
     }
     if (streams_ == 0) return;
     stream_words_ = reinterpret_cast<const int64_t*>(&program.stream(0));
     const int64_t* stream = stream_words_;
-    for (int s = 0; s < streams_; ++s, stream += 2 + rank_) {
+    for (int s = 0; s < streams_; ++s, stream += 2 + axes_) {
       const auto base = reinterpret_cast<uint64_t>(globals[static_cast<size_t>(stream[0])]);
       addresses_[s] = base + static_cast<uint64_t>(stream[1]);
       for (int d = 0; d < rank_; ++d) addresses_[s] += product(coord_[d], stream[2 + d]);
     }
   }
 
-  bool is_tail() const { return rank_ != 0 && coord_[rank_ - 1] == grid_[rank_ - 1] - 1; }
+  Ends ends() const { return ends_; }
+  // The current step of a loop; 0 outside of it.
+  int64_t step(int loop) const { return steps_[loop]; }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the integer was made from a pointer, see above
   std::byte* address(int stream) const { return reinterpret_cast<std::byte*>(addresses_[stream]); }
 
   // To the next tile in row-major order: the innermost dimensions that are at their end start over.
   void advance() {
     int d = rank_ - 1;
-    while (coord_[d] == grid_[d] - 1) coord_[d--] = 0;
+    for (; coord_[d] == grid_[d] - 1; --d) {
+      coord_[d] = 0;
+      settle_end(d);
+    }
     ++coord_[d];
+    settle_end(d);
     const int64_t* strides = stream_words_ + 2;
-    for (int s = 0; s < streams_; ++s, strides += 2 + rank_) {
+    for (int s = 0; s < streams_; ++s, strides += 2 + axes_) {
       addresses_[s] += static_cast<uint64_t>(strides[d]);
       for (int k = d + 1; k < rank_; ++k) addresses_[s] -= product(grid_[k] - 1, strides[k]);
     }
+  }
+
+  // To a step of a loop.
+  void move_to(int loop, int64_t step) {
+    const uint64_t by = static_cast<uint64_t>(step - steps_[loop]);
+    const int64_t* stride = stream_words_ + 2 + rank_ + loop;
+    for (int s = 0; s < streams_; ++s, stride += 2 + axes_) {
+      addresses_[s] += by * static_cast<uint64_t>(*stride);
+    }
+    steps_[loop] = step;
   }
 
  private:
@@ -93,25 +114,38 @@ class TileCursor {
     return static_cast<uint64_t>(a) * static_cast<uint64_t>(b);
   }
 
-  int rank_, streams_;
+  void settle_end(int dim) {
+    const auto bit = static_cast<Ends>(1u << (rank_ - 1 - dim));
+    ends_ = static_cast<Ends>(coord_[dim] == grid_[dim] - 1 ? ends_ | bit : ends_ & ~bit);
+  }
+
+  int rank_, axes_, streams_;
+  Ends ends_ = 0;  // of the grid
   const int64_t* grid_;
   const int64_t* stream_words_ = nullptr;
   int64_t coord_[kMaxRank];
+  int64_t steps_[kMaxLoops] = {};
   uint64_t addresses_[kMaxStreams];
 };
 
-// Puts the tail extent in place of the split one.
-inline void apply_tail(const Instruction& insn, ExtentKind kind, ViewDim* dims, TileArgs& args) {
-  if (kind == ExtentKind::view) {
-    std::memcpy(dims, args.dims, sizeof(ViewDim) * insn.aux);
-    dims[insn.split - 1].extent = insn.tail;
-    args.dims = dims;
-    args.size = 1;
-    for (int d = 0; d < insn.aux; ++d) args.size *= dims[d].extent;
-    return;
+// Puts tail extents in place of others; of the instruction, where axes end.
+inline void apply_tails(const Instruction& insn, Ends ends, ExtentKind kind, ViewDim* dims,
+                        TileArgs& args) {
+  const Extents now = extents(insn, ends);
+  args.m = now.m;
+  args.size = now.size;
+  args.n = now.n;
+  if (kind != ExtentKind::view) return;
+  std::memcpy(dims, args.dims, sizeof(ViewDim) * insn.aux);
+  for (int d = 0; d < insn.aux; ++d) {
+    dims[d].extent = tail_of(insn, d + 1, ends, static_cast<uint32_t>(dims[d].extent));
   }
-  int64_t* const extents[] = {&args.m, &args.size, &args.n};
-  *extents[insn.split - 1] = insn.tail;
+  args.dims = dims;
+}
+
+// Whether the instruction has other extents where these axes end.
+inline bool has_tails(const Instruction& insn, Ends ends) {
+  return ends != 0 && ((insn.split != 0 && (ends & 1) != 0) || insn.tails != 0);
 }
 
 // Calls f() between the waits and the sets of an instruction.
@@ -119,20 +153,23 @@ template <typename Core, typename Execute>
 inline void between_flags(const Instruction& insn, const Tile& tile, Core& core, Execute execute) {
   if constexpr (Core::kFlags) {
     for (const Sync& sync : insn.sync_list()) {
-      if (!sync.set) core.wait(insn, sync, tile);
+      if (sync.kind() == SyncKind::wait) core.wait(insn, sync, tile);
+      if (sync.kind() == SyncKind::carry) core.set(insn, sync, tile);
     }
   }
   execute();
   if constexpr (Core::kFlags) {
     for (const Sync& sync : insn.sync_list()) {
-      if (sync.set) core.set(insn, sync, tile);
+      if (sync.kind() == SyncKind::set) core.set(insn, sync, tile);
+      if (sync.kind() == SyncKind::carry) core.wait(insn, sync, tile);
     }
   }
 }
 
 template <typename Core>
 inline std::byte* locate(const Operand& operand, const TileCursor& cursor, Core& core) {
-  return operand.mode == Mode::slot ? core.local(operand.offset) : cursor.address(operand.index);
+  return operand.mode == Mode::slot ? core.local(space_of(operand), operand.offset)
+                                    : cursor.address(operand.index);
 }
 
 template <typename Core>
@@ -142,8 +179,10 @@ template <typename Core>
   args.insn = &insn;
   args.rows = insn.m;
   args.columns = insn.size;
-  if (tile.tail && insn.split != 0) {
-    (insn.split == static_cast<uint8_t>(Split::m) ? args.rows : args.columns) = insn.tail;
+  if (has_tails(insn, tile.ends)) {
+    const Extents now = extents(insn, tile.ends);
+    args.rows = now.m;
+    args.columns = now.size;
   }
   for (int k = 0; k < insn.aux; ++k) {
     const Operand& operand = insn.operands()[k];
@@ -172,6 +211,7 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   args.aux = insn.aux;
   args.dims = nullptr;
   args.row_stride = std::nullopt;
+  args.adds = false;
   args.dst = locate(operands[0], cursor, core);
   for (int k = 1; k < layout.operands; ++k) {
     const Operand src = operands[k];
@@ -188,8 +228,53 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   } else if (layout.extents == ExtentKind::triple) {
     args.row_stride = row_stride(operands[1]);
   }
-  if (tile.tail && insn.split != 0) apply_tail(insn, layout.extents, dims, args);
+  if (has_tails(insn, tile.ends)) apply_tails(insn, tile.ends, layout.extents, dims, args);
+  if (layout.extents == ExtentKind::linear && args.m != 1) {
+    args.size *= args.m;
+    args.m = 1;
+  }
+  if (insn.insn == Insn::matmul) {
+    const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop;
+    args.adds = loop && cursor.step(*loop) != 0;
+  }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
+}
+
+// The instructions of some words: of a tile, or of a step of a loop.
+template <typename Core>
+void run_code(const Program& program, std::span<const uint64_t> code, TileCursor& cursor,
+              const Tile& tile, Core& core);
+
+template <typename Core>
+[[gnu::noinline]] void run_loop(const Program& program, const Instruction& loop,
+                                std::span<const uint64_t> body, TileCursor& cursor,
+                                const Tile& tile, Core& core) {
+  const int64_t steps = program.loops()[loop.aux];
+  const auto last = static_cast<Ends>(1u << (kFirstLoopAxis + loop.aux));
+  between_flags(loop, tile, core, [&] {
+    for (int64_t step = 0; step < steps; ++step) {
+      cursor.move_to(loop.aux, step);
+      const auto ends = static_cast<Ends>(step == steps - 1 ? tile.ends | last : tile.ends);
+      run_code(program, body, cursor, {tile.index, ends}, core);
+    }
+    cursor.move_to(loop.aux, 0);
+  });
+}
+
+template <typename Core>
+void run_code(const Program& program, std::span<const uint64_t> code, TileCursor& cursor,
+              const Tile& tile, Core& core) {
+  const Scalar* const scalars = program.scalars().data();
+  for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
+    const auto& insn = *reinterpret_cast<const Instruction*>(p);
+    p += insn.words;
+    if (insn.is_loop()) [[unlikely]] {
+      run_loop(program, insn, {p, insn.body_words()}, cursor, tile, core);
+      p += insn.body_words();
+      continue;
+    }
+    run_instruction(insn, cursor, scalars, tile, core);
+  }
 }
 
 // Runs tiles [begin, end) of a verified Program; globals[k] is the base of global operand k.
@@ -198,17 +283,11 @@ void run_tiles(const Program& program, std::span<std::byte* const> globals, int6
                int64_t end, Core& core) {
   const Header& header = program.header();
   const std::span<const uint64_t> code = program.code();
-  const Scalar* scalars = program.scalars().data();
   TileCursor cursor(program, globals, begin);
   core.begin(header);
   for (int64_t index = begin; index < end; ++index) {
     if (index != begin) cursor.advance();
-    const Tile tile{index, cursor.is_tail()};
-    for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
-      const auto& insn = *reinterpret_cast<const Instruction*>(p);
-      p += insn.words;
-      run_instruction(insn, cursor, scalars, tile, core);
-    }
+    run_code(program, code, cursor, {index, cursor.ends()}, core);
   }
   core.end(header);
 }

@@ -41,4 +41,28 @@ constexpr TileKernel plain_kernel() {
   return nullptr;
 }
 
+// Products of matrices, element by element and in the order of k.
+template <DType D>
+void plain_matmul(const TileArgs& args) noexcept {
+  using T = core::Storage<D>;
+  core::dispatch(MatrixAux::of(D, args.aux).source, [&]<DType From>() {
+    if constexpr (multiplies(D, From)) {
+      namespace scalar = core::scalar;
+      const auto* a = reinterpret_cast<const core::Storage<From>*>(args.src[0]);
+      const auto* b = reinterpret_cast<const core::Storage<From>*>(args.src[1]);
+      auto* d = reinterpret_cast<T*>(args.dst);
+      for (int64_t m = 0; m < args.m; ++m) {
+        for (int64_t n = 0; n < args.n; ++n) {
+          T& sum = d[m * args.n + n];
+          for (int64_t k = 0; k < args.size; ++k) {
+            const T product = scalar::mul{}(scalar::cast<T>(a[m * args.size + k]),
+                                            scalar::cast<T>(b[k * args.n + n]));
+            sum = k == 0 && !args.adds ? product : scalar::add{}(sum, product);
+          }
+        }
+      }
+    }
+  });
+}
+
 }  // namespace dvm::vm

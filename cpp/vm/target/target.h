@@ -2,6 +2,7 @@
 // interface a target implements to run Programs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,39 @@ enum class TilePolicy : uint8_t {
   caches,  // the least time by the cost table: tiles go to whoever is free, caches are the limit
 };
 
+// Where slots of a Space lie on a core: bytes [reserve, bytes), aligned to `align`. A target that
+// has no such memory has no bytes.
+struct Memory {
+  int64_t bytes = 0, reserve = 0;
+  int32_t align = 1;
+  bool operator==(const Memory&) const = default;
+};
+using Memories = std::array<Memory, kSpaceCount>;
+// The rows of memories.def: what every target of a folder has besides UB.
+namespace memories {
+#define DVM_MEMORY_OF(folder)                                       \
+  inline constexpr Memories folder = [] {                           \
+    Memories rows;                                                  \
+    for (const auto& [of, space, memory] : all) {                   \
+      if (of == #folder) rows[static_cast<size_t>(space)] = memory; \
+    }                                                               \
+    return rows;                                                    \
+  }();
+struct Row {
+  std::string_view folder;
+  Space space;
+  Memory memory;
+};
+inline constexpr Row all[] = {
+#define DVM_MEMORY(folder, space, bytes, align) {#folder, Space::space, {bytes, 0, align}},
+#include "vm/target/memories.def"
+#undef DVM_MEMORY
+};
+DVM_MEMORY_OF(cpu)
+DVM_MEMORY_OF(sim)
+#undef DVM_MEMORY_OF
+}  // namespace memories
+
 struct TargetTraits {
   std::string_view name;
   uint8_t id;
@@ -30,7 +64,13 @@ struct TargetTraits {
   bool streams, flags, chains;
   core::DTypeSet native_halves;
   int64_t tile_overhead;
+  const Memories* others;  // besides UB
   bool operator==(const TargetTraits&) const = default;
+
+  Memory memory(Space space) const {
+    if (space == Space::ub) return {local_bytes, reserve_bytes, align};
+    return (*others)[static_cast<size_t>(space)];
+  }
 };
 
 std::span<const TargetTraits> all_targets();

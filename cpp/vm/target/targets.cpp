@@ -15,8 +15,19 @@ struct Halves {
 constexpr std::array kTargets = {
 #define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
                    halves, overhead)                                                               \
-  TargetTraits{#name, id,     TilePolicy::policy, cores,   local, reserve, align, streams,         \
-               flags, chains, Halves::halves,     overhead},
+  TargetTraits{#name,                                                                              \
+               id,                                                                                 \
+               TilePolicy::policy,                                                                 \
+               cores,                                                                              \
+               local,                                                                              \
+               reserve,                                                                            \
+               align,                                                                              \
+               streams,                                                                            \
+               flags,                                                                              \
+               chains,                                                                             \
+               Halves::halves,                                                                     \
+               overhead,                                                                           \
+               &memories::folder},
 #include "vm/target/targets.def"
 #undef DVM_TARGET
 };

@@ -49,10 +49,10 @@ class Assembler {
     in_.expect(".");
     in_.expect_word("program");
     const std::string_view version = in_.word("a version");
-    if (version != "v" + std::to_string(kVersion)) {
+    if (version != "v" + std::to_string(kTextVersion)) {
       core::fail(ErrorCode::text_version, "Program, line " + std::to_string(in_.line()) +
                                               ": version '" + std::string(version) +
-                                              "', expected v" + std::to_string(kVersion));
+                                              "', expected v" + std::to_string(kTextVersion));
     }
     in_.expect_word("target");
     in_.expect("=");
@@ -73,13 +73,18 @@ class Assembler {
     in_.expect(",");
     const int64_t tile_num = setting("tile_num");
     in_.expect(",");
-    const std::vector<int64_t> grid = parse_grid();
+    const std::vector<int64_t> grid = parse_counts("grid");
     in_.expect(",");
+    std::vector<int64_t> loops;
+    if (in_.next_is("loops")) {
+      loops = parse_counts("loops");
+      in_.expect(",");
+    }
     const auto local_bytes = static_cast<uint32_t>(setting("local_bytes", 0, UINT32_MAX));
     in_.expect(",");
     const uint8_t loop_flags = parse_loop_flags();
 
-    ProgramBuilder builder(target, words_, grid);
+    ProgramBuilder builder(target, words_, grid, loops);
     std::vector<DType> globals;
     while (in_.take("g")) globals.push_back(parse_global(builder));
     in_.expect_word("vmain");
@@ -91,13 +96,14 @@ class Assembler {
     const int64_t tail_tile_diff = setting("tail_tile_diff");
     in_.expect(")");
     in_.expect("{");
-    InstructionParser instructions(in_, builder, grid, globals);
+    InstructionParser instructions(in_, builder, grid, loops, globals);
     while (!in_.take("}")) {
       in_.integer(static_cast<int64_t>(lines_.size()), static_cast<int64_t>(lines_.size()));
       in_.expect(":");
       lines_.push_back(in_.line());
       instructions.parse();
     }
+    instructions.finish();
     in_.expect("}");
     if (!in_.at_end()) in_.unexpected("the end of the text");
 
@@ -123,12 +129,12 @@ class Assembler {
               std::to_string(derived));
   }
 
-  std::vector<int64_t> parse_grid() {
-    std::vector<int64_t> grid;
-    in_.expect_word("grid");
+  std::vector<int64_t> parse_counts(std::string_view name) {
+    std::vector<int64_t> counts;
+    in_.expect_word(name);
     in_.expect("=");
-    in_.list("[", "]", [&] { grid.push_back(in_.integer(1, kMaxTiles)); });
-    return grid;
+    in_.list("[", "]", [&] { counts.push_back(in_.integer(1, kMaxTiles)); });
+    return counts;
   }
 
   uint8_t parse_loop_flags() {

@@ -13,6 +13,7 @@ namespace dvm::vm {
 struct InstructionParser::Parsed {
   struct Operand {
     Mode mode = Mode::slot;
+    Space space = Space::ub;
     uint8_t access = 0;
     int64_t global = 0, offset = 0;
     uint64_t bits = 0;
@@ -24,13 +25,15 @@ struct InstructionParser::Parsed {
   std::vector<int64_t> strides;  // of one stream after the other
   std::vector<ViewDim> view_dims;
   std::vector<MicroOp> steps;
+  std::vector<Tail> tails;
   std::vector<Sync> syncs;
   std::vector<std::string_view> attributes;  // names given so far
   int64_t size = 0, tail = 0;                // in units of the mnemonic's dtype
-  int64_t dbg_size = 0;
+  int64_t dbg_size = 0, body = 0;
+  bool names_tails = false;
 
   const InsnInfo& row() const { return info(fixed.insn); }
-  bool memory() const { return row().pipe != Pipe::simd; }
+  bool memory() const { return is_transfer(row().format); }
   ExtentKind extents() const { return info(row().format).extents; }
   bool has(std::string_view attribute) const {
     return std::ranges::find(attributes, attribute) != attributes.end();
@@ -57,7 +60,38 @@ void InstructionParser::parse() {
   }
   parse_syncs(insn);
   settle_sizes(insn);
+  if (insn.fixed.is_loop()) {
+    enter_loop(insn);
+    return;
+  }
   enter(insn);
+  close_loops();
+}
+
+void InstructionParser::enter_loop(const Parsed& insn) {
+  for (OpenLoop& open : open_) --open.left;
+  builder_.begin_loop(insn.syncs);
+  open_.push_back({next_loop_++, insn.body});
+}
+
+// Behind an instruction that is no loop.
+void InstructionParser::close_loops() {
+  for (OpenLoop& open : open_) --open.left;
+  for (; !open_.empty() && open_.back().left == 0; open_.pop_back()) builder_.end_loop();
+  for (const OpenLoop& open : open_) {
+    if (open.left == 0) in_.error("loop " + std::to_string(open.loop) + " ends within another");
+  }
+}
+
+void InstructionParser::finish() {
+  if (!open_.empty()) {
+    in_.error("the body of loop " + std::to_string(open_.back().loop) + " lacks " +
+              std::to_string(open_.back().left) + " instructions");
+  }
+  if (next_loop_ < static_cast<int>(loops_.size())) {
+    in_.error("loops lists " + std::to_string(loops_.size()) + " loops, there are " +
+              std::to_string(next_loop_));
+  }
 }
 
 void InstructionParser::parse_mnemonic(Parsed& insn) {
@@ -77,6 +111,16 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
     }
     return;
   }
+  if (insn.fixed.is_loop()) {
+    insn.fixed.dtype = DType{};
+    insn.size = in_.integer(1, kMaxTiles);
+    const auto loop = static_cast<size_t>(next_loop_);
+    if (loop >= loops_.size() || loops_[loop] != insn.size) {
+      in_.error("loops does not list loop " + std::to_string(loop) + " of " +
+                std::to_string(insn.size) + " steps");
+    }
+    return;
+  }
   if (insn.memory()) {
     in_.expect_word("u8");
   } else {
@@ -89,6 +133,13 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   } else if (insn.row().format == Format::reduce && in_.next_is_word()) {
     insn.fixed.aux = reduce_aux(ReduceOrder{}, insn.fixed.dtype, parse_listing_dtype(in_));
     in_.expect(".");
+  } else if (insn.row().format == Format::matrix) {
+    MatrixAux aux{.loop = {}, .source = insn.fixed.dtype};
+    if (in_.next_is_word()) {
+      aux.source = parse_listing_dtype(in_);
+      in_.expect(".");
+    }
+    insn.fixed.aux = aux.code(insn.fixed.dtype);
   }
   insn.size = in_.integer(1, UINT32_MAX);
   if (insn.extents() == ExtentKind::triple) {
@@ -102,6 +153,11 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   } else if (insn.memory()) {
     in_.expect("x");
     in_.integer(1, 1);
+  } else if (insn.extents() == ExtentKind::linear && in_.take("x")) {
+    insn.fixed.m = static_cast<uint32_t>(insn.size);
+    insn.size = in_.integer(1, UINT32_MAX);
+    const int64_t extents[] = {insn.fixed.m, insn.size};
+    check_elements(extents);
   }
 }
 
@@ -129,6 +185,12 @@ void InstructionParser::parse_operand(Parsed& insn) {
     op.access = Access::of(dtype, role->written, role->reach);
   } else {
     dtype = operand_dtype(insn.fixed, static_cast<int>(insn.operands.size()));
+  }
+  for (int space = 0; space < kSpaceCount; ++space) {
+    if (in_.take(std::string(to_string(static_cast<Space>(space))) + ":")) {
+      op.space = static_cast<Space>(space);
+      if (!in_.next_is("0x")) in_.unexpected("an offset in that memory");
+    }
   }
   if (in_.next_is("0x")) {
     op.offset = in_.integer(0, UINT32_MAX);
@@ -168,15 +230,21 @@ void InstructionParser::parse_attribute(Parsed& insn) {
   if (name == "tile_stride") {
     parse_strides(insn);
   } else if (name == "iter_tail") {
-    parse_tail(insn);
+    parse_tails(insn);
   } else if (name == "view" && insn.extents() == ExtentKind::view) {
     parse_view(insn);
   } else if (name == "steps" && insn.fixed.is_chain()) {
     parse_steps(insn);
   } else if (name == "pad_size" && insn.memory()) {
     in_.integer(0, 0);
-  } else if (name == "dbg_size" && insn.row().pipe == Pipe::store) {
+  } else if (name == "dbg_size" && is_store(format)) {
     insn.dbg_size = in_.integer(0, INT64_MAX);
+  } else if (name == "body" && insn.fixed.is_loop()) {
+    insn.body = in_.integer(1, INT64_MAX);
+  } else if (name == "adds" && format == Format::matrix) {
+    MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
+    aux.loop = static_cast<int>(in_.integer(0, kMaxLoops - 1));
+    insn.fixed.aux = aux.code(insn.fixed.dtype);
   } else if (name == "cmp_type" && format == Format::compare) {
     insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");
   } else if (name == "order" && format == Format::reduce) {
@@ -192,25 +260,52 @@ void InstructionParser::parse_strides(Parsed& insn) {
   for (const Parsed::Operand& op : insn.operands) {
     if (op.mode != Mode::stream && op.mode != Mode::rows) continue;
     if (!std::exchange(first, false)) in_.expect(";");
-    for (size_t d = 0; d < grid_.size(); ++d) {
+    for (size_t d = 0; d < grid_.size() + loops_.size(); ++d) {
       if (d != 0) in_.expect(",");
       insn.strides.push_back(in_.integer(INT64_MIN, INT64_MAX));
     }
   }
 }
 
-void InstructionParser::parse_tail(Parsed& insn) {
-  if (insn.extents() == ExtentKind::triple || has_rows(insn.fixed)) {
-    const std::string_view name = in_.word("an extent");
-    const auto split = std::ranges::find(kSplitNames, name);
-    if (split == std::end(kSplitNames)) in_.error("'" + std::string(name) + "' is no extent");
-    insn.fixed.split = static_cast<uint8_t>(split - std::begin(kSplitNames));
-    in_.expect(":");
-  } else if (insn.extents() == ExtentKind::view) {
-    insn.fixed.split = static_cast<uint8_t>(1 + in_.integer(0, kMaxRank - 1));
-    in_.expect(":");
+int InstructionParser::parse_axis() {
+  if (!in_.next_is_word()) return static_cast<int>(in_.integer(1, kFirstLoopAxis - 1));
+  const std::string_view name = in_.word("an axis");
+  for (int axis = kFirstLoopAxis; axis < kAxisCount; ++axis) {
+    if (listing_axis(axis) == name) return axis;
   }
-  insn.tail = in_.integer(0, UINT32_MAX);
+  in_.error("'" + std::string(name) + "' is no axis");
+}
+
+void InstructionParser::parse_tails(Parsed& insn) {
+  const bool view = insn.extents() == ExtentKind::view;
+  if (!view && !in_.next_is_word()) {
+    insn.tail = in_.integer(0, UINT32_MAX);
+    if (insn.extents() == ExtentKind::triple || has_rows(insn.fixed)) {
+      in_.error("a tail without the extent that it is of");
+    }
+    return;
+  }
+  insn.names_tails = true;
+  do {
+    Tail tail;
+    if (view) {
+      tail.extent = static_cast<uint8_t>(1 + in_.integer(0, kMaxRank - 1));
+    } else {
+      const std::string_view name = in_.word("an extent");
+      const auto split = std::ranges::find(kSplitNames, name);
+      if (split == std::end(kSplitNames)) in_.error("'" + std::string(name) + "' is no extent");
+      tail.extent = static_cast<uint8_t>(split - std::begin(kSplitNames));
+    }
+    in_.expect(":");
+    tail.value = static_cast<uint32_t>(in_.integer(0, UINT32_MAX));
+    if (in_.take("@")) {
+      tail.axis = static_cast<uint8_t>(parse_axis());
+      insn.tails.push_back(tail);
+    } else {
+      insn.fixed.split = tail.extent;
+      insn.tail = tail.value;
+    }
+  } while (in_.take(";"));
 }
 
 void InstructionParser::parse_view(Parsed& insn) {
@@ -267,8 +362,10 @@ void InstructionParser::parse_syncs(Parsed& insn) {
     auto sync = sync_from_listing_name(name);
     if (!sync) in_.error("unknown flag '" + std::string(name) + "'");
     in_.expect("(");
-    sync->set = in_.take_word("set");
-    if (sync->set == 0) in_.expect_word("wait");
+    const std::string_view kind = in_.word("wait, set or carry");
+    const auto known = std::ranges::find(kSyncKindNames, kind);
+    if (known == std::end(kSyncKindNames)) in_.error("a flag cannot " + std::string(kind));
+    sync->set = static_cast<uint8_t>(known - std::begin(kSyncKindNames));
     in_.expect(",");
     sync->event = static_cast<uint8_t>(in_.integer(0, kEventIds - 1));
     in_.expect(")");
@@ -286,20 +383,21 @@ int64_t InstructionParser::elements(int64_t bytes, DType dtype) const {
 
 // Turns sizes into elements, and settles what the listing leaves unsaid.
 void InstructionParser::settle_sizes(Parsed& insn) {
-  for (auto [needed, attribute] : {std::pair(insn.extents() == ExtentKind::view, "view"),
-                                   std::pair(insn.row().format == Format::compare, "cmp_type"),
-                                   std::pair(insn.row().format == Format::reduce, "order"),
-                                   std::pair(insn.fixed.is_chain(), "steps")}) {
+  for (auto [needed, attribute] :
+       {std::pair(insn.extents() == ExtentKind::view, "view"),
+        std::pair(insn.row().format == Format::compare, "cmp_type"),
+        std::pair(insn.row().format == Format::reduce, "order"),
+        std::pair(insn.fixed.is_loop(), "body"), std::pair(insn.fixed.is_chain(), "steps")}) {
     if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
   }
   if (insn.memory()) {
-    const auto& stream = insn.operands[insn.row().pipe == Pipe::load ? 1 : 0];
+    const auto& stream = insn.operands[is_load(insn.row().format) ? 1 : 0];
     if (stream.mode != Mode::stream) in_.error("the operand in global memory is no global");
     insn.fixed.dtype = globals_[static_cast<size_t>(stream.global)];
     insn.size = elements(insn.size, insn.fixed.dtype);
   }
   insn.fixed.size = static_cast<uint32_t>(insn.size);
-  if (insn.extents() == ExtentKind::linear && !has_rows(insn.fixed)) {
+  if (insn.extents() == ExtentKind::linear && !has_rows(insn.fixed) && !insn.names_tails) {
     if (insn.memory()) {
       insn.tail = elements(insn.tail, insn.fixed.dtype);
     } else if (!insn.has("iter_tail")) {
@@ -313,28 +411,33 @@ void InstructionParser::settle_sizes(Parsed& insn) {
 void InstructionParser::enter(const Parsed& insn) {
   std::vector<Operand> operands;
   std::span<const int64_t> strides = insn.strides;
+  const size_t axes = grid_.size() + loops_.size();
   for (const Parsed::Operand& op : insn.operands) {
     if (op.mode == Mode::slot) {
-      operands.push_back(slot_operand(static_cast<uint32_t>(op.offset)));
+      operands.push_back(slot_operand(static_cast<uint32_t>(op.offset), op.space));
     } else if (op.mode == Mode::scalar) {
       operands.push_back(builder_.scalar_bits(op.bits));
     } else {
       if (!insn.has("tile_stride")) in_.error("tile_stride is missing");
       operands.push_back(
-          builder_.stream(static_cast<int>(op.global), op.offset, strides.first(grid_.size())));
+          builder_.stream(static_cast<int>(op.global), op.offset, strides.first(axes)));
       if (op.mode == Mode::rows) operands.back() = rows_operand(operands.back(), op.row_stride);
-      strides = strides.subspan(grid_.size());
+      strides = strides.subspan(axes);
     }
     operands.back().access = op.access;
   }
   const Instruction& done =
-      insn.fixed.is_chain() ? builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs)
-                            : builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims);
+      insn.fixed.is_chain()
+          ? builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs, insn.tails)
+          : builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims, insn.tails);
   tails_.record(done);
-  if (insn.has("dbg_size") &&
-      static_cast<uint64_t>(insn.dbg_size) != stored_bytes(done, grid_, done.dtype)) {
+  if (!insn.has("dbg_size")) return;
+  std::vector<int> around;
+  for (const OpenLoop& open : open_) around.push_back(open.loop);
+  const uint64_t stored = stored_bytes(done, axis_steps(grid_, loops_, around), done.dtype);
+  if (static_cast<uint64_t>(insn.dbg_size) != stored) {
     in_.error("dbg_size is " + std::to_string(insn.dbg_size) + ", but all tiles store " +
-              std::to_string(stored_bytes(done, grid_, done.dtype)) + " bytes");
+              std::to_string(stored) + " bytes");
   }
 }
 

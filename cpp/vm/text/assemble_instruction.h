@@ -14,10 +14,11 @@ class InstructionParser {
  public:
   // `globals`: the dtypes of the globals declared.
   InstructionParser(core::TextLexer& in, ProgramBuilder& builder, std::span<const int64_t> grid,
-                    std::span<const DType> globals)
-      : in_(in), builder_(builder), grid_(grid), globals_(globals) {}
+                    std::span<const int64_t> loops, std::span<const DType> globals)
+      : in_(in), builder_(builder), grid_(grid), loops_(loops), globals_(globals) {}
 
-  void parse();  // one instruction, from its mnemonic to the closing brace
+  void parse();   // one instruction, from its mnemonic to the closing brace
+  void finish();  // behind the last one
 
  private:
   struct Parsed;
@@ -26,13 +27,16 @@ class InstructionParser {
   void parse_operand(Parsed& insn);
   void parse_attribute(Parsed& insn);
   void parse_strides(Parsed& insn);
-  void parse_tail(Parsed& insn);
+  void parse_tails(Parsed& insn);
+  int parse_axis();
   void parse_view(Parsed& insn);
   void parse_steps(Parsed& insn);
   uint8_t parse_place();
   void parse_syncs(Parsed& insn);
   void settle_sizes(Parsed& insn);
   void enter(const Parsed& insn);
+  void enter_loop(const Parsed& insn);
+  void close_loops();
   int64_t elements(int64_t bytes, DType dtype) const;
   void check_elements(std::span<const int64_t> extents) const;
 
@@ -41,9 +45,15 @@ class InstructionParser {
 
   core::TextLexer& in_;
   ProgramBuilder& builder_;
-  std::span<const int64_t> grid_;
+  std::span<const int64_t> grid_, loops_;
   std::span<const DType> globals_;
   InheritedTails tails_;
+  struct OpenLoop {
+    int loop;
+    int64_t left;  // instructions of its body
+  };
+  std::vector<OpenLoop> open_;  // outermost first
+  int next_loop_ = 0;
 };
 
 }  // namespace dvm::vm

@@ -34,7 +34,7 @@ class Printer {
 
   std::string run() {
     const Header& h = program_.header();
-    out_ = "dvm.program v" + number(h.version) +
+    out_ = "dvm.program v" + number(kTextVersion) +
            " target=" + std::string(find_target(h.target)->name) + " {\n";
     print_header(h);
     int index = 0;
@@ -47,9 +47,11 @@ class Printer {
     index = 0;
     for (auto rest = program_.code(); !rest.empty();) {
       const auto& insn = *reinterpret_cast<const Instruction*>(rest.data());
-      out_ += "    " + number(index++) + ": ";
+      while (!open_.empty() && rest.data() == open_.back().end) open_.pop_back();
+      out_ += std::string(4 + 2 * open_.size(), ' ') + number(index++) + ": ";
       print_instruction(insn);
       rest = rest.subspan(insn.words);
+      if (insn.is_loop()) open_.push_back({insn.aux, rest.data() + insn.body_words()});
     }
     out_ += "  }\n}\n";
     return std::move(out_);
@@ -60,8 +62,9 @@ class Printer {
     out_ += "  // target=" + number(static_cast<int>(h.kernel_type)) +
             ", block_dim=" + number(h.block_dim) +
             ", ffts_addr=0, tile_num=" + number(h.tile_count) + ", grid=[" +
-            join(program_.grid(), number) + "], local_bytes=" + hex(h.local_bytes) +
-            ", loop_flags=[";
+            join(program_.grid(), number) + "], ";
+    if (h.loops != 0) out_ += "loops=[" + join(program_.loops(), number) + "], ";
+    out_ += "local_bytes=" + hex(h.local_bytes) + ", loop_flags=[";
     bool first = true;
     for (const LoopFlagInfo& row : kLoopFlags) {
       if ((h.loop_flags & row.flag) == 0) continue;
@@ -73,12 +76,15 @@ class Printer {
 
   void print_instruction(const Instruction& insn) {
     const InsnInfo& row = info(insn.insn);
-    const bool memory = row.pipe != Pipe::simd;
+    const bool memory = is_transfer(row.format);
     out_ += listing_name(insn.insn) + ".";
-    if (!insn.is_chain()) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
-    const bool widens = row.format == Format::reduce && operand_dtype(insn, 1) != insn.dtype;
+    if (has_kernel(insn.insn)) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
+    const bool may_widen = row.format == Format::reduce || row.format == Format::matrix;
+    const bool widens = may_widen && operand_dtype(insn, 1) != insn.dtype;
     if (row.format == Format::cast || widens) out_ += listing_dtype(operand_dtype(insn, 1)) + ".";
-    if (memory) {
+    if (insn.is_loop()) {
+      out_ += number(program_.loops()[insn.aux]);
+    } else if (memory) {
       out_ += number(int64_t{insn.size} * core::byte_size(insn.dtype)) + "x1";
     } else if (info(row.format).extents == ExtentKind::triple) {
       out_ += number(insn.m) + "x" + number(insn.size) + "x" + number(insn.n);
@@ -100,11 +106,11 @@ class Printer {
     }
     out_ += "\n         {" + std::string(to_string(row.pipe));
     for (const Sync& sync : insn.sync_list()) {
-      out_ += ", " + listing_pipes(sync.src, sync.dst) + "_sync(" + (sync.set ? "set" : "wait") +
-              ", " + number(sync.event) + ")";
+      out_ += ", " + listing_pipes(sync.src, sync.dst) + "_sync(" +
+              std::string(kSyncKindNames[sync.set]) + ", " + number(sync.event) + ")";
     }
     out_ += "}\n";
-    tails_.record(insn);
+    if (!insn.is_loop()) tails_.record(insn);
   }
 
   static std::string_view role(const Instruction& insn, int k) {
@@ -120,6 +126,7 @@ class Printer {
     const Operand& op = insn.operands()[k];
     switch (op.mode) {
       case Mode::slot:
+        if (op.index != 0) out_ += std::string(to_string(space_of(op))) + ":";
         out_ += hex(op.offset);
         break;
       case Mode::stream:
@@ -147,18 +154,36 @@ class Printer {
                 }));
     }
     list_strides(insn);
-    if (row.pipe == Pipe::load) attribute("pad_size", "0");
+    if (is_load(row.format)) attribute("pad_size", "0");
     list_tail(insn);
     if (insn.is_chain()) list_steps(insn);
-    if (row.pipe == Pipe::store) {
+    if (is_store(row.format)) {
       attribute("pad_size", "0");
-      attribute("dbg_size", std::to_string(stored_bytes(insn, program_.grid(), insn.dtype)));
+      std::vector<int> around;
+      for (const OpenLoop& open : open_) around.push_back(open.loop);
+      const AxisSteps steps = axis_steps(program_.grid(), program_.loops(), around);
+      attribute("dbg_size", std::to_string(stored_bytes(insn, steps, insn.dtype)));
+    }
+    if (insn.is_loop()) attribute("body", number(body_instructions(insn)));
+    if (row.format == Format::matrix) {
+      if (const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop) {
+        attribute("adds", number(*loop));
+      }
     }
     if (row.format == Format::compare) {
       attribute("cmp_type", std::string(to_string(static_cast<Compare>(insn.aux))));
     } else if (row.format == Format::reduce) {
       attribute("order", std::string(to_string(reduce_order(insn.aux))));
     }
+  }
+
+  static int64_t body_instructions(const Instruction& loop) {
+    int64_t count = 0;
+    const auto* p = reinterpret_cast<const uint64_t*>(&loop) + loop.words;
+    for (const uint64_t* end = p + loop.body_words(); p != end; ++count) {
+      p += reinterpret_cast<const Instruction*>(p)->words;
+    }
+    return count;
   }
 
   void list_steps(const Instruction& insn) {
@@ -193,10 +218,10 @@ class Printer {
 
   void list_tail(const Instruction& insn) {
     const InsnInfo& row = info(insn.insn);
-    const bool memory = row.pipe != Pipe::simd;
+    const bool memory = is_transfer(row.format);
     switch (info(row.format).extents) {
       case ExtentKind::linear: {
-        if (has_rows(insn)) {
+        if (has_rows(insn) || insn.tails != 0) {
           list_named_tail(insn);
           break;
         }
@@ -209,15 +234,25 @@ class Printer {
         list_named_tail(insn);
         break;
       case ExtentKind::view:
-        if (insn.split == 0) break;
-        attribute("iter_tail", number(insn.split - 1) + ":" + number(insn.tail));
+        list_named_tail(insn);
+        break;
+      case ExtentKind::none:
         break;
     }
   }
 
   void list_named_tail(const Instruction& insn) {
-    if (insn.split == 0) return;
-    attribute("iter_tail", std::string(kSplitNames[insn.split]) + ":" + number(insn.tail));
+    const bool view = insn.is_view();
+    const auto name = [&](int extent) {
+      return (view ? number(extent - 1) : std::string(kSplitNames[extent])) + ":";
+    };
+    std::string text;
+    if (insn.split != 0) text = name(insn.split) + number(insn.tail);
+    for (const Tail& tail : insn.more_tails()) {
+      if (!text.empty()) text += "; ";
+      text += name(tail.extent) + number(tail.value) + "@" + listing_axis(tail.axis);
+    }
+    if (!text.empty()) attribute("iter_tail", text);
   }
 
   void attribute(const char* name, const std::string& value) {
@@ -228,6 +263,11 @@ class Printer {
   std::string out_;
   std::vector<std::string> attributes_;
   InheritedTails tails_;
+  struct OpenLoop {
+    int loop;
+    const uint64_t* end;
+  };
+  std::vector<OpenLoop> open_;  // around the instruction, outermost first
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ DType parse_listing_dtype(core::TextLexer& in) {
 
 std::string listing_name(Insn insn) {
   std::string name(info(insn).name);
-  if (info(insn).pipe == Pipe::simd) name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  if (!is_transfer(info(insn).format)) name[0] = static_cast<char>(name[0] - 'a' + 'A');
   return name;
 }
 
@@ -147,15 +147,36 @@ std::optional<Sync> sync_from_listing_name(std::string_view name) {
   return std::nullopt;
 }
 
-uint64_t stored_bytes(const Instruction& insn, std::span<const int64_t> grid, DType dtype) {
-  uint64_t tiles = 1;
-  for (int64_t extent : grid) tiles *= static_cast<uint64_t>(extent);
-  const bool split = insn.split != 0 && !grid.empty();
-  const uint64_t tails = split ? tiles / static_cast<uint64_t>(grid.back()) : 0;
-  const auto body_elements = static_cast<uint64_t>(operand_elements(insn, 0, false));
-  const auto tail_elements = static_cast<uint64_t>(operand_elements(insn, 0, true));
-  return ((tiles - tails) * body_elements + tails * tail_elements) *
-         static_cast<uint64_t>(core::byte_size(dtype));
+std::string listing_axis(int axis) {
+  return axis < kFirstLoopAxis ? std::to_string(axis)
+                               : "loop" + std::to_string(axis - kFirstLoopAxis);
+}
+
+uint64_t stored_bytes(const Instruction& insn, const AxisSteps& steps, DType dtype) {
+  Ends cut = insn.split != 0 ? 1 : 0;
+  for (const Tail& tail : insn.more_tails()) cut = static_cast<Ends>(cut | 1u << tail.axis);
+  uint64_t bytes = 0;
+  for (Ends at_end = cut;; at_end = static_cast<Ends>((at_end - 1) & cut)) {
+    auto times = static_cast<uint64_t>(operand_elements(insn, 0, at_end)) *
+                 static_cast<uint64_t>(core::byte_size(dtype));
+    for (size_t axis = 0; axis < steps.size(); ++axis) {
+      const auto all = static_cast<uint64_t>(steps[axis]);
+      times *= (cut >> axis & 1) == 0 ? all : (at_end >> axis & 1) != 0 ? 1 : all - 1;
+    }
+    bytes += times;
+    if (at_end == 0) return bytes;
+  }
+}
+
+AxisSteps axis_steps(std::span<const int64_t> grid, std::span<const int64_t> loops,
+                     std::span<const int> around) {
+  AxisSteps steps;
+  steps.fill(1);
+  for (size_t d = 0; d < grid.size(); ++d) steps[grid.size() - 1 - d] = grid[d];
+  for (const int loop : around) {
+    steps[static_cast<size_t>(kFirstLoopAxis + loop)] = loops[static_cast<size_t>(loop)];
+  }
+  return steps;
 }
 
 }  // namespace dvm::vm

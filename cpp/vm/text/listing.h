@@ -4,17 +4,19 @@
 //
 //   program     := 'dvm.program' 'v1' 'target' '=' name '{' header {global} main '}'
 //   header      := '//' 'target=0, block_dim=' int ', ffts_addr=0, tile_num=' int ', grid=' ints
-//                  ', local_bytes=' int ', loop_flags=[' {src '_' dst} ']'
+//                  [', loops=' ints] ', local_bytes=' int ', loop_flags=[' {src '_' dst} ']'
 //   global      := 'g' int ':' dtype '[' low ',' high ')' ('read' | 'written')        bytes
 //   main        := 'vmain.aiv' '(body_tile=' int ', tail_tile_diff=' int ')' '{' {instruction} '}'
 //   instruction := int ':' mnemonic operand {',' operand} ['//' attribute {',' attribute}]
-//                  '{' pipe {',' src '_' dst '_sync(' ('wait' | 'set') ',' event ')'} '}'
+//                  '{' pipe {',' src '_' dst '_sync(' ('wait' | 'set' | 'carry') ',' event ')'} '}'
 //   mnemonic    := name '.u8.' bytes 'x1'              loads and stores; the global has the dtype
 //                | Name '.' dtype '.' [source dtype '.'] size    elementwise; Cast names both
 //                | Name '.' dtype '.' [source dtype '.'] M 'x' size 'x' N     broadcast and reduce,
 //                which names the dtype of its source where it is another one
+//                | 'Matmul.' dtype '.' [source dtype '.'] M 'x' K 'x' N
 //                | 'Chain.' [M 'x'] size                  operands have their own dtypes
-//   operand     := '0x' hex                            slot
+//                | 'Loop.' steps                          of the instructions that body() counts
+//   operand     := [space ':'] '0x' hex                slot; without a space in UB
 //                | 'g' int ['+' int | '-' int]         stream; its strides are in tile_stride
 //                  ['rows' bytes]                      from one of its rows to the next
 //                | number | ['-'] ('inf' | 'nan(' bits without the sign ')')      scalar
@@ -22,19 +24,25 @@
 //   role        := 'in' | 'out' | 'one'                for each of its elements; for all of them
 //                | 'row' | 'column' | 'total'          one per row, one per column, a sum per row
 //   attribute   := 'view(' extent ':' stride, ... ')'  elements and bytes, outermost first
-//                | 'tile_stride(' bytes per grid dimension, ... {';' the same of the next stream}
-//                ')' | 'iter_tail(' extent in a tail tile ')'    in units of the mnemonic's dtype
+//                | 'tile_stride(' bytes per grid dimension and per loop, ...
+//                {';' the same of the next stream} ')'
+//                | 'iter_tail(' extent in a tail tile ')'    in units of the mnemonic's dtype
+//                | 'iter_tail(' tail {';' tail} ')'          tail := extent ':' int ['@' axis]
+//                axis := int | 'loop' int                    grid dimensions outwards from 1; loops
 //                | 'cmp_type(' ordering ')' | 'order(' 'lanes' | 'sequential' ')'
 //                | 'steps(' place '=' Name '.' dtype ['.' source dtype | '.' ordering] place {','
 //                place}
 //                {';' the same of the next micro-op} ')'    place := 'a' | 'x' | 'y' | 'o' operand
 //                | 'pad_size(0)' | 'dbg_size(' bytes stored by all tiles ')'
+//                | 'body(' instructions ')' of a loop | 'adds(' loop ')' of a product of matrices
 // iter_tail names the extent where there are several: 'iter_tail(m:5)', 'iter_tail(0:5)' (view dim
-// 0), of a chain with an M too. Loads and stores without it have no tail. Elementwise instructions
-// without it take over the tail of the latest instruction before them whose result has as many
-// elements, and 'iter_tail(0)' stands for none.
+// 0), of elements in M rows too, and where the tail is at the end of another axis than the
+// innermost grid dimension: 'iter_tail(m:5@1; size:3@loop0)'. Loads and stores without it have no
+// tail. Elementwise instructions without it take over the tail of the latest instruction before
+// them whose result has as many elements, and 'iter_tail(0)' stands for none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -65,8 +73,13 @@ std::optional<uint8_t> place_from_listing(std::string_view text);
 std::string listing_pipes(Pipe src, Pipe dst);
 std::optional<Sync> sync_from_listing_name(std::string_view name);
 
-// Of a chain: whether its extents and its tail are named.
-inline bool has_rows(const Instruction& insn) { return insn.is_chain() && insn.m > 1; }
+// Of linear formats: whether extents and tails are named.
+inline bool has_rows(const Instruction& insn) {
+  return info(info(insn.insn).format).extents == ExtentKind::linear && insn.m > 1;
+}
+
+// "1", or "loop0".
+std::string listing_axis(int axis);
 
 // How a chain uses its operands.
 struct OperandRole {
@@ -80,11 +93,18 @@ inline constexpr OperandRole kOperandRoles[] = {
     {"total", true, Reach::per_row}, {"column", false, Reach::per_column},
 };
 
+// Names of SyncKind.
+inline constexpr std::string_view kSyncKindNames[] = {"wait", "set", "carry"};
+
 // Names of the extents that Split counts, from 1 on.
 inline constexpr std::string_view kSplitNames[] = {"", "m", "size", "n"};
 
-// Bytes a store writes over all tiles.
-uint64_t stored_bytes(const Instruction& insn, std::span<const int64_t> grid, DType dtype);
+// Steps along each axis: 1 along those that an instruction is not in.
+using AxisSteps = std::array<int64_t, kAxisCount>;
+AxisSteps axis_steps(std::span<const int64_t> grid, std::span<const int64_t> loops,
+                     std::span<const int> around);
+// Bytes a store writes over all tiles and steps.
+uint64_t stored_bytes(const Instruction& insn, const AxisSteps& steps, DType dtype);
 
 // The tails elementwise instructions take over: elements of a result -> in a tail tile, 0 for none.
 class InheritedTails {
@@ -94,11 +114,12 @@ class InheritedTails {
     return it == tails_.end() ? 0 : it->second;
   }
   void record(const Instruction& insn) {
-    const auto elements = [&](bool tail) {
-      const Extents e = extents(insn, tail);
-      return insn.is_chain() ? e.m * e.size : operand_elements(insn, 0, tail);
+    const auto elements = [&](Ends ends) {
+      const Extents e = extents(insn, ends);
+      return insn.is_chain() ? e.m * e.size : operand_elements(insn, 0, ends);
     };
-    tails_[elements(false)] = insn.split == 0 ? 0 : static_cast<uint32_t>(elements(true));
+    const bool inherits = insn.split != 0 && insn.tails == 0;
+    tails_[elements(0)] = inherits ? static_cast<uint32_t>(elements(1)) : 0;
   }
 
  private:

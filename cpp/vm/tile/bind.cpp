@@ -16,12 +16,12 @@ using ValueSet = std::bitset<kMaxValues>;
 size_t at(int16_t value) { return static_cast<size_t>(value); }
 
 // The concrete sizes of the Region's dims, and what each shape spans of them.
-struct Space {
+struct IterationSpace {
   int64_t sizes[kMaxRank];
   DimMask span[kMaxShapes];
   uint32_t empty;  // bits of shapes
 
-  Space(const Kernel& kernel, const Binding& binding) {
+  IterationSpace(const Kernel& kernel, const Binding& binding) {
     const int64_t* const dims = binding.dims;
     empty = 0;
     for (int64_t& size : sizes) size = 1;
@@ -326,7 +326,7 @@ class Binder {
 
   const Kernel& kernel_;
   const Binding& binding_;
-  const Space space_;
+  const IterationSpace space_;
   Stage& stage_;
   Key key_;
   ValueSet needed_;
@@ -363,7 +363,7 @@ RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage)
 }
 
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {
-  const Space space(kernel, binding);
+  const IterationSpace space(kernel, binding);
   for (const int16_t v : kernel.kept) *bytes++ = space.bytes(kernel.values[at(v)]);
 }
 

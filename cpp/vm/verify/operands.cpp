@@ -27,7 +27,7 @@ bool is_elementwise(const Instruction& insn) {
 
 // The stream side of loads and stores is the one thing that their format fixes.
 bool must_stream(const InsnInfo& row, int operand) {
-  return (row.pipe == Pipe::load && operand == 1) || (row.pipe == Pipe::store && operand == 0);
+  return (is_load(row.format) && operand == 1) || (is_store(row.format) && operand == 0);
 }
 
 }  // namespace
@@ -36,7 +36,6 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   const InsnInfo& row = info(insn.insn);
   const Operand& op = insn.operands()[operand];
   check_access(insn, operand);
-  const bool memory = row.pipe != Pipe::simd;
   bool legal = false;
   switch (op.mode) {
     case Mode::slot:
@@ -44,7 +43,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
       break;
     case Mode::stream:
     case Mode::rows:
-      legal = memory ? must_stream(row, operand) : target_.streams;
+      legal = row.pipe == Pipe::simd ? target_.streams : must_stream(row, operand);
       break;
     case Mode::scalar:
       legal = row.scalar_operands && !writes(insn, operand);
@@ -59,7 +58,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
          std::string(target_.name));
   }
   const bool apart = op.mode == Mode::rows;
-  if (op.mode == Mode::slot ? op.index != 0 : op.offset != 0 && !apart) {
+  if (op.mode != Mode::slot && op.offset != 0 && !apart) {
     fail(name + " has bits set that mean nothing");
   }
   if (apart && op.offset == 0) fail(name + " has rows that lie 0 bytes apart");
@@ -70,7 +69,10 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   if (apart && !adds_rows && !in_chain) {
     fail(name + " has rows that lie apart, which only chains and sequential reductions read");
   }
-  if (op.mode == Mode::slot) check_slot(insn, operand);
+  if (op.mode == Mode::slot) {
+    check_space(insn, operand);
+    check_slot(insn, operand);
+  }
   if (is_stream(op)) check_stream(insn, operand);
   if (op.mode == Mode::scalar) check_scalar(insn, operand);
 }
@@ -105,7 +107,7 @@ void TileVerifier::check_scalar(const Instruction& insn, int operand) {
 }
 
 int64_t TileVerifier::operand_bytes(const Instruction& insn, int operand) const {
-  return operand_elements(insn, operand, false) * core::byte_size(operand_dtype(insn, operand));
+  return operand_elements(insn, operand, 0) * core::byte_size(operand_dtype(insn, operand));
 }
 
 TileVerifier::Range TileVerifier::slot_range(const Instruction& insn, int operand) const {
@@ -113,16 +115,40 @@ TileVerifier::Range TileVerifier::slot_range(const Instruction& insn, int operan
   return {begin, begin + operand_bytes(insn, operand)};
 }
 
+// That the target has the memory, and that the pipe of the instruction reaches it.
+void TileVerifier::check_space(const Instruction& insn, int operand) const {
+  const int index = insn.operands()[operand].index;
+  const std::string name = "operand " + number(operand);
+  if (index >= kSpaceCount) fail(name + " lies in memory " + number(index) + ", which nothing has");
+  const auto space = static_cast<Space>(index);
+  const std::string memory(to_string(space));
+  if (target_.memory(space).bytes == 0) {
+    fail(name + " lies in " + memory + ", which target " + std::string(target_.name) + " lacks");
+  }
+  const InsnInfo& row = info(insn.insn);
+  bool legal = reaches(row.pipe, space, writes(insn, operand));
+  if (row.format == Format::matrix && operand > 0) {
+    legal = space == (operand == 1 ? Space::l0a : Space::l0b);
+  }
+  if (!legal) {
+    fail(name + " lies in " + memory + ", which the " + std::string(to_string(row.pipe)) +
+         " pipe does not " + (writes(insn, operand) ? "write" : "read") + " there");
+  }
+}
+
 void TileVerifier::check_slot(const Instruction& insn, int operand) const {
   const Range range = slot_range(insn, operand);
   const std::string name = "slot of operand " + number(operand);
-  if (range.low % target_.align != 0) {
-    fail(name + " at " + number(range.low) + " is not aligned to " + number(target_.align));
+  const Space space = space_of(insn.operands()[operand]);
+  const Memory memory = target_.memory(space);
+  const int64_t end = space == Space::ub ? program_.header().local_bytes : memory.bytes;
+  if (range.low % memory.align != 0) {
+    fail(name + " at " + number(range.low) + " is not aligned to " + number(memory.align));
   }
-  if (range.low < target_.reserve_bytes || range.high > program_.header().local_bytes) {
-    fail(name + " takes bytes [" + number(range.low) + ", " + number(range.high) +
-         "), local memory is [" + number(target_.reserve_bytes) + ", " +
-         number(program_.header().local_bytes) + ")");
+  if (range.low < memory.reserve || range.high > end) {
+    fail(name + " takes bytes [" + number(range.low) + ", " + number(range.high) + "), " +
+         (space == Space::ub ? "local memory" : std::string(to_string(space))) + " is [" +
+         number(memory.reserve) + ", " + number(end) + ")");
   }
 }
 
@@ -141,10 +167,17 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
     fail("operand " + number(operand) + " is " + std::string(core::to_string(dtype)) +
          ", global g" + number(g) + " is " + std::string(core::to_string(global.dtype)));
   }
+  for (int loop = 0; loop < program_.header().loops; ++loop) {
+    const auto axis = static_cast<size_t>(program_.header().grid_rank + loop);
+    if (program_.strides(program_.stream(index))[axis] != 0 && !is_open(loop)) {
+      fail("operand " + number(operand) + " moves along loop " + number(loop) +
+           ", which the instruction is not in");
+    }
+  }
   // A tile may read back what it wrote itself; what other tiles write has no order.
   if (writes(insn, operand) && global.written == 0)
     fail("writes global g" + number(g) + ", which is read-only");
-  const Range touched = footprint(insn, operand, false);
+  const Range touched = footprint(insn, operand, 0);
   const int64_t written = written_streams_[static_cast<size_t>(index)];
   if (!writes(insn, operand) && global.written != 0 &&
       (touched.low < 0 || touched.high > written)) {
@@ -168,71 +201,93 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   }
 }
 
-TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, bool tail) const {
+TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, Ends ends) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
   if (const auto stride = row_stride(insn.operands()[operand])) {
-    const auto [m, size, n] = extents(insn, tail);
+    const auto [m, size, n] = extents(insn, ends);
     const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
     return {0, (rows - 1) * *stride + columns * element};
   }
-  if (!insn.is_view()) return {0, operand_elements(insn, operand, tail) * element};
+  if (!insn.is_view()) return {0, operand_elements(insn, operand, ends) * element};
   Range range = {0, element};
   const auto dims = insn.view_dims();
   for (size_t d = 0; d < dims.size(); ++d) {
-    const bool shortened = tail && d + 1 == insn.split;
-    const int64_t last = (shortened ? int64_t{insn.tail} : dims[d].extent) - 1;
+    const auto whole = static_cast<uint32_t>(dims[d].extent);
+    const int64_t last = int64_t{tail_of(insn, static_cast<int>(d) + 1, ends, whole)} - 1;
     (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
   return range;
 }
 
-TileVerifier::Range TileVerifier::over_grid(const Stream& stream, Range touched, int64_t first,
-                                            int64_t last) const {
+int64_t TileVerifier::steps_along(int axis) const {
   const auto grid = program_.grid();
+  const auto loops = program_.loops();
+  if (axis >= kFirstLoopAxis) {
+    const auto loop = static_cast<size_t>(axis - kFirstLoopAxis);
+    return loop < loops.size() ? loops[loop] : 0;
+  }
+  const auto dim = static_cast<size_t>(axis);
+  return dim < grid.size() ? grid[grid.size() - 1 - dim] : 0;
+}
+
+TileVerifier::Range TileVerifier::over_axes(const Stream& stream, Range touched, Ends at_end,
+                                            Ends before_end) const {
   const auto strides = program_.strides(stream);
+  const int rank = program_.header().grid_rank;
   Checked low{touched.low}, high{touched.high};
   low.add_product(stream.offset, 1);
   high.add_product(stream.offset, 1);
-  for (size_t d = 0; d < grid.size(); ++d) {
-    const bool innermost = d + 1 == grid.size();
-    int64_t from = innermost ? first : 0, to = innermost ? last : grid[d] - 1;
-    if (strides[d] < 0) std::swap(from, to);
-    low.add_product(from, strides[d]);
-    high.add_product(to, strides[d]);
+  for (int axis = 0; axis < kAxisCount; ++axis) {
+    const int64_t steps = steps_along(axis);
+    if (steps == 0) continue;
+    const int column = axis < kFirstLoopAxis ? rank - 1 - axis : rank + axis - kFirstLoopAxis;
+    const int64_t stride = strides[static_cast<size_t>(column)];
+    int64_t from = (at_end >> axis & 1) != 0 ? steps - 1 : 0;
+    int64_t to = (before_end >> axis & 1) != 0 ? steps - 2 : steps - 1;
+    if (stride < 0) std::swap(from, to);
+    low.add_product(from, stride);
+    high.add_product(to, stride);
   }
   if (!low.ok || !high.ok) fail("addresses of the stream overflow 64 bits");
   return {low.value, high.value};
 }
 
+template <typename Check>
+void TileVerifier::for_each_end(const Instruction& insn, int operand, Check check) const {
+  const Stream& stream = program_.stream(insn.operands()[operand].index);
+  Ends cut = insn.split != 0 ? 1 : 0, lasts = 0;
+  for (const Tail& tail : insn.more_tails()) cut = static_cast<Ends>(cut | 1u << tail.axis);
+  for (int axis = 0; axis < kAxisCount; ++axis) {
+    if (steps_along(axis) == 1) lasts = static_cast<Ends>(lasts | 1u << axis);
+  }
+  // All subsets of `cut`.
+  for (Ends at_end = 0;; at_end = static_cast<Ends>((at_end - cut) & cut)) {
+    const auto before_end = static_cast<Ends>(cut & ~at_end);
+    if ((before_end & lasts) == 0) {
+      check(over_axes(stream, footprint(insn, operand, at_end), at_end, before_end));
+    }
+    if (at_end == cut) return;
+  }
+}
+
 void TileVerifier::check_stream_bounds(const Instruction& insn, int operand) const {
   const Stream& stream = program_.stream(insn.operands()[operand].index);
   const Global& global = program_.globals()[static_cast<size_t>(stream.global)];
-  const auto grid = program_.grid();
-  const int64_t last = grid.empty() ? 0 : grid.back() - 1;
-  auto check = [&](bool tail, int64_t from, int64_t to) {
-    const Range range = over_grid(stream, footprint(insn, operand, tail), from, to);
+  for_each_end(insn, operand, [&](const Range& range) {
     if (range.low < global.low || range.high > global.high) {
       fail("operand " + number(operand) + " touches bytes [" + number(range.low) + ", " +
            number(range.high) + ") of global g" + number(stream.global) + ", which has [" +
            number(global.low) + ", " + number(global.high) + ")");
     }
-  };
-  if (insn.split == 0) {
-    check(false, 0, last);
-  } else {
-    if (last > 0) check(false, 0, last - 1);
-    check(true, last, last);
-  }
+  });
 }
 
 TileVerifier::Range TileVerifier::over_all_tiles(const Instruction& insn, int operand) const {
-  const Stream& stream = program_.stream(insn.operands()[operand].index);
-  const int64_t last = program_.grid().empty() ? 0 : program_.grid().back() - 1;
-  const bool tail = insn.split != 0;
-  const Range end = over_grid(stream, footprint(insn, operand, tail), last, last);
-  if (last == 0) return end;
-  const Range body = over_grid(stream, footprint(insn, operand, false), 0, last - 1);
-  return {std::min(body.low, end.low), std::max(body.high, end.high)};
+  Range all{INT64_MAX, INT64_MIN};
+  for_each_end(insn, operand, [&](const Range& range) {
+    all = {std::min(all.low, range.low), std::max(all.high, range.high)};
+  });
+  return all;
 }
 
 // Whether tiles may find bytes of the one operand in the other. Two streams of a global are of
@@ -240,7 +295,7 @@ TileVerifier::Range TileVerifier::over_all_tiles(const Instruction& insn, int op
 bool TileVerifier::may_share(const Instruction& insn, int a, int b) const {
   const Operand &first = insn.operands()[a], &second = insn.operands()[b];
   if (first.mode == Mode::slot && second.mode == Mode::slot) {
-    return slot_range(insn, a).overlaps(slot_range(insn, b));
+    return first.index == second.index && slot_range(insn, a).overlaps(slot_range(insn, b));
   }
   if (!is_stream(first) || !is_stream(second)) return false;
   if (program_.stream(first.index).global != program_.stream(second.index).global) return false;
@@ -266,8 +321,9 @@ void TileVerifier::check_sources_written(const Instruction& insn) const {
   for (int k = 0; k < insn.operand_count(); ++k) {
     if (writes(insn, k) || insn.operands()[k].mode != Mode::slot) continue;
     const Range range = slot_range(insn, k);
-    auto after = written_slots_.upper_bound(range.low);
-    if (after == written_slots_.begin() || std::prev(after)->second < range.high) {
+    const auto& written = written_slots_[insn.operands()[k].index];
+    auto after = written.upper_bound(range.low);
+    if (after == written.begin() || std::prev(after)->second < range.high) {
       fail("operand " + number(k) + " reads slot bytes [" + number(range.low) + ", " +
            number(range.high) + ") that nothing has written");
     }
@@ -282,14 +338,15 @@ void TileVerifier::record_destination(const Instruction& insn, int operand) {
     return;
   }
   auto [low, high] = slot_range(insn, operand);
-  auto it = written_slots_.upper_bound(low);
-  if (it != written_slots_.begin() && std::prev(it)->second >= low) --it;
-  while (it != written_slots_.end() && it->first <= high) {
+  auto& written = written_slots_[dst.index];
+  auto it = written.upper_bound(low);
+  if (it != written.begin() && std::prev(it)->second >= low) --it;
+  while (it != written.end() && it->first <= high) {
     low = std::min(low, it->first);
     high = std::max(high, it->second);
-    it = written_slots_.erase(it);
+    it = written.erase(it);
   }
-  written_slots_.emplace(low, high);
+  written.emplace(low, high);
 }
 
 }  // namespace dvm::vm

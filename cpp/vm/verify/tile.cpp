@@ -1,6 +1,8 @@
 // Instructions by themselves, and the flags between them.
 #include "vm/verify/tile.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "vm/isa/reduce_source.h"
 
@@ -10,7 +12,7 @@ TileVerifier::TileVerifier(const Program& program, const TargetTraits& target)
     : program_(program), target_(target), written_streams_(program.header().streams) {
   for (const LoopFlagInfo& row : kLoopFlags) {
     if (program.header().loop_flags & row.flag) {
-      tokens_[static_cast<int>(row.src)][static_cast<int>(row.dst)][0] = 1;
+      tokens_of({.src = row.src, .dst = row.dst}) = 1;
     }
   }
 }
@@ -34,14 +36,19 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   const InsnInfo& row = info(insn.insn);
   insn_name_ = " (" + std::string(row.name) + ")";
   const size_t length = kFixedWords + static_cast<size_t>(insn.operand_count()) +
-                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.steps + insn.syncs;
+                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.steps + insn.tails +
+                        insn.syncs;
   if (insn.words != length || length > rest.size()) {
     fail("length is " + number(insn.words) + " words, its parts take " + number(length) +
          ", the code has " + number(rest.size()));
   }
   check_fixed_part(insn);
+  if (insn.is_loop()) {
+    open_loop(insn, length, rest.size());
+    return length;
+  }
   check_extents(insn);
-  check_split(insn);
+  check_tails(insn);
   const int operands = insn.operand_count();
   for (int k = 0; k < operands; ++k) check_operand(insn, k);
   for (int k = 0; k < operands; ++k) {
@@ -53,7 +60,73 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
     if (writes(insn, k)) record_destination(insn, k);
   }
   check_syncs(insn);
+  position_ += length;
+  close_loops();
   return length;
+}
+
+// The body's instructions follow; its flags are checked where it ends.
+void TileVerifier::open_loop(const Instruction& insn, size_t length, size_t rest) {
+  if (insn.aux != next_loop_) {
+    fail("begins loop " + number(insn.aux) + ", but the next one is " + number(next_loop_));
+  }
+  if (insn.aux >= program_.header().loops) {
+    fail("loop " + number(insn.aux) + " of " + number(program_.header().loops));
+  }
+  ++next_loop_;
+  if (insn.m != 1 || insn.n != 1 || insn.split != 0 || insn.tail != 0 || insn.tails != 0) {
+    fail("a loop has no extents and no tails");
+  }
+  position_ += length;
+  const size_t end = position_ + insn.body_words();
+  const size_t limit = open_.empty() ? position_ + rest - length : open_.back().end;
+  if (insn.body_words() == 0 || end > limit) {
+    fail("a body of " + number(insn.body_words()) + " words, where " + number(limit - position_) +
+         " are left");
+  }
+  SyncKind last = SyncKind::wait;
+  for (const Sync& sync : insn.sync_list()) {
+    check_flag(sync);
+    if (sync.kind() < last) fail("waits come first, then sets, then what a loop carries");
+    last = sync.kind();
+    if (sync.kind() == SyncKind::wait) take_token(sync);
+    if (sync.kind() != SyncKind::carry) continue;
+    int64_t& count = tokens_of(sync);
+    if (count != 0) {
+      fail("carries " + name(sync.src, sync.dst, sync.event) + ", which is set already");
+    }
+    count = 1;
+  }
+  open_.push_back({insn.aux, end, tokens_, insn.sync_list()});
+}
+
+// What a step leaves has to be what it found.
+void TileVerifier::close_loops() {
+  for (; !open_.empty() && position_ >= open_.back().end; open_.pop_back()) {
+    const OpenLoop& loop = open_.back();
+    const std::string which = "loop " + number(loop.loop);
+    if (position_ > loop.end) fail("reaches beyond the end of " + which);
+    for (int src = 0; src < kPipeCount; ++src) {
+      for (int dst = 0; dst < kPipeCount; ++dst) {
+        for (int event = 0; event < kEventIds; ++event) {
+          const auto s = static_cast<size_t>(src), d = static_cast<size_t>(dst);
+          const auto e = static_cast<size_t>(event);
+          if (tokens_[s][d][e] == loop.tokens[s][d][e]) continue;
+          fail("ends " + which + ", a step of which sets " +
+               name(static_cast<Pipe>(src), static_cast<Pipe>(dst), event) + " " +
+               number(tokens_[s][d][e] - loop.tokens[s][d][e]) + " times more than it waits");
+        }
+      }
+    }
+    for (const Sync& sync : loop.syncs) {
+      if (sync.kind() == SyncKind::carry) --tokens_of(sync);
+      if (sync.kind() == SyncKind::set) ++tokens_of(sync);
+    }
+  }
+}
+
+bool TileVerifier::is_open(int loop) const {
+  return std::ranges::any_of(open_, [&](const OpenLoop& open) { return open.loop == loop; });
 }
 
 void TileVerifier::check_fixed_part(const Instruction& insn) const {
@@ -66,13 +139,17 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
          std::string(core::to_string(row.dtypes)));
   }
   if (insn.is_chain() != (insn.steps != 0)) fail("has " + number(insn.steps) + " micro-ops");
-  if (insn.is_chain() && insn.dtype != DType{}) fail("a chain has no dtype of its own");
+  if (!has_kernel(insn.insn) && insn.dtype != DType{}) {
+    fail("a " + std::string(row.name) + " has no dtype of its own");
+  }
   int aux_end = 1, aux_begin = 0;
   if (insn.is_chain()) aux_begin = 1, aux_end = kMaxChainOperands + 1;
   if (row.format == Format::cast) aux_end = core::kDTypeCount;
   if (row.format == Format::compare) aux_end = kCompareCount;
   if (row.format == Format::reduce) aux_end = 2 * (core::kDTypeCount + 1);
   if (insn.is_view()) aux_begin = 1, aux_end = kMaxRank + 1;
+  if (insn.is_loop()) aux_end = kMaxLoops;
+  if (row.format == Format::matrix) aux_end = 8 * (core::kDTypeCount + 1);
   if (insn.aux < aux_begin || insn.aux >= aux_end) {
     fail("aux is " + number(insn.aux) + ", outside [" + number(aux_begin) + ", " + number(aux_end) +
          ")");
@@ -84,12 +161,32 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
          std::string(core::to_string(operand_dtype(insn, 1))) + " on target " +
          std::string(target_.name));
   }
+  if (row.format == Format::matrix) check_matrix(insn);
+}
+
+void TileVerifier::check_matrix(const Instruction& insn) const {
+  const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
+  if (aux.loop && !is_open(*aux.loop)) {
+    fail("adds in the steps of loop " + number(*aux.loop) + ", which it is not in");
+  }
+  if (!multiplies(insn.dtype, aux.source) || (insn.aux >= 8 && aux.source == insn.dtype)) {
+    fail("makes no " + std::string(core::to_string(insn.dtype)) + " of products of " +
+         std::string(core::to_string(aux.source)));
+  }
 }
 
 void TileVerifier::check_extents(const Instruction& insn) const {
   const ExtentKind kind = info(info(insn.insn).format).extents;
-  if (kind != ExtentKind::triple && ((insn.m != 1 && !insn.is_chain()) || insn.n != 1)) {
+  const Format format = info(insn.insn).format;
+  const bool has_rows =
+      kind == ExtentKind::triple || (kind == ExtentKind::linear && !is_transfer(format));
+  if ((insn.m != 1 && !has_rows) || (insn.n != 1 && kind != ExtentKind::triple)) {
     fail("m and n are " + number(insn.m) + " and " + number(insn.n) + ", not 1");
+  }
+  // Dense elements are rows only where one of the two extents is cut.
+  if (kind == ExtentKind::linear && !insn.is_chain() && insn.m != 1 && insn.tails == 0 &&
+      insn.split == 0) {
+    fail("m is " + number(insn.m) + ", but there is no tail");
   }
   int64_t elements = 1;
   auto multiply = [&](int64_t extent) {
@@ -117,31 +214,53 @@ void TileVerifier::check_extents(const Instruction& insn) const {
   for (int64_t extent : {insn.m, insn.size, insn.n}) multiply(extent);
 }
 
-void TileVerifier::check_split(const Instruction& insn) const {
+void TileVerifier::check_tails(const Instruction& insn) const {
   if (insn.split == 0) {
     if (insn.tail != 0) fail("tail is " + number(insn.tail) + " without a split extent");
-    return;
+  } else {
+    if (program_.header().grid_rank == 0) fail("a split extent needs a grid dimension");
+    check_tail(insn, {.extent = insn.split, .value = insn.tail});
   }
-  if (program_.header().grid_rank == 0) fail("a split extent needs a grid dimension");
+  if (insn.tails > kMaxMoreTails) {
+    fail(number(insn.tails) + " more tails exceed the limit of " + number(kMaxMoreTails));
+  }
+  int last = 0;
+  for (const Tail& tail : insn.more_tails()) {
+    const bool of_loop = tail.axis >= kFirstLoopAxis;
+    if (tail.axis == 0 || tail.axis >= kAxisCount || steps_along(tail.axis) == 0 ||
+        (of_loop && !is_open(tail.axis - kFirstLoopAxis)) || tail.zero != 0) {
+      fail("a tail along axis " + number(tail.axis) + ", which means nothing here");
+    }
+    if (tail.extent <= last || tail.extent == insn.split) {
+      fail("tails are not in the order of extents, one for each");
+    }
+    last = tail.extent;
+    check_tail(insn, tail);
+  }
+}
+
+void TileVerifier::check_tail(const Instruction& insn, const Tail& tail) const {
   int64_t extent = 0;
   switch (info(info(insn.insn).format).extents) {
     case ExtentKind::linear:
-      if (insn.split == static_cast<int>(Split::size)) extent = insn.size;
-      if (insn.split == static_cast<int>(Split::m) && insn.m > 1) extent = insn.m;
+      if (tail.extent == static_cast<int>(Split::size)) extent = insn.size;
+      if (tail.extent == static_cast<int>(Split::m) && insn.m > 1) extent = insn.m;
       break;
     case ExtentKind::triple:
-      if (insn.split <= static_cast<int>(Split::n)) {
+      if (tail.extent <= static_cast<int>(Split::n)) {
         const int64_t triple[] = {insn.m, insn.size, insn.n};
-        extent = triple[insn.split - 1];
+        extent = triple[tail.extent - 1];
       }
       break;
     case ExtentKind::view:
-      if (insn.split <= insn.aux) extent = insn.view_dims()[insn.split - 1u].extent;
+      if (tail.extent <= insn.aux) extent = insn.view_dims()[tail.extent - 1u].extent;
+      break;
+    case ExtentKind::none:
       break;
   }
-  if (extent == 0) fail("split " + number(insn.split) + " names no extent of this format");
-  if (insn.tail < 1 || insn.tail > extent) {
-    fail("tail " + number(insn.tail) + " is outside [1, " + number(extent) + "]");
+  if (extent == 0) fail("split " + number(tail.extent) + " names no extent of this format");
+  if (tail.value < 1 || tail.value > extent) {
+    fail("tail " + number(tail.value) + " is outside [1, " + number(extent) + "]");
   }
 }
 
@@ -149,28 +268,42 @@ std::string TileVerifier::name(Pipe src, Pipe dst, int event) {
   return std::string(to_string(src)) + "_" + std::string(to_string(dst)) + " flag " + number(event);
 }
 
+void TileVerifier::check_flag(const Sync& sync) const {
+  if (!target_.flags) fail("target " + std::string(target_.name) + " has no flags");
+  if (sync.set > static_cast<int>(SyncKind::carry) || sync.zero != 0 ||
+      static_cast<int>(sync.src) >= kPipeCount || static_cast<int>(sync.dst) >= kPipeCount ||
+      !has_flags(sync.src, sync.dst)) {
+    fail("a flag has bits set that mean nothing");
+  }
+  if (sync.event >= kEventIds) {
+    fail("event " + number(sync.event) + " exceeds " + number(kEventIds - 1));
+  }
+}
+
+void TileVerifier::take_token(const Sync& sync) {
+  if (--tokens_of(sync) < 0) {
+    fail("waits for " + name(sync.src, sync.dst, sync.event) + ", which nothing has set");
+  }
+}
+
 void TileVerifier::check_syncs(const Instruction& insn) {
   bool sets_begun = false;
   for (const Sync& sync : insn.sync_list()) {
-    if (!target_.flags) fail("target " + std::string(target_.name) + " has no flags");
-    if (sync.set > 1 || sync.zero != 0 || static_cast<int>(sync.src) >= kPipeCount ||
-        static_cast<int>(sync.dst) >= kPipeCount || sync.src == sync.dst) {
-      fail("a flag has bits set that mean nothing");
-    }
-    if (sync.event >= kEventIds) {
-      fail("event " + number(sync.event) + " exceeds " + number(kEventIds - 1));
-    }
+    check_flag(sync);
     const std::string flag = name(sync.src, sync.dst, sync.event);
+    if (sync.kind() == SyncKind::carry) fail("carries " + flag + ", as only loops do");
+    const bool sets = sync.kind() == SyncKind::set;
     const Pipe pipe = info(insn.insn).pipe;
-    if (pipe != (sync.set ? sync.src : sync.dst)) {
-      fail(std::string(to_string(pipe)) + " pipe cannot " + (sync.set ? "set " : "wait for ") +
-           flag);
+    if (pipe != (sets ? sync.src : sync.dst)) {
+      fail(std::string(to_string(pipe)) + " pipe cannot " + (sets ? "set " : "wait for ") + flag);
     }
-    if (sets_begun && !sync.set) fail("waits for " + flag + " after a set");
-    sets_begun = sync.set != 0;
-    int64_t& count = tokens_[static_cast<int>(sync.src)][static_cast<int>(sync.dst)][sync.event];
-    count += sync.set ? 1 : -1;
-    if (count < 0) fail("waits for " + flag + ", which nothing has set");
+    if (sets_begun && !sets) fail("waits for " + flag + " after a set");
+    sets_begun = sets;
+    if (sets) {
+      ++tokens_of(sync);
+    } else {
+      take_token(sync);
+    }
   }
 }
 
@@ -182,21 +315,20 @@ void TileVerifier::finish() const {
   };
   require_used(next_scalar_, program_.header().scalars, "scalar");
   require_used(next_stream_, program_.header().streams, "stream");
-  for (int src = 0; src < kPipeCount; ++src) {
-    for (int dst = 0; dst < kPipeCount; ++dst) {
-      for (int event = 0; event < kEventIds; ++event) {
-        int64_t carried = 0;
-        for (const LoopFlagInfo& row : kLoopFlags) {
-          if ((program_.header().loop_flags & row.flag) && static_cast<int>(row.src) == src &&
-              static_cast<int>(row.dst) == dst && event == 0) {
-            carried = 1;
-          }
-        }
-        if (tokens_[src][dst][event] == carried) continue;
+  require_used(next_loop_, program_.header().loops, "loop");
+  Tokens carried{};
+  for (const LoopFlagInfo& row : kLoopFlags) {
+    if ((program_.header().loop_flags & row.flag) == 0) continue;
+    carried[static_cast<size_t>(row.src)][static_cast<size_t>(row.dst)][0] = 1;
+  }
+  for (size_t src = 0; src < kPipeCount; ++src) {
+    for (size_t dst = 0; dst < kPipeCount; ++dst) {
+      for (size_t event = 0; event < kEventIds; ++event) {
+        const int64_t more = tokens_[src][dst][event] - carried[src][dst][event];
+        if (more == 0) continue;
         core::fail(core::ErrorCode::bytecode_invalid,
-                   name(static_cast<Pipe>(src), static_cast<Pipe>(dst), event) + " is set " +
-                       number(tokens_[src][dst][event] - carried) +
-                       " times more than it is waited for in a tile");
+                   name(static_cast<Pipe>(src), static_cast<Pipe>(dst), static_cast<int>(event)) +
+                       " is set " + number(more) + " times more than it is waited for in a tile");
       }
     }
   }

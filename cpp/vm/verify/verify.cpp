@@ -28,21 +28,25 @@ const TargetTraits& check_header(std::span<const uint64_t> words, const Header& 
   require(target != nullptr, kHeader, "unknown target id " + number(h.target));
   require(h.kernel_type == KernelType::vector, kHeader,
           "unknown kernel type " + number(static_cast<int>(h.kernel_type)));
-  require(h.zero == 0, kHeader, "reserved header field is " + number(h.zero) + ", not 0");
+  require(std::ranges::count(h.zero, 0) == sizeof(h.zero), kHeader,
+          "a reserved header field is not 0");
   require(h.words <= words.size(), ErrorCode::bytecode_truncated,
           "Program has " + number(h.words) + " words but " + number(words.size()) + " are here");
   require(h.words == words.size(), kHeader,
           number(words.size() - h.words) + " words follow the end of the Program");
   require(h.grid_rank <= kMaxRank, kHeader,
           "grid rank " + number(h.grid_rank) + " exceeds " + number(kMaxRank));
+  require(h.loops <= kMaxLoops, kHeader,
+          number(h.loops) + " loops exceed the limit of " + number(kMaxLoops));
   require(h.globals <= kMaxProgramGlobals, kHeader,
           number(h.globals) + " globals exceed the limit of " + number(kMaxProgramGlobals));
   require(h.scalars <= kMaxScalars, kHeader,
           number(h.scalars) + " scalars exceed the limit of " + number(kMaxScalars));
   require(h.streams <= kMaxStreams, kHeader,
           number(h.streams) + " streams exceed the limit of " + number(kMaxStreams));
-  const uint64_t parts = sizeof(Header) / 8 + h.grid_rank + sizeof(Global) / 8 * h.globals +
-                         h.scalars + uint64_t{h.streams} * (2 + h.grid_rank) + h.code_words;
+  const uint64_t axes = uint64_t{h.grid_rank} + h.loops;
+  const uint64_t parts = sizeof(Header) / 8 + axes + sizeof(Global) / 8 * h.globals + h.scalars +
+                         h.streams * (2 + axes) + h.code_words;
   require(parts == h.words, kHeader,
           "tables and code take " + number(parts) + " words, the header says " + number(h.words));
   return *target;
@@ -57,6 +61,10 @@ void check_tiles(const Program& program, const TargetTraits& target) {
             "grid extent " + number(extent) + " is outside [1, " + number(kMaxTiles) + "]");
     tiles *= extent;
     require(tiles <= kMaxTiles, kHeader, "grid has more than " + number(kMaxTiles) + " tiles");
+  }
+  for (int64_t steps : program.loops()) {
+    require(steps >= 1 && steps <= kMaxTiles, kHeader,
+            "a loop of " + number(steps) + " steps is outside [1, " + number(kMaxTiles) + "]");
   }
   require(tiles == h.tile_count, kHeader,
           "grid has " + number(tiles) + " tiles, the header says " + number(h.tile_count));

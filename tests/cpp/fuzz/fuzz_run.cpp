@@ -30,8 +30,12 @@ bool is_small(const vm::Program& program) {
     elements += int64_t{insn.m} * insn.size * insn.n;
     rest = rest.subspan(insn.words);
   }
-  return bytes <= kMaxBytes && elements <= kMaxWork &&
-         elements * program.header().tile_count <= kMaxWork;
+  int64_t times = program.header().tile_count;
+  for (const int64_t steps : program.loops()) {
+    if (__builtin_mul_overflow(times, steps, &times)) return false;
+  }
+  return bytes <= kMaxBytes && elements <= kMaxWork && times <= kMaxWork &&
+         elements * times <= kMaxWork;
 }
 
 void run(const vm::Program& program, fuzz::Random& random) {

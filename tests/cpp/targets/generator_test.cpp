@@ -34,13 +34,16 @@ std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
   for (int i = 0; i < kInsnCount; ++i) {
     const auto insn = static_cast<Insn>(i);
-    if (insn == Insn::chain) continue;
+    const Pipe pipe = info(insn).pipe;
+    if (!has_kernel(insn) || pipe == Pipe::feed) continue;  // there is no L1 on the cpu
+    const bool of_matrices = pipe == Pipe::cube || pipe == Pipe::fix;
     const Format format = info(insn).format;
     const int choices = format == Format::cast      ? core::kDTypeCount
                         : format == Format::compare ? kCompareCount
                                                     : 1;
     for (int d = 0; d < core::kDTypeCount; ++d) {
       if (!contains(info(insn).dtypes, static_cast<DType>(d))) continue;
+      if (of_matrices && !multiplies(static_cast<DType>(d), static_cast<DType>(d))) continue;
       for (int aux = 0; aux < choices; ++aux) {
         kinds.emplace_back(insn, static_cast<DType>(d), static_cast<uint8_t>(aux));
       }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "vm/isa/program_builder.h"
+#include "vm/loop_programs.h"
 #include "vm/sample_programs.h"
 
 namespace dvm::vm {
@@ -54,6 +55,12 @@ TEST(Listing, StreamsViewsAndScalarsReadBack) {
   for (const std::string_view listing : {kStreamedExample, kChainExample}) {
     const auto words = assemble(listing);
     EXPECT_EQ(disassemble(Program(words)), listing);
+  }
+}
+
+TEST(Listing, LoopsAndMemoriesReadBack) {
+  for (const std::string_view listing : kLoopExamples) {
+    EXPECT_EQ(disassemble(Program(assemble(listing))), listing);
   }
 }
 

@@ -10,14 +10,22 @@
 #include "core/ops/reductions.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/run/interpreter.h"
+#include "vm/run/plain_kernel.h"
 
 namespace dvm::vm {
 
 class PlainCore {
  public:
   static constexpr bool kFlags = false;
-  explicit PlainCore(const Program& program) : local_(program.header().local_bytes) {}
-  std::byte* local(uint32_t offset) { return local_.data() + offset; }
+  explicit PlainCore(const Program& program) {
+    const TargetTraits& target = *find_target(program.header().target);
+    for (int s = 0; s < kSpaceCount; ++s) {
+      local_[s].resize(static_cast<size_t>(target.memory(static_cast<Space>(s)).bytes));
+    }
+  }
+  std::byte* local(Space space, uint32_t offset) {
+    return local_[static_cast<size_t>(space)].data() + offset;
+  }
   void begin(const Header&) {}
   void end(const Header&) {}
   void execute(const Instruction& insn, const TileArgs& args, const Tile&) {
@@ -68,6 +76,7 @@ class PlainCore {
           std::memcpy(args.dst + i * bytes, args.src[0] + offset, sizeof(T));
         });
       case Insn::view_store:
+      case Insn::drain:
         return walk(args.dims, insn.aux, dense, 0, [&](int64_t i, int64_t offset) {
           std::memcpy(args.dst + offset, args.src[0] + i * bytes, sizeof(T));
         });
@@ -114,7 +123,14 @@ class PlainCore {
         }
         return;
       case Insn::chain:
-        return;  // execute_chain
+      case Insn::loop:
+        return;  // execute_chain, run_tiles
+      case Insn::feed:
+        std::memcpy(args.dst, args.src[0], static_cast<size_t>(args.size * bytes));
+        return;
+      case Insn::matmul:
+        if constexpr (D != DType::boolean) plain_matmul<D>(args);
+        return;
       case Insn::sum:
       case Insn::prod:
       case Insn::max:
@@ -153,7 +169,7 @@ class PlainCore {
 #undef DVM_APPLY_1
 #undef DVM_APPLY_2
 
-  std::vector<std::byte> local_;
+  std::vector<std::byte> local_[kSpaceCount];
 };
 
 }  // namespace dvm::vm

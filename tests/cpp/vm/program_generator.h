@@ -1,6 +1,6 @@
 // Random valid Programs, for any target. What they compute makes no sense; every instruction,
-// format, operand mode, split, view, flag and kind of stream occurs, and every global spans exactly
-// the bytes that are touched, found by visiting each tile.
+// format, operand mode, memory, tail, view, flag, loop and kind of stream occurs, and every global
+// spans exactly the bytes that are touched, found by visiting each tile and step.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +30,18 @@ class ProgramGenerator {
     globals_.clear();
     code_.clear();
     values_.clear();
-    local_end_ = target.reserve_bytes;
+    loops_.clear();
+    open_.clear();
+    for (int s = 0; s < kSpaceCount; ++s) {
+      ends_[s] = target.memory(static_cast<Space>(s)).reserve;
+    }
     for (size_t rank = below(4); grid_.size() < rank;) grid_.push_back(one_to(4));
+    for (size_t count = chance(60) ? 0 : one_to(3); loops_.size() < count;) {
+      loops_.push_back(one_to(4));
+    }
     add_load();
     for (size_t count = below(14); count > 0; --count) add_random();
+    while (next_loop() < loops_.size()) add_loop();
     if (chance(80)) add_store(random_value());
     if (target.flags) add_flags();
     return build();
@@ -49,6 +57,7 @@ class ProgramGenerator {
  private:
   struct Ref {
     Mode mode = Mode::slot;
+    Space space = Space::ub;
     uint8_t access = 0;
     uint32_t slot = 0;
     int global = 0;
@@ -62,7 +71,10 @@ class ProgramGenerator {
     std::vector<Ref> operands;
     std::vector<ViewDim> view_dims;
     std::vector<MicroOp> steps;
-    std::vector<Sync> waits, sets;
+    std::vector<Tail> tails;
+    std::vector<Sync> waits, sets, carries;
+    std::vector<int> loops = {};  // around it, outermost first; of a loop, itself too
+    size_t body = 0;              // of a loop: the lines that follow
   };
   struct Value {
     uint32_t slot;
@@ -81,14 +93,48 @@ class ProgramGenerator {
 
   // False when local memory is full.
   bool take_slot(int64_t bytes, Ref& ref) {
-    const int64_t begin = (local_end_ + target_->align - 1) / target_->align * target_->align;
-    if (begin + bytes > target_->local_bytes) return false;
+    const Memory memory = target_->memory(ref.space);
+    int64_t& end = ends_[static_cast<size_t>(ref.space)];
+    const int64_t begin = (end + memory.align - 1) / memory.align * memory.align;
+    if (begin + bytes > memory.bytes) return false;
     ref.slot = static_cast<uint32_t>(begin);
-    local_end_ = begin + bytes;
+    end = begin + bytes;
     return true;
   }
 
+  // Axes along which an instruction here may be cut, but the innermost of the grid.
+  std::vector<uint8_t> more_axes() const {
+    std::vector<uint8_t> axes;
+    for (size_t d = 1; d < grid_.size(); ++d) axes.push_back(static_cast<uint8_t>(d));
+    for (const int loop : open_) axes.push_back(static_cast<uint8_t>(kFirstLoopAxis + loop));
+    return axes;
+  }
+
+  // Tails at the ends of axes, for extents that have none yet.
+  void choose_more_tails(Line& line) {
+    const Instruction& fixed = line.fixed;
+    const std::vector<uint8_t> axes = more_axes();
+    if (axes.empty() || chance(60)) return;
+    std::vector<int64_t> extents = {fixed.m, fixed.size, fixed.n};
+    if (!line.view_dims.empty()) {
+      extents.clear();
+      for (const ViewDim& dim : line.view_dims) extents.push_back(dim.extent);
+    }
+    for (size_t k = 0; k < extents.size() && line.tails.size() < kMaxMoreTails; ++k) {
+      const auto extent = static_cast<uint8_t>(k + 1);
+      if (extents[k] == 1 || extent == fixed.split || chance(50)) continue;
+      line.tails.push_back({.extent = extent,
+                            .axis = axes[below(axes.size())],
+                            .value = static_cast<uint32_t>(one_to(extents[k]))});
+    }
+  }
+
   void choose_split(Line& line) {
+    choose_innermost_tail(line);
+    choose_more_tails(line);
+  }
+
+  void choose_innermost_tail(Line& line) {
     Instruction& fixed = line.fixed;
     if (grid_.empty() || chance(40)) return;
     int64_t extent = fixed.size;
@@ -110,10 +156,10 @@ class ProgramGenerator {
 
   // Bytes the operand touches from where its stream points, in one tile.
   std::pair<int64_t, int64_t> touched(const Line& line, const Ref& ref, int64_t elements,
-                                      DType dtype, bool tail) const {
+                                      DType dtype, Ends ends) const {
     const int64_t size = core::byte_size(dtype);
     if (ref.row_stride) {
-      const auto [m, extent, n] = extents(line.fixed, tail);
+      const auto [m, extent, n] = extents_of(line, ends);
       const bool chain = line.fixed.insn == Insn::chain;
       const int64_t rows = chain ? m : m * extent, columns = chain ? extent : n;
       return {0, (rows - 1) * *ref.row_stride + columns * size};
@@ -122,7 +168,7 @@ class ProgramGenerator {
     int64_t low = 0, high = size;
     for (size_t d = 0; d < line.view_dims.size(); ++d) {
       const ViewDim& dim = line.view_dims[d];
-      const int64_t extent = tail && line.fixed.split == d + 1 ? line.fixed.tail : dim.extent;
+      const int64_t extent = cut(line, static_cast<int>(d) + 1, dim.extent, ends);
       low += std::min<int64_t>(0, (extent - 1) * dim.stride);
       high += std::max<int64_t>(0, (extent - 1) * dim.stride);
     }
@@ -130,10 +176,21 @@ class ProgramGenerator {
   }
 
   // Elements of an operand in a tile; `is_short` for the reduced side of triples.
-  static int64_t count(const Instruction& fixed, bool is_short, bool tail) {
-    int64_t e[] = {fixed.m, fixed.size, fixed.n};
-    if (tail && fixed.split != 0) e[fixed.split - 1] = fixed.tail;
-    return is_short ? e[0] * e[2] : e[0] * e[1] * e[2];
+  static int64_t count(const Line& line, bool is_short, Ends ends) {
+    const auto [m, size, n] = extents_of(line, ends);
+    return is_short ? m * n : m * size * n;
+  }
+  static int64_t cut(const Line& line, int extent, int64_t whole, Ends ends) {
+    if ((ends & 1) != 0 && line.fixed.split == extent) return line.fixed.tail;
+    for (const Tail& tail : line.tails) {
+      if (tail.extent == extent && (ends >> tail.axis & 1) != 0) return tail.value;
+    }
+    return whole;
+  }
+  static Extents extents_of(const Line& line, Ends ends) {
+    const Instruction& fixed = line.fixed;
+    return {cut(line, 1, fixed.m, ends), cut(line, 2, fixed.size, ends),
+            cut(line, 3, fixed.n, ends)};
   }
 
   // A way through a new or known global, whose range grows to what every tile touches.
@@ -150,6 +207,11 @@ class ProgramGenerator {
     ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);
     for (size_t d = 0; d < grid_.size(); ++d) {
       ref.strides.push_back((static_cast<int64_t>(below(4096)) - 1024) * core::byte_size(dtype));
+    }
+    for (size_t loop = 0; loop < loops_.size(); ++loop) {
+      const bool moves = std::ranges::find(open_, static_cast<int>(loop)) != open_.end();
+      const auto elements = moves ? static_cast<int64_t>(below(512)) - 128 : 0;
+      ref.strides.push_back(elements * core::byte_size(dtype));
     }
     std::vector<int> candidates;
     for (size_t g = 0; g < globals_.size(); ++g) {
@@ -172,18 +234,28 @@ class ProgramGenerator {
   }
 
   void grow(Global& global, const Ref& ref, const Line& line, DType dtype, bool is_short) const {
-    std::vector<int64_t> coord(grid_.size(), 0);
+    // The grid, then loops; those that the line is not in have one step.
+    std::vector<int64_t> axes = grid_;
+    axes.resize(grid_.size() + loops_.size(), 1);
+    for (const int loop : open_) {
+      axes[grid_.size() + static_cast<size_t>(loop)] = loops_[static_cast<size_t>(loop)];
+    }
+    std::vector<int64_t> coord(axes.size(), 0);
     while (true) {
       int64_t at = ref.offset;
-      for (size_t d = 0; d < grid_.size(); ++d) at += coord[d] * ref.strides[d];
-      const bool tail = !grid_.empty() && coord.back() == grid_.back() - 1;
-      const int64_t elements =
-          line.view_dims.empty() ? count(line.fixed, is_short, tail) : line.fixed.size;
-      const auto [low, high] = touched(line, ref, elements, dtype, tail);
+      Ends ends = 0;
+      for (size_t d = 0; d < axes.size(); ++d) {
+        at += coord[d] * ref.strides[d];
+        const size_t axis =
+            d < grid_.size() ? grid_.size() - 1 - d : size_t{kFirstLoopAxis} + d - grid_.size();
+        if (coord[d] == axes[d] - 1) ends = static_cast<Ends>(ends | 1u << axis);
+      }
+      const int64_t elements = line.view_dims.empty() ? count(line, is_short, ends) : 0;
+      const auto [low, high] = touched(line, ref, elements, dtype, ends);
       global.low = std::min(global.low, at + low);
       global.high = std::max(global.high, at + high);
-      size_t d = grid_.size();
-      while (d > 0 && ++coord[d - 1] == grid_[d - 1]) coord[--d] = 0;
+      size_t d = axes.size();
+      while (d > 0 && ++coord[d - 1] == axes[d - 1]) coord[--d] = 0;
       if (d == 0) return;
     }
   }
@@ -219,7 +291,7 @@ class ProgramGenerator {
     source.slot = value.slot;
     Ref stream = make_stream(line, value.dtype, false, true);
     line.operands = {stream, source};
-    code_.push_back(line);
+    append(line);
     // Reading back what this tile stored is the one legal way to read a written global.
     if (chance(20) && line.view_dims.empty()) {
       line.fixed.insn = Insn::load;
@@ -231,6 +303,8 @@ class ProgramGenerator {
     if (chance(20)) return add_load();
     if (chance(15)) return add_store(random_value());
     if (chance(10)) return add_chain();
+    if (chance(5)) return add_matmul();
+    if (next_loop() < loops_.size() && chance(20)) return add_loop();
     Line line;
     do {
       line.fixed.insn = static_cast<Insn>(below(kInsnCount));
@@ -250,10 +324,18 @@ class ProgramGenerator {
     if (row.format == Format::compare) line.fixed.aux = static_cast<uint8_t>(below(kCompareCount));
     if (reduces) line.fixed.aux = reduce_aux(order, line.fixed.dtype, first.dtype);
     line.fixed.size = static_cast<uint32_t>(first.elements);
-    if (info(row.format).extents == ExtentKind::triple) {
-      choose_triple(line.fixed, first.elements, row.format == Format::broadcast);
+    const bool triple = info(row.format).extents == ExtentKind::triple;
+    if (triple) choose_triple(line.fixed, first.elements, row.format == Format::broadcast);
+    if (!triple && chance(30)) {
+      line.fixed.m = static_cast<uint32_t>(divisor(first.elements));
+      line.fixed.size /= line.fixed.m;
     }
     choose_split(line);
+    // Rows of dense elements are rows only if something cuts them.
+    if (!triple && line.fixed.split == 0 && line.tails.empty()) {
+      line.fixed.size *= line.fixed.m;
+      line.fixed.m = 1;
+    }
     std::vector<Ref> sources;
     for (int k = 1; k < row.operands; ++k) sources.push_back(make_source(line, k, first));
     finish(line, std::move(sources));
@@ -328,7 +410,7 @@ class ProgramGenerator {
     const Instruction step{.insn = last.insn, .dtype = last.dtype, .aux = last.aux};
     chain_result(line, last.dst, operand_dtype(step, 0));
     if (chance(40)) add_sum(line, held);
-    code_.push_back(std::move(line));
+    append(std::move(line));
   }
 
   // Of the rows of what a bank holds.
@@ -444,7 +526,7 @@ class ProgramGenerator {
     const DType dtype = operand_dtype(line.fixed, 0);
     const bool is_short = row.format == Format::reduce;
     const int64_t elements =
-        line.view_dims.empty() ? count(line.fixed, is_short, false) : int64_t{line.fixed.size};
+        line.view_dims.empty() ? count(line, is_short, 0) : int64_t{line.fixed.size};
     const int64_t bytes = elements * core::byte_size(dtype);
     Ref dst;
     const bool elementwise =
@@ -464,17 +546,105 @@ class ProgramGenerator {
     }
     line.operands = {dst};
     line.operands.insert(line.operands.end(), sources.begin(), sources.end());
+    append(std::move(line));
+  }
+
+  void append(Line line) {
+    line.loops = open_;
     code_.push_back(std::move(line));
   }
 
+  // The loops begun so far.
+  size_t next_loop() const {
+    size_t count = 0;
+    for (const Line& line : code_) count += line.fixed.insn == Insn::loop;
+    return count;
+  }
+
+  void add_loop() {
+    const size_t at = code_.size();
+    Line line;
+    line.fixed.insn = Insn::loop;
+    line.fixed.dtype = DType{};
+    line.fixed.aux = static_cast<uint8_t>(next_loop());
+    open_.push_back(line.fixed.aux);
+    append(line);
+    for (size_t count = below(4); count > 0; --count) add_random();
+    add_load();
+    // Without room for a load the body would be empty.
+    if (code_.size() == at + 1) add_store(random_value());
+    code_[at].body = code_.size() - at - 1;
+    open_.pop_back();
+  }
+
+  // A product of two loaded matrices, on its way to memory.
+  void add_matmul() {
+    constexpr std::pair<DType, DType> kKinds[] = {
+        {DType::f32, DType::f16}, {DType::f32, DType::f32}, {DType::i32, DType::i8},
+        {DType::i64, DType::i64}, {DType::f64, DType::f64}, {DType::i32, DType::i32},
+        {DType::u64, DType::u64}};
+    const auto [dtype, source] = kKinds[below(std::size(kKinds))];
+    Line line;
+    line.fixed = {.insn = Insn::matmul, .dtype = dtype};
+    line.fixed.m = static_cast<uint32_t>(one_to(9));
+    line.fixed.size = static_cast<uint32_t>(one_to(9));
+    line.fixed.n = static_cast<uint32_t>(one_to(9));
+    MatrixAux aux{.loop = {}, .source = source};
+    if (!open_.empty() && chance(70)) aux.loop = open_[below(open_.size())];
+    line.fixed.aux = aux.code(dtype);
+    choose_split(line);
+    Ref d, a, b;
+    d.space = Space::l0c;
+    const int64_t sums = int64_t{line.fixed.m} * line.fixed.n;
+    if (!load_matrix(source, int64_t{line.fixed.m} * line.fixed.size, Space::l0a, a) ||
+        !load_matrix(source, int64_t{line.fixed.size} * line.fixed.n, Space::l0b, b) ||
+        !take_slot(sums * core::byte_size(dtype), d)) {
+      return;
+    }
+    line.operands = {d, a, b};
+    append(line);
+    Line drain;
+    drain.fixed = {.insn = Insn::drain, .dtype = dtype};
+    drain.fixed.size = static_cast<uint32_t>(sums);
+    drain.view_dims = {{sums, 16}};
+    choose_split(drain);
+    drain.operands = {make_stream(drain, dtype, false, true), d};
+    append(drain);
+  }
+
+  // At once, or by way of L1.
+  bool load_matrix(DType dtype, int64_t elements, Space space, Ref& ref) {
+    const int64_t bytes = elements * core::byte_size(dtype);
+    Line load;
+    load.fixed = {.insn = Insn::load, .dtype = dtype};
+    load.fixed.size = static_cast<uint32_t>(elements);
+    ref.space = space;
+    Ref first = ref;
+    if (target_->memory(Space::l1).bytes != 0 && chance(50)) first.space = Space::l1;
+    if (!take_slot(bytes, first)) return false;
+    load.operands = {first, make_stream(load, dtype, false, false)};
+    append(load);
+    if (first.space == space) {
+      ref = first;
+      return true;
+    }
+    if (!take_slot(bytes, ref)) return false;
+    load.fixed.insn = Insn::feed;
+    load.operands = {ref, first};
+    append(load);
+    return true;
+  }
+
   Pipe pipe(size_t line) const { return info(code_[line].fixed.insn).pipe; }
+  // Whether they are in the same loops, so that they run equally often.
+  bool together(size_t a, size_t b) const { return code_[a].loops == code_[b].loops; }
 
   void add_flags() {
     loop_flags_ = 0;
     for (size_t tries = below(3 * code_.size()); tries > 0; --tries) {
       const size_t later = below(code_.size()), earlier = below(later + 1);
-      if (pipe(later) == pipe(earlier)) continue;
-      const auto event = static_cast<uint8_t>(below(kEventIds));
+      if (!has_flags(pipe(earlier), pipe(later)) || !together(earlier, later)) continue;
+      const auto event = static_cast<uint8_t>(below(kFirstCarried));
       code_[earlier].sets.push_back({1, pipe(earlier), pipe(later), event, 0});
       code_[later].waits.push_back({0, pipe(earlier), pipe(later), event, 0});
     }
@@ -482,20 +652,66 @@ class ProgramGenerator {
       if (chance(50)) continue;
       loop_flags_ |= row.flag;
       const size_t waiter = below(code_.size()), setter = below(code_.size());
-      if (waiter > setter || pipe(waiter) != row.dst || pipe(setter) != row.src) continue;
+      if (waiter > setter || pipe(waiter) != row.dst || pipe(setter) != row.src ||
+          !together(waiter, setter) || !code_[waiter].loops.empty()) {
+        continue;
+      }
       code_[waiter].waits.push_back({0, row.src, row.dst, 0, 0});
       code_[setter].sets.push_back({1, row.src, row.dst, 0, 0});
+    }
+    for (size_t begin = 0; begin < code_.size(); ++begin) {
+      if (code_[begin].fixed.insn == Insn::loop) add_loop_flags(begin);
+    }
+  }
+
+  // Flags around a loop, and those that its steps hand on.
+  void add_loop_flags(size_t begin) {
+    Line& loop = code_[begin];
+    std::vector<size_t> inside, before, behind;
+    const std::vector<int> around(loop.loops.begin(), loop.loops.end() - 1);
+    for (size_t i = 0; i < code_.size(); ++i) {
+      if (code_[i].fixed.insn == Insn::loop) continue;
+      if (code_[i].loops == loop.loops) inside.push_back(i);
+      if (code_[i].loops == around) (i < begin ? before : behind).push_back(i);
+    }
+    const auto any = [&](const std::vector<size_t>& of) { return of[below(of.size())]; };
+    const auto event = static_cast<uint8_t>(kFirstCarried + loop.loops.size() % 2);
+    if (!inside.empty()) {
+      const size_t waiter = any(inside), setter = any(inside);
+      if (waiter <= setter && has_flags(pipe(setter), pipe(waiter))) {
+        loop.carries.push_back({2, pipe(setter), pipe(waiter), event, 0});
+        code_[waiter].waits.push_back({0, pipe(setter), pipe(waiter), event, 0});
+        code_[setter].sets.push_back({1, pipe(setter), pipe(waiter), event, 0});
+      }
+    }
+    const auto dst = static_cast<Pipe>(below(kPipeCount));
+    if (!before.empty()) {
+      const size_t setter = any(before);
+      if (has_flags(pipe(setter), dst)) {
+        code_[setter].sets.push_back({1, pipe(setter), dst, 1, 0});
+        loop.waits.push_back({0, pipe(setter), dst, 1, 0});
+      }
+    }
+    if (!behind.empty()) {
+      const size_t waiter = any(behind);
+      if (has_flags(dst, pipe(waiter))) {
+        loop.sets.push_back({1, dst, pipe(waiter), 2, 0});
+        code_[waiter].waits.push_back({0, dst, pipe(waiter), 2, 0});
+      }
     }
   }
 
   std::vector<uint64_t> build() {
     std::vector<uint64_t> words(1 << 14);
-    ProgramBuilder builder(*target_, words, grid_);
+    ProgramBuilder builder(*target_, words, grid_, loops_);
     for (const Global& global : globals_) builder.add_global(global);
-    for (const Line& line : code_) {
+    std::vector<size_t> loop_ends;  // of the open loops, outermost first
+    for (size_t i = 0; i < code_.size(); ++i) {
+      const Line& line = code_[i];
+      for (; !loop_ends.empty() && loop_ends.back() == i; loop_ends.pop_back()) builder.end_loop();
       std::vector<Operand> operands;
       for (const Ref& ref : line.operands) {
-        operands.push_back(ref.mode == Mode::slot ? slot_operand(ref.slot)
+        operands.push_back(ref.mode == Mode::slot ? slot_operand(ref.slot, ref.space)
                            : ref.mode == Mode::scalar
                                ? builder.scalar_bits(ref.scalar)
                                : builder.stream(ref.global, ref.offset, ref.strides));
@@ -506,13 +722,18 @@ class ProgramGenerator {
       }
       std::vector<Sync> syncs = line.waits;
       syncs.insert(syncs.end(), line.sets.begin(), line.sets.end());
-      if (line.fixed.insn == Insn::chain) {
-        builder.append_chain(line.fixed, operands, line.steps, syncs);
+      syncs.insert(syncs.end(), line.carries.begin(), line.carries.end());
+      if (line.fixed.insn == Insn::loop) {
+        builder.begin_loop(syncs);
+        loop_ends.push_back(i + 1 + line.body);
+      } else if (line.fixed.insn == Insn::chain) {
+        builder.append_chain(line.fixed, operands, line.steps, syncs, line.tails);
       } else {
-        builder.append(line.fixed, operands, syncs, line.view_dims);
+        builder.append(line.fixed, operands, syncs, line.view_dims, line.tails);
       }
     }
-    const auto local = static_cast<uint32_t>(local_end_);
+    for (; !loop_ends.empty(); loop_ends.pop_back()) builder.end_loop();
+    const auto local = static_cast<uint32_t>(ends_[static_cast<size_t>(Space::ub)]);
     words.resize(builder.finish(local, target_->flags ? loop_flags_ : 0).words().size());
     return words;
   }
@@ -523,8 +744,12 @@ class ProgramGenerator {
   std::vector<Global> globals_;
   std::vector<Line> code_;
   std::vector<Value> values_;
-  int64_t local_end_ = 0;
+  std::vector<int64_t> loops_;  // steps of each
+  std::vector<int> open_;       // the loops around what is added, outermost first
+  int64_t ends_[kSpaceCount] = {};
   uint8_t loop_flags_ = 0;
+  // Events from here on are for what loops carry; two nested ones take turns.
+  static constexpr uint8_t kFirstCarried = kEventIds - 2;
 };
 
 }  // namespace dvm::vm
