@@ -58,13 +58,14 @@ class FunctionHost final : public capture::NumpyHost {
     const py::object array = behaved(made);
     if (!array) return false;
     auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
-    const auto dtype = capture::dtype_of(read);
-    if (dtype != called.result.dtype || PyArray_NDIM(read) != called.result.rank) {
+    const core::DType dtype = called.result.dtype;
+    if (!capture::holds(capture::dtype_of(read), dtype) ||
+        PyArray_NDIM(read) != called.result.rank) {
       core::fail(core::ErrorCode::host_call, called.name + " gave " +
                                                  capture::describe(made.ptr()) +
                                                  "; the graph says " + described(called.result));
     }
-    capture::view_into(read, *dtype, result);
+    capture::view_into(read, dtype, result);
     retain(result.owner);
     return true;
   }

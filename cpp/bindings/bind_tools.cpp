@@ -79,7 +79,8 @@ void bind_tables(py::module_& module) {
     py::list taken;
     for (int d = 0; d < core::kDTypeCount; ++d) {
       const auto dtype = static_cast<core::DType>(d);
-      if (core::allows(op.operands, dtype)) taken.append(core::to_string(dtype));
+      const bool known = !capture::numpy_name(dtype).empty();
+      if (known && core::allows(op.operands, dtype)) taken.append(core::to_string(dtype));
     }
     rules[py::str(std::string(op.name))] =
         py::make_tuple(op.arity, py::tuple(taken), op.result == core::ResultRule::boolean);

@@ -31,7 +31,9 @@ bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot&
                  BufferView& view) {
   if (PyArray_Check(object)) {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_NDIM(array) != declared.rank || dtype_of(array) != declared.dtype) return false;
+    if (PyArray_NDIM(array) != declared.rank || !holds(dtype_of(array), declared.dtype)) {
+      return false;
+    }
     view_into(array, declared.dtype, view);
     return true;
   }

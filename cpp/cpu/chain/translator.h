@@ -344,8 +344,9 @@ class Translator {
   }
   bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
     const int loads = loads_of(dtype);
+    if (loads < 0 || !is_adjacent(place)) return false;
     quiet_ |= core::is_half(dtype);  // NaNs that signal
-    return loads >= 0 && is_adjacent(place) && put(loads + bank(dst), memory(place));
+    return put(loads + bank(dst), memory(place));
   }
 
   // Behind a step over rows: how it finds its row. 2**32 over units per row is exact for as many
@@ -454,6 +455,7 @@ class Translator {
     if (core::is_floating(to)) {
       if (!was_float) return is_wide(to) && unary(Unary::to_float, op, a);
       if (to == DType::f16) return unary(Unary::round_f16, op, a);
+      if (to == DType::bf16) return unary(Unary::round_bf16, op, a);
       if (!is_wide(to)) return unary(Unary::round_f32, op, a);
     } else {
       // Floats become narrow integers by way of i32.

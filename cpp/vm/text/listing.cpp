@@ -44,7 +44,7 @@ std::string shortest(uint64_t bits) {
 
 std::string listing_dtype(DType dtype) {
   std::string text(core::to_string(dtype));
-  if (core::is_floating(dtype)) text.insert(1, 1, 'p');
+  if (text[0] == 'f') text.insert(1, 1, 'p');
   return text;
 }
 

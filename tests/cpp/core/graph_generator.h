@@ -22,8 +22,8 @@ using namespace dvm::core;
 
 struct GeneratorOptions {
   int nodes = 12;  // operations besides inputs
-  std::vector<DType> dtypes = {DType::boolean, DType::i32, DType::i64,
-                               DType::f16,     DType::f32, DType::f64};
+  std::vector<DType> dtypes = {DType::boolean, DType::i32, DType::i64, DType::f16,
+                               DType::f32,     DType::f64, DType::bf16};
   bool calls = true, views = true, reductions = true, casts = true, whole = true;
   bool special_floats = true;   // NaN, infinities, -0.0, subnormals
   int64_t max_elements = 2000;  // of any value

@@ -147,13 +147,14 @@ TEST(Passes, WidenHalfKeepsWrittenCastsAndCallsNarrow) {
                  "  return %9\n"));
 }
 
+template <AnyHalf H>
 Array converted(const Array& from, DType to) {
   Array result = make_array(to, from.shape);
   for (size_t i = 0; i < static_cast<size_t>(from.size()); ++i) {
     if (to == DType::f32) {
-      elements<float>(result)[i] = to_float(elements<Half>(from)[i]);
+      elements<float>(result)[i] = to_float(elements<H>(from)[i]);
     } else {
-      elements<Half>(result)[i] = to_half<Half>(elements<float>(from)[i]);
+      elements<H>(result)[i] = to_half<H>(elements<float>(from)[i]);
     }
   }
   return result;
@@ -162,10 +163,13 @@ Array converted(const Array& from, DType to) {
 // What looks at bits alone has no rounding that f32 would change.
 bool is_of_bits(Op op) { return op == Op::abs || op == Op::fabs || op == Op::neg; }
 
-// The oracle is a text: the same program with every f16 spelt f32, fed with widened inputs.
-TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
+// The oracle is a text: the same program with every half spelt f32, fed with widened inputs.
+template <DType D>
+void compare_with_f32() {
+  using H = Storage<D>;
+  const std::string half = std::string(to_string(D)) + "[";
   const GeneratorOptions options{.nodes = 20,
-                                 .dtypes = {DType::f16, DType::f16, DType::i32, DType::boolean},
+                                 .dtypes = {D, D, DType::i32, DType::boolean},
                                  .calls = false,
                                  .casts = false,
                                  .whole = false};
@@ -178,19 +182,21 @@ TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
       const bool computes =
           op_class(node.op) == OpClass::reduce || (op_class(node.op) == OpClass::elementwise &&
                                                    node.op != Op::cast && !is_of_bits(node.op));
-      ASSERT_FALSE(computes && node.type.dtype == DType::f16) << "seed " << seed;
+      ASSERT_FALSE(computes && node.type.dtype == D) << "seed " << seed;
     }
 
     std::string text = print(test.graph);
-    for (size_t at; (at = text.find("f16[")) != std::string::npos;) text.replace(at, 3, "f32");
+    for (size_t at; (at = text.find(half)) != std::string::npos;) {
+      text.replace(at, half.size(), "f32[");
+    }
     std::vector<Array> inputs = test.inputs;
     for (Array& input : inputs) {
-      if (input.dtype == DType::f16) input = converted(input, DType::f32);
+      if (input.dtype == D) input = converted<H>(input, DType::f32);
     }
     std::vector<Array> expected = evaluate(parse_graph(text), inputs);
     for (size_t i = 0; i < expected.size(); ++i) {
-      if (test.graph.type(test.graph.outputs[i]).dtype != DType::f16) continue;
-      expected[i] = converted(expected[i], DType::f16);
+      if (test.graph.type(test.graph.outputs[i]).dtype != D) continue;
+      expected[i] = converted<H>(expected[i], D);
       ++rounded;
     }
     ASSERT_TRUE(same_values(evaluate(widened, test.inputs), expected))
@@ -198,6 +204,11 @@ TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
         << print(test.graph) << print(widened);
   }
   EXPECT_GT(rounded, 1000);
+}
+
+TEST(Passes, WidenHalfMeansF32WithRoundedOutputs) {
+  compare_with_f32<DType::f16>();
+  compare_with_f32<DType::bf16>();
 }
 
 TEST(Passes, WidenHalfLeavesOtherDtypesAlone) {

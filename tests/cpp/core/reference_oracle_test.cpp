@@ -77,7 +77,8 @@ struct Expected {
 };
 
 double epsilon(DType dtype) {
-  return dtype == DType::f16 ? 0x1p-10 : dtype == DType::f32 ? 0x1p-23 : 0x1p-52;
+  if (is_half(dtype)) return dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
+  return dtype == DType::f32 ? 0x1p-23 : 0x1p-52;
 }
 
 class Oracle {
@@ -138,7 +139,7 @@ class Oracle {
         node.op == Op::exp || node.op == Op::log || node.op == Op::log1p || node.op == Op::tanh;
     const double slack = library ? 2 * epsilon(dtype) * std::fabs(exact.d) + 0x1p-149 : 0;
     const Number result = exact.exact ? exact : rounded(dtype, exact);
-    return {result, dtype == DType::f16 && library ? slack + 0x1p-24 : slack};
+    return {result, is_half(dtype) && library ? slack + 0x1p-24 : slack};
   }
 
  private:
@@ -381,14 +382,14 @@ class Oracle {
     } while (next());
     if (!sum && !prod) return {total};
     if (total.exact) return {rounded(dtype, total)};
-    const DType accumulator = dtype == DType::f16 ? DType::f32 : dtype;
+    const DType accumulator = computes_in(dtype);
     partial_limit = accumulator == DType::f32 ? 3.4e38 : 1.7e308;
     // Partial sums that may overflow depend on the order; any special result is accepted there.
     if (prod && tiny) magnitude = HUGE_VAL;
     const double scale = prod ? 2000 * std::fabs(total.d) : 64 * magnitude;
     const double slack = magnitude >= partial_limit ? HUGE_VAL : epsilon(accumulator) * scale;
     return {rounded(dtype, total),
-            slack + (dtype == DType::f16 ? epsilon(dtype) * std::fabs(total.d) + 0x1p-24 : 0)};
+            slack + (is_half(dtype) ? epsilon(dtype) * std::fabs(total.d) + 0x1p-24 : 0)};
   }
 
   [[maybe_unused]] const Graph& graph_;

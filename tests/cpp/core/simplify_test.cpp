@@ -22,8 +22,9 @@ std::vector<double> special_values(DType dtype) {
                                  -std::ldexp(1, static_cast<int>(bits) - 1)});
     return values;
   }
-  const int least = dtype == DType::f16 ? -24 : dtype == DType::f32 ? -149 : -1074;
-  const int most = dtype == DType::f16 ? 15 : dtype == DType::f32 ? 127 : 1023;
+  const bool narrow = dtype == DType::f32 || dtype == DType::bf16;
+  const int least = dtype == DType::f16 ? -24 : dtype == DType::bf16 ? -133 : narrow ? -149 : -1074;
+  const int most = dtype == DType::f16 ? 15 : narrow ? 127 : 1023;
   for (const double v :
        {0.5, 1.5, 0.1, 1e-3, std::ldexp(1, least), std::ldexp(3, least), std::ldexp(1, least + 12),
         std::ldexp(1.75, most), std::ldexp(1, most), std::numeric_limits<double>::infinity()}) {

@@ -88,7 +88,8 @@ TEST(Compile, WideningIsForTheCpuUnlessStrict) {
   };
   EXPECT_TRUE(widens("cpu", Numerics::widened));
   EXPECT_FALSE(widens("cpu", Numerics::strict));
-  EXPECT_FALSE(widens("ascend910b1", Numerics::widened));
+  EXPECT_TRUE(widens("ascend910b1", Numerics::widened));  // bf16
+  EXPECT_FALSE(widens("ascend910b1", Numerics::strict));
 }
 
 TEST(Compile, KeepsWhatItDid) {

@@ -42,7 +42,7 @@ GraphCase single_operation(test::Random& random) {
   }
   const core::DType dtypes[] = {core::DType::f32, core::DType::f64, core::DType::i32,
                                 core::DType::i64, core::DType::u8,  core::DType::boolean,
-                                core::DType::f16};
+                                core::DType::f16, core::DType::bf16};
   const core::DType dtype = random.pick(dtypes);
   const core::Value operand = graph.input({dtype, shape});
   core::Value value = operand;

@@ -404,7 +404,7 @@ void check_cast(DType to, DType from, int64_t size) {
       // 64-bit integers of floats, and of integers that wrap; NaNs that signal.
       const bool lacks = core::byte_size(from) == 8 && core::info(to).kind == core::Kind::integer;
       const bool may_decline = cpu::simd_level() != cpu::simd_levels().front() &&
-                               (lacks || from == DType::f16 || to == DType::boolean);
+                               (lacks || core::is_half(from) || to == DType::boolean);
       expect_same<int32_t>(chain.in_registers(), chain.plain(), false, may_decline,
                            std::string(core::to_string(to)) + " of " +
                                std::string(core::to_string(from)) + ", size " +
@@ -422,7 +422,7 @@ TEST_P(Chains, Casts) {
       {u8, i32},  {i32, u8},      {f64, f32},     {f32, f64},     {f64, i64},
       {i64, f64}, {f64, i32},     {i64, i32},     {i32, i64},     {f64, u8},
       {i64, u8},  {boolean, f64}, {f64, boolean}, {i64, boolean}, {boolean, i64},
-      {u8, i64},  {i32, f16},     {f32, f32}};
+      {u8, i64},  {i32, f16},     {f32, f32},     {f32, bf16},    {bf16, f32}};
   for (const int64_t size : {1, 3, 4, 7, 16, 31, 64, 130, 1000}) {
     for (const auto& [to, from] : kCasts) check_cast(to, from, size);
   }

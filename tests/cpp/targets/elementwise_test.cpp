@@ -113,9 +113,14 @@ bool close(Insn insn, T got, T expected) {
   } else {
     if (!is_function(insn)) return false;
     const double g = widen(got), e = widen(expected);
-    using L = std::numeric_limits<std::conditional_t<core::AnyHalf<T>, float, T>>;
-    const double ulp = std::is_same_v<T, Half> ? 0x1p-10 : double{L::epsilon()};
-    const double tiny = std::is_same_v<T, Half> ? 0x1p-24 : double{L::denorm_min()};
+    double ulp = 0, tiny = 0;
+    if constexpr (core::AnyHalf<T>) {
+      ulp = std::ldexp(1, -HalfRange<T>::kFraction);
+      tiny = std::ldexp(ulp, HalfRange<T>::kLeast);
+    } else {
+      ulp = std::numeric_limits<T>::epsilon();
+      tiny = std::numeric_limits<T>::denorm_min();
+    }
     return std::fabs(g - e) <= (sizeof(T) == 8 ? 4 : 2) * ulp * std::fabs(e) + tiny;
   }
 }

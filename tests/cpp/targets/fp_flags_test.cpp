@@ -41,11 +41,15 @@ double value_of(Operand operand) {
     case thousand:
       return 1000;
     case large:
-      return D == DType::f16 ? 65504 : D == DType::f32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+      return D == DType::f16    ? 65504
+             : D == DType::bf16 ? 0x1.fep127
+             : D == DType::f32  ? 0x1.fffffep127
+                                : 0x1.fffffffffffffp1023;
     case tiny:  // 1.5 times the smallest normal number: half of it is exact, a third is not
-      return D == DType::f16   ? 0x1.804p-14
-             : D == DType::f32 ? 0x1.800002p-126
-                               : 0x1.8000000000001p-1022;
+      return D == DType::f16    ? 0x1.804p-14
+             : D == DType::bf16 ? 0x1.82p-126
+             : D == DType::f32  ? 0x1.800002p-126
+                                : 0x1.8000000000001p-1022;
     case inf:
       return HUGE_VAL;
     case nan:
@@ -192,7 +196,7 @@ FpFlags flags_of(const vm::Instruction& fixed, const std::vector<T>& last, int64
 TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
   cpu::set_thread_count(4);
   for (const Row& row : kRows) {
-    for (const DType dtype : {DType::f16, DType::f32, DType::f64}) {
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
       core::dispatch(dtype, [&]<DType D>() {
         if constexpr (core::is_floating(D)) {
           using T = Storage<D>;
@@ -219,19 +223,19 @@ TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
   cpu::set_thread_count(2);
 }
 
-// NumPy's sort of halves makes NaNs that signal.
-TEST(FpFlags, NumbersOfHalvesThatSignalAreInvalid) {
+template <DType D>
+void check_signals(std::initializer_list<uint16_t> nans) {
+  using H = Storage<D>;
   constexpr std::pair<Insn, int> kExpected[] = {{Insn::add, kInvalid},  {Insn::div, kInvalid},
                                                 {Insn::exp, kInvalid},  {Insn::sqrt, kInvalid},
                                                 {Insn::cast, kInvalid}, {Insn::copy, 0}};
   for (const auto& [insn, wanted] : kExpected) {
-    for (const uint16_t bits : {0x7c01, 0xfc01, 0x7dff, 0x7e00, 0xffff}) {
-      const vm::Instruction fixed{
-          .insn = insn,
-          .dtype = insn == Insn::cast ? DType::f32 : DType::f16,
-          .aux = static_cast<uint8_t>(insn == Insn::cast ? DType::f16 : DType{})};
-      const bool signals = (bits & 0x200) == 0;
-      std::vector<Half> last(static_cast<size_t>(vm::info(insn).operands) - 1, Half{bits});
+    for (const uint16_t bits : nans) {
+      const vm::Instruction fixed{.insn = insn,
+                                  .dtype = insn == Insn::cast ? DType::f32 : D,
+                                  .aux = static_cast<uint8_t>(insn == Insn::cast ? D : DType{})};
+      const bool signals = (bits & (H::kNan - H::kInfinity)) == 0;
+      std::vector<H> last(static_cast<size_t>(vm::info(insn).operands) - 1, H{bits});
       for (const int64_t count : {1, 7, 64, 65, 5000}) {
         for (const bool streams : {true, false}) {
           EXPECT_EQ(flags_of(fixed, last, count, streams), signals ? wanted : 0)
@@ -240,6 +244,12 @@ TEST(FpFlags, NumbersOfHalvesThatSignalAreInvalid) {
       }
     }
   }
+}
+
+// NumPy's sort of halves makes NaNs that signal.
+TEST(FpFlags, NumbersOfHalvesThatSignalAreInvalid) {
+  check_signals<DType::f16>({0x7c01, 0xfc01, 0x7dff, 0x7e00, 0xffff});
+  check_signals<DType::bf16>({0x7f81, 0xff81, 0x7fbf, 0x7fc0, 0xffff});
 }
 
 struct CastRow {
@@ -277,6 +287,15 @@ constexpr CastRow kCasts[] = {
     {0x1p-24, DType::f16, 0},
     {0x1.8p-24, DType::f16, kUnderflow},
     {1e-30, DType::f16, kUnderflow},
+    {NAN, DType::bf16, 0},
+    {HUGE_VAL, DType::bf16, 0},
+    {0x1.fefffep127, DType::bf16, 0},
+    {0x1.ffp127, DType::bf16, kOverflow},
+    {-0x1.fffffep127, DType::bf16, kOverflow},
+    {0x1p-126, DType::bf16, 0},
+    {0x1p-133, DType::bf16, 0},
+    {0x1.8p-133, DType::bf16, kUnderflow},
+    {0x1p-149, DType::bf16, kUnderflow},
     {1e300, DType::f32, kOverflow},
     {1e-300, DType::f32, kUnderflow},
     {NAN, DType::f32, 0},

@@ -312,7 +312,10 @@ void sum_ones_onto(double stuck, double expected) {
   }
 }
 
-TEST(Reduce, SumsOfHalvesRoundOnce) { sum_ones_onto<DType::f16>(2048, 2560); }
+TEST(Reduce, SumsOfHalvesRoundOnce) {
+  sum_ones_onto<DType::f16>(2048, 2560);
+  sum_ones_onto<DType::bf16>(256, 768);
+}
 template <DType D>
 void test_broadcast(vm::Target& target, const Shape& s, bool literal) {
   using T = Storage<D>;

@@ -45,7 +45,7 @@ const std::vector<Typo> kTypos = {
     {"GlobalUse", kFlags, "written", "rewritten", "line 5: expected 'read', found 'rewritten'"},
     {"InstructionIndex", kFlags, "1: load", "2: load", "line 9: integer out of range [1, 1]"},
     {"Instruction", kFlags, "Add.", "add.", "line 11: unknown instruction 'add'"},
-    {"DType", kFlags, "Add.fp16", "Add.bf16", "line 11: unknown dtype 'bf16'"},
+    {"DType", kFlags, "Add.fp16", "Add.bf8", "line 11: unknown dtype 'bf8'"},
     {"Size", kFlags, "Add.fp16.832", "Add.fp16.0", "line 11: integer out of range"},
     {"MemoryUnit", kFlags, "load.u8", "load.fp16", "line 7: expected 'u8', found 'fp16'"},
     {"MemorySize", kFlags, "1664x1", "1663x1", "1663 bytes are no whole number of fp16"},

@@ -313,7 +313,7 @@ std::string replaced(std::string text,
 
 // Long rows: tiles of several chunks, and one more Program for the last two, which may be short.
 TEST(Encode, ManyChunksAreRows) {
-  for (const std::string dtype : {"f32", "f64", "f16", "i32"}) {
+  for (const std::string dtype : {"f32", "f64", "f16", "bf16", "i32"}) {
     const core::Region region = region_of(replaced(R"(%0 = input T[s0, s1]
                     %1 = mul(%0, %0) T[s0, s1]
                     %2 = sum(%1) T[s0, 1] {axes = [1]}
@@ -432,7 +432,7 @@ TEST(Encode, DifferencesAreRepeatedBehindReductions) {
 
 // One number out of so many that partial sums of partial sums are needed: three Programs.
 TEST(Encode, SumsOfPartialSumsKeepTheCanonicalOrder) {
-  for (const char* dtype : {"f32", "f16"}) {
+  for (const char* dtype : {"f32", "f16", "bf16"}) {
     const std::string text = "%0 = input " + std::string(dtype) + "[s0, s1]\n%1 = sum(%0) " +
                              dtype + "[1, s1] {axes = [0]}\nreturn %1";
     const core::Region region = region_of(text);

@@ -64,7 +64,7 @@ struct Rule {
   std::string_view listing;
   std::function<void(Editor&)> damage;
   core::ErrorCode code;
-  const char* message;
+  std::string message;
 };
 
 std::ostream& operator<<(std::ostream& out, const Rule& rule) { return out << rule.name; }
@@ -194,7 +194,7 @@ const std::vector<Rule> kRules = {
      },
      kInvalid, "instruction 3 (store): length is 255 words, its parts take 255, the code has 7"},
     {"DType", kFlags, [](E& e) { e.insn(2).dtype = static_cast<DType>(core::kDTypeCount); },
-     kInvalid, "instruction 2 (add): unknown dtype 12"},
+     kInvalid, "instruction 2 (add): unknown dtype " + std::to_string(core::kDTypeCount)},
     {"DTypeNotNumeric", kCpu, [](E& e) { e.insn(4).dtype = DType::boolean; }, kInvalid,
      "instruction 4 (sub): dtype bool is not one of all but bool"},
     {"DTypeNotFloating", kCpu,
@@ -206,7 +206,7 @@ const std::vector<Rule> kRules = {
     {"StepsOfLoad", kFlags, [](E& e) { e.insn(0).steps = 1; }, kInvalid,
      "instruction 0 (load): length is 6 words, its parts take 7"},
     {"AuxOfAdd", kFlags, [](E& e) { e.insn(2).aux = 1; }, kInvalid, "aux is 1, outside [0, 1)"},
-    {"AuxOfCast", kCpu, [](E& e) { e.insn(7).aux = 12; }, kInvalid, "aux is 12, outside [0, 12)"},
+    {"AuxOfCast", kCpu, [](E& e) { e.insn(7).aux = core::kDTypeCount; }, kInvalid, "outside [0, " + std::to_string(core::kDTypeCount) + ")"},
     {"AuxOfCmp", kCpu, [](E& e) { e.insn(5).aux = 6; }, kInvalid, "aux is 6, outside [0, 6)"},
     {"AuxOfSum", kCpu, [](E& e) { e.insn(2).aux = 2; }, kInvalid, "a reduction to f32 reads no bool on target"},
     {"AuxOfView", kCpu,
