@@ -57,6 +57,7 @@ void encode_chain(benchmark::State& state, std::string_view target_name) {
   // The phases one by one: a clock between them would cost as much as a phase.
   auto stage = std::make_unique<Stage>();
   auto drafts = std::make_unique<Drafts>();
+  auto schedules = std::make_unique<Schedules>();
   Tiling tiling;
   const auto nanoseconds = [](auto&& phase) {
     constexpr int kRuns = 20000;
@@ -68,13 +69,13 @@ void encode_chain(benchmark::State& state, std::string_view target_name) {
   state.counters["bind_ns"] = nanoseconds(
       [&] { benchmark::DoNotOptimize(bind(kernel, binding, all_outputs(kernel), *stage)); });
   state.counters["tile_ns"] = nanoseconds([&] {
-    const StageUse use = use_of(*stage, target);
-    tiling = tile(*stage, target, use, tile_limit(target, use));
+    schedules->begin(*stage, target);
+    tiling = tile(*schedules, tile_limit(*schedules));
     benchmark::DoNotOptimize(tiling.tile_count);
   });
   arena.reset();
   state.counters["emit_ns"] = nanoseconds(
-      [&] { benchmark::DoNotOptimize(emit(*stage, tiling, target, arena.rest(), *drafts)); });
+      [&] { benchmark::DoNotOptimize(emit(*schedules, tiling, arena.rest(), *drafts)); });
 }
 
 BENCHMARK_CAPTURE(encode_chain, cpu, "cpu")->Arg(1)->Arg(10)->Arg(30);

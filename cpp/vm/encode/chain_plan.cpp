@@ -1,136 +1,31 @@
 #include "vm/encode/chain_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <initializer_list>
 
-#include "core/ops/sum_order.h"
+#include "vm/tile/chain_steps.h"
 
 namespace dvm::vm {
 
 namespace {
 
-// What targets have fast bodies for: a step that is none ends a chain.
-using InsnSet = std::array<bool, kInsnCount>;
-constexpr InsnSet set_of(std::initializer_list<Insn> insns) {
-  InsnSet set{};
-  for (const Insn insn : insns) set[static_cast<size_t>(insn)] = true;
-  return set;
-}
-constexpr InsnSet kOfFloats = set_of(
-    {Insn::add,   Insn::sub,      Insn::mul,   Insn::div,        Insn::maximum, Insn::minimum,
-     Insn::neg,   Insn::abs,      Insn::fabs,  Insn::positive,   Insn::sqrt,    Insn::square,
-     Insn::floor, Insn::ceil,     Insn::trunc, Insn::rint,       Insn::copy,    Insn::cmp,
-     Insn::isnan, Insn::isfinite, Insn::isinf, Insn::reciprocal, Insn::select,  Insn::exp,
-     Insn::tanh,  Insn::signbit,  Insn::expm1, Insn::exp2,       Insn::log,     Insn::log1p,
-     Insn::log2,  Insn::log10,    Insn::sin,   Insn::cos,        Insn::erf,     Insn::fmax,
-     Insn::fmin,  Insn::copysign, Insn::sign,  Insn::deg2rad,    Insn::rad2deg});
-// Those that are long enough to be a chain by themselves: in registers the computations of several
-// vectors overlap.
-constexpr InsnSet kAlone =
-    set_of({Insn::exp, Insn::exp2, Insn::expm1, Insn::log, Insn::log1p, Insn::log2, Insn::log10,
-            Insn::tanh, Insn::sin, Insn::cos, Insn::erf});
-constexpr InsnSet kOfIntegers =
-    set_of({Insn::add,    Insn::sub,    Insn::mul,         Insn::maximum,    Insn::minimum,
-            Insn::neg,    Insn::abs,    Insn::positive,    Insn::square,     Insn::copy,
-            Insn::cmp,    Insn::select, Insn::bitwise_and, Insn::bitwise_or, Insn::bitwise_xor,
-            Insn::invert, Insn::fmax,   Insn::fmin,        Insn::left_shift, Insn::right_shift});
-constexpr InsnSet kOfBools =
-    set_of({Insn::add, Insn::mul, Insn::maximum, Insn::minimum, Insn::logical_and, Insn::logical_or,
-            Insn::logical_xor, Insn::logical_not, Insn::bitwise_and, Insn::bitwise_or,
-            Insn::bitwise_xor, Insn::invert});
-
 bool is_scalar(const Stage& stage, int16_t value) {
   return stage.values[value].kind == StageValue::Kind::scalar;
 }
 
-// All elements of a chain are computed with in one width, so that banks hold equally many of them;
-// narrower ones only come from memory, go there, or are made of others by a cast.
-constexpr int kNever = -1, kAnyWidth = 0;
-
-int width_of_cast(DType to, DType from) {
-  const int width = std::max(core::byte_size(to), core::byte_size(from));
-  const auto wide = [&](DType d) { return is_wide(d) && core::byte_size(d) == width; };
-  const auto narrow = [&](DType d) {
-    return d == DType::u8 || (width == 4 ? core::is_half(d) : d == DType::f32 || d == DType::i32);
-  };
-  if (from == DType::boolean) return wide(to) ? width : kNever;
-  if (to == DType::boolean) return wide(from) ? width : kNever;
-  if (wide(to)) return wide(from) || narrow(from) ? width : kNever;
-  // Floats become narrow integers by way of i32, and integers narrow floats in one rounding.
-  const bool by_way = core::is_floating(from) != core::is_floating(to);
-  const bool works = !by_way || (from == DType::f32 && to == DType::u8);
-  return wide(from) && narrow(to) && works ? width : kNever;
-}
-
-// In bytes.
-int chain_width(const Stage& stage, const KernelStep& step) {
-  const auto within = [&](const InsnSet& set) { return set[static_cast<size_t>(step.insn)]; };
-  for (int k = 0; k < step.arity; ++k) {
-    const StageValue& source = stage.values[step.src[k]];
-    const bool narrow = !is_wide(source.dtype);
-    if (narrow && is_scalar(stage, step.src[k])) return kNever;
-  }
-  if (step.insn == Insn::cast) return width_of_cast(step.dtype, static_cast<DType>(step.aux));
-  switch (step.dtype) {
-    case DType::boolean:
-      return within(kOfBools) ? kAnyWidth : kNever;
-    case DType::i32:
-    case DType::i64:
-      return within(kOfIntegers) ? core::byte_size(step.dtype) : kNever;
-    case DType::f32:
-    case DType::f64:
-      return within(kOfFloats) ? core::byte_size(step.dtype) : kNever;
-    default:
-      return kNever;
-  }
-}
-
-// Whether the step sums rows of what a chain of that width computes, in the order that chains have.
-bool sums_rows(const Stage& stage, const KernelStep& step, int width) {
-  return step.insn == Insn::sum && stage.reduce_end == stage.rank &&
-         step.aux == static_cast<uint8_t>(ReduceOrder::lanes) &&
-         (step.dtype == DType::f32 || step.dtype == DType::f64) &&
-         core::byte_size(step.dtype) == width;
-}
-
-// Of short rows, lanes are as much work as their elements.
-bool sums_long_rows(const Stage& stage, const KernelStep& step) {
-  constexpr int64_t kLong = 4 * core::kSumLanes;
-  return sums_rows(stage, step, core::byte_size(step.dtype)) && stage.reduced_elements() >= kLong;
-}
-
-// Whether the step may stand in a chain of that width, which it may determine.
-bool joins(const Stage& stage, const KernelStep& step, int& width) {
-  const int own = chain_width(stage, step);
-  if (own == kNever || (own != kAnyWidth && width != kAnyWidth && own != width)) return false;
-  if (width == kAnyWidth) width = own;
-  return true;
-}
-
-// Whether one of the steps [begin, end) does.
-bool computes(const Stage& stage, int begin, int end, int16_t value) {
-  return std::any_of(stage.steps + begin, stage.steps + end,
-                     [&](const KernelStep& step) { return step.dst == value; });
-}
-
-// Whether so many steps are worth a chain, of which the last one that was seen is given.
-bool pays(int steps, bool ones, Insn last) {
-  return steps > 1 || (steps == 1 && (ones || kAlone[static_cast<size_t>(last)]));
-}
-
 class ChainPlanner {
  public:
-  ChainPlanner(const ChainContext& context, ChainPlan& plan)
-      : context_(context), stage_(context.stage), plan_(plan) {}
+  ChainPlanner(const Stage& stage, const Schedule& schedule, int run, ChainPlan& plan)
+      : stage_(stage), schedule_(schedule), run_(run), plan_(plan) {}
 
-  void run(int begin) {
+  void run() {
+    const auto [begin, end, width, reads_rows] = schedule_.runs[run_];
+    const KernelStep& first = stage_.steps[begin];
     plan_.operand_count = plan_.step_count = 0;
-    plan_.end = begin;
-    const int end = find_end(begin);
-    if (end == begin) return;
     end_ = end;
+    width_ = width;
+    span_ = stage_.values[first.axes != 0 ? value(first, 0) : first.dst].span &
+            schedule_.shape.rows.wide;
     std::fill_n(known_, stage_.value_count, Known{.uses = 0, .operand = kNone, .computed = false});
     for_steps(begin, end, [this](const KernelStep& step) {
       known_[step.dst].computed = true;
@@ -139,7 +34,7 @@ class ChainPlanner {
     load_first(begin);
     for (int i = begin; i < end_; ++i) {
       const KernelStep& step = stage_.steps[i];
-      if (context_.root[step.dst] != step.dst) continue;
+      if (schedule_.root[step.dst] != step.dst) continue;
       if (is_full()) end_ = i;
       if (i < end_) add(step);
     }
@@ -156,10 +51,10 @@ class ChainPlanner {
   };
   static constexpr uint8_t kNone = 0xff;
 
-  int16_t value(const KernelStep& step, int k) const { return context_.root[step.src[k]]; }
+  int16_t value(const KernelStep& step, int k) const { return schedule_.root[step.src[k]]; }
   Reach reach(int16_t v) const {
     if (is_scalar(stage_, v)) return Reach::each;
-    return reach_of(stage_.values[v].span, span_, context_.rows).value_or(Reach::each);
+    return reach_of(stage_.values[v].span, span_, schedule_.shape.rows).value_or(Reach::each);
   }
   // In memory, and one for all elements of the chain.
   bool is_one(int16_t v) const { return reach(v) == Reach::one; }
@@ -170,77 +65,16 @@ class ChainPlanner {
     return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
   }
   bool is_apart(int16_t v) const {
-    return context_.apart[v] && core::byte_size(stage_.values[v].dtype) == width_ &&
-           reach(v) == Reach::each;
+    return schedule_.is_rows(stage_, v, run_) &&
+           core::byte_size(stage_.values[v].dtype) == width_ && reach(v) == Reach::each;
   }
 
   template <typename F>
   void for_steps(int begin, int end, F f) const {
     for (int i = begin; i < end; ++i) {
       const KernelStep& step = stage_.steps[i];
-      if (context_.root[step.dst] == step.dst) f(step);
+      if (schedule_.root[step.dst] == step.dst) f(step);
     }
-  }
-
-  // The end of the run of steps over the same elements; `begin` where it makes no chain.
-  int find_end(int begin) {
-    if (stage_.steps[begin].axes != 0) {
-      width_ = core::byte_size(stage_.steps[begin].dtype);
-      return begin + sums_memory(stage_.steps[begin]);
-    }
-    span_ = stage_.values[stage_.steps[begin].dst].span & context_.rows.wide;
-    int end = begin, steps = 0, width = kAnyWidth;
-    bool by_rows = false;
-    Insn last{};
-    for (; end < stage_.step_count; ++end) {
-      const KernelStep& step = stage_.steps[end];
-      if (context_.root[step.dst] != step.dst) continue;
-      const bool same = (stage_.values[step.dst].span & context_.rows.wide) == span_;
-      int joined = width;
-      if (!same || !joins(stage_, step, joined) || !fits_rows(step, joined)) break;
-      width = joined;
-      for (int k = 0; k < step.arity; ++k) {
-        const int16_t v = value(step, k);
-        by_rows = by_rows || reach(v) != Reach::each || context_.apart[v];
-      }
-      last = step.insn;
-      ++steps;
-    }
-    if (steps > 0 && end < stage_.step_count && sums_up(stage_.steps[end], begin, end, width)) {
-      ++end;
-      ++steps;
-    }
-    width_ = width;
-    return pays(steps, by_rows, last) ? end : begin;
-  }
-  bool fits_rows(const KernelStep& step, int width) const {
-    for (int k = 0; k < step.arity; ++k) {
-      const DType dtype = stage_.values[step.src[k]].dtype;
-      if (is_repeated_by_rows(value(step, k)) &&
-          (!is_wide(dtype) || core::byte_size(dtype) != width)) {
-        return false;
-      }
-    }
-    return true;
-  }
-  // Whether the step is the sum of rows of what the steps [begin, end) compute.
-  bool sums_up(const KernelStep& step, int begin, int end, int width) const {
-    if (!sums_rows(stage_, step, width) || !sums_rows_of_tile(step)) return false;
-    return computes(stage_, begin, end, value(step, 0));
-  }
-  // Whether the step is a chain by itself: the sums of long rows, which bodies read in order.
-  bool sums_memory(const KernelStep& step) {
-    const StageValue& source = stage_.values[value(step, 0)];
-    span_ = source.span & context_.rows.wide;
-    return sums_long_rows(stage_, step) && sums_rows_of_tile(step);
-  }
-  // Whether the dims that make the rows of a tile are those that the sum leaves.
-  bool sums_rows_of_tile(const KernelStep& step) const {
-    const DimMask wide = context_.rows.wide, columns = context_.rows.columns;
-    const DimMask rows = columns == 0 ? DimMask{0} : static_cast<DimMask>(span_ & ~columns);
-    const bool expanded = stage_.values[value(step, 0)].span != stage_.values[step.src[0]].span;
-    return !expanded && (stage_.values[step.dst].span & wide) == rows &&
-           (stage_.values[value(step, 0)].span & wide) == span_;
   }
 
   // A step adds at most four operands and eight micro-ops.
@@ -385,7 +219,7 @@ class ChainPlanner {
     }
     put(op);
     held_[bank] = step.dst;
-    if (context_.first_output[step.dst] >= 0 || context_.last_use[step.dst] >= end_) {
+    if (schedule_.has_output(step.dst) || schedule_.last_use[step.dst] >= end_) {
       store(step.dst, bank);
     }
     if (known_[step.dst].uses == 0) held_[bank] = kFree;
@@ -395,15 +229,16 @@ class ChainPlanner {
   void store_live() {
     for (int bank = 0; bank < kBanks; ++bank) {
       const int16_t v = held_[bank];
-      if (v == kFree || in_memory(v) || context_.last_use[v] < end_) continue;
+      if (v == kFree || in_memory(v) || schedule_.last_use[v] < end_) continue;
       store(v, bank);
     }
   }
 
   static constexpr int16_t kFree = -1;
 
-  const ChainContext& context_;
   const Stage& stage_;
+  const Schedule& schedule_;
+  const int run_;
   ChainPlan& plan_;
   int end_ = 0;
   int width_ = kAnyWidth;
@@ -414,35 +249,8 @@ class ChainPlanner {
 
 }  // namespace
 
-void plan_chain(const ChainContext& context, int begin, ChainPlan& plan) {
-  ChainPlanner(context, plan).run(begin);
-}
-
-bool may_join_chain(const Stage& stage, const KernelStep& step) {
-  return step.axes == 0 && chain_width(stage, step) != kNever;
-}
-
-int chain_end(const Stage& stage, const int16_t* root, int begin) {
-  const DimMask span = stage.values[stage.steps[begin].dst].span;
-  int end = begin, steps = 0, width = kAnyWidth;
-  bool repeats = false;
-  Insn last{};
-  for (; end < stage.step_count; ++end) {
-    const KernelStep& step = stage.steps[end];
-    if (root[step.dst] != step.dst) continue;
-    if (stage.values[step.dst].span != span || !joins(stage, step, width)) break;
-    for (int k = 0; k < step.arity; ++k) repeats = repeats || root[step.src[k]] != step.src[k];
-    last = step.insn;
-    ++steps;
-  }
-  // Sums of other rows join where a tile is one row.
-  if (steps > 0 && end < stage.step_count && sums_rows(stage, stage.steps[end], width) &&
-      may_be_rows(stage.reduced_elements()) &&
-      computes(stage, begin, end, root[stage.steps[end].src[0]])) {
-    ++end;
-    ++steps;
-  }
-  return pays(steps, repeats, last) ? end : begin;
+void plan_chain(const Stage& stage, const Schedule& schedule, int run, ChainPlan& plan) {
+  ChainPlanner(stage, schedule, run, plan).run();
 }
 
 }  // namespace dvm::vm

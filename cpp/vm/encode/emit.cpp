@@ -6,8 +6,7 @@
 #include "core/error.h"
 #include "vm/encode/slots.h"
 #include "vm/isa/program_builder.h"
-#include "vm/isa/reduce_source.h"
-#include "vm/tile/liveness.h"
+#include "vm/tile/chain_steps.h"
 
 namespace dvm::vm {
 
@@ -20,8 +19,14 @@ uint64_t operand_word(Mode mode, uint64_t index, uint64_t offset) {
 
 class Emitter {
  public:
-  Emitter(const Stage& stage, const Tiling& tiling, const TargetTraits& target, Drafts& drafts)
-      : stage_(stage), tiling_(tiling), target_(target), slots_(target), drafts_(drafts) {
+  Emitter(Schedules& schedules, const Tiling& tiling, Drafts& drafts)
+      : stage_(schedules.stage()),
+        tiling_(tiling),
+        target_(schedules.target()),
+        schedules_(schedules),
+        schedule_(schedules.of(tiling, false)),
+        slots_(target_),
+        drafts_(drafts) {
     drafts_.count = drafts_.operands = drafts_.view_dims = drafts_.steps = 0;
     tail_ =
         tiling.sizes[tiling.split] - (tiling.tiles(tiling.split) - 1) * tiling.tile[tiling.split];
@@ -32,22 +37,19 @@ class Emitter {
   }
 
   std::optional<Program> run(std::span<uint64_t> words) {
-    resolve_values();
-    for (int i = 0; i < stage_.step_count;) {
-      const bool is_step = root_[stage_.steps[i].dst] == stage_.steps[i].dst;
-      if (is_step && target_.chains) {
-        plan_chain({stage_, root_, last_use_, first_output_, apart_, rows_}, i, drafts_.chain);
-        if (drafts_.chain.end > i) {
-          emit_chain(i);
-          i = drafts_.chain.end;
-          continue;
-        }
+    place_values();
+    for (int r = 0; r < schedule_.run_count; ++r) {
+      const Schedule::Run& run = schedule_.runs[r];
+      if (run.width == kNoChain) {
+        emit_step(run);
+        continue;
       }
-      if (is_step) emit_step(i);
-      ++i;
+      plan_chain(stage_, schedule_, r, drafts_.chain);
+      if (drafts_.chain.end < run.end) schedules_.cut(schedule_, r, drafts_.chain.end);
+      emit_chain(run.begin);
     }
     for (int k = 0; k < stage_.output_count; ++k) {
-      const int16_t value = root_[stage_.outputs[k].value];
+      const int16_t value = schedule_.root[stage_.outputs[k].value];
       load(value);  // an input that no step reads
       release(value, stage_.step_count);
     }
@@ -79,57 +81,29 @@ class Emitter {
     return extent(stage_.values[value].span).full * core::byte_size(stage_.values[value].dtype);
   }
 
-  // Broadcasts along dims of which a tile holds one element are no work: their result is their
-  // source. So are those that chains read as they are, and other steps expand. Then, who reads each
-  // value last, and which outputs it has.
-  void resolve_values() {
+  void place_values() {
     for (int v = 0; v < stage_.value_count; ++v) {
-      root_[v] = static_cast<int16_t>(v);
-      first_output_[v] = -1;
       drafts_.home[v].place =
           stage_.values[v].kind == StageValue::Kind::scalar ? Place::scalar : Place::nowhere;
       drafts_.home[v].word = operand_word(Mode::scalar, static_cast<uint64_t>(v), 0);
     }
-    for (int i = 0; i < stage_.step_count; ++i) {
-      const KernelStep& step = stage_.steps[i];
-      if (step.insn != Insn::broadcast) continue;
-      const int16_t source = root_[step.src[0]];
-      const DimMask missing = stage_.values[step.dst].span & ~stage_.values[source].span;
-      const bool read_as_is = target_.chains && vanishes(stage_, step, rows_);
-      if ((missing & wide_) == 0 || read_as_is) root_[step.dst] = source;
-    }
-    last_use_.compute(stage_, root_);
-    for (int k = stage_.output_count - 1; k >= 0; --k) {
-      int16_t& first = first_output_[root_[stage_.outputs[k].value]];
-      next_output_[k] = first;
-      first = static_cast<int16_t>(k);
-    }
-    std::fill_n(apart_, stage_.value_count, false);
-    if (!target_.chains || rows_.columns == 0) return;
-    for (int16_t v = 0; v < stage_.value_count; ++v) {
-      apart_[v] =
-          is_wide(stage_.values[v].dtype) && stride_of_rows(v, rows_.columns_begin()).has_value();
-    }
   }
 
-  // Of an input that is not dense, if its tiles are rows of the dims from `columns` on.
-  std::optional<int64_t> stride_of_rows(int16_t value, int columns) const {
-    const StageValue& bound = stage_.values[value];
-    if (bound.kind != StageValue::Kind::global || first_output_[value] >= 0) return std::nullopt;
-    const StageAccess& access = stage_.accesses[bound.index];
-    return is_dense(access) ? std::nullopt : tiling_.row_stride(access, wide_, columns);
-  }
+  // An input whose tiles are rows of the dims from `columns` on.
   Operand rows_operand(int16_t value, int columns) const {
-    return vm::rows_operand(stream_operand(stage_.values[value].index),
-                            static_cast<uint32_t>(stride_of_rows(value, columns).value()));
+    const int16_t access = stage_.values[value].index;
+    const auto stride = tiling_.row_stride(stage_.accesses[access], wide_, columns);
+    return vm::rows_operand(stream_operand(access), static_cast<uint32_t>(stride.value()));
   }
 
-  bool is_dense(const StageAccess& access) const { return tiling_.is_dense(access, wide_); }
+  bool is_dense(int access) const { return schedule_.shape.is_dense(access); }
 
   static uint64_t stream_word(int access) {
     return operand_word(Mode::stream, static_cast<uint64_t>(access), 0);
   }
   static Operand stream_operand(int access) { return std::bit_cast<Operand>(stream_word(access)); }
+
+  bool is_far(int output) const { return (schedule_.far >> output & 1) != 0; }
 
   bool take_slot(int16_t value) {
     const int64_t offset = slots_.take(bytes(value));
@@ -142,14 +116,14 @@ class Emitter {
   }
 
   void release(int16_t value, int step) {
-    if (drafts_.home[value].place != Place::slot || last_use_[value] > step) return;
+    if (drafts_.home[value].place != Place::slot || schedule_.last_use[value] > step) return;
     slots_.release(drafts_.home[value].operand().offset);
     drafts_.home[value].place = Place::stream;  // nothing reads it any more
   }
 
   bool has_strided_output(int16_t value) const {
-    for (int k = first_output_[value]; k >= 0; k = next_output_[k]) {
-      if (!is_dense(stage_.accesses[stage_.outputs[k].access])) return true;
+    for (int k = schedule_.first_output[value]; k >= 0; k = schedule_.next_output[k]) {
+      if (!is_dense(stage_.outputs[k].access)) return true;
     }
     return false;
   }
@@ -160,22 +134,14 @@ class Emitter {
     if (drafts_.home[value].place != Place::nowhere || bound.kind != StageValue::Kind::global)
       return;
     const StageAccess& access = stage_.accesses[bound.index];
-    const bool dense = is_dense(access);
+    const bool dense = is_dense(bound.index);
     if (target_.streams && dense && !has_strided_output(value)) {
       drafts_.home[value] = {Place::stream, stream_word(bound.index)};
     } else if (take_slot(value)) {
-      apart_[value] = false;
       transfer(dense ? Insn::load : Insn::view_load, access, drafts_.home[value].operand(),
                stream_operand(bound.index));
     }
     store_outputs(value, -1);
-  }
-
-  // Whether a reduction adds up rows that lie apart in memory, and need not be copied.
-  bool adds_rows_apart(const KernelStep& step) const {
-    const int16_t value = root_[step.src[0]];
-    return target_.streams && step.axes != 0 && reduce_order(step.aux) == ReduceOrder::sequential &&
-           drafts_.home[value].place == Place::nowhere && stride_of_rows(value, stage_.reduce_end);
   }
 
   void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {
@@ -225,12 +191,12 @@ class Emitter {
 
   void store_outputs(int16_t value, int written) {
     const Drafts::Home& home = drafts_.home[value];
-    for (int k = first_output_[value]; k >= 0; k = next_output_[k]) {
+    for (int k = schedule_.first_output[value]; k >= 0; k = schedule_.next_output[k]) {
       if (k == written || overflow_) continue;
       const int16_t index = stage_.outputs[k].access;
       const StageAccess& access = stage_.accesses[index];
-      const bool dense = is_dense(access);
-      const bool far = home.place == Place::slot && is_far(stage_, stage_.outputs[k], target_);
+      const bool dense = is_dense(index);
+      const bool far = home.place == Place::slot && is_far(k);
       if (dense && target_.streams && !far) {
         linear(Insn::copy, access.dtype, 0, {stream_operand(index), home.operand()}, access.span);
       } else {
@@ -243,9 +209,8 @@ class Emitter {
   // Where a computed value is written: on targets that stream, straight to its first output.
   // Returns that output, or -1.
   int place_result(int16_t value) {
-    const int output = first_output_[value];
-    if (target_.streams && output >= 0 && !has_strided_output(value) &&
-        !is_far(stage_, stage_.outputs[output], target_)) {
+    const int output = schedule_.first_output[value];
+    if (target_.streams && output >= 0 && !has_strided_output(value) && !is_far(output)) {
       drafts_.home[value] = {Place::stream, stream_word(stage_.outputs[output].access)};
       return output;
     }
@@ -253,10 +218,11 @@ class Emitter {
     return -1;
   }
 
-  void emit_step(int index) {
+  void emit_step(const Schedule::Run& run) {
+    const int index = run.begin;
     const KernelStep& step = stage_.steps[index];
-    const bool apart = adds_rows_apart(step);
-    for (int k = 0; k < step.arity && !apart; ++k) load(root_[step.src[k]]);
+    const bool apart = run.reads_rows;
+    for (int k = 0; k < step.arity && !apart; ++k) load(schedule_.root[step.src[k]]);
     const int written = place_result(step.dst);
     if (overflow_) return;
     const Operand dst = drafts_.home[step.dst].operand();
@@ -264,8 +230,8 @@ class Emitter {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
       const DimMask span = stage_.values[step.src[0]].span;
-      const Operand whole =
-          apart ? rows_operand(root_[step.src[0]], stage_.reduce_end) : expand(step.src[0], span);
+      const Operand whole = apart ? rows_operand(schedule_.root[step.src[0]], stage_.reduce_end)
+                                  : expand(step.src[0], span);
       triple(step.insn, step.dtype, step.aux, {dst, whole}, span, stage_.reduce_begin,
              stage_.reduce_end);
       if (!apart) release_expanded(step.src[0], whole);
@@ -277,13 +243,13 @@ class Emitter {
       for (int k = 0; k < step.arity; ++k) release_expanded(step.src[k], operands[k + 1]);
     }
     store_outputs(step.dst, written);
-    for (int k = 0; k < step.arity; ++k) release(root_[step.src[k]], index);
+    for (int k = 0; k < step.arity; ++k) release(schedule_.root[step.src[k]], index);
     release(step.dst, index);
   }
 
   // Where the elements of `span` are, of a value that may stand for several of them.
   Operand expand(int16_t value, DimMask span) {
-    const int16_t source = root_[value];
+    const int16_t source = schedule_.root[value];
     const Operand from = drafts_.home[source].operand();
     if (stage_.values[source].kind == StageValue::Kind::scalar) return from;
     const Reach reach = reach_of(stage_.values[source].span, span, rows_).value_or(Reach::each);
@@ -300,7 +266,7 @@ class Emitter {
     return to;
   }
   void release_expanded(int16_t value, const Operand& operand) {
-    if (!overflow_ && operand != drafts_.home[root_[value]].operand()) {
+    if (!overflow_ && operand != drafts_.home[schedule_.root[value]].operand()) {
       slots_.release(operand.offset);
     }
   }
@@ -348,7 +314,7 @@ class Emitter {
   // innermost first, so that the largest copies are the longest runs of memory.
   void emit_broadcast(const KernelStep& step, Operand dst) {
     const DimMask goal = stage_.values[step.dst].span & wide_;
-    const int16_t source = root_[step.src[0]];
+    const int16_t source = schedule_.root[step.src[0]];
     DimMask done = stage_.values[source].span & wide_;
     Operand from = drafts_.home[source].operand();
     bool temporary = false;
@@ -526,25 +492,23 @@ class Emitter {
   const Stage& stage_;
   const Tiling& tiling_;
   const TargetTraits& target_;
+  Schedules& schedules_;
+  Schedule& schedule_;
   SlotAllocator slots_;
   Drafts& drafts_;
-  const TileRows rows_ = tile_rows(stage_, tiling_);
+  const TileRows rows_ = schedule_.shape.rows;
   const DimMask wide_ = rows_.wide;
   int64_t tail_;  // of the split dim
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;
-  LastUse last_use_;
-  int16_t root_[kMaxStageValues];       // the value that stands for each
-  bool apart_[kMaxStageValues];         // what chains may read where it lies, see ChainContext
   Operand entered_[kMaxStageAccesses];  // streams, once they are in the table
-  int16_t first_output_[kMaxStageValues], next_output_[kMaxGlobals];  // lists per value
 };
 
 }  // namespace
 
-std::optional<Program> emit(const Stage& stage, const Tiling& tiling, const TargetTraits& target,
-                            std::span<uint64_t> words, Drafts& drafts) {
-  return Emitter(stage, tiling, target, drafts).run(words);
+std::optional<Program> emit(Schedules& schedules, const Tiling& tiling, std::span<uint64_t> words,
+                            Drafts& drafts) {
+  return Emitter(schedules, tiling, drafts).run(words);
 }
 
 }  // namespace dvm::vm

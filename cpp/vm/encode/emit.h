@@ -1,6 +1,6 @@
-// emit: a tiled Stage -> a Program. Gives values their places (slots by liveness, streams where the
-// target reads and writes global memory in place), turns steps into instructions, adds loads,
-// stores and flags.
+// emit: a tiled Stage and its Schedule -> a Program. Gives values their places (slots by liveness,
+// streams where the target reads and writes global memory in place), turns runs of steps into
+// instructions, adds loads, stores and flags.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,8 @@
 #include "vm/encode/chain_plan.h"
 #include "vm/encode/flags.h"
 #include "vm/tile/bind.h"
-#include "vm/tile/tiler.h"
+#include "vm/tile/schedule.h"
+#include "vm/tile/tiling.h"
 
 namespace dvm::vm {
 
@@ -51,7 +52,7 @@ struct Drafts {
 
 // Writes the Program into `words`; none where the slots of this tiling exceed the local memory
 // (values of mixed sizes can leave gaps that the tile limit does not foresee).
-std::optional<Program> emit(const Stage& stage, const Tiling& tiling, const TargetTraits& target,
-                            std::span<uint64_t> words, Drafts& drafts);
+std::optional<Program> emit(Schedules& schedules, const Tiling& tiling, std::span<uint64_t> words,
+                            Drafts& drafts);
 
 }  // namespace dvm::vm

@@ -19,6 +19,7 @@ namespace dvm::vm {
 
 struct EncodeScratch {
   Stage stage, next, uncut, rows;
+  Schedules schedules;
   Drafts drafts;
 };
 
@@ -141,14 +142,15 @@ class Encoder {
   // Appends a Program if the tiler treats the reductions as `wanted`; returns how it treats them.
   Reduction try_emit(const Stage& stage, Reduction wanted) {
     const TileRequest* request = compiled_.stage_count == 0 ? request_ : nullptr;
-    const StageUse use = use_of(stage, target_);
-    for (int64_t limit = tile_limit(target_, use); limit > 0;) {
+    Schedules& schedules = scratch_.schedules;
+    schedules.begin(stage, target_);
+    for (int64_t limit = tile_limit(schedules); limit > 0;) {
       std::optional<Tiling> requested;
       if (request) requested = tile(stage, *std::exchange(request, nullptr));
-      const Tiling tiling = requested ? *requested : tile(stage, target_, use, limit);
+      const Tiling tiling = requested ? *requested : tile(schedules, limit);
       watch_.end(&PhaseTimes::tile);
       if (tiling.reduction != wanted) return tiling.reduction;
-      const auto program = emit(stage, tiling, target_, arena_.rest(), scratch_.drafts);
+      const auto program = emit(schedules, tiling, arena_.rest(), scratch_.drafts);
       watch_.end(&PhaseTimes::emit);
       if (program) {
         append(*program, tiling);

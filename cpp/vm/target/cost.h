@@ -25,6 +25,8 @@ constexpr int cost_column(core::DType dtype) {
   return core::is_floating(dtype) ? 3 + width : width;
 }
 
+constexpr int cost_bytes(int column) { return 1 << (column < 4 ? column : column - 3); }
+
 struct CostTable {
   double element_ns[8][kCostColumns] = {
 #define DVM_COST_CLASS(name, b1, b2, b4, b8, f16, f32, f64, synopsis) \

@@ -12,15 +12,14 @@
 #include <cstdint>
 
 #include "vm/target/cost.h"
-#include "vm/tile/stage_use.h"
-#include "vm/tile/tile_rows.h"
-#include "vm/tile/tiler.h"
+#include "vm/tile/schedule.h"
+#include "vm/tile/tiling.h"
 
 namespace dvm::vm {
 
 class TileCosts {
  public:
-  TileCosts(const Stage& stage, const StageUse& use, const TargetTraits& target);
+  explicit TileCosts(Schedules& schedules);
   struct Estimate {
     double ns;  // of all tiles, less what every tiling costs; infinite where one does not fit
     bool
@@ -30,14 +29,14 @@ class TileCosts {
 
  private:
   double per_element(int64_t weight) const;
-  double rows_ns(const Tiling& tiling, TileRows rows) const;
-  bool is_read_by_rows(int access, const Tiling& tiling, TileRows rows) const;
+  double setup_ns(const TileUse& use) const;
+  double rows_ns(const Tiling& tiling, const Schedule& schedule) const;
+  Schedules& schedules_;
   const Stage& stage_;
-  const StageUse& use_;
-  const TargetTraits& target_;
+  const StageFacts& facts_;
   const CostTable& table_ = cost_table();
-  double setup_ns_, elements_ = 1;
-  bool from_memory_;  // operands, and something is handed on meanwhile
+  double elements_ = 1;
+  bool from_memory_;  // operands
 };
 
 }  // namespace dvm::vm

@@ -6,10 +6,6 @@
 
 namespace dvm::vm {
 
-bool is_wide(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-}
-
 bool may_be_rows(int64_t elements) {
   // Of those that end within the lanes of a sum, each is a run of its own (cpu/chain/rows.h).
   constexpr int64_t kWorthRuns = 128;
@@ -18,7 +14,10 @@ bool may_be_rows(int64_t elements) {
 
 bool are_alone(int64_t elements) { return elements % core::kSumLanes != 0 || elements >= kLongRow; }
 
-TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
+namespace {
+
+// `dense`: bits of the accesses.
+TileRows tile_rows(const Stage& stage, const Tiling& tiling, uint64_t dense) {
   TileRows rows{tiling.wide(), 0};
   const auto from = [&](int boundary) {
     DimMask columns = 0;
@@ -50,8 +49,8 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
   }
   // Inputs that are not dense are read where they lie if they are rows.
   for (int a = 0; a < stage.access_count && rows.columns == 0; ++a) {
+    if ((dense >> a & 1) != 0) continue;
     const StageAccess& access = stage.accesses[a];
-    if (tiling.is_dense(access, rows.wide)) continue;
     int64_t run = core::byte_size(access.dtype);
     for (int d = tiling.rank - 1; d > 0; --d) {
       if ((rows.wide & dim_bit(d)) == 0) continue;
@@ -63,6 +62,31 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling) {
   return rows;
 }
 
+}  // namespace
+
+TileShape shape_of(const Stage& stage, const Tiling& tiling, const TargetTraits& target) {
+  TileShape shape;
+  const DimMask wide = tiling.wide();
+  for (int a = 0; a < stage.access_count; ++a) {
+    if (tiling.is_dense(stage.accesses[a], wide)) shape.dense |= uint64_t{1} << a;
+  }
+  shape.rows = {wide, 0};
+  if (target.chains) shape.rows = tile_rows(stage, tiling, shape.dense);
+  const bool adds = target.streams && stage.reduces();
+  if (!adds && shape.rows.columns == 0) return shape;
+  for (int a = 0; a < stage.access_count; ++a) {
+    if (shape.is_dense(a)) continue;
+    const auto is_rows = [&](int columns) {
+      return tiling.row_stride(stage.accesses[a], wide, columns).has_value();
+    };
+    if (shape.rows.columns != 0 && is_rows(shape.rows.columns_begin())) {
+      shape.column_rows |= uint64_t{1} << a;
+    }
+    if (adds && is_rows(stage.reduce_end)) shape.reduced_rows |= uint64_t{1} << a;
+  }
+  return shape;
+}
+
 std::optional<Reach> reach_of(DimMask value, DimMask of, TileRows rows) {
   value &= rows.wide;
   of &= rows.wide;
@@ -72,26 +96,6 @@ std::optional<Reach> reach_of(DimMask value, DimMask of, TileRows rows) {
   if (value == (of & ~rows.columns)) return Reach::per_row;
   if (value == (of & rows.columns)) return Reach::per_column;
   return std::nullopt;
-}
-
-bool vanishes(const Stage& stage, const KernelStep& step, TileRows rows) {
-  if (step.insn != Insn::broadcast || !is_wide(step.dtype) || is_output(stage, step.dst)) {
-    return false;
-  }
-  const auto reach = reach_of(stage.values[step.src[0]].span, stage.values[step.dst].span, rows);
-  return reach && *reach != Reach::each;
-}
-
-bool may_vanish(const Stage& stage, const KernelStep& step) {
-  if (step.insn != Insn::broadcast || is_output(stage, step.dst)) return false;
-  const DimMask from = stage.values[step.src[0]].span, to = stage.values[step.dst].span;
-  const bool by_rows = stage.whole_rows == Stage::Rows::must;
-  if (by_rows && (to & ~from & stage.reduced()) == 0) return true;
-  if (!is_wide(step.dtype)) return false;
-  // An element for each row, or for each column.
-  const int outer = std::bit_width(from);
-  if (std::countr_zero(static_cast<DimMask>(to & ~from)) >= outer) return true;
-  return std::bit_width(static_cast<DimMask>(to & ~from)) <= std::countr_zero(from);
 }
 
 }  // namespace dvm::vm

@@ -1,13 +1,15 @@
-// How tiles lie to the chains that run over them: as rows, so that what has an element for each row
-// or for each column need not be expanded.
+// How tiles lie to what computes them: which dims they span, which operands are runs of memory in
+// them, and, to chains, as rows, so that what has an element for each row or for each column need
+// not be expanded.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <optional>
 
+#include "vm/target/target.h"
 #include "vm/tile/bind.h"
-#include "vm/tile/tiler.h"
+#include "vm/tile/tiling.h"
 
 namespace dvm::vm {
 
@@ -15,11 +17,25 @@ namespace dvm::vm {
 // the columns of its rows, 0 where chains take a tile for one row.
 struct TileRows {
   DimMask wide = 0, columns = 0;
+  bool operator==(const TileRows&) const = default;
 
   // The first dim of the columns.
   int columns_begin() const { return columns == 0 ? 0 : std::countr_zero(columns); }
 };
-TileRows tile_rows(const Stage& stage, const Tiling& tiling);
+
+// What of a tiling decides how its tiles are computed; its sizes only scale that.
+struct TileShape {
+  TileRows rows;
+  // Bits of Stage::accesses: whose tile is one run of memory. Of the others those whose tile is
+  // rows, all the same way apart: of the columns, for chains to read, and of the dims behind the
+  // reduced ones, for reductions that add up rows.
+  uint64_t dense = 0, column_rows = 0, reduced_rows = 0;
+  bool operator==(const TileShape&) const = default;
+
+  bool is_dense(int access) const { return (dense >> access & 1) != 0; }
+};
+static_assert(kMaxStageAccesses <= 64);
+TileShape shape_of(const Stage& stage, const Tiling& tiling, const TargetTraits& target);
 
 // The elements of a row that is worth a run of its own, in which what is for each row is a scalar.
 inline constexpr int64_t kLongRow = 1024;
@@ -32,15 +48,5 @@ bool are_alone(int64_t elements);
 // What the elements of a value stand for, in a chain over elements that span `of`; nothing where it
 // has to be expanded. Spans are of Stage values.
 std::optional<Reach> reach_of(DimMask value, DimMask of, TileRows rows);
-
-// Whether the step broadcasts, in tiles that lie so, what chains can read as it is: it is no work
-// then.
-bool vanishes(const Stage& stage, const KernelStep& step, TileRows rows);
-// Whether there are tiles for which a broadcast is no work, such ones or, where rows are computed,
-// single rows.
-bool may_vanish(const Stage& stage, const KernelStep& step);
-
-// Chains compute with elements of these dtypes, and read no others but one by one.
-bool is_wide(DType dtype);
 
 }  // namespace dvm::vm

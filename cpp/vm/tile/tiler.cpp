@@ -77,10 +77,11 @@ void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t alig
 // Whether all that is done is to ask of lines of memory whether any or all elements are true. A
 // tile asks whole ones: it stops at the first element that decides, and has threads of its own for
 // a single line; cut in two, the second part would not know of the first.
-bool asks_lines(const Stage& stage, const StageUse& use) {
+bool asks_lines(Schedules& schedules) {
+  const Stage& stage = schedules.stage();
   const int last = stage.rank - 1;
-  if (use.live != 0 || stage.step_count == 0 || stage.reduce_begin != last ||
-      stage.reduce_end != stage.rank || stage.sizes[last] > kMaxTileElements) {
+  if (stage.step_count == 0 || stage.reduce_begin != last || stage.reduce_end != stage.rank ||
+      stage.sizes[last] > kMaxTileElements) {
     return false;
   }
   return std::all_of(stage.steps, stage.steps + stage.step_count, [&](const KernelStep& step) {
@@ -131,53 +132,13 @@ int64_t align_tile(int64_t t, int64_t length, int64_t t_max, int64_t inner, int6
   return down > 0 ? down : t;
 }
 
-DimMask Tiling::wide() const {
-  DimMask result = 0;
-  for (int d = 0; d < rank; ++d) {
-    if (tile[d] > 1) result |= dim_bit(d);
-  }
-  return result;
-}
-
-bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
-  int64_t run = core::byte_size(access.dtype);
-  bool split_seen = false;
-  for (int d = rank - 1; d >= 0; --d) {
-    if ((access.span & wide & dim_bit(d)) == 0) continue;
-    if (access.strides[d] != run || split_seen) return false;
-    run *= tile[d];
-    split_seen = d == split;
-  }
-  return true;
-}
-
-std::optional<int64_t> Tiling::row_stride(const StageAccess& access, DimMask wide,
-                                          int columns) const {
-  int64_t run = core::byte_size(access.dtype);
-  std::optional<int64_t> stride;  // 0 for a while where rows repeat one another
-  bool split_seen = false, has_columns = false;
-  for (int d = rank - 1; d >= 0; --d) {
-    if ((wide & dim_bit(d)) == 0) continue;
-    if ((access.span & dim_bit(d)) == 0) return std::nullopt;
-    has_columns |= d >= columns;
-    if (d < columns && !stride) {
-      run = access.strides[d];
-      stride = run;
-      split_seen = false;  // rows that are shorter in a tail tile begin where they always do
-    }
-    if (access.strides[d] != run || split_seen) return std::nullopt;
-    run *= tile[d];
-    split_seen = d == split;
-  }
-  const bool fits = has_columns && stride && *stride > 0 && *stride <= UINT32_MAX;
-  return fits ? stride : std::nullopt;
-}
-
-int64_t tile_limit(const TargetTraits& target, const StageUse& use) {
+int64_t tile_limit(Schedules& schedules) {
+  const TargetTraits& target = schedules.target();
+  const TileUse& use = schedules.of(untiled(schedules.stage())).use;
   const int64_t room =
       target.local_bytes - target.reserve_bytes - int64_t{use.slots} * target.align;
   // Streams that overflow the cache are slow, not wrong.
-  return std::max<int64_t>(1, room * use.unit / std::max<int64_t>(1, use.live));
+  return std::max<int64_t>(1, room * schedules.facts().unit / std::max<int64_t>(1, use.live));
 }
 
 namespace {
@@ -249,14 +210,15 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   return best;
 }
 
-Tiling tile_by_caches(const Stage& stage, const TargetTraits& target, const StageUse& use,
-                      int64_t limit) {
-  const TileCosts costs(stage, use, target);
+Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
+  const Stage& stage = schedules.stage();
+  const TargetTraits& target = schedules.target();
+  const TileCosts costs(schedules);
   double least = std::numeric_limits<double>::infinity();
   Tiling best;
   best.tile_count = 0;
   if (stage.whole_rows != Stage::Rows::never) {
-    const bool lines = asks_lines(stage, use);
+    const bool lines = asks_lines(schedules);
     best = least_cost_whole(stage, target, costs, limit, lines, least);
     if (lines && best.tile_count != 0) return best;
   }
@@ -293,8 +255,10 @@ Tiling tile_by_caches(const Stage& stage, const TargetTraits& target, const Stag
 
 }  // namespace
 
-Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit) {
-  if (target.policy == TilePolicy::caches) return tile_by_caches(stage, target, use, limit);
+Tiling tile(Schedules& schedules, int64_t limit) {
+  const Stage& stage = schedules.stage();
+  const TargetTraits& target = schedules.target();
+  if (target.policy == TilePolicy::caches) return tile_by_caches(schedules, limit);
   Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   const int64_t reduced = product(stage.sizes, begin, end);

@@ -16,34 +16,10 @@
 
 #include "vm/target/target.h"
 #include "vm/tile/bind.h"
-#include "vm/tile/stage_use.h"
+#include "vm/tile/schedule.h"
+#include "vm/tile/tiling.h"
 
 namespace dvm::vm {
-
-struct Tiling {
-  enum class Reduction : uint8_t {
-    whole,   // every tile holds whole reduced extents, or there is no reduction; what a Stage may
-             // insist on
-    chunks,  // a tile holds at most kSumChunk reduced elements and gives one partial result
-    apart,   // not even a chunk fits, or the reduced dims did not merge: what is to be reduced has
-             // to be stored first and left to later Stages, or the Kernel to its parts; nothing
-             // else here has a meaning
-  };
-  Reduction reduction = Reduction::whole;
-  int rank = 0;
-  int split = 0;  // the dim whose last tile may be shorter; all others divide evenly
-  int64_t sizes[kMaxRank], tile[kMaxRank];
-  int64_t tile_elements = 1, tile_count = 1;
-
-  int64_t tiles(int dim) const { return (sizes[dim] + tile[dim] - 1) / tile[dim]; }
-  DimMask wide() const;  // dims of which a tile holds more than one element
-  // Whether a tile of the access is one run of memory, in body and tail tiles alike.
-  bool is_dense(const StageAccess& access, DimMask wide) const;
-  // Where a tile of the access is rows, each one run of memory of the dims from `columns` on, and
-  // all the same way apart: the bytes from one to the next, above 0. None where it is anything
-  // else.
-  std::optional<int64_t> row_stride(const StageAccess& access, DimMask wide, int columns) const;
-};
 
 // A tiling that tests and benchmarks ask for in place of the one of least cost.
 struct TileRequest {
@@ -54,11 +30,12 @@ struct TileRequest {
 // None where the stage has no such tiling. Whether it fits local memory is for emit() to say.
 std::optional<Tiling> tile(const Stage& stage, const TileRequest& request);
 
-// The largest number of elements of a tile that fits local memory, if slots leave no gaps.
-int64_t tile_limit(const TargetTraits& target, const StageUse& use);
+// The largest number of elements of a tile that fits local memory, if slots leave no gaps, of the
+// Stage that the Schedules are of.
+int64_t tile_limit(Schedules& schedules);
 
-// A tiling with at most `limit` elements per tile.
-Tiling tile(const Stage& stage, const TargetTraits& target, const StageUse& use, int64_t limit);
+// A tiling of that Stage with at most `limit` elements per tile.
+Tiling tile(Schedules& schedules, int64_t limit);
 
 // A tile size of one dim and what it costs.
 struct TileChoice {

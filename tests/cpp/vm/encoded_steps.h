@@ -3,15 +3,14 @@
 #pragma once
 
 #include <memory>
-#include <numeric>
 #include <vector>
 
-#include "vm/encode/chain_plan.h"
 #include "vm/isa/program.h"
+#include "vm/tile/chain_steps.h"
 
 namespace dvm::vm {
 
-// Whether the two make a chain, one after the other.
+// Whether the two make a chain, one after the other; the second is one of a chain.
 inline bool make_chain(const MicroOp& first, const MicroOp& second) {
   static const auto stage = std::make_unique<Stage>();
   stage->value_count = stage->step_count = 0;
@@ -26,9 +25,9 @@ inline bool make_chain(const MicroOp& first, const MicroOp& second) {
       (k == 0 ? step.dst : step.src[k - 1]) = value;
     }
   }
-  std::vector<int16_t> root(static_cast<size_t>(stage->value_count));
-  std::iota(root.begin(), root.end(), int16_t{0});
-  return chain_end(*stage, root.data(), 0) == 2;
+  const int8_t width = chain_width(*stage, stage->steps[0]);
+  const int8_t other = chain_width(*stage, stage->steps[1]);
+  return width != kNoChain && (width == kAnyWidth || width == other);
 }
 
 // Every step of the chains whose elements have `width` bytes: its instruction, dtype and aux.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -51,19 +52,19 @@ struct Tiled {
   core::Region region;
   Kernel kernel;
   Stage stage;
+  std::unique_ptr<Schedules> schedules = std::make_unique<Schedules>();
   Tiled(std::string_view text, std::vector<int64_t> symbols) : region(region_of(text)) {
     kernel = prepare(region);
     Call call(region, kernel, std::move(symbols));
     bind(kernel, call.binding(), all_outputs(kernel), stage);
   }
   int64_t limit(std::string_view name) const {
-    const TargetTraits& target = target_named(name);
-    return tile_limit(target, use_of(stage, target));
+    schedules->begin(stage, target_named(name));
+    return tile_limit(*schedules);
   }
   Tiling on(std::string_view name) {
-    const TargetTraits& target = target_named(name);
-    const StageUse use = use_of(stage, target);
-    return tile(stage, target, use, tile_limit(target, use));
+    const int64_t most = limit(name);
+    return tile(*schedules, most);
   }
 };
 
@@ -159,6 +160,7 @@ TEST(Tiler, ReducedDimsThatDoNotMergeAreStoredFirst) {
 // Whatever the sizes: tiles respect the limit, only the split dim is ragged, reduced dims are whole
 // or cut into chunks.
 TEST(Tiler, EveryTilingIsSound) {
+  const auto schedules = std::make_unique<Schedules>();
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     std::mt19937_64 random(seed);
     Stage stage;
@@ -175,7 +177,8 @@ TEST(Tiler, EveryTilingIsSound) {
     stage.access_count = 1;
     const TargetTraits& target = target_named(random() % 2 == 0 ? "cpu" : "ascend910b3");
     const int64_t limit = log_uniform(random, 33000);
-    const Tiling t = tile(stage, target, use_of(stage, target), limit);
+    schedules->begin(stage, target);
+    const Tiling t = tile(*schedules, limit);
     SCOPED_TRACE("seed " + std::to_string(seed));
     if (t.reduction == Tiling::Reduction::apart) {
       EXPECT_TRUE(stage.reduces() && stage.sizes[stage.reduce_begin] > limit);
