@@ -188,7 +188,7 @@ void run_case(const Case& test, int64_t n, vm::Target& target) {
   globals.push_back(reinterpret_cast<std::byte*>(out));
 
   vm::TargetTraits plain_traits = target.traits();
-  plain_traits.chains = false;
+  plain_traits.chains = nullptr;
   const Encoded chain(test, n, target.traits()), plain(test, n, plain_traits);
   std::vector<std::function<void()>> variants;
   for (Loop loop : test.fused) {

@@ -68,7 +68,7 @@ const vm::TargetTraits& cpu_traits() {
   static const vm::TargetTraits with_chains = *vm::find_target("cpu");
   static const vm::TargetTraits without_chains = [] {
     vm::TargetTraits row = with_chains;
-    row.chains = false;
+    row.chains = nullptr;
     return row;
   }();
   return has_chain_registers() ? with_chains : without_chains;

@@ -164,8 +164,8 @@ void targets(std::ostringstream& out) {
   for (const TargetTraits& row : all_targets()) {
     out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
         << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
-        << yes_no(row.streams) << " | " << yes_no(row.flags) << " | " << yes_no(row.chains) << " | "
-        << names(row.native_halves) << " |\n";
+        << yes_no(row.streams) << " | " << yes_no(row.flags) << " | "
+        << yes_no(row.chains != nullptr) << " | " << names(row.native_halves) << " |\n";
   }
   out << "\nWhere pipes need flags, a tile sets and waits for " << kEventIds
       << " events per ordered pair of pipes. Event 0 of these\n"

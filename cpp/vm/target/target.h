@@ -11,6 +11,7 @@
 #include "vm/isa/program.h"
 #include "vm/run/find_kernel.h"
 #include "vm/run/tile_kernel.h"
+#include "vm/target/chain_rules.h"
 #include "vm/target/launch.h"
 
 namespace dvm::vm {
@@ -61,7 +62,8 @@ struct TargetTraits {
   int32_t cores;
   int64_t local_bytes, reserve_bytes;
   int32_t align;
-  bool streams, flags, chains;
+  bool streams, flags;
+  const ChainRules* chains;  // null: the encoder makes none. Every target can run them
   core::DTypeSet native_halves;
   int64_t tile_overhead;
   const Memories* others;  // besides UB

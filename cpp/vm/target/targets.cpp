@@ -7,27 +7,20 @@ namespace dvm::vm {
 
 namespace {
 
-// The sets that targets.def names.
+// The sets and tables that targets.def names.
 struct Halves {
   static constexpr core::DTypeSet none = {}, f16 = {core::DType::f16};
+};
+struct MadeOf {
+  static constexpr const ChainRules *none = nullptr, *registers = &kChainRules;
 };
 
 constexpr std::array kTargets = {
 #define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
                    halves, overhead)                                                               \
-  TargetTraits{#name,                                                                              \
-               id,                                                                                 \
-               TilePolicy::policy,                                                                 \
-               cores,                                                                              \
-               local,                                                                              \
-               reserve,                                                                            \
-               align,                                                                              \
-               streams,                                                                            \
-               flags,                                                                              \
-               chains,                                                                             \
-               Halves::halves,                                                                     \
-               overhead,                                                                           \
-               &memories::folder},
+  TargetTraits{                                                                                    \
+      #name,   id,    TilePolicy::policy, cores,          local,    reserve,          align,       \
+      streams, flags, MadeOf::chains,     Halves::halves, overhead, &memories::folder},
 #include "vm/target/targets.def"
 #undef DVM_TARGET
 };

@@ -138,7 +138,7 @@ class Scheduler {
     int8_t width = kAnyWidth;
     bool by_rows = false;
     const bool is_plain = facts_.one_span && made_.may_be_rows == 0;
-    Insn last{};
+    const KernelStep* last = &first;
     for (; end < stage_.step_count; ++end) {
       const KernelStep& step = stage_.steps[end];
       if (!is_step(end)) continue;
@@ -148,7 +148,7 @@ class Scheduler {
       const int8_t joined = width == kAnyWidth ? own : width;
       if (!is_plain && !fits_rows(step, joined, by_rows)) break;
       width = joined;
-      last = step.insn;
+      last = &step;
       ++steps;
     }
     if (steps > 0 && end < stage_.step_count && sums_up(stage_.steps[end], begin, end, width)) {
@@ -157,7 +157,10 @@ class Scheduler {
     }
     chosen = width;
     // One step is worth a chain where it is a function, or reads an element for several.
-    return steps > 1 || (steps == 1 && (by_rows || is_chain_alone(last))) ? end : begin;
+    return steps > 1 || (steps == 1 &&
+                         (by_rows || target_.chains->of(ChainElements::floats, last->insn).alone))
+               ? end
+               : begin;
   }
   // Whether a chain of that width can read what the step reads; sets `by_rows` where it reads
   // operands otherwise than element by element, if it can.
@@ -384,7 +387,7 @@ void find_facts(const Stage& stage, const TargetTraits& target, StageFacts& fact
   for (int i = 0; i < stage.step_count; ++i) {
     const KernelStep& step = stage.steps[i];
     facts.reductions += step.axes != 0;
-    if (target.chains) facts.width[i] = chain_width(stage, step);
+    if (target.chains) facts.width[i] = chain_width(*target.chains, stage, step);
     facts.one_span = facts.one_span && stage.values[step.dst].span == first;
     for (int k = 0; k < step.arity && facts.one_span; ++k) {
       const StageValue& value = stage.values[step.src[k]];
