@@ -6,6 +6,7 @@
 #include <bit>
 #include <new>
 
+#include "core/error.h"
 #include "cpu/chain/chain.h"
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
@@ -145,7 +146,7 @@ void run_range(Job& job, size_t launch, int64_t begin, int64_t end) noexcept {
   if (core.fault != vm::Fault::none) job.add_fault(launch, core.fault);
 }
 
-void run_whole(Job& job, size_t launch) {
+void run_all_tiles(Job& job, size_t launch) {
   run_range(job, launch, 0, job.launches[launch].program.header().tile_count);
 }
 
@@ -177,7 +178,7 @@ void run_items(void* context, int64_t begin, int64_t end) noexcept {
       const int64_t first = (item - task.first_item) * task.chunk;
       run_range(list.job, *launch, first, std::min(first + task.chunk, tiles));
     } else {
-      for (int l = 0; l < task.count; ++l) run_whole(list.job, launch[l]);
+      for (int l = 0; l < task.count; ++l) run_all_tiles(list.job, launch[l]);
     }
     std::atomic<uint32_t>& left = list.left[k];
     if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) left.notify_all();
@@ -223,6 +224,7 @@ class CpuTarget final : public vm::Target {
   }
 
   void run_list(Job& job) const {
+    DVM_CHECK(job.launches.size() <= vm::kMaxLaunches, "a list has too many launches");
     if (side_by_side()) {
       LaunchCost costs[vm::kMaxLaunches];
       for (size_t k = 0; k < job.launches.size(); ++k) {
@@ -239,7 +241,7 @@ class CpuTarget final : public vm::Target {
         return team.run(list.tasks.items, 1, run_items, &list);
       }
     }
-    for (size_t k = 0; k < job.launches.size(); ++k) run_whole(job, k);
+    for (size_t k = 0; k < job.launches.size(); ++k) run_all_tiles(job, k);
   }
 
   const bool alone_;

@@ -16,16 +16,9 @@ struct FreeMemory {
   void operator()(std::byte* memory) const { ::operator delete(memory, kMemoryAlign); }
 };
 
-}  // namespace
-
-SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
-  DVM_CHECK(traits.flags, "target " + std::string(traits.name) + " is not simulated");
-}
-
-namespace {
-
 // Each must wait, if through others, for all before it that touch the same memory.
 void check_waits(std::span<const vm::Launch> launches) {
+  DVM_CHECK(launches.size() <= vm::kMaxLaunches, "a list has too many launches");
   for (size_t later = 0; later < launches.size(); ++later) {
     uint32_t ended = launches[later].waits_for;  // when it begins
     for (size_t k = later; k-- > 0;) {
@@ -41,6 +34,10 @@ void check_waits(std::span<const vm::Launch> launches) {
 }
 
 }  // namespace
+
+SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
+  DVM_CHECK(traits.flags, "target " + std::string(traits.name) + " is not simulated");
+}
 
 vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
   check_waits(launches);
