@@ -39,8 +39,8 @@ bool write(Recalled& to, const Plan& plan, std::span<const BufferView> buffers,
   };
   for (const Instruction& instruction : plan.code) {
     const int32_t* p = plan.pool.data() + instruction.operands;
-    switch (instruction.op) {
-      case PlanOp::host_alloc: {
+    switch (info(instruction.op).recall) {
+      case Recall::makes: {
         if (to.allocated_count == Recalled::kMaxAllocated) return false;
         const int root = inputs + to.allocated_count;
         roots[instruction.result] = root;
@@ -48,12 +48,10 @@ bool write(Recalled& to, const Plan& plan, std::span<const BufferView> buffers,
         to.allocated[to.allocated_count++] = buffer(instruction.result);
         break;
       }
-      case PlanOp::transpose:
-      case PlanOp::reshape:
-      case PlanOp::slice:
+      case Recall::views:
         roots[instruction.result] = roots[p[0]];
         break;
-      case PlanOp::run: {
+      case Recall::runs: {
         if (to.run_count == Recalled::kMaxRuns ||
             static_cast<size_t>(to.run_count) == encoded.size())
           return false;
@@ -69,20 +67,15 @@ bool write(Recalled& to, const Plan& plan, std::span<const BufferView> buffers,
         }
         break;
       }
-      case PlanOp::ret:
+      case Recall::gives:
         if (p[0] > Recalled::kMaxResults) return false;
         for (int32_t k = 0; k < p[0]; ++k)
           to.results[to.result_count++] = {place(p[1 + k]), buffer(p[1 + k])};
         break;
-      case PlanOp::alloc:
-      case PlanOp::undefined:
-      case PlanOp::whole:
-      case PlanOp::fold:
-      case PlanOp::call:
-      case PlanOp::free:
+      case Recall::never:
         return false;
-      default:
-        break;  // sizes, and what is checked of them
+      case Recall::sizes:
+        break;
     }
   }
   return true;

@@ -10,7 +10,8 @@ namespace dvm::runtime {
 namespace {
 
 constexpr PlanOpInfo kPlanOps[] = {
-#define DVM_PLAN(name, result, operands, synopsis) {#name, File::result, operands, synopsis},
+#define DVM_PLAN(name, result, operands, recall, synopsis) \
+  {#name, File::result, operands, Recall::recall, synopsis},
 #include "runtime/plan/plan.def"
 #undef DVM_PLAN
 };

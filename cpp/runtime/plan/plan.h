@@ -28,17 +28,20 @@
 namespace dvm::runtime {
 
 enum class PlanOp : uint8_t {
-#define DVM_PLAN(name, result, operands, synopsis) name,
+#define DVM_PLAN(name, result, operands, recall, synopsis) name,
 #include "runtime/plan/plan.def"
 #undef DVM_PLAN
 };
 
 enum class File : uint8_t { none, i, s, b };  // register files
+enum class Recall : uint8_t { sizes, makes, views, runs, gives, never };
 
 struct PlanOpInfo {
   std::string_view name;
   File result;
-  std::string_view operands, synopsis;
+  std::string_view operands;
+  Recall recall;
+  std::string_view synopsis;
 };
 const PlanOpInfo& info(PlanOp op);
 std::span<const PlanOpInfo> all_plan_ops();

@@ -675,7 +675,7 @@ class ProgramGenerator {
       if (code_[i].loops == around) (i < begin ? before : behind).push_back(i);
     }
     const auto any = [&](const std::vector<size_t>& of) { return of[below(of.size())]; };
-    const auto event = static_cast<uint8_t>(kFirstCarried + loop.loops.size() % 2);
+    const auto event = static_cast<uint8_t>(kFirstCarried + loop.loops.size() - 1);
     if (!inside.empty()) {
       const size_t waiter = any(inside), setter = any(inside);
       if (waiter <= setter && has_flags(pipe(setter), pipe(waiter))) {
@@ -749,7 +749,7 @@ class ProgramGenerator {
   int64_t ends_[kSpaceCount] = {};
   uint8_t loop_flags_ = 0;
   // Events from here on are for what loops carry; two nested ones take turns.
-  static constexpr uint8_t kFirstCarried = kEventIds - 2;
+  static constexpr uint8_t kFirstCarried = kEventIds - 3;
 };
 
 }  // namespace dvm::vm
