@@ -1,5 +1,6 @@
 #include "vm/tile/bind.h"
 
+#include <algorithm>
 #include <bit>
 #include <bitset>
 
@@ -298,12 +299,20 @@ class Binder {
 
   // What a reduction of nothing gives; that an op has no such value is for the Plan to check.
   static Scalar identity_of(const KernelStep& step) {
-    using core::Identity;
-    const Identity identity = step.insn == Insn::sum    ? Identity::zero
-                              : step.insn == Insn::prod ? Identity::one
-                              : step.insn == Insn::max  ? Identity::lowest
-                                                        : Identity::highest;
-    return core::identity_value(identity, step.dtype);
+    struct Row {
+      Insn insn;
+      core::Identity identity;
+    };
+    static constexpr Row kRows[] = {
+#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) {Insn::insn, core::Identity::identity},
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
+    };
+    const auto* row = std::ranges::find_if(kRows, [&](const Row& r) {
+      return r.insn == step.insn && r.identity != core::Identity::none;
+    });
+    DVM_CHECK(row != std::end(kRows), "a reduction of nothing that has no identity");
+    return core::identity_value(row->identity, step.dtype);
   }
 
   void check_spans(const KernelStep& step, DimMask span) const {

@@ -748,7 +748,7 @@ class ProgramGenerator {
   std::vector<int> open_;       // the loops around what is added, outermost first
   int64_t ends_[kSpaceCount] = {};
   uint8_t loop_flags_ = 0;
-  // Events from here on are for what loops carry; two nested ones take turns.
+  // Events from here on are for what loops carry; three nested ones have one each.
   static constexpr uint8_t kFirstCarried = kEventIds - 3;
 };
 
