@@ -103,56 +103,59 @@ struct Job {
   const vm::KernelTable& kernels;
   // What its threads have found.
   std::atomic<core::FpFlags> flags{0};
-  std::atomic<uint32_t> fault{kNoFault};  // launch << 8 | Fault, the least of all
-  std::atomic<bool> no_memory{false};     // for a thread to compute its tiles in
+  // The least of all: launch << 8 | Fault, or that a thread had no memory to compute its tiles in.
+  std::atomic<uint32_t> failure{kNone};
 
-  static constexpr uint32_t kNoFault = UINT32_MAX;
+  static constexpr uint32_t kNoMemory = 0, kNone = UINT32_MAX;
 
-  void add_fault(size_t launch, vm::Fault found) {
-    const auto mine = static_cast<uint32_t>(launch << 8 | static_cast<uint32_t>(found));
-    uint32_t least = fault.load(std::memory_order_relaxed);
-    while (mine < least && !fault.compare_exchange_weak(least, mine, std::memory_order_relaxed)) {
+  void fail(uint32_t mine) {
+    uint32_t least = failure.load(std::memory_order_relaxed);
+    while (mine < least && !failure.compare_exchange_weak(least, mine, std::memory_order_relaxed)) {
     }
+  }
+  void fail(const vm::Launch& launch, vm::Fault fault) {
+    fail(static_cast<uint32_t>(&launch - launches.data()) << 8 | static_cast<uint32_t>(fault));
   }
 
   vm::RunStatus status() const {
-    if (no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
-    vm::RunStatus status{.flags = flags.load(std::memory_order_relaxed)};
-    const uint32_t least = fault.load(std::memory_order_relaxed);
-    if (least != kNoFault) {
-      status.fault = static_cast<vm::Fault>(least & 0xff);
-      status.launch = static_cast<uint8_t>(least >> 8);
-    }
-    return status;
+    const uint32_t least = failure.load(std::memory_order_relaxed);
+    const core::FpFlags raised = flags.load(std::memory_order_relaxed);
+    return least == kNone ? vm::RunStatus{raised} : failed(raised, least);
+  }
+
+  // Apart, so that a status made of flags alone stays in a register.
+  [[gnu::noinline, gnu::cold]] static vm::RunStatus failed(core::FpFlags raised, uint32_t least) {
+    if (least == kNoMemory) throw std::bad_alloc();
+    return {raised, static_cast<vm::Fault>(least & 0xff), static_cast<uint16_t>(least >> 8)};
   }
 };
 
 // Tiles of one launch. The team publishes what its threads wrote before the job counts as done.
-void run_range(Job& job, size_t launch, int64_t begin, int64_t end) noexcept {
+void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) noexcept {
   const core::WatchFpFlags watch;
   thread_local LocalMemory memory;
   std::byte* const local = memory.data(kSpaces.end + cpu_traits().local_bytes);
   if (local == nullptr) {
-    job.no_memory.store(true, std::memory_order_relaxed);
-    return;
+    return job.fail(Job::kNoMemory);
   }
   CpuCore core{job.kernels, local};
-  const auto& [program, globals, waits_for] = job.launches[launch];
-  vm::run_tiles(program, globals, begin, end, core);
+  vm::run_tiles(launch.program, launch.globals, begin, end, core);
   const core::FpFlags tied = core.tied ? core::kTiedZeros : core::FpFlags{0};
   if (const auto raised = static_cast<core::FpFlags>(watch.raised() | tied)) {
     job.flags.fetch_or(raised, std::memory_order_relaxed);
   }
-  if (core.fault != vm::Fault::none) job.add_fault(launch, core.fault);
+  if (core.fault != vm::Fault::none) [[unlikely]]
+    job.fail(launch, core.fault);
 }
 
-void run_all_tiles(Job& job, size_t launch) {
-  run_range(job, launch, 0, job.launches[launch].program.header().tile_count);
+void run_all_tiles(Job& job, const vm::Launch& launch) {
+  run_range(job, launch, 0, launch.program.header().tile_count);
 }
 
 // The items of a job of one launch are its tiles.
-void run_tiles_of_one(void* job, int64_t begin, int64_t end) noexcept {
-  run_range(*static_cast<Job*>(job), 0, begin, end);
+void run_tiles_of_one(void* context, int64_t begin, int64_t end) noexcept {
+  Job& job = *static_cast<Job*>(context);
+  run_range(job, job.launches[0], begin, end);
 }
 
 struct ListJob {
@@ -172,13 +175,15 @@ void run_items(void* context, int64_t begin, int64_t end) noexcept {
     for (uint32_t waits = task.waits_for; waits != 0; waits &= waits - 1) {
       list.team.wait_until_zero(list.left[std::countr_zero(waits)]);
     }
-    const uint8_t* const launch = tasks.order + task.first;
+    const auto launch = [&](int l) -> const vm::Launch& {
+      return list.job.launches[tasks.order[task.first + l]];
+    };
     if (task.count == 1) {
-      const int64_t tiles = list.job.launches[*launch].program.header().tile_count;
+      const int64_t tiles = launch(0).program.header().tile_count;
       const int64_t first = (item - task.first_item) * task.chunk;
-      run_range(list.job, *launch, first, std::min(first + task.chunk, tiles));
+      run_range(list.job, launch(0), first, std::min(first + task.chunk, tiles));
     } else {
-      for (int l = 0; l < task.count; ++l) run_all_tiles(list.job, launch[l]);
+      for (int l = 0; l < task.count; ++l) run_all_tiles(list.job, launch(l));
     }
     std::atomic<uint32_t>& left = list.left[k];
     if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) left.notify_all();
@@ -197,7 +202,7 @@ class CpuTarget final : public vm::Target {
 
   vm::RunStatus run(std::span<const vm::Launch> launches) override {
     Job job{launches, kernel_table(simd_level())};
-    if (launches.size() == 1) {
+    if (launches.size() == 1) [[likely]] {
       run_one(job);
     } else {
       run_list(job);
@@ -214,9 +219,10 @@ class CpuTarget final : public vm::Target {
 
  private:
   void run_one(Job& job) const {
-    const Program& program = job.launches[0].program;
+    const vm::Launch& launch = job.launches[0];
+    const Program& program = launch.program;
     const int64_t tiles = program.header().tile_count;
-    if (tiles == 1 || alone_) return run_range(job, 0, 0, tiles);
+    if (tiles == 1 || alone_) return run_range(job, launch, 0, tiles);
     ThreadTeam& team = thread_team();
     const bool shared = team.threads() > 1;
     const int64_t chunk = shared ? team.chunk_of(tiles, shared_tile_cost(program)) : tiles;
@@ -241,7 +247,7 @@ class CpuTarget final : public vm::Target {
         return team.run(list.tasks.items, 1, run_items, &list);
       }
     }
-    for (size_t k = 0; k < job.launches.size(); ++k) run_all_tiles(job, k);
+    for (const vm::Launch& launch : job.launches) run_all_tiles(job, launch);
   }
 
   const bool alone_;

@@ -47,7 +47,7 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
     status.flags |= report.raised;
     if (report.fault == vm::Fault::none) continue;
     status.fault = report.fault;
-    status.launch = static_cast<uint8_t>(k);
+    status.launch = static_cast<uint16_t>(k);
     break;
   }
   return status;

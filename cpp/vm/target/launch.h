@@ -16,7 +16,7 @@ enum class Fault : uint8_t { none, index_out_of_range };
 struct RunStatus {
   core::FpFlags flags = 0;    // that operations raised, as NumPy's would, and kTiedZeros
   Fault fault = Fault::none;  // with one, results are of no use, those of later launches included
-  uint8_t launch = 0;         // whose fault it is: the first in the list, if several have one
+  uint16_t launch = 0;        // whose fault it is: the first in the list, if several have one
 };
 
 inline constexpr int kMaxLaunches = 16;  // in a list
