@@ -26,6 +26,8 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::view_load:
     case vm::Insn::view_store:
     case vm::Insn::drain:
+    case vm::Insn::gather:
+    case vm::Insn::take_along:
       return CostClass::strided;
     case vm::Insn::div:
     case vm::Insn::sqrt:
@@ -74,7 +76,9 @@ inline double tile_cost(const vm::Program& program) {
       if (body_end == nullptr) body_end = p + insn.body_words();
       continue;
     }
-    const auto elements = static_cast<double>(insn.m) * insn.size * insn.n;
+    const bool gathers = vm::kInsnFormats[static_cast<size_t>(insn.insn)] == vm::Format::gather;
+    const auto elements =
+        gathers ? static_cast<double>(insn.size) : static_cast<double>(insn.m) * insn.size * insn.n;
     const auto element_ns = [&](vm::Insn of, core::DType dtype) {
       const auto row = static_cast<size_t>(kClasses[static_cast<size_t>(of)]);
       return cost.element_ns[row][vm::cost_column(dtype)];

@@ -65,23 +65,23 @@ void AiCore::begin(const vm::Header& header) {
 void AiCore::end(const vm::Header& header) {
   for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {
     if ((header.loop_flags & row.flag) && !clocks_.wait(loop_flag(row))) {
-      fault("wait without set: " + flag_name(loop_flag(row)) + " after the last tile");
+      stop("wait without set: " + flag_name(loop_flag(row)) + " after the last tile");
     }
   }
   if (const auto flag = clocks_.unpaired()) {
-    fault("unpaired set: nothing waits for " + flag_name(*flag));
+    stop("unpaired set: nothing waits for " + flag_name(*flag));
   }
 }
 
 void AiCore::wait(const Instruction& insn, const Sync& flag, const Tile& tile) {
-  if (!clocks_.wait(flag)) fault(insn, tile, "wait without set: " + flag_name(flag));
+  if (!clocks_.wait(flag)) stop(insn, tile, "wait without set: " + flag_name(flag));
 }
 
 void AiCore::set(const Instruction& insn, const Sync& flag, const Tile& tile) {
   if (!clocks_.set(flag)) {
-    fault(insn, tile,
-          "sets " + flag_name(flag) + " more than " + number(kMaxPendingSets) +
-              " times without a wait");
+    stop(insn, tile,
+         "sets " + flag_name(flag) + " more than " + number(kMaxPendingSets) +
+             " times without a wait");
   }
 }
 
@@ -123,7 +123,7 @@ void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& 
   check_operands(
       insn, args.dims, [&](int k) { return k == 0 ? args.dst : args.src[k - 1]; }, tile);
   if (kernel_table()(insn) == nullptr) {
-    fault(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
+    stop(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
   }
   run_kernel(insn, args);
   count(insn, tile);
@@ -149,24 +149,24 @@ void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, 
   const std::string local = space == vm::Space::ub ? "local" : std::string(to_string(space));
   const bool writes = vm::writes(insn, operand);
   if (!vm::reaches(now.pipe, space, writes)) {
-    fault(insn, tile,
-          name + " lies in " + local + ", which the " + pipe_name(now.pipe) + " pipe does not " +
-              (writes ? "write" : "read"));
+    stop(insn, tile,
+         name + " lies in " + local + ", which the " + pipe_name(now.pipe) + " pipe does not " +
+             (writes ? "write" : "read"));
   }
   if (begin % memory.align != 0) {
-    fault(insn, tile,
-          name + " at " + local + " byte " + number(begin) + " is not aligned to " +
-              number(memory.align));
+    stop(insn, tile,
+         name + " at " + local + " byte " + number(begin) + " is not aligned to " +
+             number(memory.align));
   }
   if (begin < memory.reserve) {
-    fault(insn, tile,
-          name + " at " + local + " byte " + number(begin) + " is in the reserve " +
-              range(0, memory.reserve));
+    stop(insn, tile,
+         name + " at " + local + " byte " + number(begin) + " is in the reserve " +
+             range(0, memory.reserve));
   }
   if (bytes > memory.bytes - begin) {
-    fault(insn, tile,
-          name + " takes " + local + " bytes " + range(begin, begin + bytes) + ", memory ends at " +
-              number(memory.bytes));
+    stop(insn, tile,
+         name + " takes " + local + " bytes " + range(begin, begin + bytes) + ", memory ends at " +
+             number(memory.bytes));
   }
   AccessHistory& history = history_[static_cast<size_t>(space)];
   const auto hazard = writes ? history.write(begin, begin + bytes, now, clocks_)
@@ -175,20 +175,20 @@ void AiCore::check_slot(const Instruction& insn, int operand, const Tile& tile, 
   const std::string what = pipe_name(now.pipe) + " pipe " + (writes ? "writes " : "reads ") +
                            local + " bytes " + range(hazard->begin, hazard->end);
   const Access& earlier = hazard->earlier;
-  if (earlier.time == 0) fault(insn, tile, what + ", which nothing has written");
-  fault(insn, tile,
-        what + " (" + name + "), which the " + pipe_name(earlier.pipe) + " pipe " +
-            (hazard->earlier_writes ? "writes" : "reads") + " in " + describe(*earlier.insn) +
-            " of tile " + number(earlier.tile) + ", and no flag orders them");
+  if (earlier.time == 0) stop(insn, tile, what + ", which nothing has written");
+  stop(insn, tile,
+       what + " (" + name + "), which the " + pipe_name(earlier.pipe) + " pipe " +
+           (hazard->earlier_writes ? "writes" : "reads") + " in " + describe(*earlier.insn) +
+           " of tile " + number(earlier.tile) + ", and no flag orders them");
 }
 
 void AiCore::check_stream(const Instruction& insn, int operand, const std::byte* address,
                           const vm::ViewDim* dims, const Tile& tile) {
   const std::string name = "operand " + number(operand);
   if (info(insn.insn).pipe == Pipe::simd && !traits_.streams) {
-    fault(insn, tile,
-          name + " is a stream, which the simd pipe of " + std::string(traits_.name) +
-              " cannot access");
+    stop(insn, tile,
+         name + " is a stream, which the simd pipe of " + std::string(traits_.name) +
+             " cannot access");
   }
   const int64_t g = program_.stream(insn.operands()[operand].index).global;
   const vm::Global& global = program_.globals()[static_cast<size_t>(g)];
@@ -196,6 +196,7 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
       static_cast<int64_t>(reinterpret_cast<uint64_t>(address) -
                            reinterpret_cast<uint64_t>(globals_[static_cast<size_t>(g)]));
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  const bool gathers = info(insn.insn).format == vm::Format::gather;
   // Wide enough for any strides, so that no overflow can hide a stray access.
   __extension__ using Wide = __int128;
   Wide low = offset, high = Wide{offset} + element;
@@ -204,23 +205,24 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
     high = offset + Wide{operand_elements(insn, operand, tile.ends)} * element;
   } else {
     for (int d = 0; d < insn.aux; ++d) {
-      const auto [extent, stride] = dims[d];
+      const int64_t stride = dims[d].stride;
+      const int64_t extent = gathers && d + 1 == static_cast<int>(insn.m) ? insn.n : dims[d].extent;
       (stride < 0 ? low : high) += Wide{extent - 1} * stride;
       aligned = aligned && stride % element == 0;
     }
   }
   if (!aligned) {
-    fault(insn, tile,
-          name + " at byte " + number(offset) + " of global g" + number(g) +
-              " is not aligned to its elements of " + number(element) + " bytes");
+    stop(insn, tile,
+         name + " at byte " + number(offset) + " of global g" + number(g) +
+             " is not aligned to its elements of " + number(element) + " bytes");
   }
   if (low < global.low || high > global.high) {
-    fault(insn, tile,
-          name + " touches bytes " + range(static_cast<int64_t>(low), static_cast<int64_t>(high)) +
-              " of global g" + number(g) + ", which has " + range(global.low, global.high));
+    stop(insn, tile,
+         name + " touches bytes " + range(static_cast<int64_t>(low), static_cast<int64_t>(high)) +
+             " of global g" + number(g) + ", which has " + range(global.low, global.high));
   }
   if (vm::writes(insn, operand) && global.written == 0) {
-    fault(insn, tile, "writes global g" + number(g) + ", which is read-only");
+    stop(insn, tile, "writes global g" + number(g) + ", which is read-only");
   }
 }
 
@@ -233,11 +235,11 @@ std::string AiCore::describe(const Instruction& insn) const {
   return "instruction " + number(index) + " (" + std::string(info(insn.insn).name) + ")";
 }
 
-void AiCore::fault(const Instruction& insn, const Tile& tile, const std::string& message) const {
-  fault("tile " + number(tile.index) + ", " + describe(insn) + ": " + message);
+void AiCore::stop(const Instruction& insn, const Tile& tile, const std::string& message) const {
+  stop("tile " + number(tile.index) + ", " + describe(insn) + ": " + message);
 }
 
-void AiCore::fault(const std::string& message) const {
+void AiCore::stop(const std::string& message) const {
   core::fail(core::ErrorCode::sim_fault, "core " + number(id_) + ", " + message);
 }
 

@@ -68,7 +68,7 @@ class AiCore {
   // What its operations raised besides the status flags of the thread.
   core::FpFlags more_flags() const { return more_flags_; }
 
-  vm::Fault found = vm::Fault::none;  // by a kernel
+  vm::Fault fault = vm::Fault::none;  // that a kernel found
 
  private:
   void run_kernel(const vm::Instruction& insn, const vm::TileArgs& args);
@@ -82,9 +82,9 @@ class AiCore {
   void check_stream(const vm::Instruction& insn, int operand, const std::byte* address,
                     const vm::ViewDim* dims, const vm::Tile& tile);
   std::string describe(const vm::Instruction& insn) const;  // "instruction 2 (add)"
-  [[noreturn]] void fault(const vm::Instruction& insn, const vm::Tile& tile,
-                          const std::string& message) const;
-  [[noreturn]] void fault(const std::string& message) const;
+  [[noreturn]] void stop(const vm::Instruction& insn, const vm::Tile& tile,
+                         const std::string& message) const;
+  [[noreturn]] void stop(const std::string& message) const;
 
   int64_t id_;
   const vm::Program& program_;

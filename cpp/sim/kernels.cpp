@@ -153,6 +153,8 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::cast, D) = cast_kernel<D>;
   table.entry(Insn::select, D) = select_kernel<D>;
   table.entry(Insn::feed, D) = copy_kernel<D>;
+  table.entry(Insn::gather, D) = vm::plain_gather<Storage<D>, vm::IndexPer::position>;
+  table.entry(Insn::take_along, D) = vm::plain_gather<Storage<D>, vm::IndexPer::element>;
   table.entry(Insn::drain, D) = view_store_kernel<D>;
   if constexpr (D != DType::boolean) table.entry(Insn::matmul, D) = vm::plain_matmul<D>;
   DVM_REDUCTION(max)

@@ -68,7 +68,7 @@ SimReport SimTarget::run_and_report(const vm::Program& program,
     AiCore core(id, program, traits_, globals, memory.get(), report.cores[static_cast<size_t>(id)]);
     vm::run_tiles(program, globals, begin, end, core);
     report.raised |= core.more_flags();
-    if (report.fault == vm::Fault::none) report.fault = core.found;
+    if (report.fault == vm::Fault::none) report.fault = core.fault;
   }
   report.raised |= watch.raised();
   return report;

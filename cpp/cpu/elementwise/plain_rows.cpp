@@ -1,6 +1,7 @@
 // What no other file has filled in: elementwise rows that call the math library, integer division,
-// of which no loop becomes SIMD, and products of matrices. Compiled without the flags of the other
-// kernels, so that status flags come from exactly the operations that scalar_math.h writes down.
+// of which no loop becomes SIMD, products of matrices and gathers. Compiled without the flags of
+// the other kernels, so that status flags come from exactly the operations that scalar_math.h
+// writes down.
 #include "cpu/elementwise/tile_ops.h"
 #include "cpu/kernels.h"
 #include "vm/run/plain_kernel.h"
@@ -27,6 +28,9 @@ void fill_plain(vm::KernelTable& table) {
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
     if constexpr (D != DType::boolean) table.entry(vm::Insn::matmul, D) = vm::plain_matmul<D>;
+    using T = core::Storage<D>;
+    table.entry(vm::Insn::gather, D) = vm::plain_gather<T, vm::IndexPer::position>;
+    table.entry(vm::Insn::take_along, D) = vm::plain_gather<T, vm::IndexPer::element>;
   };
   for (int d = 0; d < core::kDTypeCount; ++d) core::dispatch(static_cast<DType>(d), fill);
 }

@@ -170,6 +170,7 @@ DType operand_dtype(const Instruction& insn, int operand) {
   if (row.format == Format::reduce) return reduced_dtype(insn.dtype, insn.aux);
   if (row.format == Format::matrix) return MatrixAux::of(insn.dtype, insn.aux).source;
   if (row.format == Format::select && operand == 1) return DType::boolean;
+  if (row.format == Format::gather && operand == kIndexOperand) return DType::i64;
   return insn.dtype;
 }
 
@@ -186,6 +187,11 @@ int64_t operand_elements(const Instruction& insn, int operand, Ends ends) {
       return e.size;
   }
   const Format format = info(insn.insn).format;
+  if (format == Format::gather) {
+    if (operand != kIndexOperand || insn.insn == Insn::take_along) return e.size;
+    const auto extent = static_cast<uint32_t>(insn.view_dims()[insn.m - 1].extent);
+    return tail_of(insn, static_cast<int>(insn.m), ends, extent);
+  }
   if (format == Format::matrix) {
     return operand == 0 ? e.m * e.n : operand == 1 ? e.m * e.size : e.size * e.n;
   }

@@ -52,6 +52,8 @@ constexpr bool is_load(Format format) {
 constexpr bool is_store(Format format) {
   return format == Format::store || format == Format::view_store;
 }
+// Of a gather, which dim indices stand for, and how many there are.
+constexpr int kTableOperand = 1, kIndexOperand = 2;
 constexpr bool is_transfer(Format format) { return is_load(format) || is_store(format); }
 
 enum class Pipe : uint8_t {
@@ -339,6 +341,9 @@ constexpr bool multiplies(DType dtype, DType source) {
   if (dtype == DType::i32) return source == DType::i32 || source == DType::i8;
   return dtype == source && core::byte_size(dtype) == 8;
 }
+
+// What only a kernel can find wrong, because it depends on the values of elements.
+enum class Fault : uint8_t { none, index_out_of_range };
 
 inline constexpr int64_t kMaxTiles = INT32_MAX;
 inline constexpr int64_t kMaxTileElements = INT32_MAX;

@@ -8,6 +8,7 @@
 //   the
 //                                                      flags around it, and those that it carries
 //   void execute(const Instruction&, const TileArgs&, const Tile&)   runs I[insn](args)
+//   Fault fault                                        what its kernels found
 //   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/isa/chain.h
 // The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
 // instruction are all it may take (facts/cpu-performance.md, section 1).
@@ -233,6 +234,7 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
     args.size *= args.m;
     args.m = 1;
   }
+  args.fault = &core.fault;
   if (insn.insn == Insn::matmul) {
     const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop;
     args.adds = loop && cursor.step(*loop) != 0;

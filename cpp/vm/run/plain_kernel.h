@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/ops/elementwise.h"
 #include "core/ops/scalar_ops.h"
@@ -39,6 +40,47 @@ template <typename Op, DType D, int kArity, core::OperandRule kOperands>
 constexpr TileKernel plain_kernel() {
   if constexpr (core::allows(kOperands, D)) return plain_elementwise<Op, D, kArity>;
   return nullptr;
+}
+
+// Whether a gather has an index for each position along the indexed dim, or for each element.
+enum class IndexPer : uint8_t { position, element };
+
+// Rows of elements that lie side by side, of the dims behind the indexed one, move at once. Indices
+// are looked at before anything is read through them.
+template <typename T, IndexPer kPer>
+void plain_gather(const TileArgs& args) noexcept {
+  const auto* const indices = reinterpret_cast<const int64_t*>(args.src[1]);
+  const ViewDim* const dims = args.dims;
+  const int indexed = static_cast<int>(args.m) - 1, rank = args.aux;
+  const ViewDim& chosen = dims[indexed];
+  int inner = rank;  // dims from here on are one run of memory
+  int64_t run = 1;
+  for (; kPer == IndexPer::position && inner - 1 > indexed; --inner) {
+    if (dims[inner - 1].stride != run * int64_t{sizeof(T)}) break;
+    run *= dims[inner - 1].extent;
+  }
+  int64_t rows = 1;
+  for (int d = 0; d < inner; ++d) rows *= dims[d].extent;
+  auto* dst = reinterpret_cast<T*>(args.dst);
+  int64_t coord[kMaxRank] = {};
+  for (int64_t row = 0; row < rows; ++row, dst += run) {
+    int64_t index = indices[kPer == IndexPer::position ? coord[indexed] : row];
+    if (index < 0) index += args.n;
+    if (index < 0 || index >= args.n) {
+      *args.fault = Fault::index_out_of_range;
+      return;
+    }
+    int64_t offset = index * chosen.stride;
+    for (int d = 0; d < inner; ++d) {
+      if (d != indexed) offset += coord[d] * dims[d].stride;
+    }
+    std::memcpy(static_cast<void*>(dst), args.src[0] + offset,
+                static_cast<size_t>(run) * sizeof(T));
+    for (int d = inner; d-- > 0;) {
+      if (++coord[d] != dims[d].extent) break;
+      coord[d] = 0;
+    }
+  }
 }
 
 // Products of matrices, element by element and in the order of k.

@@ -10,9 +10,6 @@
 
 namespace dvm::vm {
 
-// What only a kernel can find wrong, because it depends on the values of elements.
-enum class Fault : uint8_t { none, index_out_of_range };
-
 struct RunStatus {
   core::FpFlags flags = 0;    // that operations raised, as NumPy's would, and kTiedZeros
   Fault fault = Fault::none;  // with one, results are of no use, those of later launches included

@@ -239,6 +239,10 @@ void InstructionParser::parse_attribute(Parsed& insn) {
     in_.integer(0, 0);
   } else if (name == "dbg_size" && is_store(format)) {
     insn.dbg_size = in_.integer(0, INT64_MAX);
+  } else if (name == "index" && format == Format::gather) {
+    insn.fixed.m = static_cast<uint32_t>(1 + in_.integer(0, kMaxRank - 1));
+    in_.expect(":");
+    insn.fixed.n = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
   } else if (name == "body" && insn.fixed.is_loop()) {
     insn.body = in_.integer(1, INT64_MAX);
   } else if (name == "adds" && format == Format::matrix) {
@@ -383,11 +387,12 @@ int64_t InstructionParser::elements(int64_t bytes, DType dtype) const {
 
 // Turns sizes into elements, and settles what the listing leaves unsaid.
 void InstructionParser::settle_sizes(Parsed& insn) {
-  for (auto [needed, attribute] :
-       {std::pair(insn.extents() == ExtentKind::view, "view"),
-        std::pair(insn.row().format == Format::compare, "cmp_type"),
-        std::pair(insn.row().format == Format::reduce, "order"),
-        std::pair(insn.fixed.is_loop(), "body"), std::pair(insn.fixed.is_chain(), "steps")}) {
+  for (auto [needed, attribute] : {std::pair(insn.extents() == ExtentKind::view, "view"),
+                                   std::pair(insn.row().format == Format::compare, "cmp_type"),
+                                   std::pair(insn.row().format == Format::reduce, "order"),
+                                   std::pair(insn.fixed.is_loop(), "body"),
+                                   std::pair(insn.row().format == Format::gather, "index"),
+                                   std::pair(insn.fixed.is_chain(), "steps")}) {
     if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
   }
   if (insn.memory()) {

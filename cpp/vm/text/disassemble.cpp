@@ -164,6 +164,9 @@ class Printer {
       const AxisSteps steps = axis_steps(program_.grid(), program_.loops(), around);
       attribute("dbg_size", std::to_string(stored_bytes(insn, steps, insn.dtype)));
     }
+    if (row.format == Format::gather) {
+      attribute("index", number(int64_t{insn.m} - 1) + ":" + number(insn.n));
+    }
     if (insn.is_loop()) attribute("body", number(body_instructions(insn)));
     if (row.format == Format::matrix) {
       if (const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop) {

@@ -34,6 +34,7 @@
 //                place}
 //                {';' the same of the next micro-op} ')'    place := 'a' | 'x' | 'y' | 'o' operand
 //                | 'pad_size(0)' | 'dbg_size(' bytes stored by all tiles ')'
+//                | 'index(' view dim ':' how many indices there are ')' of a gather
 //                | 'body(' instructions ')' of a loop | 'adds(' loop ')' of a product of matrices
 // iter_tail names the extent where there are several: 'iter_tail(m:5)', 'iter_tail(0:5)' (view dim
 // 0), of elements in M rows too, and where the tail is at the end of another axis than the

@@ -27,7 +27,8 @@ bool is_elementwise(const Instruction& insn) {
 
 // The stream side of loads and stores is the one thing that their format fixes.
 bool must_stream(const InsnInfo& row, int operand) {
-  return (is_load(row.format) && operand == 1) || (is_store(row.format) && operand == 0);
+  return (is_load(row.format) && operand == 1) || (is_store(row.format) && operand == 0) ||
+         (row.format == Format::gather && operand == kTableOperand);
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
       break;
     case Mode::stream:
     case Mode::rows:
-      legal = row.pipe == Pipe::simd ? target_.streams : must_stream(row, operand);
+      legal = must_stream(row, operand);
+      if (row.pipe == Pipe::simd || row.format == Format::gather) legal |= target_.streams;
       break;
     case Mode::scalar:
       legal = row.scalar_operands && !writes(insn, operand);
@@ -209,11 +211,14 @@ TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand
     return {0, (rows - 1) * *stride + columns * element};
   }
   if (!insn.is_view()) return {0, operand_elements(insn, operand, ends) * element};
+  const bool gathers = info(insn.insn).format == Format::gather;
   Range range = {0, element};
   const auto dims = insn.view_dims();
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto whole = static_cast<uint32_t>(dims[d].extent);
-    const int64_t last = int64_t{tail_of(insn, static_cast<int>(d) + 1, ends, whole)} - 1;
+    const bool indexed = gathers && d + 1 == insn.m;
+    const int64_t extent = indexed ? insn.n : tail_of(insn, static_cast<int>(d) + 1, ends, whole);
+    const int64_t last = extent - 1;
     (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
   return range;

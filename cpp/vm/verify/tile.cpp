@@ -180,7 +180,11 @@ void TileVerifier::check_extents(const Instruction& insn) const {
   const Format format = info(insn.insn).format;
   const bool has_rows =
       kind == ExtentKind::triple || (kind == ExtentKind::linear && !is_transfer(format));
-  if ((insn.m != 1 && !has_rows) || (insn.n != 1 && kind != ExtentKind::triple)) {
+  if (format == Format::gather) {
+    if (insn.m < 1 || insn.m > insn.aux || insn.n < 1) {
+      fail("indexes dim " + number(int64_t{insn.m} - 1) + " with " + number(insn.n) + " indices");
+    }
+  } else if ((insn.m != 1 && !has_rows) || (insn.n != 1 && kind != ExtentKind::triple)) {
     fail("m and n are " + number(insn.m) + " and " + number(insn.n) + ", not 1");
   }
   // Dense elements are rows only where one of the two extents is cut.
@@ -200,7 +204,8 @@ void TileVerifier::check_extents(const Instruction& insn) const {
     for (const ViewDim& dim : insn.view_dims()) {
       multiply(dim.extent);
       // Beyond any real memory, and small enough that stepping past a row cannot overflow.
-      const int64_t limit = kMaxViewBytes / dim.extent;
+      const bool indexed = format == Format::gather && &dim == &insn.view_dims()[insn.m - 1];
+      const int64_t limit = kMaxViewBytes / (indexed ? int64_t{insn.n} : dim.extent);
       if (dim.stride < -limit || dim.stride > limit) {
         fail("view dim of " + number(dim.extent) + " steps of " + number(dim.stride) +
              " bytes exceeds " + number(kMaxViewBytes));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 #include <regex>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -118,6 +119,36 @@ TEST(Loops, OneTileReducesBothAxes) {
     EXPECT_EQ(by_row, rows) << target.traits().name;
     EXPECT_EQ(by_column, columns) << target.traits().name;
   });
+}
+
+TEST(Loops, GathersFollowIndicesAndSayWhichAreNotThere) {
+  auto table = random_floats(63, 4);
+  std::vector<int64_t> rows = {8, 0, -1, 3, -9}, picks = {0, 8, -9, 4, 4, -1, 2};
+  const auto run = [&](vm::Target& target, const std::vector<uint64_t>& words,
+                       std::vector<float>& chosen, std::vector<float>& picked) {
+    std::byte* globals[] = {bytes(rows), bytes(table), bytes(picks), bytes(chosen), bytes(picked)};
+    const vm::Launch launch{Program(words), globals};
+    return target.run({&launch, 1});
+  };
+  const auto row_of = [](int64_t index) {
+    return static_cast<size_t>(index < 0 ? index + 9 : index);
+  };
+  on_both(vm::kGatherExample, true, [&](vm::Target& target, const std::vector<uint64_t>& words) {
+    std::vector<float> chosen(35, NAN), picked(7, NAN);
+    EXPECT_EQ(run(target, words, chosen, picked).fault, vm::Fault::none);
+    for (size_t i = 0; i < 35; ++i) EXPECT_EQ(chosen[i], table[row_of(rows[i / 7]) * 7 + i % 7]);
+    for (size_t i = 0; i < 7; ++i) EXPECT_EQ(picked[i], table[row_of(picks[i]) * 7 + i]);
+  });
+  for (const int64_t stray : {int64_t{9}, int64_t{-10}, INT64_MAX, INT64_MIN}) {
+    for (std::vector<int64_t>* indices : {&rows, &picks}) {
+      const int64_t kept = std::exchange(indices->back(), stray);
+      on_both(vm::kGatherExample, true, [&](vm::Target& target, const auto& words) {
+        std::vector<float> chosen(35, NAN), picked(7, NAN);
+        EXPECT_EQ(run(target, words, chosen, picked).fault, vm::Fault::index_out_of_range) << stray;
+      });
+      indices->back() = kept;
+    }
+  }
 }
 
 // Without one of its flags, a pipe may overtake another: the simulated core says which and where.

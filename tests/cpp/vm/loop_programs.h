@@ -107,8 +107,34 @@ inline constexpr std::string_view kTwoAxesExample =
 }
 )";
 
-inline constexpr std::string_view kLoopExamples[] = {kMatmulExample, kNestedExample,
-                                                     kCarriedExample, kTwoAxesExample};
+// Rows of a table of 9 x 7, chosen by five indices; then of each column of the table one element.
+inline constexpr std::string_view kGatherExample =
+    R"(dvm.program v1 target=ascend910b3 {
+  // target=0, block_dim=1, ffts_addr=0, tile_num=1, grid=[1], local_bytes=0x3a0, loop_flags=[]
+  g0: i64 [0, 40) read
+  g1: fp32 [0, 252) read
+  g2: i64 [0, 56) read
+  g3: fp32 [0, 140) written
+  g4: fp32 [0, 28) written
+  vmain.aiv(body_tile=1, tail_tile_diff=0) {
+    0: load.u8.40x1 0x200, g0 // tile_stride(0), pad_size(0)
+         {load}
+    1: Gather.fp32.35 0x240, g1, 0x200 // view(5:28, 7:4), tile_stride(0), index(0:9)
+         {load}
+    2: load.u8.56x1 0x300, g2 // tile_stride(0), pad_size(0)
+         {load}
+    3: Take_along.fp32.7 0x380, g1, 0x300 // view(1:28, 7:4), tile_stride(0), index(0:9)
+         {load, load_store_sync(set, 0)}
+    4: store.u8.140x1 g3, 0x240 // tile_stride(0), pad_size(0), dbg_size(140)
+         {store, load_store_sync(wait, 0)}
+    5: store.u8.28x1 g4, 0x380 // tile_stride(0), pad_size(0), dbg_size(28)
+         {store}
+  }
+}
+)";
+
+inline constexpr std::string_view kLoopExamples[] = {
+    kMatmulExample, kNestedExample, kCarriedExample, kTwoAxesExample, kGatherExample};
 
 // The same for the cpu, which has one core, no pipes and no reserve. (Not of what goes by L1.)
 inline std::string for_cpu(std::string_view listing) {

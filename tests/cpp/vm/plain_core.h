@@ -26,6 +26,7 @@ class PlainCore {
   std::byte* local(Space space, uint32_t offset) {
     return local_[static_cast<size_t>(space)].data() + offset;
   }
+  Fault fault = Fault::none;
   void begin(const Header&) {}
   void end(const Header&) {}
   void execute(const Instruction& insn, const TileArgs& args, const Tile&) {
@@ -128,6 +129,10 @@ class PlainCore {
       case Insn::feed:
         std::memcpy(args.dst, args.src[0], static_cast<size_t>(args.size * bytes));
         return;
+      case Insn::gather:
+        return plain_gather<T, IndexPer::position>(args);
+      case Insn::take_along:
+        return plain_gather<T, IndexPer::element>(args);
       case Insn::matmul:
         if constexpr (D != DType::boolean) plain_matmul<D>(args);
         return;

@@ -168,7 +168,9 @@ class ProgramGenerator {
     int64_t low = 0, high = size;
     for (size_t d = 0; d < line.view_dims.size(); ++d) {
       const ViewDim& dim = line.view_dims[d];
-      const int64_t extent = cut(line, static_cast<int>(d) + 1, dim.extent, ends);
+      const bool indexed = info(line.fixed.insn).format == Format::gather && d + 1 == line.fixed.m;
+      const int64_t extent =
+          indexed ? int64_t{line.fixed.n} : cut(line, static_cast<int>(d) + 1, dim.extent, ends);
       low += std::min<int64_t>(0, (extent - 1) * dim.stride);
       high += std::max<int64_t>(0, (extent - 1) * dim.stride);
     }
@@ -304,6 +306,7 @@ class ProgramGenerator {
     if (chance(15)) return add_store(random_value());
     if (chance(10)) return add_chain();
     if (chance(5)) return add_matmul();
+    if (chance(8)) return add_gather();
     if (next_loop() < loops_.size() && chance(20)) return add_loop();
     Line line;
     do {
@@ -577,6 +580,33 @@ class ProgramGenerator {
     open_.pop_back();
   }
 
+  // With indices that are loaded, whatever they are: a fault is found where they are not there.
+  void add_gather() {
+    Line line;
+    line.fixed.insn = chance(50) ? Insn::gather : Insn::take_along;
+    line.fixed.dtype = random_dtype();
+    make_view(line);
+    line.fixed.m = static_cast<uint32_t>(1 + below(line.view_dims.size()));
+    line.fixed.n = static_cast<uint32_t>(one_to(9));
+    choose_split(line);
+    const int64_t count = line.fixed.insn == Insn::gather ? line.view_dims[line.fixed.m - 1].extent
+                                                          : int64_t{line.fixed.size};
+    Ref indices;
+    if (!load_to(DType::i64, count, indices)) return;
+    finish(line, {make_stream(line, line.fixed.dtype, false, false), indices});
+  }
+
+  // A dense load, all of it in every tile.
+  bool load_to(DType dtype, int64_t elements, Ref& ref) {
+    Line load;
+    load.fixed = {.insn = Insn::load, .dtype = dtype};
+    load.fixed.size = static_cast<uint32_t>(elements);
+    if (!take_slot(elements * core::byte_size(dtype), ref)) return false;
+    load.operands = {ref, make_stream(load, dtype, false, false)};
+    append(load);
+    return true;
+  }
+
   // A product of two loaded matrices, on its way to memory.
   void add_matmul() {
     constexpr std::pair<DType, DType> kKinds[] = {
@@ -615,23 +645,20 @@ class ProgramGenerator {
   // At once, or by way of L1.
   bool load_matrix(DType dtype, int64_t elements, Space space, Ref& ref) {
     const int64_t bytes = elements * core::byte_size(dtype);
-    Line load;
-    load.fixed = {.insn = Insn::load, .dtype = dtype};
-    load.fixed.size = static_cast<uint32_t>(elements);
     ref.space = space;
     Ref first = ref;
     if (target_->memory(Space::l1).bytes != 0 && chance(50)) first.space = Space::l1;
-    if (!take_slot(bytes, first)) return false;
-    load.operands = {first, make_stream(load, dtype, false, false)};
-    append(load);
+    if (!load_to(dtype, elements, first)) return false;
     if (first.space == space) {
       ref = first;
       return true;
     }
     if (!take_slot(bytes, ref)) return false;
-    load.fixed.insn = Insn::feed;
-    load.operands = {ref, first};
-    append(load);
+    Line feed;
+    feed.fixed = {.insn = Insn::feed, .dtype = dtype};
+    feed.fixed.size = static_cast<uint32_t>(elements);
+    feed.operands = {ref, first};
+    append(feed);
     return true;
   }
 
