@@ -7,6 +7,7 @@
 #include "core/ops/fp_flags.h"
 #include "core/ops/scalar_ops.h"
 #include "runtime/whole/by_kernels.h"
+#include "runtime/whole/by_programs.h"
 #include "runtime/whole/walk.h"
 
 namespace dvm::runtime {
@@ -116,7 +117,8 @@ bool wrap(int64_t& index, int64_t extent) {
 }
 
 template <typename T>
-bool take_along(const BufferView& a, const BufferView& indices, const BufferView& out, int axis) {
+bool take_along(const BufferView& a, const BufferView& indices, const BufferView& out, int axis,
+                vm::Target* by_program) {
   if (!agree_but(axis, a, indices) || !agree_but(-1, indices, out)) return false;
   const int64_t extent = a.shape[axis], count = indices.shape[axis];
   const auto for_each = [&](auto take) {
@@ -131,6 +133,7 @@ bool take_along(const BufferView& a, const BufferView& indices, const BufferView
   };
   // All are looked at before anything is written: the result may be an array of the caller.
   if (!for_each([](const int64_t*, int64_t, int64_t) {})) return false;
+  if (by_program) return gather_by_program(Op::take_along, a, indices, out, axis, *by_program);
   return for_each([&](const int64_t* at, int64_t i, int64_t index) {
     element<T>(out.data, at[2] + i * out.strides[axis]) =
         element<T>(a.data, at[1] + index * a.strides[axis]);
@@ -138,7 +141,8 @@ bool take_along(const BufferView& a, const BufferView& indices, const BufferView
 }
 
 template <typename T>
-bool gather(const BufferView& a, const BufferView& indices, const BufferView& out, int axis) {
+bool gather(const BufferView& a, const BufferView& indices, const BufferView& out, int axis,
+            vm::Target* by_program) {
   Walk outer, chosen, inner;  // offsets: a, out, indices
   bool fits = true;
   const auto add = [&](Walk& walk, int d, int to) {
@@ -157,6 +161,7 @@ bool gather(const BufferView& a, const BufferView& indices, const BufferView& ou
     return wrap(index, a.shape[axis]);
   });
   if (!fits) return false;
+  if (by_program) return gather_by_program(Op::gather, a, indices, out, axis, *by_program);
   // Of whole rows all bytes move at once.
   int64_t row = static_cast<int64_t>(sizeof(T));
   for (int d = inner.rank; d-- > 0 && row >= 0; row *= inner.shape[d]) {
@@ -209,17 +214,21 @@ bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) 
 }  // namespace
 
 bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferView& result,
-               int axis, const vm::Target& target) {
+               int axis, vm::Target& target) {
   if (op == Op::iota) {
     return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
   }
   const BufferView& a = *operands[0];
+  vm::Target* const by_program = target.kernels() == nullptr ? &target : nullptr;
   if (op == Op::gather) {
-    return by_size(a.dtype, [&]<typename T>() { return gather<T>(a, *operands[1], result, axis); });
+    return by_size(a.dtype, [&]<typename T>() {
+      return gather<T>(a, *operands[1], result, axis, by_program);
+    });
   }
   if (op == Op::take_along) {
-    return by_size(a.dtype,
-                   [&]<typename T>() { return take_along<T>(a, *operands[1], result, axis); });
+    return by_size(a.dtype, [&]<typename T>() {
+      return take_along<T>(a, *operands[1], result, axis, by_program);
+    });
   }
   if (op != Op::argmax && op != Op::argmin) return false;
   if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;
