@@ -28,12 +28,14 @@ class Emitter {
         slots_(target_),
         drafts_(drafts) {
     drafts_.count = drafts_.operands = drafts_.view_dims = drafts_.steps = 0;
-    tail_ =
-        tiling.sizes[tiling.split] - (tiling.tiles(tiling.split) - 1) * tiling.tile[tiling.split];
+    tail_ = tiling.last(tiling.split);
     for (int d = 0; d < tiling.rank; ++d) {
       if (d != tiling.split && tiling.tile[d] < tiling.sizes[d]) grid_dims_[grid_rank_++] = d;
     }
     grid_dims_[grid_rank_++] = tiling.split;
+    if (tiling.uneven == 0) return;
+    uneven_ = std::countr_zero(tiling.uneven);
+    while (grid_dims_[grid_rank_ - 1 - uneven_axis_] != uneven_) ++uneven_axis_;
   }
 
   std::optional<Program> run(std::span<uint64_t> words) {
@@ -60,10 +62,11 @@ class Emitter {
  private:
   using Place = Drafts::Place;
 
-  // What a tile holds of some dims: their elements, and which part of them the tail shortens.
+  // What a tile holds of some dims: their elements, and what is left of them in the last tile along
+  // the split dim, or along another uneven one.
   struct Extent {
-    int64_t full = 1, tail = 1;
-    bool split = false;
+    int64_t full = 1, tail = 1, other_tail = 1;
+    bool split = false, uneven = false;
   };
 
   Extent extent(DimMask span, int begin, int end) const {
@@ -73,6 +76,8 @@ class Emitter {
       result.full *= tiling_.tile[d];
       result.tail *= d == tiling_.split ? tail_ : tiling_.tile[d];
       result.split |= d == tiling_.split;
+      result.other_tail *= d == uneven_ ? tiling_.last(d) : tiling_.tile[d];
+      result.uneven |= d == uneven_;
     }
     return result;
   }
@@ -177,12 +182,19 @@ class Emitter {
       if (d == tiling_.split) {
         draft.fixed.tail *= static_cast<uint32_t>(tail_);
         draft.fixed.split = static_cast<uint8_t>(count);
-        outer_of_split = true;
       }
+      if (d == uneven_) {
+        const int64_t inner = dims[count - 1].extent / tiling_.tile[d];
+        set_more(draft, count, inner * tiling_.last(d));
+      }
+      outer_of_split |= tiling_.ends_runs(d);
     }
     std::reverse(dims, dims + count);
     if (draft.fixed.split != 0) {
       draft.fixed.split = static_cast<uint8_t>(count + 1 - draft.fixed.split);
+    }
+    if (draft.more.value != 0) {
+      draft.more.extent = static_cast<uint8_t>(count + 1 - draft.more.extent);
     }
     draft.fixed.aux = static_cast<uint8_t>(count);
     draft.view_dims = count;
@@ -298,7 +310,7 @@ class Emitter {
     drafts_.steps += plan.step_count;
     const KernelStep& first = stage_.steps[begin];
     const DimMask span = stage_.values[first.axes != 0 ? first.src[0] : first.dst].span;
-    const int boundary = has_rows ? rows_.columns_begin() : 0;
+    const int boundary = has_rows || uneven_ >= 0 ? rows_.columns_begin() : 0;
     const Extent m = extent(span, 0, boundary), size = extent(span, boundary, tiling_.rank);
     draft.fixed.m = static_cast<uint32_t>(m.full);
     draft.fixed.size = static_cast<uint32_t>(size.full);
@@ -348,16 +360,26 @@ class Emitter {
     draft.arity = static_cast<int>(operands.size());
     draft.first_operand = drafts_.operands;
     draft.view_dims = draft.steps = 0;
+    draft.more = {};
     DVM_CHECK(drafts_.operands + draft.arity <= kMaxDraftOperands, "too many operands in a Stage");
     std::copy(operands.begin(), operands.end(), drafts_.operand + drafts_.operands);
     drafts_.operands += draft.arity;
     return draft;
   }
 
-  static void set_split(Draft& draft, Split split, const Extent& extent) {
-    if (!extent.split) return;
-    draft.fixed.split = static_cast<uint8_t>(split);
-    draft.fixed.tail = static_cast<uint32_t>(extent.tail);
+  void set_split(Draft& draft, Split split, const Extent& extent) const {
+    if (extent.split) {
+      draft.fixed.split = static_cast<uint8_t>(split);
+      draft.fixed.tail = static_cast<uint32_t>(extent.tail);
+    }
+    if (!extent.uneven) return;
+    DVM_CHECK(!extent.split, "an extent ends along two axes");
+    set_more(draft, static_cast<int>(split), extent.other_tail);
+  }
+  void set_more(Draft& draft, int extent, int64_t value) const {
+    draft.more = {.extent = static_cast<uint8_t>(extent),
+                  .axis = static_cast<uint8_t>(uneven_axis_),
+                  .value = static_cast<uint32_t>(value)};
   }
 
   void linear(Insn insn, DType dtype, uint8_t aux, std::span<const Operand> operands,
@@ -478,11 +500,13 @@ class Emitter {
       if (draft.view_dims != 0) {
         view_dims = {drafts_.view_dim + draft.first_view_dim, static_cast<size_t>(draft.view_dims)};
       }
+      const std::span<const Tail> tails(&draft.more, draft.more.value != 0 ? 1 : 0);
       if (draft.steps == 0) {
-        builder.append(draft.fixed, {operands, arity}, syncs, view_dims);
+        builder.append(draft.fixed, {operands, arity}, syncs, view_dims, tails);
       } else {
         builder.append_chain(draft.fixed, {operands, arity},
-                             {drafts_.step + draft.first_step, static_cast<size_t>(draft.steps)});
+                             {drafts_.step + draft.first_step, static_cast<size_t>(draft.steps)},
+                             {}, tails);
       }
     }
     const int64_t local = std::max(slots_.peak(), target_.reserve_bytes);
@@ -498,7 +522,8 @@ class Emitter {
   Drafts& drafts_;
   const TileRows rows_ = schedule_.shape.rows;
   const DimMask wide_ = rows_.wide;
-  int64_t tail_;  // of the split dim
+  int64_t tail_;                       // of the split dim
+  int uneven_ = -1, uneven_axis_ = 0;  // another dim with tails, and its axis
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;
   Operand entered_[kMaxStageAccesses];  // streams, once they are in the table

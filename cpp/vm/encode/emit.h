@@ -22,6 +22,7 @@ struct Draft {
   int first_operand, arity;
   int first_view_dim, view_dims;
   int first_step, steps;
+  Tail more;  // of another dim than the split one; none where its value is 0
 };
 
 // Steps, their expansions by several broadcasts, and a load or store per access.

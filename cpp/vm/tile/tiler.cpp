@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/ops/sum_order.h"
+#include "vm/tile/chain_steps.h"
 #include "vm/tile/tile_cost.h"
 
 namespace dvm::vm {
@@ -51,10 +52,10 @@ void split_at(Tiling& tiling, const Stage& stage, int split, int64_t t) {
   tiling.split = split;
 }
 
-// Where all spatial dims are tiled to 1 but the innermost, which takes `t` of its columns. An
-// instruction has one extent that is shorter in a tail tile: when the last chunk is short, the
-// columns must divide evenly.
-void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t align) {
+// Where all spatial dims are tiled to 1 but the innermost, which takes `t` of its columns. Where
+// the last chunk is short, they divide `even`ly or are the second dim with tails.
+void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t align,
+                     bool even = true) {
   const int reduced = stage.reduce_begin;
   std::fill_n(tiling.tile, tiling.rank, 1);
   tiling.tile[reduced] = core::kSumChunk;
@@ -65,13 +66,40 @@ void cut_into_chunks(Tiling& tiling, const Stage& stage, int64_t t, int64_t alig
   const int64_t columns = tiling.sizes[inner];
   t = std::min(columns, t);
   if (t == columns) {  // whole rows of memory
-  } else if (tiling.sizes[reduced] % core::kSumChunk == 0) {
+  } else if (!even || tiling.sizes[reduced] % core::kSumChunk == 0) {
     t = align_tile(t, columns, t, 1, t < core::kSumLanes ? align : core::kSumLanes);
     tiling.split = inner;
+    if (!even) tiling.uneven = dim_bit(reduced);
   } else {
     while (columns % t != 0) --t;
   }
   tiling.tile[inner] = t;
+}
+
+// Whether each instruction has the two dims that end unevenly in extents of their own: reductions
+// and loads do, and chains over rows of columns.
+bool may_be_ragged(const Schedule& schedule, const Stage& stage, const Tiling& tiling) {
+  const DimMask ragged = tiling.uneven | dim_bit(tiling.split);
+  const TileRows rows = schedule.shape.rows;
+  const auto has_both = [&](int16_t value) {
+    return (stage.values[value].span & rows.wide & ragged) == ragged;
+  };
+  for (int r = 0; r < schedule.run_count; ++r) {
+    const Schedule::Run& run = schedule.runs[r];
+    if (run.width != kNoChain) {
+      if (rows.columns != 0 && (rows.columns & ragged) == dim_bit(tiling.split)) continue;
+      return false;
+    }
+    const KernelStep& step = stage.steps[run.begin];
+    if (step.axes != 0) {
+      const DimMask of = stage.values[step.src[0]].span;
+      const DimMask from = stage.values[schedule.root[step.src[0]]].span;
+      if (((of ^ from) & rows.wide) != 0) return false;  // expanded first
+    } else if (has_both(step.dst)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Whether all that is done is to ask of lines of memory whether any or all elements are true. A
@@ -241,7 +269,18 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
       Tiling tiling = untiled(stage);
       cut_into_chunks(tiling, stage, t, align);
       count_tiles(tiling);
-      const TileCosts::Estimate cost = costs(tiling);
+      TileCosts::Estimate cost = costs(tiling);
+      const bool is_short = stage.sizes[stage.reduce_begin] % core::kSumChunk != 0;
+      if (is_short && t < columns && t >= core::kSumLanes) {
+        Tiling ragged = untiled(stage);
+        cut_into_chunks(ragged, stage, t, align, false);
+        count_tiles(ragged);
+        const TileCosts::Estimate other = costs(ragged);
+        if (other.ns < cost.ns && may_be_ragged(schedules.of(ragged), stage, ragged)) {
+          tiling = ragged;
+          cost = other;
+        }
+      }
       if (cost.ns < least) {
         least = cost.ns;
         best = tiling;

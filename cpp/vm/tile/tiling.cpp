@@ -17,7 +17,7 @@ bool Tiling::is_dense(const StageAccess& access, DimMask wide) const {
     if ((access.span & wide & dim_bit(d)) == 0) continue;
     if (access.strides[d] != run || split_seen) return false;
     run *= tile[d];
-    split_seen = d == split;
+    split_seen = ends_runs(d);
   }
   return true;
 }
@@ -38,7 +38,7 @@ std::optional<int64_t> Tiling::row_stride(const StageAccess& access, DimMask wid
     }
     if (access.strides[d] != run || split_seen) return std::nullopt;
     run *= tile[d];
-    split_seen = d == split;
+    split_seen = ends_runs(d);
   }
   const bool fits = has_columns && stride && *stride > 0 && *stride <= UINT32_MAX;
   return fits ? stride : std::nullopt;

@@ -19,11 +19,18 @@ struct Tiling {
   };
   Reduction reduction = Reduction::whole;
   int rank = 0;
-  int split = 0;  // the dim whose last tile may be shorter; all others divide evenly
+  int split = 0;  // the innermost dim of the grid, whose last tile may be shorter
+  // Other dims whose last tiles are shorter: one at most, beside a split of the columns. All other
+  // dims divide evenly.
+  DimMask uneven = 0;
   int64_t sizes[kMaxRank], tile[kMaxRank];
   int64_t tile_elements = 1, tile_count = 1;
 
   int64_t tiles(int dim) const { return (sizes[dim] + tile[dim] - 1) / tile[dim]; }
+  // Whether what lies outside of the dim is not one run with it.
+  bool ends_runs(int dim) const { return dim == split || (uneven & dim_bit(dim)) != 0; }
+  // Of the last tile along a dim.
+  int64_t last(int dim) const { return sizes[dim] - (tiles(dim) - 1) * tile[dim]; }
   DimMask wide() const;  // dims of which a tile holds more than one element
   // Whether a tile of the access is one run of memory, in body and tail tiles alike.
   bool is_dense(const StageAccess& access, DimMask wide) const;

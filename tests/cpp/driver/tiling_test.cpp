@@ -36,6 +36,13 @@ constexpr const char* kBodies[] = {
        %1 = square(%0) f32[s0, s1]
        %2 = sum(%1) f32[1, s1] {axes = [0]}
        return %2)",
+    R"(%0 = input f64[s0, s1]
+       %1 = input f64[1, s1]
+       %2 = broadcast(%1) f64[s0, s1]
+       %3 = sub(%0, %2) f64[s0, s1]
+       %4 = square(%3) f64[s0, s1]
+       %5 = sum(%4) f64[1, s1] {axes = [0]}
+       return %5)",
 };
 
 class Tilings : public testing::TestWithParam<const char*> {
@@ -65,7 +72,7 @@ class Tilings : public testing::TestWithParam<const char*> {
   }
 
   vm::Call random_call(std::mt19937_64& random) {
-    constexpr int64_t kSizes[] = {1, 2, 3, 16, 37, 64, 129, 600, 1025, 3000};
+    constexpr int64_t kSizes[] = {1, 2, 3, 16, 37, 64, 129, 600, 1000, 1025, 3000};
     const auto size = [&] { return kSizes[random() % std::size(kSizes)]; };
     vm::Call call(region, kernel, {size(), std::min<int64_t>(size(), 1025)});
     for (vm::Tensor& operand : call.operands) {

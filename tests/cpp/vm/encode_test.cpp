@@ -28,6 +28,27 @@ TEST(Encode, WorkedExampleOfThePaper) {
   EXPECT_EQ(disassemble(compiled.stages[0]), kWorkedExample);
 }
 
+// The last chunk of the rows and the last tile of the columns are shorter than the others.
+TEST(Encode, ColumnsAreReadWhereTheyLieAlongTwoTails) {
+  const core::Region region = region_of(R"(
+    %0 = input f64[s0, s1]
+    %1 = input f64[1, s1]
+    %2 = broadcast(%1) f64[s0, s1]
+    %3 = sub(%0, %2) f64[s0, s1]
+    %4 = square(%3) f64[s0, s1]
+    %5 = sum(%4) f64[1, s1] {axes = [0]}
+    return %5)");
+  const Kernel kernel = prepare(region);
+  Call call(region, kernel, {1000, 1000});
+  Arena arena;
+  const Compiled compiled = encode(kernel, call.binding(), target_named("cpu"), arena);
+  for (int k = 0; k < compiled.stage_count; ++k) {
+    verify(compiled.stages[k].words());
+    EXPECT_EQ(disassemble(compiled.stages[k]).find("view_load"), std::string::npos)
+        << disassemble(compiled.stages[k]);
+  }
+}
+
 // A random Region over one space: inputs with dims of constant or symbolic size 1, elementwise
 // work, broadcasts of tensors and scalars, reductions over neighbouring axes, whose results others
 // may need.

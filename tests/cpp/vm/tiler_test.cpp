@@ -188,7 +188,7 @@ TEST(Tiler, EveryTilingIsSound) {
     int64_t elements = 1, tiles = 1;
     for (int d = 0; d < stage.rank; ++d) {
       ASSERT_TRUE(1 <= t.tile[d] && t.tile[d] <= std::max(stage.sizes[d], core::kSumChunk));
-      ASSERT_TRUE(d == t.split || stage.sizes[d] % t.tile[d] == 0);
+      ASSERT_TRUE(t.ends_runs(d) || stage.sizes[d] % t.tile[d] == 0);
       const bool reduced = stage.reduce_begin <= d && d < stage.reduce_end;
       if (reduced) {
         const bool chunks = t.reduction == Tiling::Reduction::chunks;
