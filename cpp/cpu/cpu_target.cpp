@@ -49,7 +49,7 @@ class LocalMemory {
   std::byte* block_ = nullptr;
 };
 
-// Where the memories besides UB begin, one behind the other; UB follows them.
+// Where the memories besides UB begin, one behind the other and before UB, seen from its begin.
 struct SpaceLayout {
   std::array<int64_t, vm::kSpaceCount> begin{};
   int64_t end = 0;
@@ -60,7 +60,8 @@ constexpr SpaceLayout kSpaces = [] {
     layout.begin[space] = layout.end;
     layout.end += vm::memories::cpu[space].bytes;
   }
-  layout.begin[static_cast<size_t>(vm::Space::ub)] = layout.end;
+  for (int64_t& begin : layout.begin) begin -= layout.end;
+  layout.begin[static_cast<size_t>(vm::Space::ub)] = 0;
   return layout;
 }();
 
@@ -78,11 +79,13 @@ const vm::TargetTraits& cpu_traits() {
 struct CpuCore {
   static constexpr bool kFlags = false;
   const vm::KernelTable& kernels;
-  std::byte* memory;
+  std::byte* memory;  // UB
   bool stored = false, tied = false;
   vm::Fault fault = vm::Fault::none;  // that a kernel found
 
   std::byte* local(vm::Space space, uint32_t offset) const {
+    if (space == vm::Space::ub) [[likely]]
+      return memory + offset;
     return memory + kSpaces.begin[static_cast<size_t>(space)] + offset;
   }
   void begin(const vm::Header&) { begin_chains(); }
@@ -138,7 +141,7 @@ void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) n
   if (local == nullptr) {
     return job.fail(Job::kNoMemory);
   }
-  CpuCore core{job.kernels, local};
+  CpuCore core{job.kernels, local + kSpaces.end};
   vm::run_tiles(launch.program, launch.globals, begin, end, core);
   const core::FpFlags tied = core.tied ? core::kTiedZeros : core::FpFlags{0};
   if (const auto raised = static_cast<core::FpFlags>(watch.raised() | tied)) {

@@ -33,9 +33,14 @@ struct Tile {
 struct InsnLayout {
   uint8_t operands;
   ExtentKind extents;
+  bool is_special;  // its kernels get more than others
 };
+constexpr bool is_special(Format format) {
+  return format == Format::gather || format == Format::matrix;
+}
 inline constexpr InsnLayout kFormatLayouts[] = {
-#define DVM_FORMAT(name, operands, extents, notation) {operands, ExtentKind::extents},
+#define DVM_FORMAT(name, operands, extents, notation) \
+  {operands, ExtentKind::extents, is_special(Format::name)},
 #include "vm/isa/formats.def"
 #undef DVM_FORMAT
 };
@@ -198,9 +203,11 @@ template <typename Core>
   between_flags(insn, tile, core, [&] { core.execute_chain(args, tile); });
 }
 
+// Inlined into the loop over instructions: the call would be a tenth of a short one.
 template <typename Core>
-inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
-                            const Scalar* scalars, const Tile& tile, Core& core) {
+[[gnu::always_inline]] inline void run_instruction(const Instruction& insn,
+                                                   const TileCursor& cursor, const Scalar* scalars,
+                                                   const Tile& tile, Core& core) {
   if (insn.is_chain()) return run_chain_instruction(insn, cursor, scalars, tile, core);
   const InsnLayout layout = kInsnLayouts[static_cast<size_t>(insn.insn)];
   const Operand* operands = insn.operands();
@@ -212,7 +219,6 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
   args.aux = insn.aux;
   args.dims = nullptr;
   args.row_stride = std::nullopt;
-  args.adds = false;
   args.dst = locate(operands[0], cursor, core);
   for (int k = 1; k < layout.operands; ++k) {
     const Operand src = operands[k];
@@ -230,48 +236,48 @@ inline void run_instruction(const Instruction& insn, const TileCursor& cursor,
     args.row_stride = row_stride(operands[1]);
   }
   if (has_tails(insn, tile.ends)) apply_tails(insn, tile.ends, layout.extents, dims, args);
-  if (layout.extents == ExtentKind::linear && args.m != 1) {
+  if (args.m != 1 && layout.extents == ExtentKind::linear) [[unlikely]] {
     args.size *= args.m;
     args.m = 1;
   }
-  args.fault = &core.fault;
-  if (insn.insn == Insn::matmul) {
+  if (layout.is_special) [[unlikely]] {
+    args.fault = &core.fault;
     const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop;
-    args.adds = loop && cursor.step(*loop) != 0;
+    args.adds = insn.insn == Insn::matmul && loop && cursor.step(*loop) != 0;
   }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }
 
-// The instructions of some words: of a tile, or of a step of a loop.
-template <typename Core>
-void run_code(const Program& program, std::span<const uint64_t> code, TileCursor& cursor,
-              const Tile& tile, Core& core);
+// The instructions of a tile, or of a step of a loop. Most Programs have no loops, and most tiles
+// few instructions: without loops they cost no look for one.
+template <bool kLoops, typename Core>
+void run_code(const Program& program, std::span<const uint64_t> code, const Scalar* scalars,
+              TileCursor& cursor, const Tile& tile, Core& core);
 
 template <typename Core>
 [[gnu::noinline]] void run_loop(const Program& program, const Instruction& loop,
-                                std::span<const uint64_t> body, TileCursor& cursor,
-                                const Tile& tile, Core& core) {
+                                std::span<const uint64_t> body, const Scalar* scalars,
+                                TileCursor& cursor, const Tile& tile, Core& core) {
   const int64_t steps = program.loops()[loop.aux];
   const auto last = static_cast<Ends>(1u << (kFirstLoopAxis + loop.aux));
   between_flags(loop, tile, core, [&] {
     for (int64_t step = 0; step < steps; ++step) {
       cursor.move_to(loop.aux, step);
       const auto ends = static_cast<Ends>(step == steps - 1 ? tile.ends | last : tile.ends);
-      run_code(program, body, cursor, {tile.index, ends}, core);
+      run_code<true>(program, body, scalars, cursor, {tile.index, ends}, core);
     }
     cursor.move_to(loop.aux, 0);
   });
 }
 
-template <typename Core>
-void run_code(const Program& program, std::span<const uint64_t> code, TileCursor& cursor,
-              const Tile& tile, Core& core) {
-  const Scalar* const scalars = program.scalars().data();
+template <bool kLoops, typename Core>
+inline void run_code(const Program& program, std::span<const uint64_t> code, const Scalar* scalars,
+                     TileCursor& cursor, const Tile& tile, Core& core) {
   for (const uint64_t *p = code.data(), *stop = p + code.size(); p != stop;) {
     const auto& insn = *reinterpret_cast<const Instruction*>(p);
     p += insn.words;
-    if (insn.is_loop()) [[unlikely]] {
-      run_loop(program, insn, {p, insn.body_words()}, cursor, tile, core);
+    if (kLoops && insn.is_loop()) {
+      run_loop(program, insn, {p, insn.body_words()}, scalars, cursor, tile, core);
       p += insn.body_words();
       continue;
     }
@@ -285,11 +291,18 @@ void run_tiles(const Program& program, std::span<std::byte* const> globals, int6
                int64_t end, Core& core) {
   const Header& header = program.header();
   const std::span<const uint64_t> code = program.code();
+  const Scalar* const scalars = program.scalars().data();
+  const bool loops = header.loops != 0;
   TileCursor cursor(program, globals, begin);
   core.begin(header);
   for (int64_t index = begin; index < end; ++index) {
     if (index != begin) cursor.advance();
-    run_code(program, code, cursor, {index, cursor.ends()}, core);
+    const Tile tile{index, cursor.ends()};
+    if (loops) [[unlikely]] {
+      run_code<true>(program, code, scalars, cursor, tile, core);
+    } else {
+      run_code<false>(program, code, scalars, cursor, tile, core);
+    }
   }
   core.end(header);
 }

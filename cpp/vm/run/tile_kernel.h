@@ -17,8 +17,9 @@ struct TileArgs {
   uint8_t scalar_mask;                // bit k: src[k] is one element that stands for all
   uint8_t aux;                        // Instruction::aux
   const ViewDim* dims;                // view formats: aux dims, tail already applied; else nullptr
-  bool adds;                          // products of matrices: to what dst holds
-  Fault* fault;                       // where a gather says that an index is not there
+  // Of products of matrices and gathers alone:
+  bool adds;     // to what dst holds
+  Fault* fault;  // where it says that an index is not there
 };
 // A kernel cannot fail: what it touches has been checked before. dst may equal a source of an
 // elementwise instruction exactly; otherwise they do not overlap.
