@@ -196,7 +196,6 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
       static_cast<int64_t>(reinterpret_cast<uint64_t>(address) -
                            reinterpret_cast<uint64_t>(globals_[static_cast<size_t>(g)]));
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
-  const bool gathers = info(insn.insn).format == vm::Format::gather;
   // Wide enough for any strides, so that no overflow can hide a stray access.
   __extension__ using Wide = __int128;
   Wide low = offset, high = Wide{offset} + element;
@@ -206,7 +205,7 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
   } else {
     for (int d = 0; d < insn.aux; ++d) {
       const int64_t stride = dims[d].stride;
-      const int64_t extent = gathers && d + 1 == static_cast<int>(insn.m) ? insn.n : dims[d].extent;
+      const int64_t extent = vm::positions_along(insn, d, dims[d].extent);
       (stride < 0 ? low : high) += Wide{extent - 1} * stride;
       aligned = aligned && stride % element == 0;
     }

@@ -97,6 +97,22 @@ decltype(auto) dispatch(DType d, F&& f) {
   __builtin_unreachable();
 }
 
+// Calls f.template operator()<Word>() with the unsigned integer of an element's size: what moves
+// elements without looking at them needs one body per size, not per dtype.
+template <typename F>
+decltype(auto) dispatch_size(DType d, F&& f) {
+  switch (byte_size(d)) {
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    default:
+      return f.template operator()<uint64_t>();
+  }
+}
+
 // A scalar operand: a float when its dtype is floating, else an integer (bool is 0 or 1; a u64 is
 // the bits of its int64).
 // Compared by bits, so that NaN payloads and signed zeros survive every round trip.

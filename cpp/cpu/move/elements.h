@@ -70,20 +70,4 @@ class Source {
   Compute value_{};
 };
 
-// Calls f.template operator()<Word>() with the unsigned integer of an element's size: what moves
-// elements without looking at them needs one body per size, not per dtype.
-template <typename F>
-void dispatch_bytes(int bytes, F&& f) {
-  switch (bytes) {
-    case 1:
-      return f.template operator()<uint8_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    default:
-      return f.template operator()<uint64_t>();
-  }
-}
-
 }  // namespace dvm::cpu

@@ -193,7 +193,7 @@ void select_kernel(const TileArgs& args) noexcept {
 void fill_move(vm::KernelTable& table) {
   for (int d = 0; d < core::kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
-    dispatch_bytes(core::byte_size(dtype), [&]<typename Word>() {
+    core::dispatch_size(dtype, [&]<typename Word>() {
       table.entry(Insn::load, dtype) = table.entry(Insn::copy, dtype) = copy_kernel<Word>;
       table.entry(Insn::feed, dtype) = copy_kernel<Word>;
       table.entry(Insn::store, dtype) = store_words_kernel<Word>;

@@ -190,21 +190,6 @@ bool gather(const BufferView& a, const BufferView& indices, const BufferView& ou
   });
 }
 
-// What only moves elements needs one body per size.
-template <typename F>
-bool by_size(DType dtype, F f) {
-  switch (core::byte_size(dtype)) {
-    case 1:
-      return f.template operator()<uint8_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    default:
-      return f.template operator()<uint64_t>();
-  }
-}
-
 template <typename T>
 bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) {
   return op == Op::argmax ? arg<T>(a, out, lines, scalar::gt{})
@@ -221,12 +206,12 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
   const BufferView& a = *operands[0];
   vm::Target* const by_program = target.kernels() == nullptr ? &target : nullptr;
   if (op == Op::gather) {
-    return by_size(a.dtype, [&]<typename T>() {
+    return core::dispatch_size(a.dtype, [&]<typename T>() {
       return gather<T>(a, *operands[1], result, axis, by_program);
     });
   }
   if (op == Op::take_along) {
-    return by_size(a.dtype, [&]<typename T>() {
+    return core::dispatch_size(a.dtype, [&]<typename T>() {
       return take_along<T>(a, *operands[1], result, axis, by_program);
     });
   }

@@ -135,6 +135,17 @@ uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole)
   return whole;
 }
 
+int64_t positions_along(const Instruction& insn, int dim, int64_t extent) {
+  const bool gathers = info(insn.insn).format == Format::gather;
+  return gathers && dim + 1 == static_cast<int>(insn.m) ? int64_t{insn.n} : extent;
+}
+
+Ends cut_axes(const Instruction& insn) {
+  Ends cut = insn.split != 0 ? 1 : 0;
+  for (const Tail& tail : insn.more_tails()) cut = static_cast<Ends>(cut | 1u << tail.axis);
+  return cut;
+}
+
 Extents extents(const Instruction& insn, Ends ends) {
   Extents result{insn.m, insn.size, insn.n};
   if (ends == 0 || (insn.split == 0 && insn.tails == 0)) return result;

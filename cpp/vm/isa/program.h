@@ -52,7 +52,7 @@ constexpr bool is_load(Format format) {
 constexpr bool is_store(Format format) {
   return format == Format::store || format == Format::view_store;
 }
-// Of a gather, which dim indices stand for, and how many there are.
+// Of a gather; the others are dense.
 constexpr int kTableOperand = 1, kIndexOperand = 2;
 constexpr bool is_transfer(Format format) { return is_load(format) || is_store(format); }
 
@@ -280,6 +280,20 @@ DType operand_dtype(const Instruction& insn, int operand);
 int64_t operand_elements(const Instruction& insn, int operand, Ends ends);
 // What stands in place of an extent (of Tail::extent) at those ends, or `whole`.
 uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole);
+// The positions along a view dim of `extent` that the strided operand may be asked for: of a gather
+// as many as there are indices, along the dim that they stand for.
+int64_t positions_along(const Instruction& insn, int dim, int64_t extent);
+// The axes along which it has tails.
+Ends cut_axes(const Instruction& insn);
+// Calls f(at_end, before_end) for each choice of those axes being at their end or before it.
+template <typename F>
+void for_each_ends(const Instruction& insn, F f) {
+  const Ends cut = cut_axes(insn);
+  for (Ends at_end = 0;; at_end = static_cast<Ends>((at_end - cut) & cut)) {
+    f(at_end, static_cast<Ends>(cut & ~at_end));
+    if (at_end == cut) return;
+  }
+}
 
 // One way through global memory: address(tile, steps) = base[global] + offset + coord . stride.
 // In memory: global, offset, then strides, all int64: one per grid dimension, outermost first, and

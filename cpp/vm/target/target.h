@@ -32,14 +32,6 @@ struct Memory {
 using Memories = std::array<Memory, kSpaceCount>;
 // The rows of memories.def: what every target of a folder has besides UB.
 namespace memories {
-#define DVM_MEMORY_OF(folder)                                       \
-  inline constexpr Memories folder = [] {                           \
-    Memories rows;                                                  \
-    for (const auto& [of, space, memory] : all) {                   \
-      if (of == #folder) rows[static_cast<size_t>(space)] = memory; \
-    }                                                               \
-    return rows;                                                    \
-  }();
 struct Row {
   std::string_view folder;
   Space space;
@@ -50,9 +42,14 @@ inline constexpr Row all[] = {
 #include "vm/target/memories.def"
 #undef DVM_MEMORY
 };
-DVM_MEMORY_OF(cpu)
-DVM_MEMORY_OF(sim)
-#undef DVM_MEMORY_OF
+constexpr Memories of(std::string_view folder) {
+  Memories rows;
+  for (const Row& row : all) {
+    if (row.folder == folder) rows[static_cast<size_t>(row.space)] = row.memory;
+  }
+  return rows;
+}
+inline constexpr Memories cpu = of("cpu"), sim = of("sim");
 }  // namespace memories
 
 struct TargetTraits {

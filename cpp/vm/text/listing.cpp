@@ -153,19 +153,17 @@ std::string listing_axis(int axis) {
 }
 
 uint64_t stored_bytes(const Instruction& insn, const AxisSteps& steps, DType dtype) {
-  Ends cut = insn.split != 0 ? 1 : 0;
-  for (const Tail& tail : insn.more_tails()) cut = static_cast<Ends>(cut | 1u << tail.axis);
   uint64_t bytes = 0;
-  for (Ends at_end = cut;; at_end = static_cast<Ends>((at_end - 1) & cut)) {
+  for_each_ends(insn, [&](Ends at_end, Ends before_end) {
     auto times = static_cast<uint64_t>(operand_elements(insn, 0, at_end)) *
                  static_cast<uint64_t>(core::byte_size(dtype));
     for (size_t axis = 0; axis < steps.size(); ++axis) {
       const auto all = static_cast<uint64_t>(steps[axis]);
-      times *= (cut >> axis & 1) == 0 ? all : (at_end >> axis & 1) != 0 ? 1 : all - 1;
+      times *= (at_end >> axis & 1) != 0 ? 1 : (before_end >> axis & 1) != 0 ? all - 1 : all;
     }
     bytes += times;
-    if (at_end == 0) return bytes;
-  }
+  });
+  return bytes;
 }
 
 AxisSteps axis_steps(std::span<const int64_t> grid, std::span<const int64_t> loops,

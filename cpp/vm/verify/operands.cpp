@@ -25,6 +25,12 @@ bool is_elementwise(const Instruction& insn) {
   return row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear;
 }
 
+// Whether a stream operand goes through the view dims: a gather's table alone.
+bool has_view(const Instruction& insn, int operand) {
+  const bool gathers = info(insn.insn).format == Format::gather;
+  return insn.is_view() && (!gathers || operand == kTableOperand);
+}
+
 // The stream side of loads and stores is the one thing that their format fixes.
 bool must_stream(const InsnInfo& row, int operand) {
   return (is_load(row.format) && operand == 1) || (is_store(row.format) && operand == 0) ||
@@ -195,7 +201,9 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
   bool aligned = stream.offset % element == 0;
   for (int64_t stride : program_.strides(stream)) aligned = aligned && stride % element == 0;
-  for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
+  if (has_view(insn, operand)) {
+    for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
+  }
   aligned = aligned && row_stride(insn.operands()[operand]).value_or(0) % element == 0;
   if (!aligned) {
     fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
@@ -210,15 +218,15 @@ TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand
     const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
     return {0, (rows - 1) * *stride + columns * element};
   }
-  if (!insn.is_view()) return {0, operand_elements(insn, operand, ends) * element};
-  const bool gathers = info(insn.insn).format == Format::gather;
+  if (!has_view(insn, operand)) {
+    return {0, operand_elements(insn, operand, ends) * element};
+  }
   Range range = {0, element};
   const auto dims = insn.view_dims();
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto whole = static_cast<uint32_t>(dims[d].extent);
-    const bool indexed = gathers && d + 1 == insn.m;
-    const int64_t extent = indexed ? insn.n : tail_of(insn, static_cast<int>(d) + 1, ends, whole);
-    const int64_t last = extent - 1;
+    const int dim = static_cast<int>(d);
+    const int64_t last = positions_along(insn, dim, tail_of(insn, dim + 1, ends, whole)) - 1;
     (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
   return range;
@@ -260,19 +268,14 @@ TileVerifier::Range TileVerifier::over_axes(const Stream& stream, Range touched,
 template <typename Check>
 void TileVerifier::for_each_end(const Instruction& insn, int operand, Check check) const {
   const Stream& stream = program_.stream(insn.operands()[operand].index);
-  Ends cut = insn.split != 0 ? 1 : 0, lasts = 0;
-  for (const Tail& tail : insn.more_tails()) cut = static_cast<Ends>(cut | 1u << tail.axis);
+  Ends lasts = 0;
   for (int axis = 0; axis < kAxisCount; ++axis) {
     if (steps_along(axis) == 1) lasts = static_cast<Ends>(lasts | 1u << axis);
   }
-  // All subsets of `cut`.
-  for (Ends at_end = 0;; at_end = static_cast<Ends>((at_end - cut) & cut)) {
-    const auto before_end = static_cast<Ends>(cut & ~at_end);
-    if ((before_end & lasts) == 0) {
-      check(over_axes(stream, footprint(insn, operand, at_end), at_end, before_end));
-    }
-    if (at_end == cut) return;
-  }
+  for_each_ends(insn, [&](Ends at_end, Ends before_end) {
+    if ((before_end & lasts) != 0) return;
+    check(over_axes(stream, footprint(insn, operand, at_end), at_end, before_end));
+  });
 }
 
 void TileVerifier::check_stream_bounds(const Instruction& insn, int operand) const {

@@ -201,11 +201,11 @@ void TileVerifier::check_extents(const Instruction& insn) const {
     if (elements > kMaxTileElements) fail("more than " + number(kMaxTileElements) + " elements");
   };
   if (kind == ExtentKind::view) {
+    int d = 0;
     for (const ViewDim& dim : insn.view_dims()) {
       multiply(dim.extent);
       // Beyond any real memory, and small enough that stepping past a row cannot overflow.
-      const bool indexed = format == Format::gather && &dim == &insn.view_dims()[insn.m - 1];
-      const int64_t limit = kMaxViewBytes / (indexed ? int64_t{insn.n} : dim.extent);
+      const int64_t limit = kMaxViewBytes / positions_along(insn, d++, dim.extent);
       if (dim.stride < -limit || dim.stride > limit) {
         fail("view dim of " + number(dim.extent) + " steps of " + number(dim.stride) +
              " bytes exceeds " + number(kMaxViewBytes));

@@ -532,12 +532,18 @@ class ProgramGenerator {
         line.view_dims.empty() ? count(line, is_short, 0) : int64_t{line.fixed.size};
     const int64_t bytes = elements * core::byte_size(dtype);
     Ref dst;
+    const bool gathers_whole =
+        row.format == Format::gather && line.tails.empty() && line.fixed.split == 0;
     const bool elementwise =
         row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear;
     const bool in_place = elementwise && sources[0].mode == Mode::slot && chance(20) &&
                           core::byte_size(dtype) == core::byte_size(operand_dtype(line.fixed, 1));
     if (target_->streams && row.pipe == Pipe::simd && chance(25)) {
       dst = make_stream(line, dtype, is_short, true);
+    } else if (target_->streams && gathers_whole && chance(40)) {
+      Line dense;
+      dense.fixed.size = line.fixed.size;
+      dst = make_stream(dense, dtype, false, true);
     } else if (in_place) {
       dst.slot = sources[0].slot;
       std::erase_if(values_, [&](const Value& v) { return v.slot == dst.slot; });

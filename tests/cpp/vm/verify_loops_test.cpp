@@ -106,6 +106,28 @@ TEST_P(BrokenLoop, IsNamed) {
 INSTANTIATE_TEST_SUITE_P(All, BrokenLoop, testing::ValuesIn(kBreaks),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
+// Indices and results are dense, however the view goes through the table.
+TEST(BrokenLoops, GathersInPlaceStayWithinTheirGlobals) {
+  const auto listing = [](const std::string& results, const std::string& indices) {
+    return R"(dvm.program v1 target=cpu {
+  // target=0, block_dim=1, ffts_addr=0, tile_num=1, grid=[1], local_bytes=0x0, loop_flags=[]
+  g0: fp32 [0, 252) read
+  g1: i64 [0, )" +
+           indices + R"() read
+  g2: fp32 [0, )" +
+           results + R"() written
+  vmain.aiv(body_tile=1, tail_tile_diff=0) {
+    0: Gather.fp32.35 g2, g0, g1 // view(5:28, 7:0), tile_stride(0; 0; 0), index(0:9)
+         {load}
+  }
+}
+)";
+  };
+  EXPECT_NO_THROW(assemble(listing("140", "40")));
+  EXPECT_THROW(assemble(listing("139", "40")), core::Error);
+  EXPECT_THROW(assemble(listing("140", "39")), core::Error);
+}
+
 TEST(BrokenLoops, NameTheMemoryThatATargetLacks) {
   try {
     assemble(for_cpu(kNestedExample));
