@@ -1,6 +1,7 @@
 // CompiledGraph: a Graph compiled and called on arrays, with no capture involved.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <map>
 
 #include "bindings/bindings.h"
@@ -8,6 +9,7 @@
 #include "capture/replay/read_argument.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"
+#include "core/graph/infer.h"
 #include "driver/compile.h"
 
 namespace py = pybind11;
@@ -18,7 +20,7 @@ namespace {
 
 using runtime::BufferView;
 
-using Functions = std::map<std::string, py::object>;
+using Objects = std::map<std::string, py::object>;  // by the names that the graph has for them
 
 std::string described(const runtime::Argument& type) {
   return std::string(core::to_string(type.dtype)) + " of rank " + std::to_string(type.rank);
@@ -29,6 +31,45 @@ std::string described(const runtime::Argument& type) {
 py::object behaved(py::handle object) {
   return py::reinterpret_steal<py::object>(
       PyArray_FROM_OF(object.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
+}
+
+// The array behind a constant of the graph, read where it lies.
+core::Tensor lent(const core::Node& node, const Objects& constants) {
+  const std::string& name = node.attrs.name;
+  const auto found = constants.find(name);
+  if (found == constants.end()) {
+    core::fail(core::ErrorCode::unknown_name,
+               "the graph has a constant " + name + ", which `constants` has not");
+  }
+  auto array = py::reinterpret_steal<py::object>(PyArray_FROM_O(found->second.ptr()));
+  if (!array) throw py::error_already_set();
+  auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
+  core::TensorData data{.dtype = node.type.dtype, .owner = array.ptr()};
+  data.shape.assign(PyArray_DIMS(read), PyArray_DIMS(read) + PyArray_NDIM(read));
+  data.strides.assign(PyArray_STRIDES(read), PyArray_STRIDES(read) + PyArray_NDIM(read));
+  const bool same_shape = std::equal(
+      data.shape.begin(), data.shape.end(), node.type.shape.begin(), node.type.shape.end(),
+      [](int64_t size, core::Dim dim) { return dim.as_constant() == size; });
+  if (!capture::holds(capture::dtype_of(read), data.dtype) || !same_shape) {
+    core::fail(core::ErrorCode::wrong_arguments,
+               "constant " + name + " is " + capture::describe(found->second.ptr()) +
+                   " and shape " + py::str(array.attr("shape")).cast<std::string>() +
+                   "; the graph takes " + std::string(core::to_string(data.dtype)) +
+                   core::to_string(node.type.shape));
+  }
+  data.data = reinterpret_cast<const std::byte*>(PyArray_BYTES(read));
+  data.keep = {array.release().ptr(), [](const void* object) {
+                 const py::gil_scoped_acquire held;
+                 Py_DECREF(static_cast<PyObject*>(const_cast<void*>(object)));
+               }};
+  return core::Tensor(std::move(data));
+}
+
+core::Graph supplied(core::Graph graph, const Objects& constants) {
+  for (core::Value v = 0; v < graph.size(); ++v) {
+    if (!graph.node(v).attrs.name.empty()) graph.supply(v, lent(graph.node(v), constants));
+  }
+  return graph;
 }
 
 // A call of the Plan, which are made in this order.
@@ -78,7 +119,7 @@ class FunctionHost final : public capture::NumpyHost {
 class GraphFunction {
  public:
   GraphFunction(const core::Graph& graph, const std::string& target, const std::string& numerics,
-                const Functions& functions)
+                const Objects& functions)
       : compilation_(driver::compile(graph, options_of(target, numerics))) {
     for (const core::Value v : graph.inputs()) {
       is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
@@ -159,6 +200,13 @@ class GraphFunction {
     return view;
   }
 
+  bool is_constant(const BufferView& result) const {
+    const auto& constants = plan().constants;
+    return std::any_of(constants.begin(), constants.end(), [&](const runtime::PlanConstant& c) {
+      return c.view.owner == result.owner;
+    });
+  }
+
   py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
                  std::span<capture::ValueSlot> slots, size_t used) const {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
@@ -173,8 +221,9 @@ class GraphFunction {
     }
     std::vector<PyObject*> made;
     for (const BufferView& result : results) {
-      made.push_back(host.is_argument(result, inputs) ? FunctionHost::argument_of(result)
-                                                      : host.array_of(result));
+      made.push_back(host.is_argument(result, inputs) || is_constant(result)
+                         ? FunctionHost::argument_of(result)
+                         : host.array_of(result));
     }
     for (const BufferView& result : results) host.release(result.owner);
     py::tuple arrays(made.size());
@@ -196,17 +245,17 @@ void bind_compiled_graph(py::module_& module) {
   py::class_<GraphFunction>(module, "CompiledGraph",
                             "A graph compiled for a target; call it on arrays and numbers.")
       .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
-                       const Functions& functions) {
-             if (py::isinstance<py::str>(graph)) {
-               return GraphFunction(core::parse_graph(graph.cast<std::string>()), target, numerics,
-                                    functions);
-             }
-             const auto& built = graph.cast<const core::Graph&>();
-             core::verify(built);
-             return GraphFunction(built, target, numerics, functions);
+                       const Objects& functions, const Objects& constants) {
+             core::Graph given = py::isinstance<py::str>(graph)
+                                     ? core::parse_graph(graph.cast<std::string>())
+                                     : graph.cast<const core::Graph&>();
+             core::verify(given);
+             return GraphFunction(supplied(std::move(given), constants), target, numerics,
+                                  functions);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
-           py::arg("numerics") = "widened", py::arg("functions") = Functions{})
+           py::arg("numerics") = "widened", py::arg("functions") = Objects{},
+           py::arg("constants") = Objects{})
       .def("__call__", &GraphFunction::operator())
       .def_property_readonly("plan",
                              [](const GraphFunction& f) { return runtime::print(f.plan()); })

@@ -1,7 +1,9 @@
 // Graph and Dim as the lowering (python/dvm/magpy_capture) builds them. Values are plain ints.
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.h"
+#include "capture/numpy/numpy_api.h"
 #include "core/graph/graph.h"
 
 namespace py = pybind11;
@@ -140,6 +142,32 @@ void bind_graph(py::module_& module) {
             return g.dim_value(parse_dtype(dtype), to_dim(g, size), to_loc(where));
           },
           py::arg("dtype"), py::arg("size"), at)
+      .def(
+          "tensor",
+          [](Graph& g, const std::string& dtype, const py::array& values, const At& where) {
+            const core::DType type = parse_dtype(dtype);
+            const auto dense = py::array::ensure(values, py::array::c_style);
+            if (!dense) throw py::error_already_set();
+            const auto* array = reinterpret_cast<const PyArrayObject*>(dense.ptr());
+            if (!capture::holds(capture::dtype_of(array), type))
+              core::fail(core::ErrorCode::dtype_mismatch, to_loc(where),
+                         "tensor: the values are not " + dtype);
+            const std::span bytes(static_cast<const std::byte*>(dense.data()),
+                                  static_cast<size_t>(dense.nbytes()));
+            return g.tensor(
+                core::own_tensor(type, {dense.shape(), dense.shape() + dense.ndim()}, bytes), {},
+                to_loc(where));
+          },
+          py::arg("dtype"), py::arg("values"), at, "A constant, which copies a few elements.")
+      .def(
+          "named_tensor",
+          [](Graph& g, const std::string& dtype, const py::sequence& shape, std::string name,
+             const At& where) {
+            return g.tensor({parse_dtype(dtype), to_shape(g, shape)}, std::move(name),
+                            to_loc(where));
+          },
+          py::arg("dtype"), py::arg("shape"), py::arg("name"), at,
+          "A constant whose elements are supplied when the graph is compiled.")
       .def(
           "elementwise",
           [](Graph& g, const std::string& op, const std::vector<Value>& inputs, const At& where) {

@@ -29,6 +29,7 @@ class Lowering {
 
   runtime::Plan run() {
     declare_arguments();
+    copy_constants();
     for (const auto& [a, b] : fusion_.assumed) sizes_.check_equal(a, b, {});
     for (size_t k = 0; k < fusion_.order.size(); ++k) {
       const fuser::Unit& unit = fusion_.order[k];
@@ -65,6 +66,13 @@ class Lowering {
         plan_.inputs.push_back({type.dtype, type.rank()});
       }
     }
+    for (Value v = 0; v < graph_.size(); ++v) {
+      const core::Node& node = graph_.node(v);
+      if (node.op != Op::tensor) continue;
+      at(v).buffer = plan_.buffers++;
+      plan_.constants.push_back(
+          runtime::make_constant(node.type, node.attrs.name, node.attrs.values));
+    }
     for (Value v : graph_.inputs()) {
       const core::Node& node = graph_.node(v);
       const std::string note = "%" + std::to_string(v);
@@ -74,6 +82,17 @@ class Lowering {
         const int32_t number = builder_.emit(PlanOp::number, {at(v).scalar}, note);
         sizes_.define(node.attrs.size, number);
       }
+    }
+  }
+
+  // What leaves the Plan is no memory of dvm's own: it may be written there.
+  void copy_constants() {
+    for (Value v = 0; v < graph_.size(); ++v) {
+      const core::Node& node = graph_.node(v);
+      if (node.op != Op::tensor || !node.attrs.name.empty() || !memory_[v].to_host) continue;
+      const int32_t constant = at(v).buffer;
+      allocate(v);
+      copy(constant, node.type, at(v).buffer, node.loc);
     }
   }
 

@@ -70,10 +70,9 @@ void MemoryMap::find_uses(const fuser::Fusion& fusion) {
   }
 }
 
-// Memory that the Plan allocates: no argument, and nothing that a call has.
+// Memory that the Plan allocates: nothing from outside, and nothing that a call has.
 bool MemoryMap::is_ours(Value v) const {
-  const Op origin = graph_.node(root(v)).op;
-  return origin != Op::input && origin != Op::call && !(*this)[v].called;
+  return !core::is_foreign(graph_.node(root(v)).op) && !(*this)[v].called;
 }
 
 // `newer` takes over the memory of `older`, which ends its life there.

@@ -64,7 +64,7 @@ void Flow::mark_in_memory() {
 void Flow::trace(Value v) {
   const core::Node& node = graph_.node(v);
   NodeFlow& flow = at(v);
-  flow.scalar = core::op_class(node.op) == OpClass::source && node.op != Op::input;
+  flow.scalar = core::is_number(node.op);
   switch (core::op_class(node.op)) {
     case OpClass::elementwise:
     case OpClass::reduce:
@@ -176,8 +176,7 @@ void Flow::order_updates() {
     }
     for (Value source : reads(v)) {
       const Value read = memory[static_cast<size_t>(source)];
-      const Op op = graph_.node(read).op;
-      if (op != Op::input && op != Op::call) readers[static_cast<size_t>(read)].push_back(v);
+      if (!core::is_foreign(graph_.node(read).op)) readers[static_cast<size_t>(read)].push_back(v);
     }
   }
 }

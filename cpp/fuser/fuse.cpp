@@ -296,9 +296,10 @@ Decision Fuser::explain(Value a, Value b) {
   if (made && edge) return separate(a, b);
   std::optional<Refusal> refusal;
   if (!made) {
-    const bool input = graph_.node(first < 0 ? a : b).op == Op::input;
+    const Op given = graph_.node(first < 0 ? a : b).op;
+    const bool input = given == Op::input || given == Op::tensor;
     refusal = input
-                  ? Refusal{"input", "an input is computed by no Region"}
+                  ? Refusal{"input", "an input or constant is computed by no Region"}
                   : Refusal{"inlined",
                             "scalars and broadcasts are made anew in every Region that reads them"};
   } else if (refusal = never_together(a, b); !refusal) {

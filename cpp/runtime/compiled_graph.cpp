@@ -21,6 +21,12 @@ void check_arguments(const Plan& plan, std::span<const BufferView> inputs, size_
                    counted(plan.scalars.size(), "scalar") + ", it was given " +
                    counted(inputs.size(), "tensor") + " and " + counted(scalars, "scalar"));
   }
+  for (const PlanConstant& constant : plan.constants) {
+    if (!constant.values) {
+      core::fail(core::ErrorCode::unknown_name,
+                 "the graph has a constant '" + constant.name + "', which is not supplied");
+    }
+  }
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Argument& declared = plan.inputs[k];
     const std::string name = "input " + std::to_string(k);

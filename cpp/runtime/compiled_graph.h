@@ -31,8 +31,9 @@ class CompiledGraph {
   vm::Target* target_;
 };
 
-// Throws DtypeError or ShapeError for an input of another dtype or rank than declared, and
-// ShapeError for another number of inputs or scalars.
+// Throws DtypeError or ShapeError for an input of another dtype or rank than declared, ShapeError
+// for another number of inputs or scalars, and UnsupportedError where the Graph that was compiled
+// lacked a constant.
 void check_arguments(const Plan& plan, std::span<const BufferView> inputs, size_t scalars);
 
 // A context of the calling thread, for one call.

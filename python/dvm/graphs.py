@@ -17,10 +17,14 @@ class CompiledGraph:
     target: a name that `python -m dvm env` lists.
     numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
     functions: what the graph calls, by name; they take and give arrays.
+    constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
+        such (tensors of PyTorch). They are not copied: what they hold when the graph is called is
+        what it computes with.
 
     Raises FormatError or GraphError for a text that is no graph, UnsupportedError for an unknown
-    target or a missing function; when called, ShapeError for arguments that the graph does not
-    take, HostCallError for a function whose result is not what the graph says.
+    target or a missing function or constant, ShapeError for a constant of another type; when
+    called, ShapeError for arguments that the graph does not take, HostCallError for a function
+    whose result is not what the graph says.
     """
 
     def __init__(
@@ -30,12 +34,16 @@ class CompiledGraph:
         target: str = "cpu",
         numerics: str = "widened",
         functions: Mapping[str, Callable[..., Any]] | None = None,
+        constants: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(graph, (str, _dvm.Graph)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
-        given = dict(functions or {})
         self._compiled = _dvm.CompiledGraph(
-            graph, target=target, numerics=numerics, functions=given
+            graph,
+            target=target,
+            numerics=numerics,
+            functions=dict(functions or {}),
+            constants=dict(constants or {}),
         )
 
     def __call__(self, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,130 @@ def test_functions_of_the_host() -> None:
     for right in (lambda x: x.tolist(), lambda x: x.astype(">f8"), lambda x: x[::-1]):
         total = dvm.CompiledGraph(text, functions={"sorted": right})(x)[0]
         np.testing.assert_allclose(total, 2 * np.asarray(right(np.exp(x)), float), rtol=1e-15)
+
+
+LINEAR = """graph v1 {
+  %0 = input f32[n, 1, 3]
+  %1 = tensor f32[2, 3] {name = "w"}
+  %2 = tensor f32[2] {values = [0x1p+0, -0.5]}
+  %3 = broadcast(%0) f32[n, 2, 3]
+  %4 = broadcast(%1) f32[n, 2, 3]
+  %5 = mul(%3, %4) f32[n, 2, 3]
+  %6 = sum(%5) f32[n, 2, 1] {axes = [2]}
+  %7 = reshape(%6) f32[n, 2]
+  %8 = broadcast(%2) f32[n, 2]
+  %9 = add(%7, %8) f32[n, 2]
+  return %9, %1, %2
+}"""
+
+
+class Lender:
+    """What PyTorch's tensors are to NumPy."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        assert dtype is None
+        assert not copy
+        return self.array
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascend910b1"])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "strided", "repeated"])
+def test_constants_are_read_where_they_lie(target: str, layout: str) -> None:
+    rng = np.random.default_rng(3)
+    memory = rng.integers(-8, 8, (6, 6)).astype("f4")
+    weights = {
+        "dense": memory[:2, :3].copy(),
+        "transposed": memory[:3, :2].T,
+        "strided": memory[1::3, ::-2],
+        "repeated": np.broadcast_to(memory[0, :3], (2, 3)),
+    }[layout]
+    bias = np.array([1, -0.5], "f4")
+    compiled = dvm.CompiledGraph(LINEAR, target=target, constants={"w": weights})
+    lent = dvm.CompiledGraph(LINEAR, target=target, constants={"w": Lender(weights), "x": 3})
+    for _ in range(3):  # recorded, then by record, after the optimiser's step, too
+        for n in (0, 1, 4):
+            x = rng.integers(-8, 8, (n, 1, 3)).astype("f4")
+            for graph in (compiled, lent):
+                y, w, b = graph(x)
+                np.testing.assert_array_equal(y, x[:, 0] @ weights.T + bias)
+                assert w is weights
+                np.testing.assert_array_equal(b, bias)
+                b[:] = 99  # the result's own memory
+        memory += 1
+        if layout == "dense":
+            weights *= 2
+
+
+def test_constants_live_as_long_as_their_graph() -> None:
+    weights = np.ones((2, 3), "f4")
+    gone = weakref.ref(weights)
+    compiled = dvm.CompiledGraph(LINEAR, constants={"w": weights})
+    del weights
+    assert compiled(np.ones((1, 1, 3), "f4"))[0].tolist() == [[4.0, 2.5]]
+    assert gone() is not None
+    del compiled
+    assert gone() is None
+
+
+def test_constants_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.arange(6.0).reshape(3, 2).T
+    compiled = dvm.CompiledGraph(LINEAR, constants={"w": weights})
+    weights += 1  # in place, as an optimiser does
+    x = np.ones((2, 1, 3), "f4")
+    expected = x[:, 0] @ weights.numpy().T + np.array([1, -0.5], "f4")
+    np.testing.assert_array_equal(compiled(x)[0], expected)
+
+
+def test_constants_of_another_type() -> None:
+    with pytest.raises(dvm.UnsupportedError, match="constant w, which `constants` has not") as why:
+        dvm.CompiledGraph(LINEAR)
+    assert why.value.code == "DVM-U003"
+    weights = np.ones((2, 3), "f4")
+    unaligned = np.frombuffer(b"\0" + weights.tobytes(), np.uint8)
+    for wrong in (
+        weights.astype("f8"),
+        weights[:1],
+        weights[0],
+        weights.astype(">f4"),
+        unaligned[1:].view("f4").reshape(2, 3),
+        [[1.0] * 3] * 2,
+        "text",
+        None,
+    ):
+        with pytest.raises(dvm.ShapeError, match=r"constant w is .*the graph takes f32\[2, 3\]"):
+            dvm.CompiledGraph(LINEAR, constants={"w": wrong})
+    with pytest.raises(KeyError, match="mine"):
+        dvm.CompiledGraph(LINEAR, constants={"w": Failing()})
+
+
+class Failing:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        raise KeyError("mine")
+
+
+def test_constants_of_graphs_that_were_built() -> None:
+    graph = _dvm.Graph()
+    halves = np.array([1.5, np.nan, -0.0, np.inf], "f2").view(np.uint16)
+    values = np.asfortranarray(np.arange(6, dtype="i8").reshape(2, 3))
+    small = graph.tensor("i64", values)
+    bits = graph.tensor("bf16", halves)
+    large = graph.named_tensor("u8", [2, 3], "mask")
+    wide = graph.cast(large, "i64")
+    graph.outputs = [graph.elementwise("mul", [small, wide]), bits]
+    assert 'tensor u8[2, 3] {name = "mask"}' in str(graph)
+    mask = np.array([[1, 0, 2], [0, 3, 0]], np.uint8)
+    product, same = dvm.CompiledGraph(graph, constants={"mask": mask})()
+    assert product.tolist() == (values * mask).tolist()
+    assert same.tolist() == halves.tolist()
+    assert dvm.CompiledGraph(str(graph), constants={"mask": mask})()[0].tolist() == product.tolist()
+    with pytest.raises(dvm.DtypeError):
+        graph.tensor("f32", values)
+    with pytest.raises(dvm.GraphError, match="needs a name, for it has 2000 elements"):
+        graph.tensor("i64", np.zeros(2000, np.int64))
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,11 @@ bool equal(std::span<const Dim> a, std::span<const Dim> b) {
   return true;
 }
 
+// Constants of the host are their names: what these stand for is no part of a Graph.
 bool equal(const Attrs& a, const Attrs& b) {
   return a.value == b.value && equal(a.size, b.size) && a.axes == b.axes &&
          equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
-         a.with == b.with;
+         a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values);
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -93,6 +94,32 @@ Value Graph::dim_value(DType dtype, Dim size, Loc loc) {
   node.type.dtype = dtype;
   node.attrs.size = size;
   return append_inferred(*this, std::move(node));
+}
+
+Value Graph::tensor(Tensor values, std::string name, Loc loc) {
+  DVM_CHECK(values, "a tensor constant without elements");
+  Node node = make_node(Op::tensor, {}, loc);
+  node.type.dtype = values->dtype;
+  for (const int64_t extent : values->shape) node.type.shape.push_back(dims_->constant(extent));
+  node.attrs.values = std::move(values);
+  node.attrs.name = std::move(name);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::tensor(Type type, std::string name, Loc loc) {
+  Node node = make_node(Op::tensor, {}, loc);
+  node.type = std::move(type);
+  node.attrs.name = std::move(name);
+  return append_inferred(*this, std::move(node));
+}
+
+void Graph::supply(Value v, Tensor values) {
+  Node supplied = node(v);
+  supplied.attrs.values = std::move(values);
+  if (supplied.op != Op::tensor || supplied.attrs.name.empty())
+    fail(ErrorCode::graph_invalid, supplied.loc, "only tensor constants with a name are supplied");
+  infer(*this, supplied);
+  nodes_[static_cast<size_t>(v)] = std::move(supplied);
 }
 
 Value Graph::elementwise(Op op, std::span<const Value> inputs, Loc loc) {

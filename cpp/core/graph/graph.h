@@ -12,11 +12,13 @@
 
 #include "core/dims/dim.h"
 #include "core/error.h"
+#include "core/graph/tensor.h"
 #include "core/ops/dtype.h"
 
 namespace dvm::core {
 
 inline constexpr int kMaxRank = 8;
+inline constexpr int64_t kMaxWritten = 1024;  // elements of a tensor constant without a name
 
 enum class Op : uint8_t {
 #define DVM_OP(name, arity, cls, attrs, synopsis) name,
@@ -39,6 +41,8 @@ enum Key : uint32_t {
   steps = 1 << 6,   // vector<int64_t>
   callee = 1 << 7,  // string
   with = 1 << 8,    // string: the op that scans and folds combine elements with
+  values = 1 << 9,  // elements of the node's dtype and shape
+  name = 1 << 10,   // string: what the host knows the elements by
 };
 }
 
@@ -50,10 +54,20 @@ struct OpInfo {
 };
 const OpInfo& info(Op op);
 // Those of info(op).attrs that a node may lack.
-inline uint32_t optional_attrs(Op op) { return op == Op::scalar ? attr::size : attr::none; }
+constexpr uint32_t optional_attrs(Op op) {
+  if (op == Op::tensor) return attr::values | attr::name;
+  return op == Op::scalar ? attr::size : attr::none;
+}
 std::span<const OpInfo> all_ops();
 std::optional<Op> op_from_text(std::string_view name);
 inline OpClass op_class(Op op) { return info(op).op_class; }
+
+// A value of rank 0 that is known without memory: a literal, a Python number or a size.
+inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }
+// Whether the value lies in memory that comes from outside of the graph.
+inline bool is_foreign(Op op) {
+  return op == Op::input || op == Op::tensor || op_class(op) == OpClass::opaque;
+}
 
 using Shape = std::vector<Dim>;
 struct Type {
@@ -74,6 +88,8 @@ struct Attrs {
   std::vector<int64_t> steps;
   std::string callee;
   std::string with;
+  std::string name;
+  Tensor values;  // of a tensor constant with a name: once they are supplied
   bool operator==(const Attrs&) const = default;
 };
 
@@ -100,6 +116,10 @@ class Graph {
   Value scalar(DType dtype, Loc loc = {}, Dim defines = {});
   Value constant(DType dtype, Scalar value, Loc loc = {});  // a float is rounded to dtype
   Value dim_value(DType dtype, Dim size, Loc loc = {});
+  // A tensor constant. One with a name is the host's: its text is that name, and its elements may
+  // come later (supply()) and change between calls. Others have few elements.
+  Value tensor(Tensor values, std::string name = {}, Loc loc = {});
+  Value tensor(Type type, std::string name, Loc loc = {});
   Value elementwise(Op op, std::span<const Value> inputs, Loc loc = {});
   Value cast(Value a, DType dtype, Loc loc = {});
   Value broadcast(Value a, Shape shape, Loc loc = {});
@@ -117,6 +137,8 @@ class Graph {
   Value along(Op op, std::span<const Value> inputs, int axis, std::string with = {}, Loc loc = {});
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
+  // The elements of a tensor constant that has a name. Throws where they are not of its type.
+  void supply(Value v, Tensor values);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value v) const { return nodes_[static_cast<size_t>(v)]; }
@@ -159,6 +181,8 @@ void verify(const Graph& graph);
 //     %3 = mul(%0, %2) f32[s0, s1] @ "model.py":3
 //     return %3
 //   }
+// Tensor constants carry their elements, `tensor i64[2] {values = [1, -1]}`, or the name that they
+// are supplied by when the graph is compiled, `tensor f32[512, 512] {name = "weight"}`.
 // Symbols with facts on their range are declared first: `symbol s0 in [1, 64]`.
 std::string print(const Graph& graph);
 Graph parse_graph(std::string_view text);  // throws FormatError; checks grammar, then verify()

@@ -58,6 +58,8 @@ class Inference {
     check(attr::steps, !a.steps.empty(), "steps");
     check(attr::callee, !a.callee.empty(), "callee");
     check(attr::with, !a.with.empty(), "with");
+    check(attr::values, static_cast<bool>(a.values), "values");
+    check(attr::name, !a.name.empty(), "name");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
@@ -116,6 +118,7 @@ class Inference {
   Type source() const {
     const Type& type = node_.type;
     if (node_.op == Op::input) return type;
+    if (node_.op == Op::tensor) return tensor();
     if (type.rank() != 0) invalid("has rank 0, not shape " + to_string(type.shape));
     if (node_.op == Op::dim && type.dtype == DType::boolean)
       error(ErrorCode::dtype_mismatch, "a size is no bool");
@@ -129,6 +132,31 @@ class Inference {
       error(ErrorCode::dtype_mismatch,
             "the value is not one of " + std::string(to_string(type.dtype)));
     return type;
+  }
+
+  Type tensor() const {
+    const auto& [dtype, shape] = node_.type;
+    std::vector<int64_t> sizes;
+    for (const Dim dim : shape) {
+      if (!dim.as_constant()) invalid("has a static shape, not " + to_string(shape));
+      sizes.push_back(*dim.as_constant());
+    }
+    const Tensor& values = node_.attrs.values;
+    if (node_.attrs.name.empty()) {
+      if (!values) invalid("needs the attribute 'values' or 'name'");
+      if (!values.is_own()) invalid("needs a name, for its memory is the host's");
+      check_size(shape);
+      int64_t elements = 1;
+      for (const int64_t extent : sizes) elements *= extent;
+      if (elements > kMaxWritten)
+        invalid("needs a name, for it has " + std::to_string(elements) + " elements");
+    }
+    if (values && values->dtype != dtype)
+      error(ErrorCode::dtype_mismatch, "the values are " + std::string(to_string(values->dtype)) +
+                                           ", not " + std::string(to_string(dtype)));
+    if (values && values->shape != sizes)
+      error(ErrorCode::shape_mismatch, "the values have another shape than " + to_string(shape));
+    return node_.type;
   }
 
   // The same Dim, not merely an equal size: what is equal only by facts was normalised by the

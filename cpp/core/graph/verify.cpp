@@ -1,5 +1,7 @@
 // The rules of a Graph that any text, pass or caller must keep. Types follow from infer.cpp, which
 // the builder obeys by construction; here they are checked again.
+#include <set>
+
 #include "core/graph/graph.h"
 #include "core/graph/infer.h"
 
@@ -34,10 +36,21 @@ void verify_node(const Graph& graph, Value v) {
                std::string(to_string(node.type.dtype)) + to_string(node.type.shape));
 }
 
+// What the host knows by a name is one array, which calls may write to.
+void verify_names(const Graph& graph) {
+  std::set<std::string_view> names;
+  for (Value v = 0; v < graph.size(); ++v) {
+    const std::string& name = graph.node(v).attrs.name;
+    if (!name.empty() && !names.insert(name).second)
+      broken(graph, v, "a second one of the name '" + name + "'");
+  }
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
   for (Value v = 0; v < graph.size(); ++v) verify_node(graph, v);
+  verify_names(graph);
   for (const Value v : graph.outputs) {
     if (v < 0 || v >= graph.size())
       fail(ErrorCode::graph_invalid, "returned value %" + std::to_string(v) + " does not exist");

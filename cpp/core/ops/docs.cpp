@@ -19,8 +19,10 @@ struct ClassText {
 };
 constexpr std::array<ClassText, 7> kClasses = {{
     {OpClass::source, "Sources",
-     "Values from outside the graph. `input` has the type it declares; the others have rank 0. A "
-     "`constant` must be exactly representable in its dtype; the builder rounds floats."},
+     "Values from outside the graph. `input` and `tensor` have the type they declare; the others "
+     "have rank 0. A `constant` must be exactly representable in its dtype; the builder rounds "
+     "floats. A `tensor` has a static shape and either `values`, or a `name` by which the host "
+     "supplies its elements."},
     {OpClass::elementwise, "Elementwise",
      "All operands and the result have the same shape, size by size the same Dim: broadcasting is "
      "an op of its own. Operands agree in dtype (the condition of `select` is bool). Integers "
@@ -47,7 +49,7 @@ constexpr std::array<ClassText, 7> kClasses = {{
      "the call returns; symbols in it that no input binds are bound by the result."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 9> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 11> kAttributes = {{
     {attr::value, "value"},
     {attr::size, "size"},
     {attr::dtype, "dtype"},
@@ -57,6 +59,8 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 9> kAttributes = {{
     {attr::steps, "steps"},
     {attr::callee, "callee"},
     {attr::with, "with"},
+    {attr::values, "values"},
+    {attr::name, "name"},
 }};
 
 std::string attribute_names(uint32_t keys) {

@@ -41,7 +41,7 @@ class Sinker {
   Value scalar_of(Value v) const {
     if (graph_.node(v).op == Op::broadcast) v = graph_.node(v).inputs[0];
     const Node& node = graph_.node(v);
-    return op_class(node.op) == OpClass::source && node.op != Op::input ? v : -1;
+    return is_number(node.op) ? v : -1;
   }
 
   // What the first reshape among the operands of an elementwise node is of, where the others are

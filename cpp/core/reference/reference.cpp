@@ -138,6 +138,7 @@ class Evaluator {
 
   Array source(const Node& node) {
     if (node.op == Op::input || node.op == Op::scalar) return inputs_[next_input_++];
+    if (node.op == Op::tensor) return tensor(node);
     Array array = make_array(node.type.dtype, {});
     dispatch(node.type.dtype, [&]<DType D>() {
       using T = Storage<D>;
@@ -148,6 +149,16 @@ class Evaluator {
         element = element_of<D>(node.attrs.value);
       }
     });
+    return array;
+  }
+
+  Array tensor(const Node& node) {
+    if (!node.attrs.values)
+      fail(ErrorCode::unknown_name, node.loc,
+           "the graph has a constant '" + node.attrs.name + "', which is not supplied");
+    Array array{node.type.dtype, node.attrs.values->shape, {}};
+    checked_bytes(array.dtype, array.shape);
+    array.data = dense_bytes(*node.attrs.values);
     return array;
   }
 

@@ -5,10 +5,12 @@
 //                ['{' attribute {',' attribute} '}'] ['@' string ':' integer]
 //   value     := '%' integer             values are numbered from 0 in order
 //   attribute := key '=' (number | dim | '[' ... ']' | string), the keys of the op, each once
+// Elements of a tensor constant are numbers in brackets (core/text/elements.h).
 #include <limits>
 
 #include "core/dims/dim_node.h"
 #include "core/graph/graph.h"
+#include "core/text/elements.h"
 #include "core/text/text_lexer.h"
 
 namespace dvm::core {
@@ -130,20 +132,26 @@ class GraphParser {
       if (found) lexer_.expect("=");
       return found;
     };
-    if (is(attr::value, "value")) return a.value = scalar(node.type.dtype), attr::value;
+    if (is(attr::value, "value"))
+      return a.value = read_number(lexer_, node.type.dtype), attr::value;
     if (is(attr::size, "size")) return a.size = lexer_.dim(graph_.dims()), attr::size;
     if (is(attr::axes, "axes")) return a.axes = integers<int>(), attr::axes;
     if (is(attr::starts, "starts")) return a.starts = dims(), attr::starts;
     if (is(attr::steps, "steps")) return a.steps = integers<int64_t>(), attr::steps;
     if (is(attr::callee, "callee")) return a.callee = lexer_.quoted(), attr::callee;
     if (is(attr::with, "with")) return a.with = lexer_.quoted(), attr::with;
+    if (is(attr::values, "values")) return a.values = elements(node.type), attr::values;
+    if (is(attr::name, "name")) return a.name = lexer_.quoted(), attr::name;
     return 0;
   }
 
-  Scalar scalar(DType dtype) {
-    if (is_floating(dtype)) return Scalar::of_float(lexer_.real());
-    if (dtype == DType::u64) return Scalar::of_int(static_cast<int64_t>(lexer_.natural()));
-    return Scalar::of_int(lexer_.integer(INT64_MIN, INT64_MAX));
+  Tensor elements(const Type& type) {
+    std::vector<int64_t> shape;
+    for (const Dim dim : type.shape) {
+      if (!dim.as_constant()) lexer_.error("values need a static shape");
+      shape.push_back(*dim.as_constant());
+    }
+    return read_elements(lexer_, type.dtype, std::move(shape));
   }
 
   TextLexer lexer_;

@@ -1,6 +1,7 @@
 // Graph -> text; the grammar is in parse.cpp. Attributes are written in the order of attr::Key.
 #include "core/graph/graph.h"
 #include "core/graph/infer.h"
+#include "core/text/elements.h"
 #include "core/text/text_lexer.h"
 
 namespace dvm::core {
@@ -29,16 +30,16 @@ std::string attributes(const Node& node) {
   const uint32_t keys = info(node.op).attrs;
   const Attrs& a = node.attrs;
   std::vector<std::string> parts;
-  if (keys & attr::value)
-    parts.push_back("value = " + (is_floating(node.type.dtype)
-                                      ? real_text(a.value.as_float())
-                                      : integer_text(node.type.dtype, a.value)));
+  if (keys & attr::value) parts.push_back("value = " + number_text(node.type.dtype, a.value));
   if ((keys & attr::size) && a.size) parts.push_back("size = " + to_string(a.size));
   if (keys & attr::axes) parts.push_back("axes = " + bracketed(a.axes));
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
   if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));
   if (keys & attr::callee) parts.push_back("callee = " + quote(a.callee));
   if (keys & attr::with) parts.push_back("with = " + quote(a.with));
+  if ((keys & attr::values) && a.name.empty())
+    parts.push_back("values = " + elements_text(*a.values));
+  if ((keys & attr::name) && !a.name.empty()) parts.push_back("name = " + quote(a.name));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

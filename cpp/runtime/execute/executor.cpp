@@ -67,6 +67,10 @@ class Execution {
 
   Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
     for (const BufferView& input : inputs) define(defined_, input, {});
+    for (const PlanConstant& constant : plan_.constants) {
+      DVM_CHECK(constant.values, "nobody supplied the constant " + constant.name);
+      define(defined_, constant.view, {});
+    }
     for (const Instruction& instruction : plan_.code) {
       const Outcome outcome = step(instruction, plan_.pool.data() + instruction.operands, results);
       if (outcome != Outcome::done) return outcome;
@@ -199,11 +203,13 @@ class Execution {
   }
 
   // The outcome of the recorded call. Buffers that are allocated are registers behind the inputs,
-  // which stay where they are.
+  // which stay where they are, and the constants.
   Outcome recall(const Recalled& record, std::span<const BufferView> inputs,
                  std::span<BufferView> results) {
-    const auto first = static_cast<int32_t>(inputs.size());
-    for (int32_t b = 0; b < first; ++b) own(b, {});
+    const auto given = static_cast<int32_t>(inputs.size());
+    for (int32_t b = 0; b < given; ++b) own(b, {});
+    for (const PlanConstant& constant : plan_.constants) define(defined_, constant.view, {});
+    const int32_t first = given + static_cast<int32_t>(plan_.constants.size());
     for (int k = 0; k < record.allocated_count; ++k) {
       const BufferView& made = record.allocated[k];
       BufferView& view = buffer(first + k);
@@ -214,7 +220,7 @@ class Execution {
       own(first + k, {.kind = Ownership::Kind::host});
     }
     const auto root = [&](const Recalled::Place& place) -> const BufferView& {
-      return place.root < first ? inputs[static_cast<size_t>(place.root)] : buffer(place.root);
+      return place.root < given ? inputs[static_cast<size_t>(place.root)] : buffer(place.root);
     };
     for (int r = 0; r < record.run_count; ++r) {
       const Recalled::Run& run = record.runs[r];

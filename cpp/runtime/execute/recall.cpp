@@ -27,10 +27,10 @@ bool write(Recalled& to, const Plan& plan, std::span<const BufferView> buffers,
   constexpr size_t kMaxBuffers = 24;
   int roots[kMaxBuffers];      // of each register, as a Place has it
   int registers[kMaxBuffers];  // of each root
-  const auto inputs = static_cast<int>(plan.inputs.size());
+  const auto given = static_cast<int>(plan.inputs.size() + plan.constants.size());
   if (static_cast<size_t>(plan.buffers) > kMaxBuffers) return false;
   to.allocated_count = to.run_count = to.result_count = 0;
-  for (int b = 0; b < inputs; ++b) roots[b] = registers[b] = b;
+  for (int b = 0; b < given; ++b) roots[b] = registers[b] = b;
   const auto buffer = [&](int32_t b) -> const BufferView& {
     return buffers[static_cast<size_t>(b)];
   };
@@ -42,7 +42,7 @@ bool write(Recalled& to, const Plan& plan, std::span<const BufferView> buffers,
     switch (info(instruction.op).recall) {
       case Recall::makes: {
         if (to.allocated_count == Recalled::kMaxAllocated) return false;
-        const int root = inputs + to.allocated_count;
+        const int root = given + to.allocated_count;
         roots[instruction.result] = root;
         registers[root] = instruction.result;
         to.allocated[to.allocated_count++] = buffer(instruction.result);

@@ -47,7 +47,7 @@ class RecallKey {
 struct Recalled {
   static constexpr int kMaxAllocated = 4, kMaxRuns = 2, kMaxGlobals = 8, kMaxResults = 4;
 
-  // In an input, or in one of the allocated buffers, which count on from these.
+  // In an input, a constant, or one of the allocated buffers, which count on from these.
   struct Place {
     int root;
     int64_t offset;

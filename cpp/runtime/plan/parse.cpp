@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/text/elements.h"
 #include "core/text/text_lexer.h"
 #include "runtime/plan/plan.h"
 
@@ -121,6 +122,7 @@ class PlanParser {
       plan_.inputs.push_back(argument);
     }
     plan_.buffers = static_cast<int>(plan_.inputs.size());
+    while (lexer_.take_word("constant")) read_constant();
     while (lexer_.take_word("scalar")) {
       expect_next(numbered('s'), plan_.scalars.size());
       lexer_.expect(":");
@@ -140,6 +142,27 @@ class PlanParser {
       vm::Kernel kernel = vm::prepare(region);
       plan_.regions.push_back({std::move(region), std::move(kernel)});
     }
+  }
+
+  void read_constant() {
+    expect_next(numbered('b'), static_cast<size_t>(plan_.buffers++));
+    lexer_.expect(":");
+    core::Type type{dtype(), {}};
+    std::vector<int64_t> shape;
+    lexer_.list("[", "]", [&] {
+      if (shape.size() == core::kMaxRank) lexer_.error("a rank beyond the limit");
+      shape.push_back(lexer_.integer(0, core::kDimMax));
+      type.shape.push_back(constants_->constant(shape.back()));
+    });
+    lexer_.expect("=");
+    core::Tensor values;
+    std::string name;
+    if (lexer_.next_is("[")) {
+      values = core::read_elements(lexer_, type.dtype, std::move(shape));
+    } else if (name = lexer_.quoted(); name.empty()) {
+      lexer_.error("a constant without a name or elements");
+    }
+    plan_.constants.push_back(make_constant(type, std::move(name), std::move(values)));
   }
 
   void read_instruction() {
@@ -231,6 +254,7 @@ class PlanParser {
   const RegionTexts& texts_;
   core::TextLexer lexer_;
   Plan plan_;
+  const std::shared_ptr<core::DimContext> constants_ = core::DimContext::create();  // for sizes
 };
 
 }  // namespace

@@ -49,9 +49,40 @@ std::vector<Operand> operands_of(const Plan& plan, const Instruction& instructio
   return operands;
 }
 
+PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values) {
+  PlanConstant constant{std::move(name), std::move(values), {}};
+  BufferView& view = constant.view;
+  view.dtype = type.dtype;
+  view.rank = type.rank();
+  std::vector<int64_t> shape;
+  for (const core::Dim dim : type.shape) shape.push_back(dim.as_constant().value());
+  std::vector<int64_t> strides = core::dense_strides(type.dtype, shape);
+  if (constant.values) {
+    view.data = const_cast<std::byte*>(constant.values->data);  // no Region writes it
+    view.owner = constant.values->owner;
+    strides = constant.values->strides;
+  }
+  std::copy(shape.begin(), shape.end(), view.shape);
+  std::copy(strides.begin(), strides.end(), view.strides);
+  return constant;
+}
+
+namespace {
+
+// As for Graphs: those of the host are their names.
+bool equal(const PlanConstant& a, const PlanConstant& b) {
+  return a.name == b.name && a.view.dtype == b.view.dtype && a.view.rank == b.view.rank &&
+         std::equal(a.view.shape, a.view.shape + a.view.rank, b.view.shape) &&
+         (a.is_host() || a.values == b.values);
+}
+
+}  // namespace
+
 bool equal(const Plan& a, const Plan& b) {
   return a.inputs == b.inputs && a.scalars == b.scalars && a.callees == b.callees &&
          a.code == b.code && a.pool == b.pool && a.sizes == b.sizes && a.buffers == b.buffers &&
+         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
+                    [](const PlanConstant& x, const PlanConstant& y) { return equal(x, y); }) &&
          std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(),
                     [](const PlanRegion& x, const PlanRegion& y) {
                       return x.region.name == y.region.name &&

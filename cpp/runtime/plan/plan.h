@@ -4,13 +4,14 @@
 //
 //   plan v1 {
 //     input b0: f32 rank 1
+//     constant b1: f32 [2] = [0x1p+0, 0x1p-1]
 //     scalar s0: f32
 //     callee 0: "numpy.sort"
 //     region r0 = graph v1 { ... }
 //     i0 = size b0, 0  # s0
-//     b1 = host_alloc f32, [i0]
-//     run r0, [b0], [b1], [i0], [s0]
-//     ret [b1]
+//     b2 = host_alloc f32, [i0]
+//     run r0, [b0, b1], [b2], [i0], [s0]
+//     ret [b2]
 //   }
 #pragma once
 
@@ -23,6 +24,7 @@
 
 #include "core/dims/facts.h"
 #include "core/graph/region.h"
+#include "runtime/host.h"
 #include "vm/tile/kernel.h"
 
 namespace dvm::runtime {
@@ -61,14 +63,25 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
+// An array that is there before the first call. What has a name is the host's, as an argument is:
+// it may be given to calls and returned. Others stay within the Plan.
+struct PlanConstant {
+  std::string name;
+  core::Tensor values;  // none: not supplied, so that the Plan cannot run
+  BufferView view;      // of them; its dtype and shape are known without
+  bool is_host() const { return !name.empty(); }
+};
+PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values);
+
 struct PlanRegion {
   core::Region region;
   vm::Kernel kernel;  // prepare(region)
 };
 
 struct Plan {
-  std::vector<Argument> inputs;      // registers b0, b1, ...
-  std::vector<core::DType> scalars;  // registers s0, s1, ...
+  std::vector<Argument> inputs;         // registers b0, b1, ...
+  std::vector<PlanConstant> constants;  // the registers of b behind these
+  std::vector<core::DType> scalars;     // registers s0, s1, ...
   std::vector<std::string> callees;
   std::vector<PlanRegion> regions;
   std::vector<Instruction> code;

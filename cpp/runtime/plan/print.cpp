@@ -1,6 +1,7 @@
 // Plan -> text. Every row of plan.def prints alike; a Region prints as the Graph it is.
 #include <sstream>
 
+#include "core/text/elements.h"
 #include "core/text/text_lexer.h"
 #include "runtime/plan/plan.h"
 
@@ -83,6 +84,15 @@ void print_instruction(std::ostream& out, const Plan& plan, size_t at) {
   out << '\n';
 }
 
+void print_constant(std::ostream& out, size_t buffer, const PlanConstant& constant) {
+  const BufferView& view = constant.view;
+  out << "  constant b" << buffer << ": " << core::to_string(view.dtype) << " [";
+  for (int d = 0; d < view.rank; ++d) out << (d ? ", " : "") << view.shape[d];
+  out << "] = "
+      << (constant.is_host() ? core::quote(constant.name) : core::elements_text(*constant.values))
+      << '\n';
+}
+
 // Indented, so that the lone closing brace of the Graph cannot be taken for that of the Plan.
 void print_region(std::ostream& out, const core::Region& region) {
   out << "  region " << region.name << " = ";
@@ -101,6 +111,9 @@ std::string print(const Plan& plan) {
   for (size_t k = 0; k < plan.inputs.size(); ++k) {
     out << "  input b" << k << ": " << core::to_string(plan.inputs[k].dtype) << " rank "
         << plan.inputs[k].rank << '\n';
+  }
+  for (size_t k = 0; k < plan.constants.size(); ++k) {
+    print_constant(out, plan.inputs.size() + k, plan.constants[k]);
   }
   for (size_t k = 0; k < plan.scalars.size(); ++k) {
     out << "  scalar s" << k << ": " << core::to_string(plan.scalars[k]) << '\n';

@@ -9,7 +9,8 @@
 //                       allocated them and no host function has seen them; not used once freed, nor
 //                       are their views
 //   regions             arity, element types and ranks of the Kernel
-//   lifetime            temporaries neither leave the Plan nor reach the host
+//   lifetime            temporaries neither leave the Plan nor reach the host, and constants only
+//                       where the memory is the host's
 #include <algorithm>
 
 #include "core/error.h"
@@ -22,7 +23,7 @@ namespace dvm::runtime {
 namespace {
 
 struct Buffer {
-  enum class Origin : uint8_t { host, temporary, view };  // host: arguments, arrays, results
+  enum class Origin : uint8_t { host, inner, view };  // host: arguments, arrays, results
   core::DType dtype;
   int rank;
   Origin origin = Origin::host;
@@ -67,6 +68,17 @@ class PlanVerifier {
       require(static_cast<int>(input.dtype) < core::kDTypeCount, "no such element type");
       require(input.rank >= 0 && input.rank <= core::kMaxRank, "a rank beyond the limit");
       define({.dtype = input.dtype, .rank = input.rank});
+    }
+    for (const PlanConstant& constant : plan_.constants) {
+      const BufferView& view = constant.view;
+      require(static_cast<int>(view.dtype) < core::kDTypeCount, "no such element type");
+      require(view.rank >= 0 && view.rank <= core::kMaxRank, "a rank beyond the limit");
+      require(constant.is_host() || constant.values, "a constant without elements");
+      require(!constant.values || constant.is_host() == (view.owner != nullptr),
+              "a constant with a name is the host's, and no other");
+      define({.dtype = view.dtype,
+              .rank = view.rank,
+              .origin = constant.is_host() ? Buffer::Origin::host : Buffer::Origin::inner});
     }
     for (core::DType dtype : plan_.scalars) {
       require(static_cast<int>(dtype) < core::kDTypeCount, "no such element type");
@@ -356,7 +368,7 @@ class PlanVerifier {
     } else if (instruction.op == PlanOp::alloc || instruction.op == PlanOp::host_alloc) {
       define({.dtype = static_cast<core::DType>(word(0)),
               .rank = static_cast<int>(count(1)),
-              .origin = instruction.op == PlanOp::alloc ? Origin::temporary : Origin::host,
+              .origin = instruction.op == PlanOp::alloc ? Origin::inner : Origin::host,
               .owned = true,
               .ours = true,
               .written = false});

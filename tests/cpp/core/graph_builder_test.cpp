@@ -5,6 +5,7 @@
 
 #include "core/graph/graph.h"
 #include "core/ops/elementwise.h"
+#include "core/reference/reference.h"
 
 namespace dvm::core {
 namespace {
@@ -259,6 +260,44 @@ TEST_F(Verifier, ChecksSourcesAndOutputs) {
     EXPECT_EQ(refusal([&] { verify(copy); }),
               "GraphError returned value %" + std::to_string(v) + " does not exist");
   }
+}
+
+TEST_F(Verifier, TensorConstantsAreSuppliedOnceTheyAreKnown) {
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  const auto tensor = [&](std::vector<int64_t> shape) {
+    return own_tensor(DType::f32, std::move(shape), std::as_bytes(std::span(numbers)));
+  };
+  Graph named;
+  const Shape shape = {named.dims().constant(3), named.dims().constant(2)};
+  const Value w = named.tensor({DType::f32, shape}, "w");
+  named.outputs = {w};
+  EXPECT_EQ(refusal([&] { evaluate(named, {}); }),
+            "UnsupportedError the graph has a constant 'w', which is not supplied");
+  EXPECT_EQ(refusal([&] {
+              named.supply(w, tensor({2, 3}));
+            }),
+            "ShapeError tensor: the values have another shape than [3, 2]");
+  EXPECT_EQ(refusal([&] {
+              named.supply(w, own_tensor(DType::i32, {3, 2}, {}));
+            }),
+            "DtypeError tensor: the values are i32, not f32");
+  EXPECT_FALSE(named.node(w).attrs.values);
+  const Graph before = named;
+  // The transpose of memory in C order, as the host may lend it.
+  TensorData lent = *tensor({2, 3});
+  std::swap(lent.shape[0], lent.shape[1]);
+  std::swap(lent.strides[0], lent.strides[1]);
+  lent.owner = &lent;
+  named.supply(w, Tensor(lent));
+  EXPECT_TRUE(equal(named, before)) << "what a name stands for is no part of a Graph";
+  const Array result = evaluate(named, {})[0];
+  EXPECT_EQ(std::vector(elements<float>(result).begin(), elements<float>(result).end()),
+            (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(refusal([&] { named.tensor(Tensor(lent)); }),
+            "GraphError tensor: needs a name, for its memory is the host's");
+  const Value own = named.tensor(tensor({6}));
+  EXPECT_EQ(refusal([&] { named.supply(own, tensor({6})); }),
+            "GraphError only tensor constants with a name are supplied");
 }
 
 TEST(Ops, NamesRoundTrip) {

@@ -29,6 +29,8 @@ struct GeneratorOptions {
   int64_t max_elements = 2000;  // of any value
   // What a symbol may be: any of them, but mostly one behind the first two.
   std::vector<int64_t> symbols = {0, 1, 1, 2, 3, 4, 5, 8, 11};
+  bool tensors = true;     // constants of them
+  bool named = false;      // some of these by name, whose memory has no owner
   bool every_row = false;  // elementwise rows after tanh too, which have no oracle but NumPy
 };
 
@@ -279,7 +281,7 @@ class GraphGenerator {
   }
 
   void grow() {
-    switch (random_.below(23)) {
+    switch (random_.below(24)) {
       case 0:
         add_input({random_.pick(options_.dtypes), random_shape()});
         return;
@@ -317,12 +319,33 @@ class GraphGenerator {
         if (options_.whole) along();
         return;
       case 14:
+        if (options_.tensors) tensor();
+        return;
+      case 15:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
         return;
       default:
         elementwise();
         return;
     }
+  }
+
+  // Of the size that some value happens to have, or of another. Every element has any bits.
+  void tensor() {
+    std::vector<int64_t> sizes;
+    for (const Dim dim : random_.chance(60) ? graph_.type(any_value()).shape : random_shape()) {
+      sizes.push_back(value(dim));
+    }
+    Array array = random_.array(random_.pick(options_.dtypes), sizes, options_.special_floats);
+    if (is_floating(array.dtype) && !array.data.empty() && options_.special_floats) {
+      const size_t at = array.data.size() - static_cast<size_t>(byte_size(array.dtype));
+      for (size_t i = at; random_.chance(20) && i < array.data.size(); ++i)
+        array.data[i] = static_cast<std::byte>(random_.bits() | 0x7c);
+    }
+    const bool named = options_.named && random_.chance(50);
+    if (!named && array.size() > kMaxWritten) return;
+    const std::string name = named ? "weight \"" + std::to_string(graph_.size()) + "\"" : "";
+    graph_.tensor(own_tensor(array.dtype, array.shape, array.data), name, loc());
   }
 
   void size_value() {

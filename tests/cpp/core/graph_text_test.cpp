@@ -71,10 +71,67 @@ TEST(GraphText, ConstantsKeepTheirBits) {
   }
 }
 
+// Every 16-bit pattern, which covers all kinds of NaN, and the largest of the others.
+TEST(GraphText, TensorsKeepTheirBits) {
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    const int64_t size = byte_size(dtype);
+    Graph graph;
+    std::vector<std::vector<std::byte>> parts;
+    const int64_t end = is_floating(dtype) ? 1 << 16 : 1 << 12;
+    for (int64_t first = 0; first < end; first += kMaxWritten) {
+      std::vector<std::byte> bytes(static_cast<size_t>(kMaxWritten * size));
+      for (int64_t i = 0; i < kMaxWritten; ++i) {
+        uint64_t bits = static_cast<uint64_t>(first + i);
+        if (size > 2) bits = bits << (8 * size - 16) | (bits & 0xff);
+        if (dtype == DType::boolean) bits &= 1;
+        std::memcpy(bytes.data() + i * size, &bits, static_cast<size_t>(size));
+      }
+      graph.tensor(own_tensor(dtype, {2, kMaxWritten / 2}, bytes));
+      parts.push_back(std::move(bytes));
+    }
+    const Graph back = parse_graph(print(graph));
+    ASSERT_TRUE(equal(graph, back));
+    for (size_t k = 0; k < parts.size(); ++k) {
+      ASSERT_EQ(dense_bytes(*back.node(static_cast<Value>(k)).attrs.values), parts[k])
+          << to_string(dtype);
+    }
+  }
+}
+
+TEST(GraphText, TensorsAreWhatTheySay) {
+  const auto message = [](const std::string& node) {
+    return message_of("graph v1 { %0 = " + node + " return %0 }");
+  };
+  EXPECT_EQ(message("tensor f32[2] {values = [1, -0x1p-1]}"), "");
+  EXPECT_EQ(message("tensor f32[2, 0] {values = []}"), "");
+  EXPECT_EQ(message("tensor f32[] {values = [nan(0x7f800001)]}"), "");
+  EXPECT_EQ(message("tensor f32[100000] {name = \"w\"}"), "");
+  EXPECT_EQ(message("tensor f32[2] {values = [1]}"),
+            "graph, line 1: 1 elements are given, not those of the shape");
+  EXPECT_EQ(message("tensor f32[0] {values = [1]}"),
+            "graph, line 1: 1 elements are given, not those of the shape");
+  EXPECT_EQ(message("tensor f32[3, 4611686018427387904] {values = [1, 2, 3]}"),
+            "graph, line 1: 3 elements are given, not those of the shape");
+  EXPECT_EQ(message("tensor f16[1] {values = [0.1]}"), "graph, line 1: the number is none of f16");
+  EXPECT_EQ(message("tensor u8[1] {values = [256]}"), "graph, line 1: the number is none of u8");
+  EXPECT_EQ(message("tensor f32[1] {values = [nan(0x3f800000)]}"),
+            "graph, line 1: these bits are no NaN of f32");
+  EXPECT_EQ(message("tensor f32[s0] {values = [1]}"), "graph, line 1: values need a static shape");
+  EXPECT_EQ(message("tensor f32[s0] {name = \"w\"}"), "%0 = tensor: has a static shape, not [s0]");
+  EXPECT_EQ(message("tensor f32[1]"), "%0 = tensor: needs the attribute 'values' or 'name'");
+  EXPECT_EQ(message("tensor f32[] {name = \"w\"} %1 = tensor f64[] {name = \"w\"}"),
+            "%1 = tensor: a second one of the name 'w'");
+  std::string many = "0";
+  for (int64_t i = 0; i < kMaxWritten; ++i) many += ", 0";
+  EXPECT_EQ(message("tensor i8[1025] {values = [" + many + "]}"),
+            "%0 = tensor: needs a name, for it has 1025 elements");
+}
+
 TEST(GraphText, RoundTripsGeneratedGraphs) {
   std::set<Op> seen;
   for (uint64_t seed = 0; seed < 10000; ++seed) {
-    const Graph graph = generate_graph(seed, {.every_row = true}).graph;
+    const Graph graph = generate_graph(seed, {.named = true, .every_row = true}).graph;
     for (const Node& node : graph.nodes()) seen.insert(node.op);
     const std::string text = print(graph);
     ASSERT_NO_THROW(verify(graph)) << "seed " << seed << "\n" << text;

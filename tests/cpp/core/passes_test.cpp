@@ -33,7 +33,7 @@ Graph widen_half(const Graph& graph) { return pass_widen_half(graph, kHalves); }
 TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
   int changed[std::size(kExact)] = {};
   for (uint64_t seed = 0; seed < 3000; ++seed) {
-    const GraphCase test = generate_graph(seed, {.nodes = 20});
+    const GraphCase test = generate_graph(seed, {.nodes = 20, .named = true});
     const std::vector<Array> before = evaluate(test.graph, test.inputs, generated_host);
     for (size_t i = 0; i < std::size(kExact); ++i) {
       const Graph result = kExact[i].pass(test.graph);
@@ -172,7 +172,8 @@ void compare_with_f32() {
                                  .dtypes = {D, D, DType::i32, DType::boolean},
                                  .calls = false,
                                  .casts = false,
-                                 .whole = false};
+                                 .whole = false,
+                                 .tensors = false};
   int rounded = 0;
   for (uint64_t seed = 0; seed < 2500; ++seed) {
     const GraphCase test = generate_graph(seed, options);

@@ -112,6 +112,40 @@ TEST_P(CompiledGraphTest, ArgumentsOfAnotherKind) {
   EXPECT_EQ(message({row, row}, 1), "input 0 has rank 1, the graph takes rank 2");
 }
 
+// Weights that the program changes between calls, which the third and later make by record.
+TEST_P(CompiledGraphTest, ConstantsOfTheProgram) {
+  core::Graph graph = core::parse_graph(
+      "graph v1 { %0 = input f32[n] %1 = tensor f32[3] {name = \"w\"} %2 = sum(%1) f32[1] {axes = "
+      "[0]} %3 = broadcast(%2) f32[n] %4 = mul(%0, %3) f32[n] return %4, %1 }");
+  PlainHost host;
+  const BufferView input = filled(host, {4}), weights = filled(host, {3});
+  const auto lacks = [&](const core::Graph& given) {
+    const CompiledGraph without = compile(given, Options{.target = GetParam()}).graph;
+    EXPECT_THROW(runtime::check_arguments(without.plan(), {&input, 1}, 0), core::Error);
+  };
+  lacks(graph);
+  graph.supply(1, core::Tensor({.dtype = core::DType::f32,
+                                .shape = {3},
+                                .strides = {4},
+                                .data = weights.data,
+                                .owner = weights.owner}));
+  const CompiledGraph scaled = compile(graph, Options{.target = GetParam()}).graph;
+  runtime::check_arguments(scaled.plan(), {&input, 1}, 0);
+  for (int call = 0; call < 5; ++call) {
+    reinterpret_cast<float*>(weights.data)[0] = static_cast<float>(call);
+    BufferView results[2];
+    runtime::BorrowedContext context;
+    ASSERT_EQ(scaled.run(host, {&input, 1}, {}, results, *context), Outcome::done);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(values(results[0], 4)[i], static_cast<float>(i) * static_cast<float>(call + 3));
+    }
+    EXPECT_EQ(results[1].data, weights.data);
+    for (const BufferView& result : results) host.release(result.owner);
+  }
+  host.release(input.owner);
+  host.release(weights.owner);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, CompiledGraphTest, ::testing::Values("cpu", "ascend910b1"));
 
 }  // namespace

@@ -18,6 +18,41 @@ inline core::Scalar scalar_of(const core::Array& array) {
   });
 }
 
+// The constants of a Graph that have a name, as the host holds them in some layout, lent to a copy
+// of the Graph.
+class LentConstants {
+ public:
+  LentConstants(const core::Graph& graph, test::FakeHost& host, int layout)
+      : graph_(graph), host_(host) {
+    for (core::Value v = 0; v < graph.size(); ++v) {
+      if (graph.node(v).attrs.name.empty()) continue;
+      const core::TensorData& from = *graph.node(v).attrs.values;
+      const runtime::BufferView view =
+          test::to_buffer(host, {from.dtype, from.shape, core::dense_bytes(from)}, layout);
+      owners_.push_back(view.owner);
+      graph_.supply(v, core::Tensor({.dtype = from.dtype,
+                                     .shape = from.shape,
+                                     .strides = {view.strides, view.strides + view.rank},
+                                     .data = view.data,
+                                     .owner = view.owner}));
+    }
+  }
+  ~LentConstants() {
+    for (const runtime::HostValue owner : owners_) host_.release(owner);
+    EXPECT_EQ(host_.live, 0) << "references to constants were lost";
+  }
+  LentConstants(const LentConstants&) = delete;
+  LentConstants& operator=(const LentConstants&) = delete;
+
+  const core::Graph& graph() const { return graph_; }
+  int64_t count() const { return static_cast<int64_t>(owners_.size()); }
+
+ private:
+  core::Graph graph_;
+  test::FakeHost& host_;
+  std::vector<runtime::HostValue> owners_;
+};
+
 struct Executed {
   runtime::Outcome outcome;
   std::vector<core::Array> results;
@@ -35,9 +70,11 @@ std::vector<runtime::BufferView> place_inputs(const test::GraphCase& test_case, 
   return inputs;
 }
 
-// Runs the Plan once on tensors that it releases; fails the test where a reference is lost.
+// Runs the Plan once on tensors that it releases; fails the test where a reference is lost, of
+// which the host keeps `constants`.
 inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCase& test_case,
-                    test::FakeHost& host, const std::vector<runtime::BufferView>& inputs) {
+                    test::FakeHost& host, const std::vector<runtime::BufferView>& inputs,
+                    int64_t constants = 0) {
   const runtime::Plan& plan = compiled.plan();
   std::vector<core::Scalar> scalars;
   const std::vector<core::Value> arguments = test_case.graph.inputs();
@@ -67,14 +104,14 @@ inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCas
   }
   EXPECT_EQ(host.live, before) << "references were lost";
   for (const runtime::BufferView& input : inputs) host.release(input.owner);
-  EXPECT_EQ(host.live, 0) << "references to arguments were lost";
+  EXPECT_EQ(host.live, constants) << "references to arguments were lost";
   return done;
 }
 inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCase& test_case,
-                    test::FakeHost& host, int layout) {
+                    test::FakeHost& host, int layout, int64_t constants = 0) {
   const auto placed = place_inputs(
       test_case, [&](size_t k) { return test::to_buffer(host, test_case.inputs[k], layout); });
-  return run(compiled, test_case, host, placed);
+  return run(compiled, test_case, host, placed, constants);
 }
 
 // What the compiled program is to compute: the Graph after the passes that may change values.

@@ -47,7 +47,9 @@ struct Tally {
 
 void check_case(const GraphCase& test_case, std::span<const int64_t> sizes, const Options& options,
                 int layout, Tally& tally) {
-  const Compilation compilation = compile(test_case.graph, options);
+  FakeHost host;
+  const LentConstants constants(test_case.graph, host, layout);
+  const Compilation compilation = compile(constants.graph(), options);
   std::vector<Array> expected;
   bool defined = true;
   try {
@@ -57,8 +59,10 @@ void check_case(const GraphCase& test_case, std::span<const int64_t> sizes, cons
     ASSERT_NE(error.code(), core::ErrorCode::internal) << error.what();
     defined = false;
   }
-  FakeHost host;
-  const Executed done = run(compilation.graph, test_case, host, layout);
+  // Again by record, where there is one.
+  Executed done = run(compilation.graph, test_case, host, layout, constants.count());
+  if (done.outcome == runtime::Outcome::done)
+    done = run(compilation.graph, test_case, host, layout, constants.count());
   const std::string programs =
       core::print(test_case.graph) + runtime::print(compilation.graph.plan());
   if (!defined) {
@@ -94,6 +98,7 @@ class EveryTarget : public testing::TestWithParam<std::string> {
     test::GeneratorOptions generator;
     generator.nodes = 4 + static_cast<int>(seed % 20);
     generator.max_elements = max_elements;
+    generator.named = true;
     return test::generate_graph(seed, generator);
   }
 };
@@ -179,12 +184,13 @@ TEST(HostFailure, ReleasesEverything) {
   int failures = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const GraphCase test_case = test::generate_graph(seed, {.nodes = 16});
-    const Compilation compilation = compile(test_case.graph, {});
+    const GraphCase test_case = test::generate_graph(seed, {.nodes = 16, .named = true});
     for (int64_t fail = 0; fail < 20; ++fail) {
       FakeHost host;
+      const LentConstants constants(test_case.graph, host, 0);
+      const Compilation compilation = compile(constants.graph(), {});
       host.fail_after_inputs = fail;
-      const Executed done = run(compilation.graph, test_case, host, 0);
+      const Executed done = run(compilation.graph, test_case, host, 0, constants.count());
       if (done.outcome == runtime::Outcome::done) break;
       ASSERT_EQ(done.outcome, runtime::Outcome::host_error);
       ++failures;

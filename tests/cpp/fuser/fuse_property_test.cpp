@@ -29,6 +29,12 @@ class UnitEvaluator {
   std::vector<Array> run() {
     const std::vector<Value> arguments = graph_.inputs();
     for (size_t k = 0; k < arguments.size(); ++k) values_[arguments[k]] = case_.inputs[k];
+    for (Value v = 0; v < graph_.size(); ++v) {
+      const core::Node& node = graph_.node(v);
+      if (node.op != Op::tensor) continue;
+      values_[v] = core::make_array(node.type.dtype, node.attrs.values->shape);
+      values_[v].data = core::dense_bytes(*node.attrs.values);
+    }
     for (const Unit& unit : fusion_.order) {
       if (unit.region >= 0) {
         run_region(fusion_.regions[static_cast<size_t>(unit.region)]);
@@ -139,6 +145,7 @@ void check_case(uint64_t seed, const Limits& limits, std::map<std::string, int>&
   SCOPED_TRACE("seed " + std::to_string(seed));
   test::GeneratorOptions options;
   options.nodes = 4 + static_cast<int>(seed % 40);
+  options.named = true;
   const GraphCase test_case = test::generate_graph(seed, options);
   const Graph graph = pass_dense_reshapes(core::pass_dead_code(test_case.graph));
   core::verify(graph);

@@ -79,6 +79,7 @@ class PlanGenerator {
       add(plan_.buffers++,
           {plan_.inputs.back().dtype, plan_.inputs.back().rank, true, false, true, false, -1});
     }
+    for (int64_t n = below(3); n > 0; --n) declare_constant();
     for (int64_t n = below(3); n > 0; --n) {
       plan_.scalars.push_back(below(2) ? dtype() : core::DType::f32);
     }
@@ -97,6 +98,28 @@ class PlanGenerator {
                                           bodies[static_cast<size_t>(below(std::ssize(bodies)))]));
     }
     builder_.literal(static_cast<int64_t>(random_()) >> below(64), note());
+  }
+
+  // Of the host's, or of elements that are 0 or 1 in every byte.
+  void declare_constant() {
+    core::Type type{dtype(), {}};
+    std::vector<int64_t> shape;
+    for (int64_t rank = below(4); rank > 0; --rank) {
+      shape.push_back(below(4));
+      type.shape.push_back(dims_->constant(shape.back()));
+    }
+    std::string name = below(2) ? "w\"\n" + std::to_string(below(9)) : "";
+    core::Tensor values;
+    if (name.empty()) {
+      int64_t bytes = core::byte_size(type.dtype);
+      for (const int64_t extent : shape) bytes *= extent;
+      std::vector<std::byte> elements(static_cast<size_t>(bytes));
+      for (std::byte& byte : elements) byte = static_cast<std::byte>(below(2));
+      values = core::own_tensor(type.dtype, shape, elements);
+    }
+    const bool host = !name.empty();
+    plan_.constants.push_back(runtime::make_constant(type, std::move(name), std::move(values)));
+    add(plan_.buffers++, {type.dtype, type.rank(), host, false, true, false, -1});
   }
 
   void grow() {
@@ -217,6 +240,7 @@ class PlanGenerator {
   std::mt19937_64 random_;
   Plan plan_;
   PlanBuilder builder_;
+  const std::shared_ptr<core::DimContext> dims_ = core::DimContext::create();
   std::vector<Buffer> buffers_;
 };
 

@@ -143,6 +143,32 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"b1 = call 0, [], f32, 1\nb2 = transpose b1, [0]\nfree b1\nret [b2]\n",
              "used after it was freed"}));
 
+TEST(PlanRules, OfConstants) {
+  const auto message = [](const std::string& constant, const std::string& body) -> std::string {
+    try {
+      parse_plan("plan v1 {\n  constant b0: f32 [1] = " + constant +
+                 "\n  callee 0: \"f\"\n  region r0 = graph v1 {\n    %0 = input f32[1]\n"
+                 "    %1 = neg(%0) f32[1]\n    return %1\n  }\n" +
+                 body + "}\n");
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+    return "accepted";
+  };
+  const auto expect = [&](const char* body, const char* own, const char* host) {
+    EXPECT_NE(message("[0x1p+0]", body).find(own), std::string::npos) << message("[1]", body);
+    EXPECT_NE(message("\"w\"", body).find(host), std::string::npos) << message("\"w\"", body);
+  };
+  const char *leaves = "a temporary leaves the Plan", *not_ours = "a buffer that is not the Plan's";
+  expect("ret []\n", "accepted", "accepted");
+  expect("ret [b0]\n", leaves, "accepted");
+  expect("b1 = call 0, [b0], f32, 1\nret []\n", leaves, "accepted");
+  expect("run r0, [b0], [b0], [], []\nret []\n", not_ours, not_ours);
+  expect("free b0\nret []\n", "only buffers the Plan allocated", "only buffers the Plan allocated");
+  EXPECT_NE(message("\"\"", "ret []\n").find("without a name or elements"), std::string::npos);
+  EXPECT_NE(message("[0, 0]", "ret []\n").find("not those of the shape"), std::string::npos);
+}
+
 Plan valid() {
   return parse_plan(kHead + std::string("b1 = host_alloc f32, [i0, i0]\n"
                                         "run r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n}\n"));
@@ -169,6 +195,13 @@ TEST(PlanRules, OfTheRepresentation) {
   expect(broken([](Plan& p) { p.code[0].op = static_cast<PlanOp>(99); }), "no such instruction");
   expect(broken([](Plan& p) { p.code[2].result = 0; }), "a result where there is none");
   expect(broken([](Plan& p) { ++p.sizes; }), "register counts");
+  const core::Type number{core::DType::f32, {}};
+  const std::byte bytes[4] = {};
+  const core::Tensor own = core::own_tensor(core::DType::f32, {}, bytes);
+  expect(broken([&](Plan& p) { p.constants = {make_constant(number, "", {})}; }),
+         "a constant without elements");
+  expect(broken([&](Plan& p) { p.constants = {make_constant(number, "w", own)}; }),
+         "a constant with a name is the host's, and no other");
   expect(broken([](Plan& p) { ++p.buffers; }), "register counts");
   expect(broken([](Plan& p) { p.inputs[0].rank = 9; }), "a rank beyond the limit");
   expect(broken([](Plan& p) { p.inputs[0].dtype = static_cast<core::DType>(77); }),
