@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -38,12 +39,14 @@ def captures_at_its_cost(_captures_at_any_cost: None) -> None:
 def run_python() -> Callable[[str], str]:
     """Return a function that runs source text in a fresh interpreter and returns what it printed.
 
-    The new process sees the installed package alone (-I: no PYTHONPATH, no current folder); it
-    raises CalledProcessError when the text fails.
+    The new process sees the package under test alone, installed or not (-I: no PYTHONPATH, no
+    current folder); it raises CalledProcessError when the text fails.
     """
+    home = str(Path(dvm.__file__).resolve().parents[1])
 
     def run(source: str) -> str:
-        command = [sys.executable, "-I", "-c", source]
+        found = f"import sys\nsys.path.insert(0, {home!r})\n"
+        command = [sys.executable, "-I", "-c", found + source]
         return subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, timeout=60
         ).stdout
