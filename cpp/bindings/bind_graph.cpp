@@ -193,6 +193,12 @@ void bind_graph(py::module_& module) {
           },
           py::arg("op"), py::arg("value"), py::arg("axes"), at)
       .def(
+          "matmul",
+          [](Graph& g, Value a, Value b, const std::string& dtype, const At& where) {
+            return g.matmul(a, b, parse_dtype(dtype), to_loc(where));
+          },
+          py::arg("a"), py::arg("b"), py::arg("dtype"), at)
+      .def(
           "reshape",
           [](Graph& g, Value a, const py::sequence& shape, const At& where) {
             return g.reshape(a, to_shape(g, shape), to_loc(where));

@@ -21,6 +21,14 @@ bool is_apart(Op op) {
   return op_class == OpClass::view || op_class == OpClass::whole || op_class == OpClass::opaque;
 }
 
+bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast) {
+  if (broadcast.op != Op::broadcast) return false;
+  const core::Node& source = graph.node(broadcast.inputs[0]);
+  const core::Shape &from = source.type.shape, &to = broadcast.type.shape;
+  const bool is_array = core::op_class(source.op) != OpClass::source || source.op == Op::input;
+  return is_array && from.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2);
+}
+
 std::vector<core::Dim> dims_of(const core::Node& node) {
   std::vector<core::Dim> dims = node.type.shape;
   dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
@@ -56,8 +64,13 @@ void Flow::mark_live() {
 void Flow::mark_in_memory() {
   for (Value v : graph_.outputs) at(v).in_memory = true;
   for (Value v = 0; v < graph_.size(); ++v) {
-    if (!at(v).live || !is_apart(graph_.node(v).op)) continue;
-    for (Value operand : graph_.node(v).inputs) at(operand).in_memory = true;
+    const bool multiplies = graph_.node(v).op == Op::matmul;
+    if (!at(v).live || !(multiplies || is_apart(graph_.node(v).op))) continue;
+    for (Value operand : graph_.node(v).inputs) {
+      while (multiplies && repeats_matrices(graph_, graph_.node(operand)))
+        operand = graph_.node(operand).inputs[0];
+      at(operand).in_memory = true;
+    }
   }
 }
 
@@ -68,6 +81,7 @@ void Flow::trace(Value v) {
   switch (core::op_class(node.op)) {
     case OpClass::elementwise:
     case OpClass::reduce:
+    case OpClass::matrix:
       flow.computed = true;
       break;
     case OpClass::broadcast:
@@ -89,11 +103,13 @@ void Flow::trace(Value v) {
 }
 
 void Flow::look_through(Value v, Value operand) {
-  while (graph_.node(operand).op == Op::broadcast) {
+  const bool multiplies = graph_.node(v).op == Op::matmul;
+  while (multiplies ? repeats_matrices(graph_, graph_.node(operand))
+                    : graph_.node(operand).op == Op::broadcast) {
     insert(at(v).broadcasts, operand);
     operand = graph_.node(operand).inputs[0];
   }
-  if (!at(operand).scalar) insert(at(v).sources, operand);
+  if (multiplies || !at(operand).scalar) insert(at(v).sources, operand);
 }
 
 // A size first known from the result of a call is known only after it.

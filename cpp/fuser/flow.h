@@ -43,6 +43,10 @@ class Flow {
   std::vector<NodeFlow> nodes_;
 };
 
+// Whether a product of matrices may read the operand of that broadcast in its place: one that only
+// repeats matrices.
+bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast);
+
 // Views, whole ops and calls are steps of the program by themselves.
 bool is_apart(core::Op op);
 

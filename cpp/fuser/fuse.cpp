@@ -182,21 +182,38 @@ class BodyBuilder {
     if (auto found = placed_.find(v); found != placed_.end()) return found->second;
     core::Node node = graph_.node(v);
     const bool inlined = node.op == Op::broadcast || flow_.is_scalar_source(v);
-    if (!inlined && groups_.group_of(v) != group_) {
-      fused_.inputs.push_back(v);
-      return placed_[v] = fused_.region.body.append(
-                 {.op = Op::input, .inputs = {}, .attrs = {}, .type = node.type, .loc = node.loc});
-    }
+    if (!inlined && groups_.group_of(v) != group_) return add_input(v);
     if (node.op == Op::scalar) fused_.scalars.push_back(v);
-    for (Value& operand : node.inputs) operand = add(operand);
+    for (Value& operand : node.inputs) {
+      operand = node.op == Op::matmul ? add_factor(operand) : add(operand);
+    }
     return placed_[v] = fused_.region.body.append(std::move(node));
+  }
+
+  Value add_input(Value v) {
+    const core::Node& node = graph_.node(v);
+    // A broadcast that lies in memory is made anew by all but products.
+    std::map<Value, Value>& placed = node.op == Op::broadcast ? factors_ : placed_;
+    if (auto found = placed.find(v); found != placed.end()) return found->second;
+    fused_.inputs.push_back(v);
+    return placed[v] = fused_.region.body.append(
+               {.op = Op::input, .inputs = {}, .attrs = {}, .type = node.type, .loc = node.loc});
+  }
+
+  // An operand of a product of matrices lies in memory.
+  Value add_factor(Value v) {
+    if (!repeats_matrices(graph_, graph_.node(v))) return add_input(v);
+    if (auto found = factors_.find(v); found != factors_.end()) return found->second;
+    core::Node node = graph_.node(v);
+    node.inputs[0] = add_factor(node.inputs[0]);
+    return factors_[v] = fused_.region.body.append(std::move(node));
   }
 
   const core::Graph& graph_;
   const Flow& flow_;
   const Grouping& groups_;
   const int group_;
-  std::map<Value, Value> placed_;
+  std::map<Value, Value> placed_, factors_;
   FusedRegion fused_;
 };
 

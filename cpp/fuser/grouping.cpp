@@ -109,6 +109,7 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
   }
   for (Value v : members) inside_[static_cast<size_t>(v)] = 1;
   std::optional<Refusal> refusal = check_reductions(members, *space);
+  if (!refusal) refusal = check_product(members, *space);
   if (!refusal) refusal = check_outputs(members, *space);
   if (!refusal) refusal = check_limits(members);
   for (Value v : members) inside_[static_cast<size_t>(v)] = 0;
@@ -178,6 +179,27 @@ std::optional<Refusal> Grouping::check_reductions(const Members& members, const 
     return Refusal{"reduction-space", "the reduction does not cover the Region's space"};
   }
   return check_levels(members);
+}
+
+// A product is made first, of what lies in memory; elementwise steps over its elements may follow.
+std::optional<Refusal> Grouping::check_product(const Members& members, const Shape& space) const {
+  const auto is_product = [&](Value v) {
+    return core::op_class(graph_.node(v).op) == OpClass::matrix;
+  };
+  const auto product = std::find_if(members.begin(), members.end(), is_product);
+  if (product == members.end()) return std::nullopt;
+  if (std::count_if(members.begin(), members.end(), is_product) > 1)
+    return Refusal{"two-products", "a Region makes one product of matrices"};
+  for (Value v : members) {
+    if (core::op_class(graph_.node(v).op) == OpClass::reduce)
+      return Refusal{"product-reduced", "no reduction shares a Region with a product of matrices"};
+  }
+  const auto& sources = flow_[*product].sources;
+  if (std::any_of(sources.begin(), sources.end(), [&](Value v) { return is_inside(v); }))
+    return Refusal{"product-operand", "operands of a product of matrices lie in memory"};
+  if (!equal(graph_.type(*product).shape, space))
+    return Refusal{"product-space", "the Region's space is not that of the product"};
+  return std::nullopt;
 }
 
 // What a Region by rows becomes where its rows are too long: parts, and values kept in between.

@@ -53,6 +53,7 @@ class Grouping {
   bool may_widen_to(core::Dim from, core::Dim to) const;
   bool stays(core::Value v) const;
   std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space);
+  std::optional<Refusal> check_product(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_levels(const Members& members);
   std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_limits(const Members& members) const;

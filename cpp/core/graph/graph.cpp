@@ -148,6 +148,12 @@ Value Graph::reduce(Op op, Value a, std::vector<int> axes, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::matmul(Value a, Value b, DType dtype, Loc loc) {
+  Node node = make_node(Op::matmul, std::vector{a, b}, loc);
+  node.type.dtype = dtype;
+  return append_inferred(*this, std::move(node));
+}
+
 Value Graph::reshape(Value a, Shape shape, Loc loc) {
   Node node = make_node(Op::reshape, {&a, 1}, loc);
   node.type.shape = std::move(shape);

@@ -26,7 +26,16 @@ enum class Op : uint8_t {
 #undef DVM_OP
 };
 
-enum class OpClass : uint8_t { source, elementwise, broadcast, reduce, view, whole, opaque };
+enum class OpClass : uint8_t {
+  source,
+  elementwise,
+  broadcast,
+  reduce,
+  matrix,
+  view,
+  whole,
+  opaque
+};
 
 // Attributes as bits, so that a row of ops.def can name the set it needs.
 namespace attr {
@@ -124,6 +133,8 @@ class Graph {
   Value cast(Value a, DType dtype, Loc loc = {});
   Value broadcast(Value a, Shape shape, Loc loc = {});
   Value reduce(Op op, Value a, std::vector<int> axes, Loc loc = {});  // keeps the axes as size 1
+  // Of operands of one rank, and of one shape but for the last two axes.
+  Value matmul(Value a, Value b, DType dtype, Loc loc = {});
   Value reshape(Value a, Shape shape, Loc loc = {});
   Value transpose(Value a, std::vector<int> axes, Loc loc = {});
   Value slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps, Shape shape,

@@ -6,6 +6,7 @@
 
 #include "core/dims/dim_node.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matrix.h"
 #include "core/ops/reduce.h"
 
 namespace dvm::core {
@@ -104,6 +105,8 @@ class Inference {
         return broadcast();
       case OpClass::reduce:
         return reduce();
+      case OpClass::matrix:
+        return matmul();
       case OpClass::view:
         return node_.op == Op::reshape ? reshape()
                                        : (node_.op == Op::transpose ? transpose() : slice());
@@ -242,6 +245,28 @@ class Inference {
             "does not take " + std::string(to_string(type.dtype)) + " operands");
     for (const int axis : axes) type.shape[static_cast<size_t>(axis)] = graph_.dims().constant(1);
     return type;
+  }
+
+  // The caller sees to it that batches are broadcast and that sizes which have to agree are one
+  // Dim.
+  Type matmul() const {
+    const Shape &a = operand(0).shape, &b = operand(1).shape;
+    const size_t rank = a.size();
+    bool fits = rank >= 2 && b.size() == rank && a[rank - 1] == b[rank - 2];
+    for (size_t d = 0; fits && d + 2 < rank; ++d) fits = a[d] == b[d];
+    if (!fits) {
+      error(ErrorCode::shape_mismatch,
+            "no product of shapes " + to_string(a) + " and " + to_string(b));
+    }
+    const DType elements = operand(0).dtype, dtype = node_.type.dtype;
+    if (operand(1).dtype != elements || !gives_product(dtype, elements)) {
+      error(ErrorCode::dtype_mismatch, "no " + std::string(to_string(dtype)) + " of products of " +
+                                           std::string(to_string(elements)) + " and " +
+                                           std::string(to_string(operand(1).dtype)));
+    }
+    Shape shape = a;
+    shape.back() = b.back();
+    return {dtype, shape};
   }
 
   Dim elements(const Shape& shape) const {

@@ -17,7 +17,7 @@ struct ClassText {
   OpClass op_class;
   std::string_view title, rule;
 };
-constexpr std::array<ClassText, 7> kClasses = {{
+constexpr std::array<ClassText, 8> kClasses = {{
     {OpClass::source, "Sources",
      "Values from outside the graph. `input` and `tensor` have the type they declare; the others "
      "have rank 0. A `constant` must be exactly representable in its dtype; the builder rounds "
@@ -36,6 +36,12 @@ constexpr std::array<ClassText, 7> kClasses = {{
      "Over "
      "nothing a sum is 0, a product 1, and a maximum or minimum an error, unless the op names what "
      "it is then."},
+    {OpClass::matrix, "Matrices",
+     "Operands have one rank, at least 2, and one shape but for the last two axes: batches are "
+     "broadcast before. Products are added up in the dtype that the result computes in, which may "
+     "be the result's own (f32 of halves, i32 of i8), and rounded to it once. Targets add in "
+     "orders "
+     "and with roundings of their own, the same for any number of threads."},
     {OpClass::view, "Views",
      "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
@@ -77,6 +83,7 @@ std::string_view dtype_rule(Op op) {
   if (op == Op::dim || op == Op::iota) return "all but bool";
   if (op == Op::argmax || op == Op::argmin) return "any -> i64";
   if (op == Op::gather || op == Op::take_along) return "any, i64";
+  if (op == Op::matmul) return "floats, i8, i32, i64, u64";
   if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
   return "any";
 }

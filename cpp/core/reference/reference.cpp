@@ -10,6 +10,7 @@
 #include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
 #include "core/reference/reference_along.h"
+#include "core/reference/reference_matrix.h"
 
 namespace dvm::core {
 
@@ -125,6 +126,8 @@ class Evaluator {
         return broadcast(node);
       case OpClass::reduce:
         return reduce(node);
+      case OpClass::matrix:
+        return multiply(operand(node, 0), operand(node, 1), node.type.dtype);
       case OpClass::view:
         if (node.op == Op::reshape) return reshape(node);
         return node.op == Op::transpose ? transpose(node) : slice(node);

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "vm/encode/emit.h"
+#include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/tile/partials.h"
 #include "vm/tile/recompute.h"
@@ -70,6 +71,7 @@ class Encoder {
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
+    if (kernel.product) encode_product(kernel, binding);
     if (!kernel.parts.empty()) {
       const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
       if (target_.streams && rows == RowBinding::rows) {
@@ -92,8 +94,25 @@ class Encoder {
   }
 
  private:
+  // The steps of the Kernel read what it leaves.
+  void encode_product(const Kernel& kernel, const Binding& binding) {
+    const Contraction product = bind_product(kernel, binding);
+    if (!kernel.kept.empty()) {
+      compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
+      find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
+    }
+    watch_.end(&PhaseTimes::bind);
+    if (product.is_empty()) return;
+    if (product.k.size == 0) return run_stages(kernel.nothing.front(), binding);
+    const ProductTiling tiling = tile_product(product, target_);
+    watch_.end(&PhaseTimes::tile);
+    append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);
+    watch_.end(&PhaseTimes::emit);
+  }
+
   // No reduction of the Kernel feeds a step.
   void run_stages(const Kernel& kernel, const Binding& binding) {
+    if (kernel.steps.empty() && kernel.product) return;
     for (OutputMask todo = all_outputs(kernel); todo != 0;) {
       todo = bind(kernel, binding, todo, scratch_.stage);
       if (target_.streams) spare_casts(scratch_.stage);
@@ -153,7 +172,7 @@ class Encoder {
       const auto program = emit(schedules, tiling, arena_.rest(), scratch_.drafts);
       watch_.end(&PhaseTimes::emit);
       if (program) {
-        append(*program, tiling);
+        append(*program, &tiling);
         return wanted;
       }
       if (!requested) limit = tiling.tile_elements * 7 / 8;
@@ -163,7 +182,7 @@ class Encoder {
         "not even one element per tile fits the local memory of " + std::string(target_.name));
   }
 
-  void append(const Program& program, const Tiling& tiling) {
+  void append(const Program& program, const Tiling* tiling) {
     if (compiled_.stage_count == kMaxStages) {
       core::fail(core::ErrorCode::unsupported,
                  "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
@@ -173,7 +192,7 @@ class Encoder {
     if (listed && verifies_programs().load(std::memory_order_relaxed)) verify_made(program);
     arena_.take(program.words().size());
     compiled_.stages[compiled_.stage_count++] = program;
-    if (tilings_ != nullptr) tilings_->push_back(tiling);
+    if (tilings_ != nullptr && tiling != nullptr) tilings_->push_back(*tiling);
   }
   void take_back() {
     --compiled_.stage_count;

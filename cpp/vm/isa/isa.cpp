@@ -105,6 +105,14 @@ std::string_view to_string(Pipe pipe) { return kPipes[static_cast<size_t>(pipe)]
 bool has_flags(Pipe src, Pipe dst) {
   return kFlagPairs[static_cast<size_t>(src)][static_cast<size_t>(dst)];
 }
+std::string_view to_string(Mode mode) {
+  static constexpr std::string_view kNames[] = {
+#define DVM_MODE(name) #name,
+#include "vm/isa/modes.def"
+  };
+  return kNames[static_cast<size_t>(mode)];
+}
+
 std::string_view to_string(Space space) { return kSpaces[static_cast<size_t>(space)].name; }
 std::optional<Space> space_from_text(std::string_view text) {
   const auto found = std::ranges::find(kSpaces, text, &SpaceInfo::name);
@@ -204,7 +212,8 @@ int64_t operand_elements(const Instruction& insn, int operand, Ends ends) {
     return tail_of(insn, static_cast<int>(insn.m), ends, extent);
   }
   if (format == Format::matrix) {
-    return operand == 0 ? e.m * e.n : operand == 1 ? e.m * e.size : e.size * e.n;
+    const MatrixSize size = matrix_size(operand, e);
+    return size.rows * size.columns;
   }
   const bool is_short =
       (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);

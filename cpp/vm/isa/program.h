@@ -14,6 +14,7 @@
 #include "core/graph/graph.h"
 #include "core/ops/dtype.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matrix.h"
 
 namespace dvm::vm {
 
@@ -120,15 +121,26 @@ std::optional<Insn> insn_from_text(std::string_view name);
 // Whether targets have a kernel for it; the interpreter itself runs what has none.
 constexpr bool has_kernel(Insn insn) { return insn != Insn::chain && insn != Insn::loop; }
 
-// rows: a stream whose rows lie apart. Chains read rows of theirs so, and sequential reductions
-// rows of N elements.
-enum class Mode : uint8_t { slot, stream, scalar, rows };
-inline constexpr int kModeCount = 4;
+// Where an operand lies: in a slot, in the scalar pool, or in a stream, whose elements are one run
+// of memory; or else `rows`, each a run, which lie apart. Chains read rows of theirs so, sequential
+// reductions rows of N elements. Matrices of products may also lie column by column, or `packed`
+// (cpu/matmul): panels of columns, which a target lays out in its own way.
+enum class Mode : uint8_t {
+#define DVM_MODE(name) name,
+#include "vm/isa/modes.def"
+};
+inline constexpr int kModeCount = 0
+#define DVM_MODE(name) +1
+#include "vm/isa/modes.def"
+    ;
+std::string_view to_string(Mode mode);
 struct Operand {
   Mode mode = Mode::slot;
-  uint8_t access = 0;   // of a chain: see Access; else 0
-  uint16_t index = 0;   // stream or scalar-pool index; of a slot its Space
-  uint32_t offset = 0;  // slot: byte offset in local memory; rows: bytes from one to the next
+  uint8_t access = 0;  // of a chain: see Access; else 0
+  uint16_t index = 0;  // stream or scalar-pool index; of a slot its Space
+  // slot: byte offset in local memory; rows, columns: bytes from one to the next; packed: the bytes
+  // of one column.
+  uint32_t offset = 0;
   bool operator==(const Operand&) const = default;
 };
 static_assert(sizeof(Operand) == 8);
@@ -158,7 +170,15 @@ constexpr Operand rows_operand(const Operand& stream, uint32_t stride) {
   return {Mode::rows, stream.access, stream.index, stride};
 }
 constexpr bool is_stream(const Operand& operand) {
-  return operand.mode == Mode::stream || operand.mode == Mode::rows;
+  return operand.mode != Mode::slot && operand.mode != Mode::scalar;
+}
+constexpr bool has_stride(Mode mode) {
+  return mode == Mode::rows || mode == Mode::columns || mode == Mode::packed;
+}
+// Packed matrices take room for whole panels of columns, of whatever width a target makes them.
+inline constexpr int64_t kPackedColumns = 64;
+constexpr int64_t packed_columns(int64_t columns) {
+  return (columns + kPackedColumns - 1) / kPackedColumns * kPackedColumns;
 }
 // The bytes from one row of a stream to the next, where rows lie apart.
 constexpr std::optional<int64_t> row_stride(const Operand& operand) {
@@ -278,6 +298,21 @@ Reach reach(const Instruction& insn, int operand);  // of a chain's; each of all
 Extents extents(const Instruction& insn, Ends ends);
 DType operand_dtype(const Instruction& insn, int operand);
 int64_t operand_elements(const Instruction& insn, int operand, Ends ends);
+// Of an operand of a product: its rows and columns.
+struct MatrixSize {
+  int64_t rows, columns;
+};
+constexpr MatrixSize matrix_size(int operand, const Extents& e) {
+  return {operand == 2 ? e.size : e.m, operand == 1 ? e.size : e.n};
+}
+// The bytes from one row and one column of a matrix to the next, where it lies in no panels.
+struct MatrixStrides {
+  int64_t row, column;
+};
+constexpr MatrixStrides matrix_strides(const Operand& operand, int64_t columns, int64_t element) {
+  if (operand.mode == Mode::columns) return {element, operand.offset};
+  return {operand.mode == Mode::rows ? operand.offset : columns * element, element};
+}
 // What stands in place of an extent (of Tail::extent) at those ends, or `whole`.
 uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole);
 // The positions along a view dim of `extent` that the strided operand may be asked for: of a gather
@@ -349,13 +384,6 @@ struct MatrixAux {
   }
 };
 static_assert(kMaxLoops < 8 && core::kDTypeCount < 31);
-// Whether products of that dtype may be added up in this one.
-constexpr bool multiplies(DType dtype, DType source) {
-  if (dtype == DType::f32) return core::computes_in(source) == DType::f32;
-  if (dtype == DType::i32) return source == DType::i32 || source == DType::i8;
-  return dtype == source && core::byte_size(dtype) == 8;
-}
-
 // What only a kernel can find wrong, because it depends on the values of elements.
 enum class Fault : uint8_t { none, index_out_of_range };
 

@@ -242,6 +242,7 @@ template <typename Core>
   }
   if (layout.is_special) [[unlikely]] {
     args.fault = &core.fault;
+    args.operands = operands;
     const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop;
     args.adds = insn.insn == Insn::matmul && loop && cursor.step(*loop) != 0;
   }

@@ -83,22 +83,36 @@ void plain_gather(const TileArgs& args) noexcept {
   }
 }
 
+template <typename T>
+struct PlainMatrix {
+  PlainMatrix(const TileArgs& args, int operand, std::byte* begin)
+      : data(begin),
+        strides(matrix_strides(args.operands[operand],
+                               matrix_size(operand, {args.m, args.size, args.n}).columns,
+                               sizeof(T))) {}
+  T& operator()(int64_t row, int64_t column) const {
+    return *reinterpret_cast<T*>(data + row * strides.row + column * strides.column);
+  }
+  std::byte* data;
+  MatrixStrides strides;
+};
+
 // Products of matrices, element by element and in the order of k.
 template <DType D>
 void plain_matmul(const TileArgs& args) noexcept {
   using T = core::Storage<D>;
   core::dispatch(MatrixAux::of(D, args.aux).source, [&]<DType From>() {
-    if constexpr (multiplies(D, From)) {
+    if constexpr (core::adds_products(D, From)) {
       namespace scalar = core::scalar;
-      const auto* a = reinterpret_cast<const core::Storage<From>*>(args.src[0]);
-      const auto* b = reinterpret_cast<const core::Storage<From>*>(args.src[1]);
-      auto* d = reinterpret_cast<T*>(args.dst);
+      using F = core::Storage<From>;
+      const PlainMatrix<T> d(args, 0, args.dst);
+      const PlainMatrix<F> a(args, 1, const_cast<std::byte*>(args.src[0]));
+      const PlainMatrix<F> b(args, 2, const_cast<std::byte*>(args.src[1]));
       for (int64_t m = 0; m < args.m; ++m) {
         for (int64_t n = 0; n < args.n; ++n) {
-          T& sum = d[m * args.n + n];
+          T& sum = d(m, n);
           for (int64_t k = 0; k < args.size; ++k) {
-            const T product = scalar::mul{}(scalar::cast<T>(a[m * args.size + k]),
-                                            scalar::cast<T>(b[k * args.n + n]));
+            const T product = scalar::mul{}(scalar::cast<T>(a(m, k)), scalar::cast<T>(b(k, n)));
             sum = k == 0 && !args.adds ? product : scalar::add{}(sum, product);
           }
         }

@@ -18,8 +18,9 @@ struct TileArgs {
   uint8_t aux;                        // Instruction::aux
   const ViewDim* dims;                // view formats: aux dims, tail already applied; else nullptr
   // Of products of matrices and gathers alone:
-  bool adds;     // to what dst holds
-  Fault* fault;  // where it says that an index is not there
+  bool adds;                // to what dst holds
+  const Operand* operands;  // how matrices lie
+  Fault* fault;             // where it says that an index is not there
 };
 // A kernel cannot fail: what it touches has been checked before. dst may equal a source of an
 // elementwise instruction exactly; otherwise they do not overlap.

@@ -17,7 +17,7 @@ struct InstructionParser::Parsed {
     uint8_t access = 0;
     int64_t global = 0, offset = 0;
     uint64_t bits = 0;
-    uint32_t row_stride = 0;
+    uint32_t stride = 0;  // of rows and their like
   };
 
   Instruction fixed;
@@ -148,8 +148,15 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
     insn.size = in_.integer(1, UINT32_MAX);
     in_.expect("x");
     insn.fixed.n = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
-    const int64_t extents[] = {insn.fixed.m, insn.size, insn.fixed.n};
-    check_elements(extents);
+    const int64_t m = insn.fixed.m, n = insn.fixed.n;
+    if (insn.row().format == Format::matrix) {
+      for (int operand = 0; operand < 3; ++operand) {
+        const MatrixSize size = matrix_size(operand, {m, insn.size, n});
+        check_elements(std::array{size.rows, size.columns});
+      }
+    } else {
+      check_elements(std::array{m, insn.size, n});
+    }
   } else if (insn.memory()) {
     in_.expect("x");
     in_.integer(1, 1);
@@ -201,9 +208,11 @@ void InstructionParser::parse_operand(Parsed& insn) {
       in_.error("there is no global g" + std::to_string(op.global));
     }
     if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
-    if (in_.take_word("rows")) {
-      op.mode = Mode::rows;
-      op.row_stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
+    for (int mode = 0; mode < kModeCount; ++mode) {
+      if (!has_stride(static_cast<Mode>(mode))) continue;
+      if (!in_.take_word(to_string(static_cast<Mode>(mode)))) continue;
+      op.mode = static_cast<Mode>(mode);
+      op.stride = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
     }
   } else {
     op.mode = Mode::scalar;
@@ -262,7 +271,7 @@ void InstructionParser::parse_attribute(Parsed& insn) {
 void InstructionParser::parse_strides(Parsed& insn) {
   bool first = true;
   for (const Parsed::Operand& op : insn.operands) {
-    if (op.mode != Mode::stream && op.mode != Mode::rows) continue;
+    if (op.mode == Mode::slot || op.mode == Mode::scalar) continue;
     if (!std::exchange(first, false)) in_.expect(";");
     for (size_t d = 0; d < grid_.size() + loops_.size(); ++d) {
       if (d != 0) in_.expect(",");
@@ -426,7 +435,8 @@ void InstructionParser::enter(const Parsed& insn) {
       if (!insn.has("tile_stride")) in_.error("tile_stride is missing");
       operands.push_back(
           builder_.stream(static_cast<int>(op.global), op.offset, strides.first(axes)));
-      if (op.mode == Mode::rows) operands.back() = rows_operand(operands.back(), op.row_stride);
+      operands.back().mode = op.mode;
+      operands.back().offset = op.stride;
       strides = strides.subspan(axes);
     }
     operands.back().access = op.access;

@@ -130,12 +130,16 @@ class Printer {
         out_ += hex(op.offset);
         break;
       case Mode::stream:
-      case Mode::rows: {
+      case Mode::rows:
+      case Mode::columns:
+      case Mode::packed: {
         const Stream& stream = program_.stream(op.index);
         out_ += "g" + number(stream.global);
         if (stream.offset > 0) out_ += "+";
         if (stream.offset != 0) out_ += number(stream.offset);
-        if (const auto stride = row_stride(op)) out_ += " rows " + number(*stride);
+        if (has_stride(op.mode)) {
+          out_ += " " + std::string(to_string(op.mode)) + " " + number(op.offset);
+        }
         break;
       }
       case Mode::scalar:

@@ -76,6 +76,7 @@ class Preparer {
       kernel_.outputs.push_back(as_tensor(value_of_[at(v)], graph_.node(v)));
     }
     kernel_.output_count = static_cast<int>(kernel_.outputs.size());
+    if (kernel_.product) place_product();
     check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
     check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
     cut_at_reductions(kernel_);
@@ -102,6 +103,8 @@ class Preparer {
         kernel_.rank = std::max(kernel_.rank, graph_.type(v).rank());
       }
       if (!live_[at(v)]) continue;
+      // Factors are operands, but no values: they move over other dims.
+      if (graph_.node(v).op == Op::matmul) continue;
       for (core::Value input : graph_.node(v).inputs) live_[at(input)] = true;
     }
     check_limit("dimensions", kernel_.rank, kMaxRank);
@@ -116,14 +119,9 @@ class Preparer {
   }
 
   uint8_t shape_index(const core::Shape& shape) {
-    KernelShape aligned;
-    aligned.fill(kUnit);
-    const size_t lead = static_cast<size_t>(kernel_.rank) - shape.size();
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d].as_constant() != 1) aligned[lead + d] = dim_index(shape[d]);
-    }
-    auto found = std::find(kernel_.shapes.begin(), kernel_.shapes.end(), aligned);
-    if (found == kernel_.shapes.end()) found = kernel_.shapes.insert(found, aligned);
+    const KernelShape of = aligned(shape);
+    auto found = std::find(kernel_.shapes.begin(), kernel_.shapes.end(), of);
+    if (found == kernel_.shapes.end()) found = kernel_.shapes.insert(found, of);
     const auto index = found - kernel_.shapes.begin();
     check_limit("distinct shapes", index + 1, kMaxShapes);
     return static_cast<uint8_t>(index);
@@ -182,6 +180,8 @@ class Preparer {
                            .source = node.type.dtype,
                            .dtype = node.type.dtype,
                            .index = static_cast<int16_t>(kernel_.scalar_count++)});
+      case Op::matmul:
+        return add_product(node);
       case Op::dim:
         return add_scalar({.kind = KernelScalar::Kind::dim,
                            .source = node.type.dtype,
@@ -190,6 +190,89 @@ class Preparer {
       default:
         return add_operation(node);
     }
+  }
+
+  // An operand of a product: an input, or one that is broadcast to more batches.
+  core::Value factor(core::Value v) const {
+    while (graph_.node(v).op == Op::broadcast) v = graph_.node(v).inputs[0];
+    return v;
+  }
+
+  KernelShape aligned(const core::Shape& shape) {
+    KernelShape result;
+    result.fill(kUnit);
+    const size_t lead = static_cast<size_t>(kernel_.rank) - shape.size();
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].as_constant() != 1) result[lead + d] = dim_index(shape[d]);
+    }
+    return result;
+  }
+
+  int16_t operand_of(core::Value input) const {
+    if (graph_.node(input).op != Op::input)
+      fail_unsupported(graph_.node(input), "is no operand of a product of matrices");
+    int16_t operand = 0;
+    for (core::Value v = 0; v < input; ++v) operand += graph_.node(v).op == Op::input;
+    return operand;
+  }
+
+  [[noreturn]] void fail_unsupported(const Node& node, const char* what) const {
+    core::fail(core::ErrorCode::unsupported, node.loc,
+               "op '" + std::string(core::info(node.op).name) + "' " + what);
+  }
+
+  // Where its result lies is settled when all operands are known.
+  int16_t add_product(const Node& node) {
+    if (kernel_.product) fail_unsupported(node, "is the second product of matrices of a Region");
+    const core::Value a = factor(node.inputs[0]), b = factor(node.inputs[1]);
+    const DType sums = core::computes_in(node.type.dtype);
+    kernel_.product = {.a = operand_of(a),
+                       .b = operand_of(b),
+                       .dtype = sums,
+                       .source = graph_.type(a).dtype,
+                       .a_shape = aligned(graph_.type(a).shape),
+                       .b_shape = aligned(graph_.type(b).shape),
+                       .shape = aligned(node.type.shape)};
+    product_ = add_value(
+        {.kind = KernelValue::Kind::input, .dtype = sums, .shape = shape_index(node.type.shape)});
+    if (sums == node.type.dtype) return product_;
+    KernelStep round{.insn = Insn::cast,
+                     .dtype = node.type.dtype,
+                     .aux = static_cast<uint8_t>(sums),
+                     .arity = 1};
+    round.src[0] = product_;
+    return add_step(round, node.type);
+  }
+
+  // Straight to where it leaves the Region if nothing reads it, else to what is kept.
+  void place_product() {
+    KernelProduct& product = *kernel_.product;
+    KernelValue& value = kernel_.values[static_cast<size_t>(product_)];
+    const bool alone = kernel_.steps.empty();
+    if (alone) {
+      check_limit("results of one product", std::ssize(kernel_.outputs), 1);
+      product.result = kernel_.output_operands[0];
+    } else {
+      product.result = static_cast<int16_t>(kernel_.operand_count());
+      kernel_.kept.push_back(product_);
+    }
+    value.index = product.result;
+    Kernel nothing = kernel_;
+    nothing.product.reset();
+    nothing.steps.clear();
+    nothing.scalars.push_back({.source = value.dtype, .dtype = value.dtype});
+    nothing.values.push_back({.kind = KernelValue::Kind::scalar,
+                              .dtype = value.dtype,
+                              .index = static_cast<int16_t>(nothing.scalars.size() - 1)});
+    KernelStep zero{.insn = Insn::copy, .dtype = value.dtype, .arity = 1, .dst = product_};
+    zero.src[0] = static_cast<int16_t>(nothing.values.size() - 1);
+    nothing.steps.push_back(zero);
+    KernelValue& filled = nothing.values[static_cast<size_t>(product_)];
+    filled.kind = KernelValue::Kind::computed;
+    filled.index = 0;
+    nothing.outputs = {product_};
+    nothing.output_operands = {product.result};
+    kernel_.nothing.push_back(std::move(nothing));
   }
 
   int16_t add_operation(const Node& node) {
@@ -226,6 +309,7 @@ class Preparer {
   Kernel kernel_;
   std::vector<bool> live_;
   std::vector<int16_t> value_of_;  // of each node
+  int16_t product_ = -1;           // the value
 };
 
 }  // namespace

@@ -55,6 +55,16 @@ struct KernelScalar {
   Scalar value = {};  // literal
 };
 
+// A product of matrices (op matmul), which a Region computes before all else and out of two of its
+// inputs. Shapes are aligned to the Region's rank; a factor of which there are fewer matrices than
+// of the result has a size of 1 there.
+struct KernelProduct {
+  int16_t a = -1, b = -1, result = -1;  // operands, the Region's or what is kept
+  DType dtype = DType::f32;             // of the result: that in which products are added up
+  DType source = DType::f32;
+  KernelShape a_shape = {}, b_shape = {}, shape = {};
+};
+
 // The instruction that computes an op on a tile, and its Instruction::aux if the op decides that;
 // none for views, sources and whole ops.
 struct OpInsn {
@@ -79,6 +89,9 @@ struct Kernel {
   std::vector<KernelScalar> scalars;
   std::vector<int16_t> outputs;          // value ids
   std::vector<int16_t> output_operands;  // of each output: the operand that it is written to
+  // Steps read its result as they read inputs. `nothing` fills the result where k is 0.
+  std::optional<KernelProduct> product;
+  std::vector<Kernel> nothing;  // at most one
   // Where reductions feed steps, the same in parts that are run one after the other and in which
   // none does (kernel_parts.h). `kept` are the values that one part leaves to another: operands
   // behind the Region's own, in a workspace.

@@ -50,8 +50,11 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
       break;
     case Mode::stream:
     case Mode::rows:
+    case Mode::columns:
+    case Mode::packed:
       legal = must_stream(row, operand);
-      if (row.pipe == Pipe::simd || row.format == Format::gather) legal |= target_.streams;
+      if (row.pipe == Pipe::simd || row.format == Format::gather || row.format == Format::matrix)
+        legal |= target_.streams;
       break;
     case Mode::scalar:
       legal = row.scalar_operands && !writes(insn, operand);
@@ -59,24 +62,33 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   }
   const std::string name = "operand " + number(operand);
   if (!legal) {
-    constexpr std::string_view kModes[kModeCount] = {"slot", "stream", "scalar", "rows"};
-    const auto mode = static_cast<size_t>(op.mode);
+    const auto mode = static_cast<int>(op.mode);
     fail(name + " may not be a " +
-         (mode < kModeCount ? std::string(kModes[mode]) : "mode " + number(mode)) + " on target " +
-         std::string(target_.name));
+         (mode < kModeCount ? std::string(to_string(op.mode)) : "mode " + number(mode)) +
+         " on target " + std::string(target_.name));
   }
-  const bool apart = op.mode == Mode::rows;
+  const bool apart = has_stride(op.mode);
   if (op.mode != Mode::slot && op.offset != 0 && !apart) {
     fail(name + " has bits set that mean nothing");
   }
-  if (apart && op.offset == 0) fail(name + " has rows that lie 0 bytes apart");
+  if (apart && op.offset == 0)
+    fail(name + " has " + std::string(to_string(op.mode)) + " that lie 0 bytes apart");
   const bool adds_rows = operand == 1 && row.format == Format::reduce &&
                          reduce_order(insn.aux) == ReduceOrder::sequential;
   const bool in_chain =
       insn.is_chain() && !writes(insn, operand) && reach(insn, operand) == Reach::each;
-  if (apart && !adds_rows && !in_chain) {
+  if (op.mode == Mode::rows && !adds_rows && !in_chain && row.format != Format::matrix) {
     fail(name + " has rows that lie apart, which only chains and sequential reductions read");
   }
+  if ((op.mode == Mode::columns || op.mode == Mode::packed) && row.format != Format::matrix) {
+    fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");
+  }
+  if (op.mode == Mode::packed && operand == 2 &&
+      op.offset < int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))) {
+    fail(name + " is packed in columns of fewer than " + number(insn.size) + " elements");
+  }
+  if (op.mode == Mode::packed && operand != 2)
+    fail(name + " is packed, which only b of a product is");
   if (op.mode == Mode::slot) {
     check_space(insn, operand);
     check_slot(insn, operand);
@@ -204,7 +216,8 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   if (has_view(insn, operand)) {
     for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
   }
-  aligned = aligned && row_stride(insn.operands()[operand]).value_or(0) % element == 0;
+  const Operand& lies = insn.operands()[operand];
+  aligned = aligned && (!has_stride(lies.mode) || lies.offset % element == 0);
   if (!aligned) {
     fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
          number(element) + " bytes");
@@ -213,7 +226,15 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
 
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, Ends ends) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
-  if (const auto stride = row_stride(insn.operands()[operand])) {
+  const Operand& lies = insn.operands()[operand];
+  if (info(insn.insn).format == Format::matrix && has_stride(lies.mode)) {
+    const MatrixSize size = matrix_size(operand, extents(insn, ends));
+    if (lies.mode == Mode::packed) return {0, packed_columns(size.columns) * lies.offset};
+    const bool by_rows = lies.mode == Mode::rows;
+    const int64_t outer = by_rows ? size.rows : size.columns;
+    return {0, (outer - 1) * lies.offset + (by_rows ? size.columns : size.rows) * element};
+  }
+  if (const auto stride = row_stride(lies)) {
     const auto [m, size, n] = extents(insn, ends);
     const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
     return {0, (rows - 1) * *stride + columns * element};

@@ -169,7 +169,7 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   if (aux.loop && !is_open(*aux.loop)) {
     fail("adds in the steps of loop " + number(*aux.loop) + ", which it is not in");
   }
-  if (!multiplies(insn.dtype, aux.source) || (insn.aux >= 8 && aux.source == insn.dtype)) {
+  if (!core::adds_products(insn.dtype, aux.source) || (insn.aux >= 8 && aux.source == insn.dtype)) {
     fail("makes no " + std::string(core::to_string(insn.dtype)) + " of products of " +
          std::string(core::to_string(aux.source)));
   }
@@ -216,7 +216,16 @@ void TileVerifier::check_extents(const Instruction& insn) const {
     }
     return;
   }
-  for (int64_t extent : {insn.m, insn.size, insn.n}) multiply(extent);
+  for (int64_t extent : {insn.m, insn.size, insn.n}) {
+    multiply(extent);
+    if (format == Format::matrix) elements = extent;  // no operand has all three
+  }
+  if (format != Format::matrix) return;
+  for (int operand = 0; operand < 3; ++operand) {
+    const MatrixSize size = matrix_size(operand, {insn.m, insn.size, insn.n});
+    elements = size.rows;
+    multiply(size.columns);
+  }
 }
 
 void TileVerifier::check_tails(const Instruction& insn) const {

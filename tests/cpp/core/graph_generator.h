@@ -12,6 +12,7 @@
 
 #include "core/graph/graph.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matrix.h"
 #include "core/ops/reduce.h"
 #include "core/ops/scalar_ops.h"
 #include "core/reference/reference.h"
@@ -24,7 +25,7 @@ struct GeneratorOptions {
   int nodes = 12;  // operations besides inputs
   std::vector<DType> dtypes = {DType::boolean, DType::i32, DType::i64, DType::f16,
                                DType::f32,     DType::f64, DType::bf16};
-  bool calls = true, views = true, reductions = true, casts = true, whole = true;
+  bool calls = true, views = true, reductions = true, casts = true, whole = true, matrices = true;
   bool special_floats = true;   // NaN, infinities, -0.0, subnormals
   int64_t max_elements = 2000;  // of any value
   // What a symbol may be: any of them, but mostly one behind the first two.
@@ -305,6 +306,10 @@ class GraphGenerator {
       case 8:
         if (options_.views) reshape();
         return;
+      case 15:
+      case 16:
+        if (options_.matrices) matmul();
+        return;
       case 9:
         if (options_.views) transpose();
         return;
@@ -426,6 +431,27 @@ class GraphGenerator {
     for (const int axis : axes) extent *= value(type.shape[static_cast<size_t>(axis)]);
     if (rules.identity == Identity::none && extent == 0) return;
     graph_.reduce(op, a, axes, loc());
+  }
+
+  // Of integers, whose products have the same bits in any order; batches may be repeated.
+  void matmul() {
+    const Value a = any_value();
+    const Type& type = graph_.type(a);
+    const auto rank = static_cast<size_t>(type.rank());
+    if (rank < 2 || is_floating(type.dtype) || !gives_product(type.dtype, type.dtype)) return;
+    Shape shape = type.shape, result = type.shape;
+    shape[rank - 2] = type.shape[rank - 1];
+    shape[rank - 1] = result[rank - 1] = random_dim();
+    if (!usable(shape) || !usable(result)) return;
+    const DType dtype = type.dtype;
+    Value b = -1;
+    if (random_.chance(50)) {
+      b = of_type({dtype, shape});
+    } else {
+      b = of_type({dtype, {shape[rank - 2], shape[rank - 1]}});
+      if (rank > 2) b = graph_.broadcast(b, shape, loc());
+    }
+    graph_.matmul(a, b, dtype, loc());
   }
 
   void reshape() {

@@ -86,6 +86,20 @@ class Oracle {
   Oracle(const Graph& graph, const std::vector<Array>& all, const std::vector<int64_t>& symbols)
       : graph_(graph), all_(all), symbols_(symbols) {}
 
+  // Of integers; sums wrap once, at their end.
+  static Expected product(const Array& a, const Array& b, DType dtype, const Index& at) {
+    Index left = at, right = at;
+    const size_t rank = at.size();
+    Wide sum = 0;
+    for (int64_t k = 0; k < a.shape.back(); ++k) {
+      left[rank - 1] = right[rank - 2] = k;
+      sum = rounded(DType::i64,
+                    {true, sum + rounded(DType::i64, {true, read(a, left).i * read(b, right).i}).i})
+                .i;
+    }
+    return {rounded(dtype, {true, sum})};
+  }
+
   Expected element(const Node& node, const Index& at) const {
     const auto in = [&](size_t i) -> const Array& {
       return all_[static_cast<size_t>(node.inputs[i])];
@@ -123,6 +137,8 @@ class Oracle {
       }
       case OpClass::reduce:
         return reduction(node, in(0), at);
+      case OpClass::matrix:
+        return product(in(0), in(1), dtype, at);
       case OpClass::whole:
         return whole(node, at);
       default:

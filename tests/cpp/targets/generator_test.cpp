@@ -43,7 +43,8 @@ std::vector<Kind> all_kinds() {
                                                     : 1;
     for (int d = 0; d < core::kDTypeCount; ++d) {
       if (!contains(info(insn).dtypes, static_cast<DType>(d))) continue;
-      if (of_matrices && !multiplies(static_cast<DType>(d), static_cast<DType>(d))) continue;
+      if (of_matrices && !core::adds_products(static_cast<DType>(d), static_cast<DType>(d)))
+        continue;
       for (int aux = 0; aux < choices; ++aux) {
         kinds.emplace_back(insn, static_cast<DType>(d), static_cast<uint8_t>(aux));
       }

@@ -1,0 +1,33 @@
+// A Contraction: a product of matrices with the sizes and strides of one call.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/tile/bind.h"
+
+namespace dvm::vm {
+
+// Of one dim: its size, and the bytes from one element to the next in each operand, 0 where that
+// does not move.
+struct ContractionDim {
+  int64_t size = 1;
+  int64_t a = 0, b = 0, result = 0;
+};
+
+struct Contraction {
+  int16_t a = 0, b = 0, result = 0;  // operands of the Program
+  int global_count = 0;
+  DType dtype = DType::f32, source = DType::f32;  // of the result, of both factors
+  // Batches, outermost first, each of more than one matrix. What `b` does not move along is rows of
+  // `a` instead, if it lies so.
+  int batch_rank = 0;
+  ContractionDim batch[kMaxRank] = {};
+  ContractionDim m = {}, n = {}, k = {};
+
+  bool is_empty() const { return m.size == 0 || n.size == 0; }  // or has no batches: m is 0 then
+};
+
+// The product of a Kernel that has one.
+Contraction bind_product(const Kernel& kernel, const Binding& binding);
+
+}  // namespace dvm::vm
