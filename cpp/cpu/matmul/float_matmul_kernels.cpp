@@ -1,0 +1,23 @@
+// Products of matrices of floats.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/matmul/float_matmul_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What compiles per level comes after it.
+#include "cpu/matmul/by_level.h"
+#include "cpu/matmul/table-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+const MatmulKernels& f32_matmul() { return matmul::kTable<matmul::Plain<float>>; }
+const MatmulKernels& f64_matmul() { return matmul::kTable<matmul::Plain<double>>; }
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_MATMUL_BY_LEVEL(f32_matmul)
+DVM_MATMUL_BY_LEVEL(f64_matmul)
+}  // namespace dvm::cpu
+#endif

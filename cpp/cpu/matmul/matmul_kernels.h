@@ -1,0 +1,64 @@
+// Products of matrices, C = A B and C += A B: register tiles over packed panels or over the
+// operands where they lie. Who calls them cuts a product into blocks that fit the caches and shares
+// those out.
+//
+// An element of C is one chain over k, first to last: c = a[0] b[0] + c, then c = a[1] b[1] + c,
+// each step rounded once where the level has fused arithmetic. It begins at 0, or at what C holds
+// if the block `adds`. So its bits are the same whatever the blocks, panels, edges and threads are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ops/dtype.h"
+#include "cpu/simd_level.h"
+
+namespace dvm::cpu {
+
+enum class MatmulKind : uint8_t {
+#define DVM_MATMUL_KIND(name, stored, sum) name,
+#include "cpu/matmul/matmul_kinds.def"
+#undef DVM_MATMUL_KIND
+};
+
+// Strides are in bytes, and may be zero or negative.
+struct MatrixView {
+  const std::byte* data = nullptr;
+  int64_t row_stride = 0, column_stride = 0;
+};
+
+struct MatmulBlock {
+  int64_t m, k, n;
+  // Where `packed_a` is null, A is read in place: any strides. Where `packed_b` is, B: its columns
+  // adjacent. Nothing beside the elements is read.
+  const std::byte *packed_a = nullptr, *packed_b = nullptr;
+  MatrixView a = {}, b = {};
+  std::byte* c;  // rows of adjacent elements, which overlap nothing else
+  int64_t c_row_stride;
+  bool adds;
+};
+
+// Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
+// one k after the other. The last panel is filled up with zeros.
+struct MatmulKernels {
+  int mr, nr;  // of the register tile
+  int64_t packed_element_bytes;
+  bool reads_a_in_place;
+  void (*pack_a)(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept;
+  void (*pack_b)(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept;
+  void (*multiply)(const MatmulBlock& block) noexcept;
+
+  // From one panel to the next.
+  int64_t a_panel_bytes(int64_t k) const { return mr * k * packed_element_bytes; }
+  int64_t b_panel_bytes(int64_t k) const { return nr * k * packed_element_bytes; }
+  int64_t packed_a_bytes(int64_t m, int64_t k) const {
+    return (m + mr - 1) / mr * a_panel_bytes(k);
+  }
+  int64_t packed_b_bytes(int64_t k, int64_t n) const {
+    return (n + nr - 1) / nr * b_panel_bytes(k);
+  }
+};
+
+const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind);
+
+}  // namespace dvm::cpu

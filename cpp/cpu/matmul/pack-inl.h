@@ -1,0 +1,133 @@
+// Panels of A and B: kWidth lines (rows of A, columns of B) side by side, one k after the other,
+// for one SIMD level. Which of the two an operand is, its strides say.
+#if defined(DVM_CPU_MATMUL_PACK) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_MATMUL_PACK
+#undef DVM_CPU_MATMUL_PACK
+#else
+#define DVM_CPU_MATMUL_PACK
+#endif
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/matmul/kinds-inl.h"
+#include "cpu/matmul/matmul_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE::matmul {
+
+// Rows become columns: the first and second halves of them are interleaved until each has met all.
+template <typename V, size_t kCount, size_t... kIndex>
+DVM_ALWAYS_INLINE void transpose(V (&rows)[kCount], std::index_sequence<kIndex...>) {
+  for (size_t step = 1; step < kCount; step *= 2) {
+    V mixed[kCount];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kCount / 2; ++i) {
+      const V x = rows[i], y = rows[i + kCount / 2];
+      mixed[2 * i] = __builtin_shufflevector(x, y, (kIndex / 2 + kIndex % 2 * kCount)...);
+      mixed[2 * i + 1] =
+          __builtin_shufflevector(x, y, (kCount / 2 + kIndex / 2 + kIndex % 2 * kCount)...);
+    }
+    std::copy_n(mixed, kCount, rows);
+  }
+}
+
+template <typename Kind, int kWidth>
+class Pack {
+ public:
+  using Stored = typename Kind::Stored;
+  using Unit = typename Kind::Unit;
+
+  // `line`: bytes from line to line, `step`: from k to k.
+  static void run(const std::byte* src, int64_t line, int64_t step, int64_t lines, int64_t k,
+                  std::byte* packed) {
+    auto* dst = reinterpret_cast<Unit*>(packed);
+    for (int64_t i = 0; i < lines; i += kWidth, src += kWidth * line, dst += kWidth * k) {
+      const int64_t count = std::min<int64_t>(kWidth, lines - i);
+      if (line == kStored) {
+        side_by_side(src, step, count, k, dst);
+      } else if (step == kStored) {
+        along_k(src, line, count, k, dst);
+      } else {
+        one_by_one(src, line, step, count, k, dst);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kStored = sizeof(Stored);
+  static constexpr int kPer = kLanes<Unit>;
+  // Blocks of this many lines and ks are transposed in registers of 16 bytes.
+  static constexpr int kSquare = 16 / sizeof(Unit);
+  using Row = Vec<Unit, 16>;
+
+  static void one_by_one(const std::byte* src, int64_t line, int64_t step, int64_t count, int64_t k,
+                         Unit* dst) {
+    for (; k > 0; --k, src += step, dst += kWidth) {
+      for (int64_t i = 0; i < count; ++i) dst[i] = Kind::unit(src + i * line);
+      std::fill(dst + count, dst + kWidth, Unit{});
+    }
+  }
+
+  static void side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k,
+                           Unit* dst) {
+    constexpr int64_t kWhole = kWidth / kPer * kPer;
+    if (count < kWidth || kWhole < kWidth) {
+      if (Kind::kConverts || count < kWidth) return parts_side_by_side(src, step, count, k, dst);
+      for (; k > 0; --k, src += step, dst += kWidth) std::memcpy(dst, src, kWidth * sizeof(Unit));
+      return;
+    }
+    for (; k > 0; --k, src += step, dst += kWidth) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < kWhole; i += kPer) store(Kind::units(src + i * kStored), dst + i);
+    }
+  }
+  static void parts_side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k,
+                                 Unit* dst) {
+    for (; k > 0; --k, src += step, dst += kWidth) {
+      for (int64_t i = 0; i < kWidth; i += kPer) {
+        const int64_t there = std::clamp<int64_t>(count - i, 0, kPer);
+        const int64_t room = std::min<int64_t>(kPer, kWidth - i);
+        store_some<Unit>(Kind::some_units(src + i * kStored, there), dst + i, room);
+      }
+    }
+  }
+
+  // A cache line's worth of every line at a time, so that lines which lie a power of two apart do
+  // not push each other out of the cache.
+  static void along_k(const std::byte* src, int64_t line, int64_t count, int64_t k, Unit* dst) {
+    constexpr int64_t kDepth = 64 / sizeof(Unit);
+    for (; k >= kDepth; k -= kDepth, src += kDepth * kStored, dst += kDepth * kWidth) {
+      for (int64_t i = 0; i < kWidth; i += kSquare) {
+        for (int64_t d = 0; d < kDepth; d += kSquare) {
+          square(src + i * line + d * kStored, line, count - i,
+                 std::min<int64_t>(kSquare, kWidth - i), dst + d * kWidth + i);
+        }
+      }
+    }
+    one_by_one(src, line, kStored, count, k, dst);
+  }
+  // Of the lines `count` are there, at most, and `room` have a place.
+  DVM_ALWAYS_INLINE static void square(const std::byte* src, int64_t line, int64_t count,
+                                       int64_t room, Unit* dst) {
+    Row rows[kSquare];
+#pragma GCC unroll 4
+    for (int i = 0; i < kSquare; ++i) {
+      rows[i] = i < count ? Kind::template units<16>(src + i * line) : Row{};
+    }
+    transpose(rows, std::make_index_sequence<kSquare>());
+#pragma GCC unroll 4
+    for (int d = 0; d < kSquare; ++d) {
+      if (room >= kSquare) {
+        store(rows[d], dst + d * kWidth);
+      } else {
+        std::memcpy(dst + d * kWidth, &rows[d], kWidth % kSquare * sizeof(Unit));
+      }
+    }
+  }
+};
+
+}  // namespace dvm::cpu::HWY_NAMESPACE::matmul
+HWY_AFTER_NAMESPACE();
+
+#endif

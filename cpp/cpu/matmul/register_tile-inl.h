@@ -1,0 +1,180 @@
+// The block of a product that stays in registers while k runs, and the walk over a cache block in
+// such tiles, for one SIMD level.
+#if defined(DVM_CPU_MATMUL_REGISTER_TILE) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_MATMUL_REGISTER_TILE
+#undef DVM_CPU_MATMUL_REGISTER_TILE
+#else
+#define DVM_CPU_MATMUL_REGISTER_TILE
+#endif
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cpu/matmul/kinds-inl.h"
+#include "cpu/matmul/matmul_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE::matmul {
+
+// Of 32 registers 24 are sums, of 16 there are 12; the others hold a row of B and an element of A.
+inline constexpr int kRows = 6;
+inline constexpr int kVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+
+struct TileOperands {
+  int64_t k;
+  const std::byte* a;
+  int64_t a_row, a_step;  // from row to row, from k to k
+  const std::byte* b;
+  int64_t b_step;
+  std::byte* c;
+  int64_t c_row;
+  bool adds;
+  int64_t columns;  // of B that are there, fewer than a vector has: for OfB::part alone
+};
+
+// Units in a panel, elements where they lie, or the last few of those.
+enum class OfB : uint8_t { units, elements, part };
+
+// The sums are an array, which stays in registers because no loop over it is left.
+template <typename Kind, int kM, int kN, OfB kB>
+[[gnu::noinline]] void tile(const TileOperands& args) {
+  using Unit = typename Kind::Unit;
+  using Sum = typename Kind::Sum;
+  constexpr int kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
+  Vec<Sum> c[kM][kN];
+#pragma GCC unroll 16
+  for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kN; ++v) {
+      c[i][v] = args.adds ? load<Sum>(args.c + i * args.c_row + v * kBytes) : Vec<Sum>{};
+    }
+  }
+  const std::byte* pa = args.a;
+  const std::byte* pb = args.b;
+  for (int64_t k = args.k; k > 0; --k, pa += args.a_step, pb += args.b_step) {
+    Vec<Unit> b[kN];
+#pragma GCC unroll 4
+    for (int v = 0; v < kN; ++v) {
+      const std::byte* p = pb + v * kLanes<Sum> * kElement;
+      if constexpr (kB == OfB::units) {
+        b[v] = load<Unit>(p);
+      } else if constexpr (kB == OfB::elements) {
+        b[v] = Kind::units(p);
+      } else {
+        b[v] = Kind::some_units(p, args.columns);
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kM; ++i) {
+      Unit x;
+      std::memcpy(&x, pa + i * args.a_row, sizeof(x));
+      const Vec<Unit> a = broadcast(x);
+#pragma GCC unroll 4
+      for (int v = 0; v < kN; ++v) c[i][v] = Kind::step(a, b[v], c[i][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kN; ++v) store(c[i][v], args.c + i * args.c_row + v * kBytes);
+  }
+}
+
+template <typename Kind>
+class Multiply {
+ public:
+  using Unit = typename Kind::Unit;
+  using Sum = typename Kind::Sum;
+  static constexpr int kPer = kLanes<Sum>, kNr = kVectors * kPer;
+
+  static void run(const MatmulBlock& block) noexcept {
+    const Multiply multiply(block);
+    for (int64_t j = 0; j < block.n; j += kNr) {
+      multiply.panel(j, std::min<int64_t>(kNr, block.n - j));
+    }
+  }
+
+ private:
+  static constexpr int64_t kUnit = sizeof(Unit), kStored = sizeof(typename Kind::Stored);
+  static constexpr int64_t kSum = sizeof(Sum);
+  using Tile = void (*)(const TileOperands&);
+  // By the number of rows, less one.
+  using Tiles = std::array<Tile, kRows>;
+  template <int kN, OfB kB>
+  static constexpr Tiles kTiles = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return Tiles{tile<Kind, static_cast<int>(kIndex) + 1, kN, kB>...};
+  }
+  (std::make_index_sequence<kRows>());
+  static constexpr OfB kInPlace = Kind::kConverts ? OfB::elements : OfB::units;
+
+  explicit Multiply(const MatmulBlock& block) : block_(block) {}
+
+  // Columns of one panel: all, or at the end of a row fewer, which go in single vectors if that
+  // saves a half of the tile.
+  void panel(int64_t j, int64_t count) const {
+    const bool packed = block_.packed_b != nullptr;
+    const std::byte* b = packed ? block_.packed_b + j * block_.k * kUnit
+                                : block_.b.data + j * block_.b.column_stride;
+    if (count == kNr)
+      return rows(packed ? kTiles<kVectors, OfB::units> : kTiles<kVectors, kInPlace>, b, j, kNr,
+                  count);
+    if (packed && 2 * count > kNr) return rows(kTiles<kVectors, OfB::units>, b, j, kNr, count);
+    for (int64_t end = j + count; j < end; j += kPer) {
+      const int64_t some = std::min<int64_t>(kPer, end - j);
+      const Tiles& tiles = packed         ? kTiles<1, OfB::units>
+                           : some == kPer ? kTiles<1, kInPlace>
+                                          : kTiles<1, OfB::part>;
+      rows(tiles, b, j, kPer, some);
+      b += kPer * (packed ? kUnit : kStored);
+    }
+  }
+
+  // `width`: the columns of a tile, of which C has `count`.
+  void rows(const Tiles& tiles, const std::byte* b, int64_t j, int64_t width, int64_t count) const {
+    TileOperands args;
+    args.k = block_.k;
+    args.b = b;
+    args.b_step = block_.packed_b != nullptr ? kNr * kUnit : block_.b.row_stride;
+    args.columns = count;
+    const bool packed = block_.packed_a != nullptr;
+    args.a = packed ? block_.packed_a : block_.a.data;
+    args.a_row = packed ? kUnit : block_.a.row_stride;
+    args.a_step = packed ? kRows * kUnit : block_.a.column_stride;
+    const int64_t a_panel = kRows * (packed ? block_.k * kUnit : block_.a.row_stride);
+    args.c = block_.c + j * kSum;
+    args.c_row = block_.c_row_stride;
+    args.adds = block_.adds;
+    for (int64_t i = 0; i < block_.m; i += kRows) {
+      const int64_t m = std::min<int64_t>(kRows, block_.m - i);
+      const Tile tile_of_rows = tiles[static_cast<size_t>(m) - 1];
+      if (count == width) {
+        tile_of_rows(args);
+      } else {
+        run_beside(tile_of_rows, args, m, count);
+      }
+      args.a += a_panel;
+      args.c += kRows * args.c_row;
+    }
+  }
+  // A tile that is wider than C, by way of one that is not.
+  static void run_beside(Tile wide, TileOperands args, int64_t m, int64_t count) {
+    Sum room[kRows * kNr];
+    std::byte* const c = std::exchange(args.c, reinterpret_cast<std::byte*>(room));
+    const int64_t c_row = std::exchange(args.c_row, kNr * kSum);
+    const auto bytes = static_cast<size_t>(count * kSum);
+    if (args.adds) {
+      std::fill_n(room, kRows * kNr, Sum{});
+      for (int64_t i = 0; i < m; ++i) std::memcpy(room + i * kNr, c + i * c_row, bytes);
+    }
+    wide(args);
+    for (int64_t i = 0; i < m; ++i) std::memcpy(c + i * c_row, room + i * kNr, bytes);
+  }
+
+  const MatmulBlock& block_;
+};
+
+}  // namespace dvm::cpu::HWY_NAMESPACE::matmul
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,36 @@
+// The table of a kind's kernels, for one SIMD level.
+#if defined(DVM_CPU_MATMUL_TABLE) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVM_CPU_MATMUL_TABLE
+#undef DVM_CPU_MATMUL_TABLE
+#else
+#define DVM_CPU_MATMUL_TABLE
+#endif
+
+#include "cpu/matmul/pack-inl.h"
+#include "cpu/matmul/register_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE::matmul {
+
+template <typename Kind>
+void pack_a(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept {
+  Pack<Kind, kRows>::run(a.data, a.row_stride, a.column_stride, m, k, packed);
+}
+template <typename Kind>
+void pack_b(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept {
+  Pack<Kind, Multiply<Kind>::kNr>::run(b.data, b.column_stride, b.row_stride, n, k, packed);
+}
+
+template <typename Kind>
+inline constexpr MatmulKernels kTable = {.mr = kRows,
+                                         .nr = Multiply<Kind>::kNr,
+                                         .packed_element_bytes = sizeof(typename Kind::Unit),
+                                         .reads_a_in_place = !Kind::kConverts,
+                                         .pack_a = pack_a<Kind>,
+                                         .pack_b = pack_b<Kind>,
+                                         .multiply = Multiply<Kind>::run};
+
+}  // namespace dvm::cpu::HWY_NAMESPACE::matmul
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,163 @@
+// Random products of matrices for the kernels of one kind and level, in memory that has nothing but
+// their elements.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "core/ops/dtype.h"
+#include "core/ops/half.h"
+#include "cpu/matmul/matmul_kernels.h"
+#include "fuzz/exact_buffer.h"
+
+namespace dvm::testing {
+
+using core::DType;
+using cpu::MatmulKernels;
+using cpu::MatmulKind;
+using cpu::MatrixView;
+using Random = std::mt19937;
+
+inline int64_t pick(Random& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+template <typename T>
+T one_of(Random& random, std::initializer_list<T> all) {
+  return all.begin()[pick(random, 0, static_cast<int64_t>(all.size()) - 1)];
+}
+
+// How the elements of a matrix lie in memory.
+enum class Layout : uint8_t { rows, columns, any };
+
+// A matrix of T in a buffer of its own.
+template <typename T>
+class Matrix {
+ public:
+  Matrix(Random& random, int64_t rows, int64_t columns, Layout layout, bool may_overlap = true)
+      : rows_(rows), columns_(columns) {
+    constexpr int64_t kSize = sizeof(T);
+    int64_t row = kSize, column = kSize;
+    const int64_t gap = one_of<int64_t>(random, {0, 0, 1, 3, 64});
+    if (layout == Layout::columns) {
+      column = (rows + gap) * kSize;
+    } else {
+      row = (columns + gap) * kSize;
+    }
+    if (layout == Layout::any) {
+      column *= pick(random, 1, 3);
+      row *= 3;
+      if (pick(random, 0, 1) == 0) std::swap(row, column), row *= rows + columns + 64;
+      if (pick(random, 0, 2) == 0) column = -column;
+      if (may_overlap && pick(random, 0, 4) == 0) column = 0;
+    }
+    if (layout != Layout::columns) {
+      if (pick(random, 0, 3) == 0) row = -row;
+      if (may_overlap && pick(random, 0, 9) == 0) row = 0;
+    }
+    int64_t low = 0, high = 0;
+    if (rows > 0 && columns > 0) {
+      for (const int64_t reach : {(rows - 1) * row, (columns - 1) * column}) {
+        (reach < 0 ? low : high) += reach;
+      }
+      high += kSize;
+    }
+    const auto fence = static_cast<fuzz::Fence>(pick(random, 0, fuzz::kFences - 1));
+    buffer_ = std::make_unique<fuzz::ExactBuffer>(low, high, fence);
+    view_ = {buffer_->base(), row, column};
+  }
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  const MatrixView& view() const { return view_; }
+  std::byte* base() const { return buffer_->base(); }
+  fuzz::ExactBuffer& buffer() const { return *buffer_; }
+  T& at(int64_t i, int64_t j) const {
+    return *reinterpret_cast<T*>(base() + i * view_.row_stride + j * view_.column_stride);
+  }
+  // Row i of this one, as a matrix; column j.
+  MatrixView row(int64_t i) const {
+    return {base() + i * view_.row_stride, view_.row_stride, view_.column_stride};
+  }
+  MatrixView column(int64_t j) const {
+    return {base() + j * view_.column_stride, view_.row_stride, view_.column_stride};
+  }
+
+ private:
+  int64_t rows_, columns_;
+  std::unique_ptr<fuzz::ExactBuffer> buffer_;
+  MatrixView view_;
+};
+
+template <typename T>
+double to_double(T x) {
+  if constexpr (core::AnyHalf<T>) {
+    return core::half_to_float<T>(x.bits);
+  } else {
+    return static_cast<double>(x);
+  }
+}
+template <typename T>
+T random_element(Random& random) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(random() | uint64_t{random()} << 32);
+  } else {
+    const float x = std::uniform_real_distribution<float>(-1, 1)(random);
+    if constexpr (core::AnyHalf<T>) {
+      return T{core::float_to_half<T>(x)};
+    } else {
+      return static_cast<T>(x);
+    }
+  }
+}
+template <typename T>
+void fill(Random& random, Matrix<T>& matrix) {
+  for (int64_t i = 0; i < matrix.rows(); ++i) {
+    for (int64_t j = 0; j < matrix.columns(); ++j) matrix.at(i, j) = random_element<T>(random);
+  }
+}
+
+// Which of the operands are packed first.
+struct Packing {
+  bool a, b;
+};
+
+inline std::unique_ptr<fuzz::ExactBuffer> packed_room(int64_t bytes) {
+  return std::make_unique<fuzz::ExactBuffer>(0, bytes, fuzz::Fence::behind);
+}
+
+// C (+)= A B in blocks of at most `depth` along k.
+inline void multiply(const MatmulKernels& kernels, MatrixView a, MatrixView b, int64_t m, int64_t k,
+                     int64_t n, Packing packing, std::byte* c, int64_t c_row_stride, bool adds,
+                     int64_t depth = std::numeric_limits<int64_t>::max()) {
+  do {
+    const int64_t some = std::min(k, depth);
+    cpu::MatmulBlock block{.m = m,
+                           .k = some,
+                           .n = n,
+                           .a = a,
+                           .b = b,
+                           .c = c,
+                           .c_row_stride = c_row_stride,
+                           .adds = adds};
+    const auto packed_a = packed_room(kernels.packed_a_bytes(m, some));
+    const auto packed_b = packed_room(kernels.packed_b_bytes(some, n));
+    if (packing.a) {
+      kernels.pack_a(a, m, some, packed_a->base());
+      block.packed_a = packed_a->base();
+    }
+    if (packing.b) {
+      kernels.pack_b(b, some, n, packed_b->base());
+      block.packed_b = packed_b->base();
+    }
+    kernels.multiply(block);
+    adds = true;
+    k -= some;
+    a.data += some * a.column_stride;
+    b.data += some * b.row_stride;
+  } while (k > 0);
+}
+
+}  // namespace dvm::testing

@@ -1,0 +1,186 @@
+// The cpu's kernels for products of matrices, of every kind and SIMD level, on random sizes and
+// strides: against sums in double or in integers that wrap, and element by element against the
+// product of one row and one column, whose bits they share.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "cpu/simd_level.h"
+#include "targets/matmul_case.h"
+
+namespace dvm::testing {
+namespace {
+
+using cpu::SimdLevel;
+
+template <typename Run>
+void for_each_kind(Run run) {
+  for (const SimdLevel level : cpu::simd_levels()) {
+#define DVM_MATMUL_KIND(name, stored, sum)                                            \
+  {                                                                                   \
+    SCOPED_TRACE(std::string(cpu::to_string(level)) + " " #name);                     \
+    run.template operator()<core::Storage<DType::stored>, core::Storage<DType::sum>>( \
+        cpu::matmul_kernels(level, MatmulKind::name));                                \
+    if (::testing::Test::HasFatalFailure()) return;                                   \
+  }
+#include "cpu/matmul/matmul_kinds.def"
+#undef DVM_MATMUL_KIND
+  }
+}
+
+int64_t random_size(Random& random, int64_t tile) {
+  return one_of<int64_t>(random, {0, 1, 2, 3, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 3,
+                                  pick(random, 1, 3 * tile)});
+}
+
+// What an element should be: of integers all that there is, of floats how far from it a chain of
+// roundings may end.
+template <typename T, typename Sum>
+::testing::AssertionResult is_product(const Matrix<T>& a, const Matrix<T>& b, int64_t i, int64_t j,
+                                      Sum before, Sum got) {
+  if constexpr (std::is_integral_v<Sum>) {
+    auto want = static_cast<uint64_t>(before);
+    for (int64_t l = 0; l < a.columns(); ++l) {
+      want +=
+          static_cast<uint64_t>(int64_t{a.at(i, l)}) * static_cast<uint64_t>(int64_t{b.at(l, j)});
+    }
+    if (static_cast<Sum>(want) == got) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << got << " instead of " << static_cast<Sum>(want);
+  } else {
+    long double want = before, size = std::fabs(before);
+    for (int64_t l = 0; l < a.columns(); ++l) {
+      const long double product = static_cast<long double>(to_double(a.at(i, l))) *
+                                  static_cast<long double>(to_double(b.at(l, j)));
+      want += product;
+      size += std::fabs(product);
+    }
+    const long double bound =
+        static_cast<long double>(a.columns() + 2) * std::numeric_limits<Sum>::epsilon() * size;
+    if (std::fabs(want - got) <= bound) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << got << " instead of " << static_cast<double>(want)
+                                         << " within " << static_cast<double>(bound);
+  }
+}
+
+template <typename T, typename Sum>
+void check_random_product(const MatmulKernels& kernels, Random& random) {
+  const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);
+  const int64_t k = pick(random, 0, 19) == 0 ? 700 : random_size(random, 17);
+  const Packing packing{!kernels.reads_a_in_place || pick(random, 0, 1) == 0,
+                        pick(random, 0, 1) == 0};
+  const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
+  Matrix<T> a(random, m, k, any[pick(random, 0, 2)]);
+  Matrix<T> b(random, k, n, packing.b ? any[pick(random, 0, 2)] : Layout::rows);
+  Matrix<Sum> c(random, m, n, Layout::rows, false);
+  fill(random, a);
+  fill(random, b);
+  std::memset(&c.buffer()[0], 0x5a, c.buffer().size());
+  const bool adds = pick(random, 0, 1) == 0;
+  Matrix<Sum> before(random, m, n, Layout::rows, false);
+  fill(random, before);
+  for (int64_t i = 0; i < m && adds; ++i) {
+    for (int64_t j = 0; j < n; ++j) c.at(i, j) = before.at(i, j);
+  }
+  SCOPED_TRACE(::testing::Message() << m << "," << k << "," << n << " packed " << packing.a
+                                    << packing.b << " adds " << adds);
+  multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride, adds,
+           pick(random, 0, 1) == 0 ? 16 : k + 1);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      const Sum start = adds ? before.at(i, j) : Sum{0}, got = c.at(i, j);
+      ASSERT_TRUE(is_product(a, b, i, j, start, got)) << "at " << i << "," << j;
+      Sum alone = start;
+      multiply(kernels, a.row(i), b.column(j), 1, k, 1, {true, true},
+               reinterpret_cast<std::byte*>(&alone), 0, adds);
+      ASSERT_EQ(std::memcmp(&alone, &got, sizeof(Sum)), 0)
+          << "at " << i << "," << j << ": " << got << " differs from " << alone;
+    }
+  }
+  // Between the rows nothing has been written.
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) std::memset(&c.at(i, j), 0x5a, sizeof(Sum));
+  }
+  for (size_t i = 0; i < c.buffer().size(); ++i) ASSERT_EQ(c.buffer()[i], std::byte{0x5a}) << i;
+}
+
+TEST(Matmul, RandomProducts) {
+  for_each_kind([]<typename T, typename Sum>(const MatmulKernels& kernels) {
+    for (unsigned seed = 0; seed < 150; ++seed) {
+      SCOPED_TRACE(seed);
+      Random random(seed);
+      check_random_product<T, Sum>(kernels, random);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  });
+}
+
+// A chain of multiply-adds, as the header promises.
+TEST(Matmul, IsOneChainAlongK) {
+  for (const SimdLevel level : cpu::simd_levels()) {
+    const MatmulKernels& kernels = cpu::matmul_kernels(level, MatmulKind::f32);
+    Random random(1);
+    const int64_t m = kernels.mr + 1, k = 333, n = kernels.nr + 3;
+    Matrix<float> a(random, m, k, Layout::rows), b(random, k, n, Layout::rows);
+    Matrix<float> c(random, m, n, Layout::rows, false);
+    fill(random, a);
+    fill(random, b);
+    multiply(kernels, a.view(), b.view(), m, k, n, {true, true}, c.base(), c.view().row_stride,
+             false, 100);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t l = 0; l < k; ++l) {
+          const float x = a.at(i, l), y = b.at(l, j);
+          sum = cpu::has_fused_arithmetic(level) ? std::fma(x, y, sum) : x * y + sum;
+        }
+        ASSERT_EQ(c.at(i, j), sum) << cpu::to_string(level) << " at " << i << "," << j;
+      }
+    }
+  }
+}
+
+// In its row and column alone, and as the arithmetic of single numbers has it.
+TEST(Matmul, InfinityAndNanStayInTheirRowsAndColumns) {
+  for_each_kind([]<typename T, typename Sum>(const MatmulKernels& kernels) {
+    if constexpr (std::is_floating_point_v<Sum>) {
+      const auto special = [](double x) {
+        if constexpr (core::AnyHalf<T>) {
+          return T{core::float_to_half<T>(static_cast<float>(x))};
+        } else {
+          return static_cast<T>(x);
+        }
+      };
+      const double infinity = std::numeric_limits<double>::infinity();
+      for (unsigned seed = 0; seed < 20; ++seed) {
+        Random random(seed);
+        const int64_t m = 2 * kernels.mr + 1, n = kernels.nr + 5, k = pick(random, 1, 20);
+        const bool packs = !kernels.reads_a_in_place || seed % 2 == 0;
+        Matrix<T> a(random, m, k, Layout::rows, false), b(random, k, n, Layout::rows, false);
+        Matrix<Sum> c(random, m, n, Layout::rows, false);
+        fill(random, a);
+        fill(random, b);
+        for (int some = 0; some < 4; ++some) {
+          const double x = one_of(random, {infinity, -infinity, 0.0, std::nan("")});
+          a.at(pick(random, 0, m - 1), pick(random, 0, k - 1)) = special(x);
+          b.at(pick(random, 0, k - 1), pick(random, 0, n - 1)) = special(-x);
+        }
+        multiply(kernels, a.view(), b.view(), m, k, n, {packs, seed % 3 != 0}, c.base(),
+                 c.view().row_stride, false);
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t j = 0; j < n; ++j) {
+            double want = 0;
+            for (int64_t l = 0; l < k; ++l) want += to_double(a.at(i, l)) * to_double(b.at(l, j));
+            const Sum got = c.at(i, j);
+            ASSERT_EQ(std::isnan(want), std::isnan(got)) << seed << " at " << i << "," << j;
+            if (std::isinf(want) || std::isinf(got)) {
+              ASSERT_EQ(want, got);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dvm::testing
