@@ -2,6 +2,7 @@
 // the share of what multiply-adds alone reach in the same process. Minima of interleaved repeats.
 //
 //   bench_matmul [kind [threads]]            the table
+//   bench_matmul packing kind                what packing costs
 //   bench_matmul blocks kind m k n           sizes of blocks for one product
 #include <sys/mman.h>
 
@@ -124,6 +125,17 @@ double peak() {
 #endif
 }
 
+// Reads with nothing else to do.
+void sum_words(const std::byte* p, int64_t bytes) {
+  using Words = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+  uint64_t __attribute__((vector_size(16))) sums[8] = {};
+  for (int64_t i = 0; i + 128 <= bytes; i += 128) {
+#pragma GCC unroll 8
+    for (int v = 0; v < 8; ++v) sums[v] ^= *reinterpret_cast<const Words*>(p + i + v * 16);
+  }
+  for (auto& sum : sums) asm volatile("" : : "x"(sum[0]));
+}
+
 struct Product {
   int64_t m, k, n;
   bool b_along_k = false;
@@ -131,7 +143,7 @@ struct Product {
 struct Blocks {
   int64_t mc = 192, kc = 512, nc = 2048;
 };
-enum class TakeB : uint8_t { packed_before, pack, in_place };
+enum class TakeB : uint8_t { packed_before, pack, in_place, thin };
 
 class Bench {
  public:
@@ -154,12 +166,26 @@ class Bench {
   std::function<void()> variant(TakeB take, bool pack_a, Blocks blocks) {
     if (take == TakeB::packed_before) pack_all(blocks);
     return [=, this] {
+      if (take == TakeB::thin) return thin();
       const int64_t half = (p_.n / 2 + kernels_.nr - 1) / kernels_.nr * kernels_.nr;
       if (threads_ == 1 || half >= p_.n) return part(0, 0, p_.n, take, pack_a, blocks);
       std::thread other([&] { part(1, half, p_.n, take, pack_a, blocks); });
       part(0, 0, half, take, pack_a, blocks);
       other.join();
     };
+  }
+  // The larger operand.
+  double read_bytes() const { return static_cast<double>(std::max(p_.m, p_.n) * p_.k * stored_); }
+  void read() const {
+    const Buffer& from = p_.m > p_.n ? a_ : b_;
+    const auto bytes = static_cast<int64_t>(read_bytes());
+    const auto some = [&](int64_t begin, int64_t end) {
+      sum_words(from.data() + begin, end - begin);
+    };
+    if (threads_ == 1) return some(0, bytes);
+    std::thread other([&] { some(bytes / 2, bytes); });
+    some(0, bytes / 2);
+    other.join();
   }
   double flops() const { return 2.0 * static_cast<double>(p_.m * p_.k * p_.n); }
 
@@ -176,6 +202,37 @@ class Bench {
   std::byte* packed_at(int64_t l, int64_t depth, int64_t j) const {
     return packed_b_.data() + kernels_.packed_b_bytes(l, p_.n) +
            j / kernels_.nr * kernels_.b_panel_bytes(depth);
+  }
+  // Columns shared out, B in place.
+  void thin() const {
+    const int64_t half = threads_ == 1 ? p_.n : p_.n / 2 / 64 * 64;
+    const auto some = [&](int64_t begin, int64_t end) {
+      std::byte* const c = c_.data() + begin * sum_;
+      if (p_.b_along_k) {
+        kernels_.dots({.m = p_.m,
+                       .k = p_.k,
+                       .n = end - begin,
+                       .a = a_at(0, 0),
+                       .b = b_at(0, begin),
+                       .c = c,
+                       .c_row_stride = p_.n * sum_,
+                       .c_column_stride = sum_,
+                       .adds = false});
+      } else {
+        kernels_.multiply_few_rows({.m = p_.m,
+                                    .k = p_.k,
+                                    .n = end - begin,
+                                    .a = a_at(0, 0),
+                                    .b = b_at(0, begin),
+                                    .c = c,
+                                    .c_row_stride = p_.n * sum_,
+                                    .adds = false});
+      }
+    };
+    if (half == p_.n) return some(0, p_.n);
+    std::thread other([&] { some(half, p_.n); });
+    some(0, half);
+    other.join();
   }
   void pack_all(Blocks blocks) {
     for (int64_t l = 0; l < p_.k; l += blocks.kc) {
@@ -225,17 +282,27 @@ class Bench {
 };
 
 constexpr Product kProducts[] = {
-    {512, 512, 512},   {1024, 1024, 1024},    {2048, 2048, 2048},       {1, 4096, 4096},
-    {16, 1024, 1024},  {128, 768, 768},       {128, 768, 3072},         {777, 4096, 1100},
-    {1024, 128, 4096}, {512, 512, 512, true}, {1024, 1024, 1024, true}, {2048, 2048, 2048, true},
-    {4, 1024, 1024},   {64, 1024, 1024},
-};
+    {512, 512, 512},          {1024, 1024, 1024},       {2048, 2048, 2048}, {128, 768, 768},
+    {128, 768, 3072},         {777, 4096, 1100},        {1024, 128, 4096},  {512, 512, 512, true},
+    {1024, 1024, 1024, true}, {2048, 2048, 2048, true}, {16, 1024, 1024},   {64, 1024, 1024},
+    {16, 1024, 1024, true},   {64, 1024, 1024, true}};
+constexpr Product kThin[] = {{1, 4096, 4096},        {2, 4096, 4096},       {4, 4096, 4096},
+                             {8, 4096, 4096},        {16, 4096, 4096},      {1, 4096, 4096, true},
+                             {2, 4096, 4096, true},  {4, 4096, 4096, true}, {8, 4096, 4096, true},
+                             {16, 4096, 4096, true}, {1, 512, 512},         {4, 512, 512},
+                             {8, 512, 512},          {1, 512, 512, true},   {4, 512, 512, true},
+                             {8, 512, 512, true},    {4096, 4096, 1, true}, {1, 65536, 1, true}};
+
+void print_sizes(const Product& p) {
+  std::printf("%5ld,%5ld,%5ld%s", static_cast<long>(p.m), static_cast<long>(p.k),
+              static_cast<long>(p.n), p.b_along_k ? "T" : " ");
+}
 
 void print_table(MatmulKind kind, int threads) {
   std::printf("%s, %d threads; Gflop/s (share of the peak in f32)\n",
               kNames[static_cast<int>(kind)], threads);
-  std::printf("%18s  %16s %16s %16s %16s\n", "m,k,n", "packed before", "and A in place", "pack B",
-              "B in place");
+  std::printf("%18s  %15s  %15s  %15s  %15s\n", "m,k,n", "packed before", "and A in place",
+              "pack B", "B in place");
   const bool a_in_place = cpu::matmul_kernels(cpu::simd_level(), kind).reads_a_in_place;
   for (const Product& p : kProducts) {
     Bench bench(kind, p, threads);
@@ -246,11 +313,31 @@ void print_table(MatmulKind kind, int threads) {
     if (!p.b_along_k) variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
     const std::vector<double> times = interleave(variants);
     const double top = peak() * threads;
-    std::printf("%5ld,%5ld,%5ld%s", static_cast<long>(p.m), static_cast<long>(p.k),
-                static_cast<long>(p.n), p.b_along_k ? "T" : " ");
+    print_sizes(p);
     for (const double time : times) {
       const double rate = bench.flops() / time * 1e-9;
       std::printf("  %8.1f (%.2f)", rate, top == 0 ? 0 : rate / top);
+    }
+    std::printf("\n");
+  }
+}
+
+// Few rows: gigabytes of B per second, and the share of what only reading it reaches.
+void print_thin(MatmulKind kind, int threads) {
+  std::printf("%s, %d threads; GB/s of B (share of reading)\n", kNames[static_cast<int>(kind)],
+              threads);
+  std::printf("%18s  %15s  %15s  %15s\n", "m,k,n", "few rows, dots", "pack B", "B in place");
+  const bool a_in_place = cpu::matmul_kernels(cpu::simd_level(), kind).reads_a_in_place;
+  for (const Product& p : kThin) {
+    Bench bench(kind, p, threads);
+    std::vector<std::function<void()>> variants = {[&] { bench.read(); },
+                                                   bench.variant(TakeB::thin, false, {}),
+                                                   bench.variant(TakeB::pack, !a_in_place, {})};
+    if (!p.b_along_k) variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
+    const std::vector<double> times = interleave(variants);
+    print_sizes(p);
+    for (size_t v = 1; v < times.size(); ++v) {
+      std::printf("  %8.1f (%.2f)", bench.read_bytes() / times[v] * 1e-9, times[0] / times[v]);
     }
     std::printf("\n");
   }
@@ -276,6 +363,39 @@ void print_blocks(MatmulKind kind, Product p) {
   }
 }
 
+// Nanoseconds per element packed, of blocks of a matrix of `side` columns and rows.
+void print_packing(MatmulKind kind) {
+  const MatmulKernels& kernels = cpu::matmul_kernels(cpu::simd_level(), kind);
+  const int64_t size = core::byte_size(kStored[static_cast<int>(kind)]);
+  std::printf("%s; ns per element packed\n%10s %6s  %8s %8s\n", kNames[static_cast<int>(kind)],
+              "block", "of", "A", "B");
+  for (const int64_t side : {512, 1000, 1024, 4096}) {
+    const Buffer from(side * side * size), to(64 << 20);
+    for (const bool across : {false, true}) {
+      const int64_t row = across ? size : side * size, column = across ? side * size : size;
+      const int64_t m = std::min<int64_t>(side, 192), k = std::min<int64_t>(side, 512);
+      const int64_t n = std::min<int64_t>(side, 1024);
+      // One block after the other, as they come.
+      int64_t at = 0;
+      const auto next = [&](int64_t bytes) {
+        const int64_t whole = side * side * size;
+        at = (at + 64 * 1024 + 256) % std::max<int64_t>(whole - bytes, 1) / 64 * 64;
+        return from.data() + at;
+      };
+      const std::vector<double> times = interleave(
+          {[&] {
+             kernels.pack_a({next((m - 1) * row + k * column), row, column}, m, k, to.data());
+           },
+           [&] {
+             kernels.pack_b({next((k - 1) * row + n * column), row, column}, k, n, to.data());
+           }});
+      std::printf("%10s %6ld  %8.3f %8.3f\n", across ? "by columns" : "by rows",
+                  static_cast<long>(side), times[0] / static_cast<double>(m * k) * 1e9,
+                  times[1] / static_cast<double>(k * n) * 1e9);
+    }
+  }
+}
+
 MatmulKind kind_of(const char* name) {
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (std::strcmp(kNames[i], name) == 0) return static_cast<MatmulKind>(i);
@@ -293,5 +413,12 @@ int main(int argc, char** argv) {
     print_blocks(kind_of(argv[2]), {std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5])});
     return 0;
   }
-  print_table(kind_of(argc > 1 ? argv[1] : "f32"), argc > 2 ? std::atoi(argv[2]) : 1);
+  if (argc > 2 && std::strcmp(argv[1], "packing") == 0) {
+    print_packing(kind_of(argv[2]));
+    return 0;
+  }
+  const MatmulKind kind = kind_of(argc > 1 ? argv[1] : "f32");
+  const int threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  print_thin(kind, threads);
+  print_table(kind, threads);
 }

@@ -5,6 +5,14 @@
 // An element of C is one chain over k, first to last: c = a[0] b[0] + c, then c = a[1] b[1] + c,
 // each step rounded once where the level has fused arithmetic. It begins at 0, or at what C holds
 // if the block `adds`. So its bits are the same whatever the blocks, panels, edges and threads are.
+// Two functions have another order, which depends on the kind and the machine alone:
+//   multiply  of bf16 where the processor is fast at pairs of them: a step is two elements of k, as
+//             vdpbf16ps defines it, for which subnormal numbers are zeros. A block that is not the
+//             last one along k has an even k.
+//   dots      in kDotBytes of lanes, element l to lane l modulo their number; then the lanes fold
+//   by
+//             halves, and last comes what C holds.
+// What fills up the edges of panels never reaches C, but may raise `invalid` beside an infinity.
 #pragma once
 
 #include <cstddef>
@@ -38,25 +46,44 @@ struct MatmulBlock {
   bool adds;
 };
 
+// Rows of A and columns of B, both adjacent elements, to any place of C.
+struct DotBlock {
+  int64_t m, k, n;
+  MatrixView a, b;
+  std::byte* c;
+  int64_t c_row_stride, c_column_stride;
+  bool adds;
+};
+inline constexpr int kDotBytes = 128;
+
 // Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
-// one k after the other. The last panel is filled up with zeros.
+// one unit after the other. A unit is what a row has at `depth` elements of k. The last panel and
+// the last units are filled up with zeros.
 struct MatmulKernels {
   int mr, nr;  // of the register tile
-  int64_t packed_element_bytes;
-  bool reads_a_in_place;
+  int64_t unit_bytes;
+  int depth;
+  bool reads_a_in_place;  // multiply does; if not, A is packed
   void (*pack_a)(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept;
   void (*pack_b)(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept;
   void (*multiply)(const MatmulBlock& block) noexcept;
+  // A and B in place. Reads rows of B from end to end, which memory likes best, and C again for
+  // every few of them.
+  void (*multiply_few_rows)(const MatmulBlock& block) noexcept;
+  void (*dots)(const DotBlock& block) noexcept;
 
   // From one panel to the next.
-  int64_t a_panel_bytes(int64_t k) const { return mr * k * packed_element_bytes; }
-  int64_t b_panel_bytes(int64_t k) const { return nr * k * packed_element_bytes; }
+  int64_t a_panel_bytes(int64_t k) const { return mr * units(k) * unit_bytes; }
+  int64_t b_panel_bytes(int64_t k) const { return nr * units(k) * unit_bytes; }
   int64_t packed_a_bytes(int64_t m, int64_t k) const {
     return (m + mr - 1) / mr * a_panel_bytes(k);
   }
   int64_t packed_b_bytes(int64_t k, int64_t n) const {
     return (n + nr - 1) / nr * b_panel_bytes(k);
   }
+
+ private:
+  int64_t units(int64_t k) const { return (k + depth - 1) / depth; }
 };
 
 const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind);

@@ -17,9 +17,10 @@ HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE::matmul {
 
 // Rows become columns: the first and second halves of them are interleaved until each has met all.
-template <typename V, size_t kCount, size_t... kIndex>
-DVM_ALWAYS_INLINE void transpose(V (&rows)[kCount], std::index_sequence<kIndex...>) {
-  for (size_t step = 1; step < kCount; step *= 2) {
+// Arrays stay in registers where every loop over them is unrolled.
+template <size_t kMet = 1, typename V, size_t kCount, size_t... kIndex>
+DVM_ALWAYS_INLINE void transpose(V (&rows)[kCount], std::index_sequence<kIndex...> all) {
+  if constexpr (kMet < kCount) {
     V mixed[kCount];
 #pragma GCC unroll 16
     for (size_t i = 0; i < kCount / 2; ++i) {
@@ -28,7 +29,9 @@ DVM_ALWAYS_INLINE void transpose(V (&rows)[kCount], std::index_sequence<kIndex..
       mixed[2 * i + 1] =
           __builtin_shufflevector(x, y, (kCount / 2 + kIndex / 2 + kIndex % 2 * kCount)...);
     }
-    std::copy_n(mixed, kCount, rows);
+    transpose<2 * kMet>(mixed, all);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kCount; ++i) rows[i] = mixed[i];
   }
 }
 
@@ -42,7 +45,8 @@ class Pack {
   static void run(const std::byte* src, int64_t line, int64_t step, int64_t lines, int64_t k,
                   std::byte* packed) {
     auto* dst = reinterpret_cast<Unit*>(packed);
-    for (int64_t i = 0; i < lines; i += kWidth, src += kWidth * line, dst += kWidth * k) {
+    const int64_t panel = (k + kDepth - 1) / kDepth * kWidth;
+    for (int64_t i = 0; i < lines; i += kWidth, src += kWidth * line, dst += panel) {
       const int64_t count = std::min<int64_t>(kWidth, lines - i);
       if (line == kStored) {
         side_by_side(src, step, count, k, dst);
@@ -55,40 +59,39 @@ class Pack {
   }
 
  private:
-  static constexpr int64_t kStored = sizeof(Stored);
+  static constexpr int64_t kStored = sizeof(Stored), kDepth = Kind::kDepth;
   static constexpr int kPer = kLanes<Unit>;
-  // Blocks of this many lines and ks are transposed in registers of 16 bytes.
+  // Blocks of this many lines and Units are transposed in registers of 16 bytes.
   static constexpr int kSquare = 16 / sizeof(Unit);
   using Row = Vec<Unit, 16>;
 
   static void one_by_one(const std::byte* src, int64_t line, int64_t step, int64_t count, int64_t k,
                          Unit* dst) {
-    for (; k > 0; --k, src += step, dst += kWidth) {
-      for (int64_t i = 0; i < count; ++i) dst[i] = Kind::unit(src + i * line);
+    for (; k > 0; k -= kDepth, src += kDepth * step, dst += kWidth) {
+      for (int64_t i = 0; i < count; ++i) dst[i] = Kind::unit(src + i * line, step, k);
       std::fill(dst + count, dst + kWidth, Unit{});
     }
   }
 
   static void side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k,
                            Unit* dst) {
-    constexpr int64_t kWhole = kWidth / kPer * kPer;
-    if (count < kWidth || kWhole < kWidth) {
-      if (Kind::kConverts || count < kWidth) return parts_side_by_side(src, step, count, k, dst);
-      for (; k > 0; --k, src += step, dst += kWidth) std::memcpy(dst, src, kWidth * sizeof(Unit));
-      return;
-    }
-    for (; k > 0; --k, src += step, dst += kWidth) {
+    alignas(kBytes) static constexpr std::byte kNone[kWidth * kStored] = {};
+    for (; k > 0; k -= kDepth, src += kDepth * step, dst += kWidth) {
+      const std::byte* const behind = k >= kDepth ? src + step : kNone;
+      if (!Kind::kConverts && count == kWidth) {
+        std::memcpy(dst, src, kWidth * sizeof(Unit));
+      } else if (count == kWidth && kWidth % kPer == 0) {
 #pragma GCC unroll 8
-      for (int64_t i = 0; i < kWhole; i += kPer) store(Kind::units(src + i * kStored), dst + i);
-    }
-  }
-  static void parts_side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k,
-                                 Unit* dst) {
-    for (; k > 0; --k, src += step, dst += kWidth) {
-      for (int64_t i = 0; i < kWidth; i += kPer) {
-        const int64_t there = std::clamp<int64_t>(count - i, 0, kPer);
-        const int64_t room = std::min<int64_t>(kPer, kWidth - i);
-        store_some<Unit>(Kind::some_units(src + i * kStored, there), dst + i, room);
+        for (int64_t i = 0; i < kWidth; i += kPer) {
+          store(Kind::units_across(src + i * kStored, behind + i * kStored), dst + i);
+        }
+      } else {
+        for (int64_t i = 0; i < kWidth; i += kPer) {
+          const int64_t there = std::clamp<int64_t>(count - i, 0, kPer);
+          const int64_t room = std::min<int64_t>(kPer, kWidth - i);
+          store_some<Unit>(Kind::some_units_across(src + i * kStored, behind + i * kStored, there),
+                           dst + i, room);
+        }
       }
     }
   }
@@ -96,11 +99,11 @@ class Pack {
   // A cache line's worth of every line at a time, so that lines which lie a power of two apart do
   // not push each other out of the cache.
   static void along_k(const std::byte* src, int64_t line, int64_t count, int64_t k, Unit* dst) {
-    constexpr int64_t kDepth = 64 / sizeof(Unit);
-    for (; k >= kDepth; k -= kDepth, src += kDepth * kStored, dst += kDepth * kWidth) {
+    constexpr int64_t kUnits = 64 / sizeof(Unit), kElements = kUnits * kDepth;
+    for (; k >= kElements; k -= kElements, src += kElements * kStored, dst += kUnits * kWidth) {
       for (int64_t i = 0; i < kWidth; i += kSquare) {
-        for (int64_t d = 0; d < kDepth; d += kSquare) {
-          square(src + i * line + d * kStored, line, count - i,
+        for (int64_t d = 0; d < kUnits; d += kSquare) {
+          square(src + i * line + d * kDepth * kStored, line, count - i,
                  std::min<int64_t>(kSquare, kWidth - i), dst + d * kWidth + i);
         }
       }
@@ -113,7 +116,7 @@ class Pack {
     Row rows[kSquare];
 #pragma GCC unroll 4
     for (int i = 0; i < kSquare; ++i) {
-      rows[i] = i < count ? Kind::template units<16>(src + i * line) : Row{};
+      rows[i] = i < count ? Kind::template units_along<16>(src + i * line) : Row{};
     }
     transpose(rows, std::make_index_sequence<kSquare>());
 #pragma GCC unroll 4

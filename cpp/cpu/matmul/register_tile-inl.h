@@ -24,14 +24,17 @@ inline constexpr int kVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 struct TileOperands {
   int64_t k;
   const std::byte* a;
-  int64_t a_row, a_step;  // from row to row, from k to k
+  int64_t a_row, a_step;  // from row to row, from Unit to Unit along k
   const std::byte* b;
-  int64_t b_step;
+  int64_t b_step;  // of Units the same, of elements from row to row
   std::byte* c;
   int64_t c_row;
   bool adds;
   int64_t columns;  // of B that are there, fewer than a vector has: for OfB::part alone
 };
+
+// In place of the last row of B where the last Unit of a column lacks its second half.
+alignas(kBytes) inline constexpr std::byte kZeros[kVectors * kBytes] = {};
 
 // Units in a panel, elements where they lie, or the last few of those.
 enum class OfB : uint8_t { units, elements, part };
@@ -41,6 +44,7 @@ template <typename Kind, int kM, int kN, OfB kB>
 [[gnu::noinline]] void tile(const TileOperands& args) {
   using Unit = typename Kind::Unit;
   using Sum = typename Kind::Sum;
+  constexpr int kDepth = Kind::kDepth;
   constexpr int kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
   Vec<Sum> c[kM][kN];
 #pragma GCC unroll 16
@@ -52,17 +56,19 @@ template <typename Kind, int kM, int kN, OfB kB>
   }
   const std::byte* pa = args.a;
   const std::byte* pb = args.b;
-  for (int64_t k = args.k; k > 0; --k, pa += args.a_step, pb += args.b_step) {
+  const int64_t b_step = kB == OfB::units ? args.b_step : kDepth * args.b_step;
+  for (int64_t k = args.k; k > 0; k -= kDepth, pa += args.a_step, pb += b_step) {
+    const std::byte* const behind = k >= kDepth ? pb + args.b_step : kZeros;
     Vec<Unit> b[kN];
 #pragma GCC unroll 4
     for (int v = 0; v < kN; ++v) {
-      const std::byte* p = pb + v * kLanes<Sum> * kElement;
+      constexpr int kAlong = kLanes<Sum> * kElement;
       if constexpr (kB == OfB::units) {
-        b[v] = load<Unit>(p);
+        b[v] = load<Unit>(pb + v * kAlong);
       } else if constexpr (kB == OfB::elements) {
-        b[v] = Kind::units(p);
+        b[v] = Kind::units_across(pb + v * kAlong, behind + v * kAlong);
       } else {
-        b[v] = Kind::some_units(p, args.columns);
+        b[v] = Kind::some_units_across(pb, behind, args.columns);
       }
     }
 #pragma GCC unroll 16
@@ -114,8 +120,8 @@ class Multiply {
   // saves a half of the tile.
   void panel(int64_t j, int64_t count) const {
     const bool packed = block_.packed_b != nullptr;
-    const std::byte* b = packed ? block_.packed_b + j * block_.k * kUnit
-                                : block_.b.data + j * block_.b.column_stride;
+    const std::byte* b =
+        packed ? block_.packed_b + j * depth() * kUnit : block_.b.data + j * block_.b.column_stride;
     if (count == kNr)
       return rows(packed ? kTiles<kVectors, OfB::units> : kTiles<kVectors, kInPlace>, b, j, kNr,
                   count);
@@ -141,7 +147,7 @@ class Multiply {
     args.a = packed ? block_.packed_a : block_.a.data;
     args.a_row = packed ? kUnit : block_.a.row_stride;
     args.a_step = packed ? kRows * kUnit : block_.a.column_stride;
-    const int64_t a_panel = kRows * (packed ? block_.k * kUnit : block_.a.row_stride);
+    const int64_t a_panel = kRows * (packed ? depth() * kUnit : block_.a.row_stride);
     args.c = block_.c + j * kSum;
     args.c_row = block_.c_row_stride;
     args.adds = block_.adds;
@@ -170,6 +176,9 @@ class Multiply {
     wide(args);
     for (int64_t i = 0; i < m; ++i) std::memcpy(c + i * c_row, room + i * kNr, bytes);
   }
+
+  // Of a panel, in Units.
+  int64_t depth() const { return (block_.k + Kind::kDepth - 1) / Kind::kDepth; }
 
   const MatmulBlock& block_;
 };

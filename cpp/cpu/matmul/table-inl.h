@@ -8,6 +8,7 @@
 
 #include "cpu/matmul/pack-inl.h"
 #include "cpu/matmul/register_tile-inl.h"
+#include "cpu/matmul/thin-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE::matmul {
@@ -21,14 +22,18 @@ void pack_b(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexce
   Pack<Kind, Multiply<Kind>::kNr>::run(b.data, b.column_stride, b.row_stride, n, k, packed);
 }
 
-template <typename Kind>
+// What a kind does as another one does, it has from there.
+template <typename Kind, typename PacksAs = Kind, typename OfFewRows = Kind>
 inline constexpr MatmulKernels kTable = {.mr = kRows,
                                          .nr = Multiply<Kind>::kNr,
-                                         .packed_element_bytes = sizeof(typename Kind::Unit),
+                                         .unit_bytes = sizeof(typename Kind::Unit),
+                                         .depth = Kind::kDepth,
                                          .reads_a_in_place = !Kind::kConverts,
-                                         .pack_a = pack_a<Kind>,
-                                         .pack_b = pack_b<Kind>,
-                                         .multiply = Multiply<Kind>::run};
+                                         .pack_a = pack_a<PacksAs>,
+                                         .pack_b = pack_b<PacksAs>,
+                                         .multiply = Multiply<Kind>::run,
+                                         .multiply_few_rows = ByRows<OfFewRows>::run,
+                                         .dots = Dots<OfFewRows>::run};
 
 }  // namespace dvm::cpu::HWY_NAMESPACE::matmul
 HWY_AFTER_NAMESPACE();

@@ -39,24 +39,17 @@ class Matrix {
   Matrix(Random& random, int64_t rows, int64_t columns, Layout layout, bool may_overlap = true)
       : rows_(rows), columns_(columns) {
     constexpr int64_t kSize = sizeof(T);
-    int64_t row = kSize, column = kSize;
     const int64_t gap = one_of<int64_t>(random, {0, 0, 1, 3, 64});
-    if (layout == Layout::columns) {
-      column = (rows + gap) * kSize;
-    } else {
-      row = (columns + gap) * kSize;
-    }
-    if (layout == Layout::any) {
-      column *= pick(random, 1, 3);
-      row *= 3;
-      if (pick(random, 0, 1) == 0) std::swap(row, column), row *= rows + columns + 64;
-      if (pick(random, 0, 2) == 0) column = -column;
-      if (may_overlap && pick(random, 0, 4) == 0) column = 0;
-    }
-    if (layout != Layout::columns) {
-      if (pick(random, 0, 3) == 0) row = -row;
-      if (may_overlap && pick(random, 0, 9) == 0) row = 0;
-    }
+    const bool any = layout == Layout::any;
+    const bool by_columns = layout == Layout::columns || (any && pick(random, 0, 1) == 0);
+    // Along the lines that are adjacent elements, or nearly so, and from one to the next.
+    int64_t along = kSize * (any ? pick(random, 1, 3) : 1);
+    int64_t next = kSize * ((by_columns ? rows : columns) + gap) * (any ? 3 : 1);
+    if (any && pick(random, 0, 2) == 0) along = -along;
+    if (pick(random, 0, 3) == 0) next = -next;
+    if (may_overlap && any && pick(random, 0, 4) == 0) along = 0;
+    if (may_overlap && pick(random, 0, 9) == 0) next = 0;
+    const int64_t row = by_columns ? along : next, column = by_columns ? next : along;
     int64_t low = 0, high = 0;
     if (rows > 0 && columns > 0) {
       for (const int64_t reach : {(rows - 1) * row, (columns - 1) * column}) {

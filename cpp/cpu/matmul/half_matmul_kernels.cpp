@@ -1,0 +1,34 @@
+// Products of matrices of halves.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/matmul/half_matmul_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What compiles per level comes after it.
+#include "cpu/matmul/by_level.h"
+#include "cpu/matmul/table-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvm::cpu::HWY_NAMESPACE {
+
+const MatmulKernels& f16_matmul() { return matmul::kTable<matmul::Halves<core::Half>>; }
+
+const MatmulKernels& bf16_matmul() {
+#if HWY_TARGET == HWY_AVX3
+  // AMD's take two elements per lane at the rate of floats. Intel's are half as fast as that, so
+  // that nothing is gained over floats; what is fast there are its tiles of matrices.
+  static const bool pairs = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
+  using Floats = matmul::Halves<core::BFloat16>;
+  using Pairs = matmul::PairsOfBf16;
+  if (pairs) return matmul::kTable<Pairs, Pairs, Floats>;
+#endif
+  return matmul::kTable<matmul::Halves<core::BFloat16>>;
+}
+
+}  // namespace dvm::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvm::cpu {
+DVM_MATMUL_BY_LEVEL(f16_matmul)
+DVM_MATMUL_BY_LEVEL(bf16_matmul)
+}  // namespace dvm::cpu
+#endif
