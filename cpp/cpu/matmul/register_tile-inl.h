@@ -36,6 +36,8 @@ struct TileOperands {
 // In place of the last row of B where the last Unit of a column lacks its second half.
 alignas(kBytes) inline constexpr std::byte kZeros[kVectors * kBytes] = {};
 
+// Units of B that are asked for this far ahead: where rows lie apart, nobody else does.
+inline constexpr int kAhead = 16;
 // Units in a panel, elements where they lie, or the last few of those.
 enum class OfB : uint8_t { units, elements, part };
 
@@ -62,6 +64,7 @@ template <typename Kind, int kM, int kN, OfB kB>
     Vec<Unit> b[kN];
 #pragma GCC unroll 4
     for (int v = 0; v < kN; ++v) {
+      __builtin_prefetch(pb + kAhead * b_step + v * kLanes<Sum> * kElement);
       constexpr int kAlong = kLanes<Sum> * kElement;
       if constexpr (kB == OfB::units) {
         b[v] = load<Unit>(pb + v * kAlong);

@@ -81,6 +81,7 @@ class ByRows {
       for (int q = 0; q < kM; ++q) sums[q] = load<Sum>(c + q * block_.c_row_stride + j * kSum);
 #pragma GCC unroll 8
       for (int r = 0; r < kK; ++r) {
+        __builtin_prefetch(b[r] + kK * block_.b.row_stride + j * kStored, 0, 2);
         const Vec<Sum> x = Kind::sums(b[r] + j * kStored);
 #pragma GCC unroll 4
         for (int q = 0; q < kM; ++q) sums[q] = mul_add<Sum>(a[q][r], x, sums[q]);
