@@ -416,6 +416,7 @@ class Emitter {
     SlotUse& use = drafts_.uses[drafts_.count - 1];
     use.pipe = info(draft.fixed.insn).pipe;
     use.reads = 0;
+    use.around = SlotUse::kNoLoop;
     use.written = {};
     for (int k = 0; k < draft.arity; ++k) {
       const Operand& operand = drafts_.operand[draft.first_operand + k];

@@ -21,6 +21,14 @@ bool depends(const SlotUse& later, const SlotUse& earlier) {
   return later.written.overlaps(earlier.written);
 }
 
+// Across tiles only writes matter: what a tile reads it has written itself.
+bool overwrites(const SlotUse& later, const SlotUse& earlier) {
+  for (int k = 0; k < earlier.reads; ++k) {
+    if (later.written.overlaps(earlier.read[k])) return true;
+  }
+  return later.written.overlaps(earlier.written);
+}
+
 const LoopFlagInfo* loop_flag(Pipe src, Pipe dst) {
   for (const LoopFlagInfo& row : kLoopFlags) {
     if (row.src == src && row.dst == dst) return &row;
@@ -32,64 +40,153 @@ class FlagPlanner {
  public:
   FlagPlanner(std::span<const SlotUse> uses, std::span<SyncList> syncs)
       : uses_(uses), syncs_(syncs), count_(static_cast<int>(uses.size())) {
-    for (SyncList& list : syncs_) list.count = 0;
+    for (int i = 0; i < count_; ++i) {
+      syncs_[static_cast<size_t>(i)].count = 0;
+      if (is_loop(i)) depths_ = std::max(depths_, depth(i) + 1);
+    }
+    const int in_turn = kEventIds - 1 - depths_;  // without event 0, and what loops carry
+    events_ = in_turn / (depths_ + 1);
+    DVM_CHECK(events_ > 0, "loops are nested deeper than there are flags for");
   }
 
   uint8_t run() {
-    for (int consumer = 0; consumer < count_; ++consumer) order_after_producers(consumer);
-    for (const LoopFlagInfo& row : kLoopFlags) carry(row);
+    plan(SlotUse::kNoLoop, 0, count_);
+    for (const LoopFlagInfo& row : kLoopFlags) carry_across_tiles(row);
     return loop_flags_;
   }
 
  private:
-  // Keeps waits before sets; the order among each is the order of calls.
+  const SlotUse& use(int index) const { return uses_[static_cast<size_t>(index)]; }
+  bool is_loop(int index) const { return use(index).pipe == Pipe::scalar; }
+  int depth(int index) const {
+    int loops = 0;
+    for (; use(index).around != SlotUse::kNoLoop; index = use(index).around) ++loops;
+    return loops;
+  }
+  // That instruction itself, or the loop that it is in, among those right inside `around`.
+  int among(int around, int index) const {
+    while (use(index).around != around) index = use(index).around;
+    return index;
+  }
+  // Behind an instruction, and of a loop behind its body.
+  int end_of(int index) const {
+    int end = index + 1;
+    if (is_loop(index)) {
+      while (end < count_ && use(end).around >= index) ++end;
+    }
+    return end;
+  }
+
+  // Waits come before sets, sets before what is carried; the order among each is that of calls.
   void add(int index, const Sync& sync) {
     SyncList& list = syncs_[static_cast<size_t>(index)];
     DVM_CHECK(list.count < SyncList::kMax, "an instruction needs more flags than pipes allow");
     int position = list.count++;
-    for (; sync.set == 0 && position > 0 && list.at[position - 1].set != 0; --position) {
+    for (; position > 0 && list.at[position - 1].set > sync.set; --position) {
       list.at[position] = list.at[position - 1];
     }
     list.at[position] = sync;
   }
-
-  void add_pair(int producer, int consumer, uint8_t event) {
-    const Pipe src = use(producer).pipe, dst = use(consumer).pipe;
-    add(producer, {.set = 1, .src = src, .dst = dst, .event = event});
-    add(consumer, {.set = 0, .src = src, .dst = dst, .event = event});
+  void add(int index, SyncKind kind, Pipe src, Pipe dst, uint8_t event) {
+    add(index, {.set = static_cast<uint8_t>(kind), .src = src, .dst = dst, .event = event});
+  }
+  void add_pair(int producer, int consumer, Pipe src, Pipe dst, uint8_t event) {
+    add(producer, SyncKind::set, src, dst, event);
+    add(consumer, SyncKind::wait, src, dst, event);
   }
 
-  void order_after_producers(int consumer) {
-    const Pipe dst = use(consumer).pipe;
-    int latest[kPipeCount];
-    std::fill_n(latest, kPipeCount, -1);
-    for (int missing = kPipeCount - 1, p = consumer - 1; missing > 0 && p >= 0; --p) {
+  // Those that begin in [begin, end), right inside the loop `around`.
+  void plan(int around, int begin, int end) {
+    for (int i = begin; i < end; i = end_of(i)) {
+      order_after_producers(around, begin, i);
+      if (!is_loop(i)) continue;
+      const int end_of_body = end_of(i);
+      plan(i, i + 1, end_of_body);
+      for (int src = 0; src < kPipeCount; ++src) {
+        for (int dst = 0; dst < kPipeCount; ++dst) {
+          carry_across_steps(i, end_of_body, static_cast<Pipe>(src), static_cast<Pipe>(dst));
+        }
+      }
+    }
+  }
+
+  // Of instructions from `begin` on; those before it are what the loop around waits for.
+  void order_after_producers(int around, int begin, int consumer) {
+    const int end = end_of(consumer);
+    for (int dst = 0; dst < kPipeCount; ++dst) {
+      int latest[kPipeCount];
+      std::fill_n(latest, kPipeCount, -1);
+      for (int c = consumer; c < end; ++c) {
+        if (at(use(c).pipe) == dst && !is_loop(c)) find_producers(begin, consumer, c, latest);
+      }
+      for (int src = 0; src < kPipeCount; ++src) {
+        if (latest[src] < 0) continue;
+        order(around, latest[src], consumer, static_cast<Pipe>(src), static_cast<Pipe>(dst));
+      }
+    }
+  }
+
+  // The last in [begin, end) of each other pipe that `consumer` depends on, where that is later.
+  void find_producers(int begin, int end, int consumer, int (&latest)[kPipeCount]) const {
+    bool found[kPipeCount] = {};
+    for (int missing = kPipeCount - 1, p = end - 1; missing > 0 && p >= begin; --p) {
       const Pipe src = use(p).pipe;
-      if (src == dst || latest[at(src)] >= 0 || !depends(use(consumer), use(p))) continue;
-      latest[at(src)] = p;
+      if (src == use(consumer).pipe || found[at(src)] || !depends(use(consumer), use(p))) continue;
+      found[at(src)] = true;
+      latest[at(src)] = std::max(latest[at(src)], p);
       --missing;
     }
-    for (int src = 0; src < kPipeCount; ++src) {
-      int& covered = covered_[src][at(dst)];
-      if (latest[src] < covered) continue;
-      covered = latest[src] + 1;
-      uint8_t& event = next_event_[src][at(dst)];
-      const uint8_t first = loop_flag(static_cast<Pipe>(src), dst) == nullptr ? 0 : 1;
-      if (event < first) event = first;
-      add_pair(latest[src], consumer, event);
-      event = event + 1 == kEventIds ? first : static_cast<uint8_t>(event + 1);
+  }
+
+  void order(int around, int producer, int consumer, Pipe src, Pipe dst) {
+    int& covered = covered_[at(src)][at(dst)];
+    if (producer < covered) return;
+    producer = among(around, producer);
+    covered = end_of(producer);
+    const int inside = depth(consumer);
+    uint8_t& next = next_event_[inside][at(src)][at(dst)];
+    const int first = loop_flag(src, dst) == nullptr && depths_ == 0 ? 0 : 1;
+    const int count = depths_ == 0 ? kEventIds - first : events_;
+    const auto event = static_cast<uint8_t>(first + inside * events_ + next);
+    next = static_cast<uint8_t>((next + 1) % count);
+    add_pair(producer, consumer, src, dst, event);
+  }
+
+  // Orders a step's instructions of `src` before the next step's of `dst`. In the order of the code
+  // the one that waits comes first; otherwise it waits in its own step, and so for the steps
+  // before. What a loop inside this one orders between its steps, it has ordered when it ends.
+  void carry_across_steps(int loop, int end, Pipe src, Pipe dst) {
+    int first = end, last = -1;
+    for (int later = loop + 1; later < end; ++later) {
+      if (use(later).pipe != dst || src == dst) continue;
+      for (int earlier = end - 1; earlier > later; --earlier) {
+        if (use(earlier).pipe != src || !depends(use(later), use(earlier)) ||
+            among(loop, later) == among(loop, earlier))
+          continue;
+        first = std::min(first, later);
+        last = std::max(last, earlier);
+        break;
+      }
     }
+    int& covered = covered_[at(src)][at(dst)];
+    if (last < covered) return;  // none, or the step itself has waited for it
+    const auto event = static_cast<uint8_t>(kEventIds - 1 - depth(loop));
+    add_pair(among(loop, last), among(loop, first), src, dst, event);
+    add(loop, SyncKind::carry, src, dst, event);
+    covered = end_of(among(loop, last));  // the loop waits for it in the end
   }
 
   // Orders this tile's instructions of row.src before the next tile's of row.dst. A writer that
   // follows what it overwrites in the code waits for it within its own tile, hence for the tile
-  // before as well: only writers that come first matter.
-  void carry(const LoopFlagInfo& row) {
+  // before as well: only writers that come first matter, and only outside of one loop.
+  void carry_across_tiles(const LoopFlagInfo& row) {
     int first = count_, last = -1;
     for (int writer = 0; writer < count_; ++writer) {
       if (use(writer).pipe != row.dst) continue;
       for (int user = count_ - 1; user > writer; --user) {
-        if (use(user).pipe != row.src || !depends_on_slots(use(writer), use(user))) continue;
+        if (use(user).pipe != row.src || !overwrites(use(writer), use(user)) ||
+            among(SlotUse::kNoLoop, writer) == among(SlotUse::kNoLoop, user))
+          continue;
         if (first == count_) first = writer;
         if (user > last) last = user;
         break;
@@ -97,25 +194,16 @@ class FlagPlanner {
     }
     if (last < 0) return;
     loop_flags_ |= row.flag;
-    add_pair(last, first, 0);
+    add_pair(among(SlotUse::kNoLoop, last), among(SlotUse::kNoLoop, first), row.src, row.dst, 0);
   }
-
-  // Across tiles only writes matter: what a tile reads it has written itself.
-  static bool depends_on_slots(const SlotUse& writer, const SlotUse& user) {
-    for (int k = 0; k < user.reads; ++k) {
-      if (writer.written.overlaps(user.read[k])) return true;
-    }
-    return writer.written.overlaps(user.written);
-  }
-
-  const SlotUse& use(int index) const { return uses_[static_cast<size_t>(index)]; }
 
   const std::span<const SlotUse> uses_;
   const std::span<SyncList> syncs_;
   const int count_;
+  int depths_ = 0, events_ = 0;  // of loops; of events for each depth
   // One past the latest producer that a wait of the other pipe already covers.
   int covered_[kPipeCount][kPipeCount] = {};
-  uint8_t next_event_[kPipeCount][kPipeCount] = {};
+  uint8_t next_event_[kMaxLoops + 1][kPipeCount][kPipeCount] = {};
   uint8_t loop_flags_ = 0;
 };
 

@@ -1,10 +1,14 @@
 // Flags of random programs, checked by happens-before: whatever two instructions of different pipes
-// do to one slot must be ordered, within a tile and across tiles.
+// do to one slot must be ordered, within a tile, across the steps of loops and across tiles.
 #include "vm/encode/flags.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <deque>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace dvm::vm {
@@ -76,65 +80,115 @@ bool conflict(const SlotUse& a, const SlotUse& b) {
   return touches(a, b) || touches(b, a);
 }
 
-// order[i][j]: instruction j, counted through all tiles, cannot start before i has ended. Follows
-// from the order of each pipe and from flags as counters: the k-th wait of a flag needs its k-th
-// set, where the core itself makes the first set of the flags carried across tiles.
-std::vector<std::vector<bool>> happens_before(const Planned& p, int tiles) {
-  const int n = static_cast<int>(p.uses.size()), total = n * tiles;
-  std::vector<std::vector<bool>> order(static_cast<size_t>(total),
-                                       std::vector<bool>(static_cast<size_t>(total)));
-  constexpr auto kFlags = size_t{9} * kEventIds;
-  std::vector<std::vector<int>> sets(kFlags);
-  std::vector<size_t> waits(kFlags, 0);
-  const auto id = [](const Sync& s) {
-    const auto pair = static_cast<size_t>(s.src) * 3 + static_cast<size_t>(s.dst);
-    return pair * kEventIds + static_cast<size_t>(s.event);
-  };
-  for (const LoopFlagInfo& row : kLoopFlags) {
-    if (p.loop_flags & row.flag) sets[id({.src = row.src, .dst = row.dst})].push_back(-1);
+// Runs tiles, and three steps of every loop, and says where two instructions of different pipes
+// that touch the same bytes are in no order. Of every pipe the numbers of those instructions of the
+// others are kept that it has heard of; a flag hands them on, the k-th set to the k-th wait.
+class Clocks {
+ public:
+  static constexpr int kSteps = 3, kPipes = 3;
+
+  explicit Clocks(const Planned& planned) : p_(planned), flags_(kPipes * kPipes * kEventIds) {}
+
+  void run(int tiles) {
+    for (const LoopFlagInfo& row : kLoopFlags) {
+      if (p_.loop_flags & row.flag) set({.src = row.src, .dst = row.dst});
+    }
+    for (int t = 0; t < tiles; ++t) run(SlotUse::kNoLoop, 0, p_.uses.size());
+    for (const LoopFlagInfo& row : kLoopFlags) {
+      if (p_.loop_flags & row.flag) wait({.src = row.src, .dst = row.dst});
+    }
+    for (const auto& pending : flags_) EXPECT_TRUE(pending.empty());
   }
-  for (int i = 0; i < total; ++i) {
-    const SyncList& list = p.syncs[static_cast<size_t>(i % n)];
-    for (int k = 0; k < list.count; ++k) {
-      if (list.at[k].set) sets[id(list.at[k])].push_back(i);
-    }
+
+ private:
+  using Clock = std::array<int, kPipes>;
+  static size_t number(Pipe pipe) { return static_cast<size_t>(pipe); }
+  std::deque<Clock>& flag(const Sync& s) {
+    return flags_[(number(s.src) * kPipes + number(s.dst)) * kEventIds + s.event];
   }
-  for (int j = 0; j < total; ++j) {
-    std::vector<int> direct;
-    const Pipe pipe = p.uses[static_cast<size_t>(j % n)].pipe;
-    for (int i = j - 1; i >= 0; --i) {
-      if (p.uses[static_cast<size_t>(i % n)].pipe == pipe) {
-        direct.push_back(i);
-        break;
-      }
+  void set(const Sync& s) { flag(s).push_back(heard_[number(s.src)]); }
+  void wait(const Sync& s) {
+    auto& pending = flag(s);
+    if (pending.empty()) {
+      ADD_FAILURE() << "a wait for a flag that nobody sets";
+      return;
     }
-    const SyncList& list = p.syncs[static_cast<size_t>(j % n)];
-    for (int k = 0; k < list.count; ++k) {
-      if (list.at[k].set) continue;
-      const size_t flag = id(list.at[k]);
-      if (waits[flag] >= sets[flag].size()) {
-        ADD_FAILURE() << "instruction " << j << " waits for a flag that nobody sets";
-        continue;
-      }
-      const int setter = sets[flag][waits[flag]++];
-      if (setter >= j) ADD_FAILURE() << "deadlock: " << j << " waits for " << setter;
-      if (setter >= 0) direct.push_back(setter);
-    }
-    for (int i : direct) {
-      order[static_cast<size_t>(i)][static_cast<size_t>(j)] = true;
-      for (int before = 0; before < i; ++before) {
-        if (order[static_cast<size_t>(before)][static_cast<size_t>(i)]) {
-          order[static_cast<size_t>(before)][static_cast<size_t>(j)] = true;
+    Clock& clock = heard_[number(s.dst)];
+    for (size_t k = 0; k < kPipes; ++k) clock[k] = std::max(clock[k], pending.front()[k]);
+    pending.pop_front();
+  }
+
+  void run(int around, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (p_.uses[i].around != around) continue;  // of a body, which its loop has run
+      const std::span<const Sync> syncs(p_.syncs[i].at, p_.syncs[i].count);
+      const auto for_each = [&](SyncKind kind, auto f) {
+        for (const Sync& sync : syncs) {
+          if (sync.kind() == kind) (this->*f)(sync);
         }
+      };
+      for_each(SyncKind::wait, &Clocks::wait);
+      for_each(SyncKind::carry, &Clocks::set);
+      if (p_.uses[i].pipe != Pipe::scalar) {
+        execute(i);
+      } else {
+        for (int step = 0; step < kSteps; ++step) run(static_cast<int>(i), i + 1, end);
       }
+      for_each(SyncKind::set, &Clocks::set);
+      for_each(SyncKind::carry, &Clocks::wait);
     }
   }
-  for (const LoopFlagInfo& row : kLoopFlags) {  // what is left, the core drains
-    const size_t flag = id({.src = row.src, .dst = row.dst});
-    if (p.loop_flags & row.flag) ++waits[flag];
+
+  void execute(size_t i) {
+    const SlotUse& use = p_.uses[i];
+    Clock& clock = heard_[number(use.pipe)];
+    for (const Ran& before : ran_) {
+      const SlotUse& other = p_.uses[before.index];
+      if (other.pipe == use.pipe || !conflict(other, use)) continue;
+      EXPECT_GE(clock[number(other.pipe)], before.time)
+          << "instructions " << before.index << " and " << i << " of " << p_.uses.size();
+    }
+    ran_.push_back({i, ++clock[number(use.pipe)]});
   }
-  for (size_t flag = 0; flag < sets.size(); ++flag) EXPECT_EQ(sets[flag].size(), waits[flag]);
-  return order;
+
+  struct Ran {
+    size_t index;
+    int time;
+  };
+  const Planned& p_;
+  std::vector<std::deque<Clock>> flags_;
+  std::array<Clock, kPipes> heard_{};
+  std::vector<Ran> ran_;
+};
+
+// Puts loops around some instructions, and into each other.
+std::vector<SlotUse> with_loops(std::vector<SlotUse> uses, std::mt19937_64& random) {
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  for (size_t loops = 1 + below(3); loops > 0; --loops) {
+    const size_t first = below(uses.size() - 1);  // what is stored last may lie behind the loop
+    const int16_t around = uses[first].around;
+    size_t last = first;  // of its siblings
+    for (size_t more = below(8), i = first; more > 0 && i < uses.size(); ++i) {
+      if (uses[i].around < around) break;
+      if (uses[i].around != around) continue;
+      last = i;
+      --more;
+    }
+    while (last + 1 < uses.size() && uses[last + 1].around > around) ++last;
+    const auto loop = static_cast<int16_t>(first);
+    for (size_t i = 0; i < uses.size(); ++i) {
+      int16_t& outside = uses[i].around;
+      const bool inside = i >= first && i <= last;
+      if (inside && outside == around) {
+        outside = loop;
+      } else if (outside >= loop) {
+        ++outside;
+      }
+    }
+    uses.insert(uses.begin() + static_cast<ptrdiff_t>(first),
+                {.pipe = Pipe::scalar, .around = around});
+  }
+  return uses;
 }
 
 TEST(Flags, ThePapersListing) {
@@ -157,36 +211,66 @@ TEST(Flags, ThePapersListing) {
   expect(3, {{0, simd, store, 0}, {1, store, simd, 0}});
 }
 
-TEST(Flags, OrderEveryConflictWithinAndAcrossTiles) {
-  int carried = 0, within_backward = 0;
+TEST(Flags, OrderEveryConflictWithinAndAcrossTilesAndSteps) {
+  int carried = 0, within_backward = 0, by_loops = 0;
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     std::mt19937_64 random(seed);
-    const Planned p(random_program(random));
+    std::vector<SlotUse> uses = random_program(random);
+    if (seed % 2 == 1) uses = with_loops(std::move(uses), random);
+    const Planned p(std::move(uses));
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const int n = static_cast<int>(p.uses.size()), total = 3 * n;
-    const auto order = happens_before(p, 3);
-    for (int j = 0; j < total; ++j) {
-      for (int i = 0; i < j; ++i) {
-        const SlotUse &a = p.uses[static_cast<size_t>(i % n)],
-                      &b = p.uses[static_cast<size_t>(j % n)];
-        if (a.pipe == b.pipe || !conflict(a, b)) continue;
-        ASSERT_TRUE(order[static_cast<size_t>(i)][static_cast<size_t>(j)])
-            << "instruction " << i << " and " << j << " of " << n << " per tile";
-      }
-    }
+    Clocks(p).run(3);
     carried += p.loop_flags != 0;
     for (const SyncList& list : p.syncs) {
-      bool sets_begun = false;
+      uint8_t last = 0;
       for (int k = 0; k < list.count; ++k) {
-        ASSERT_FALSE(sets_begun && !list.at[k].set) << "a wait follows a set";
-        sets_begun = list.at[k].set != 0;
+        ASSERT_LE(last, list.at[k].set) << "waits, then sets, then what is carried";
+        last = list.at[k].set;
         within_backward += list.at[k].src > list.at[k].dst && list.at[k].event > 0;
+        by_loops += list.at[k].kind() == SyncKind::carry;
       }
     }
     if (HasFailure()) break;
   }
   EXPECT_GT(carried, 1000);
   EXPECT_GT(within_backward, 1000);
+  EXPECT_GT(by_loops, 1000);
+}
+
+// An accumulator of a loop: what the steps carry, and what stays outside.
+TEST(Flags, OfALoopOverLoadsIntoOneSlot) {
+  SlotUse start{.pipe = Pipe::load}, loop{.pipe = Pipe::scalar}, next{.pipe = Pipe::load}, add,
+      out{.pipe = Pipe::store};
+  start.written = add.read[0] = add.written = out.read[0] = slot(1);
+  next.written = add.read[1] = slot(2);
+  add.reads = 2;
+  out.reads = 1;
+  next.around = add.around = 1;
+  const Planned p({start, loop, next, add, out});
+  EXPECT_EQ(p.loop_flags, simd_to_load | store_to_simd | store_to_load);
+  using enum Pipe;
+  constexpr auto kWait = static_cast<uint8_t>(SyncKind::wait),
+                 kSet = static_cast<uint8_t>(SyncKind::set),
+                 kCarry = static_cast<uint8_t>(SyncKind::carry);
+  const auto expect = [&](size_t i, std::vector<Sync> syncs) {
+    ASSERT_EQ(p.syncs[i].count, syncs.size()) << i;
+    for (size_t k = 0; k < syncs.size(); ++k) EXPECT_EQ(p.syncs[i].at[k], syncs[k]) << i;
+  };
+  expect(0, {{kWait, simd, load, 0},
+             {kWait, store, load, 0},
+             {kSet, load, simd, 1},
+             {kSet, load, store, 1}});
+  expect(1, {{kWait, load, simd, 1},
+             {kWait, store, simd, 0},
+             {kSet, simd, store, 1},
+             {kSet, simd, load, 0},
+             {kCarry, simd, load, 7}});
+  expect(2, {{kWait, simd, load, 7}, {kSet, load, simd, 4}});
+  expect(3, {{kWait, load, simd, 4}, {kSet, simd, load, 7}});
+  expect(4, {{kWait, load, store, 1},
+             {kWait, simd, store, 1},
+             {kSet, store, simd, 0},
+             {kSet, store, load, 0}});
 }
 
 }  // namespace
