@@ -181,8 +181,12 @@ void along(const Lines& lines, const std::byte* x, std::byte* y, Combine combine
       core::FpFlags flags = 0;
       bool made = false;
       {
-        const core::KeepFpFlags keep;
+        const core::WatchFpFlags watch;
         made = quick::steps<T, Combine>(first, at, from, count, results, flags);
+        // Products of halves that have the exponents of floats may be too small for these, too.
+        if constexpr (core::AnyHalf<T> && !quick::Function<Combine>) {
+          made = made && (watch.raised() & core::kUnderflow) == 0;
+        }
       }
       if (made) core::raise(flags);
       return made;
