@@ -56,6 +56,10 @@ const ElementwiseInfo* elementwise_info(Op op);
 // eq, ne, ... of compare.def.
 bool is_comparison(Op op);
 
+// Whether of halves it is the op of the floats that they stand for, rounded to a half. The
+// neighbour of a half is not that of a float.
+bool computes_as_float(Op op);
+
 // Whether a fold or scan of that dtype can be made with it.
 bool combines(Op op, DType dtype);
 

@@ -69,6 +69,8 @@ bool is_comparison(Op op) {
   }
 }
 
+bool computes_as_float(Op op) { return op != Op::nextafter && op != Op::spacing; }
+
 bool combines(Op op, DType dtype) {
   if (is_comparison(op)) return dtype == DType::boolean;
   const ElementwiseInfo* row = elementwise_info(op);

@@ -2,6 +2,7 @@
 // walk finds which forms are asked for, a forward walk builds exactly those, so that no cast is
 // made in vain and data that is only moved is never converted. Nor is what a single op reads that
 // only looks at bits.
+#include "core/ops/elementwise.h"
 #include "core/passes/passes.h"
 
 namespace dvm::core {
@@ -10,8 +11,7 @@ namespace {
 
 bool computes(const Node& node) {
   const OpClass cls = op_class(node.op);
-  // The neighbour of a half is not that of a float.
-  const bool stays = node.op == Op::cast || node.op == Op::nextafter || node.op == Op::spacing;
+  const bool stays = node.op == Op::cast || !computes_as_float(node.op);
   return (cls == OpClass::elementwise && !stays) || cls == OpClass::reduce;
 }
 bool tells_by_bits(Op op) {

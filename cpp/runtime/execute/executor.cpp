@@ -10,6 +10,7 @@
 #include "runtime/execute/context.h"
 #include "runtime/execute/left_out.h"
 #include "runtime/execute/size_math.h"
+#include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
 #include "runtime/whole/whole_ops.h"
 
@@ -453,7 +454,7 @@ class Execution {
   Outcome fold(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++), with = static_cast<core::Op>(*p++);
     return along(p, [&](auto operands, const BufferView& result, int axis) {
-      return run_fold(op, with, operands, result, axis, target_.kernels());
+      return run_fold(op, with, operands, result, axis, target_);
     });
   }
 
@@ -469,7 +470,7 @@ class Execution {
     }
     constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
     if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-    const Unlocked unlocked(host_, elements >= kLong);
+    const Unlocked unlocked(host_, elements >= kLong || runs_programs(target_) != nullptr);
     const core::WatchFpFlags watch;
     const bool done =
         compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);

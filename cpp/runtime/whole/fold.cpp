@@ -13,6 +13,7 @@
 #include "core/ops/reductions.h"
 #include "runtime/whole/along_line.h"
 #include "runtime/whole/by_kernels.h"
+#include "runtime/whole/by_programs.h"
 #include "runtime/whole/walk.h"
 
 namespace dvm::runtime {
@@ -158,7 +159,7 @@ bool combined(const vm::KernelTable& kernels, Op with, DType dtype, const Lines&
 }
 
 bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
-                  const BufferView& result, int axis, const vm::KernelTable* kernels) {
+                  const BufferView& result, int axis, vm::Target& target) {
   if (!sizes_fit(op, operands, result, axis)) return false;
   const BufferView& first = *operands[0];
   if (op == Op::scan && first.shape[axis] == 0) return true;
@@ -167,6 +168,11 @@ bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
     rest.data += rest.strides[axis];
     --rest.shape[axis];
   }
+  if (vm::Target* const on = runs_programs(target, rest.shape[axis])) {
+    along_by_program(op, with, operands, result, axis, *on);
+    return true;
+  }
+  const vm::KernelTable* const kernels = target.kernels();
   const BufferView* tests = op == Op::fold_where ? operands[2] : nullptr;
   const Loop loop = loop_of(with, result.dtype);
   Lines starts(first, result, axis), lines(rest, result, axis, tests ? *tests : rest);
@@ -187,10 +193,10 @@ bool run_in_order(Op op, Op with, std::span<const BufferView* const> operands,
 }  // namespace
 
 bool run_fold(Op op, Op with, std::span<const BufferView* const> operands, const BufferView& result,
-              int axis, const vm::KernelTable* kernels) {
+              int axis, vm::Target& target) {
   const auto run = [&] {
     if (op == Op::fold_at) return run_pieces(with, *operands[0], *operands[1], result, axis);
-    return run_in_order(op, with, operands, result, axis, kernels);
+    return run_in_order(op, with, operands, result, axis, target);
   };
   if (core::may_raise(with, result.dtype)) return run();
   const core::KeepFpFlags keep;

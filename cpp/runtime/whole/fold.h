@@ -5,14 +5,16 @@
 #include <span>
 
 #include "runtime/host.h"
-#include "vm/run/tile_kernel.h"
+#include "vm/target/target.h"
 
 namespace dvm::runtime {
 
 // op: scan, fold, fold_where or fold_at, with operands and result as core/ops/ops.def says. Ranks
 // and dtypes are those of a verified Plan. False where sizes disagree or an index is out of range;
-// the result is undefined then. Dense lines are left to the kernels where there are some.
+// the result is undefined then. Dense lines are left to the kernels of the target where it has
+// some; of one that has none, all but fold_at are Programs: there the elements say how long its
+// pieces are.
 bool run_fold(core::Op op, core::Op with, std::span<const BufferView* const> operands,
-              const BufferView& result, int axis, const vm::KernelTable* kernels);
+              const BufferView& result, int axis, vm::Target& target);
 
 }  // namespace dvm::runtime

@@ -201,10 +201,14 @@ bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) 
 bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferView& result,
                int axis, vm::Target& target) {
   if (op == Op::iota) {
+    if (vm::Target* const on = runs_programs(target, result.shape[0])) {
+      iota_by_programs(result, *on);
+      return true;
+    }
     return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
   }
   const BufferView& a = *operands[0];
-  vm::Target* const by_program = target.kernels() == nullptr ? &target : nullptr;
+  vm::Target* const by_program = runs_programs(target);
   if (op == Op::gather) {
     return core::dispatch_size(a.dtype, [&]<typename T>() {
       return gather<T>(a, *operands[1], result, axis, by_program);
@@ -217,8 +221,12 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
   }
   if (op != Op::argmax && op != Op::argmin) return false;
   if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;
-  const Lines lines(a, result, axis);
   const core::KeepFpFlags keep;  // comparisons of NaN raise one that NumPy does not
+  if (vm::Target* const on = runs_programs(target, a.shape[axis])) {
+    along_by_program(op, op, operands, result, axis, *on);
+    return true;
+  }
+  const Lines lines(a, result, axis);
   if (target.kernels() && found(target, op, a, result, lines)) return true;
   return core::dispatch(a.dtype, [&]<DType D>() { return arg<Storage<D>>(op, a, result, lines); });
 }

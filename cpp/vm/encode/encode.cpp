@@ -49,15 +49,6 @@ class Stopwatch {
   int64_t last_;
 };
 
-void verify_made(const Program& program) {
-  try {
-    verify(program.words());
-  } catch (const core::Error& error) {
-    core::fail(core::ErrorCode::internal,
-               std::string("the encoder made what the verifier refuses: ") + error.what());
-  }
-}
-
 class Encoder {
  public:
   Encoder(const TargetTraits& target, Arena& arena, Stopwatch& watch, Compiled& compiled,
@@ -187,9 +178,7 @@ class Encoder {
       core::fail(core::ErrorCode::unsupported,
                  "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
     }
-    // What a Program names is the row of the target's table: tests may bring another.
-    const bool listed = find_target(target_.id)->cores == target_.cores;
-    if (listed && verifies_programs().load(std::memory_order_relaxed)) verify_made(program);
+    verify_if_asked(program, target_);
     arena_.take(program.words().size());
     compiled_.stages[compiled_.stage_count++] = program;
     if (tilings_ != nullptr && tiling != nullptr) tilings_->push_back(*tiling);
@@ -221,6 +210,18 @@ std::atomic<bool>& verifies_programs() {
 #endif
   }();
   return verifies;
+}
+
+void verify_if_asked(const Program& program, const TargetTraits& target) {
+  // What a Program names is the row of the target's table: tests may bring another.
+  const bool listed = find_target(target.id)->cores == target.cores;
+  if (!listed || !verifies_programs().load(std::memory_order_relaxed)) return;
+  try {
+    verify(program.words());
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::internal,
+               std::string("the encoder made what the verifier refuses: ") + error.what());
+  }
 }
 
 Arena::Arena(size_t words)

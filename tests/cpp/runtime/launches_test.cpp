@@ -172,7 +172,8 @@ TEST_P(Launches, RunBeforeWholeOps) {
   EXPECT_EQ(run("b2 = alloc f32, [i0]\nrun r0, [b0], [b2], [i0], []\n"
                 "b3 = host_alloc f32, [i0]\nfold scan, add, [b2], b3, 0\nfree b2\nret [b3]"),
             (Values{-1, -3, -6, -10, -15}));
-  EXPECT_EQ(target.lists, (Lists{{0}}));
+  // The op itself is a Program where there are no kernels to call.
+  EXPECT_EQ(target.lists, target.kernels() != nullptr ? (Lists{{0}}) : (Lists{{0}, {0}}));
 }
 
 TEST_P(Launches, AreHandedOverWhenTheListIsFull) {
