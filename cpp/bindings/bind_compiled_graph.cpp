@@ -5,12 +5,13 @@
 #include <map>
 
 #include "bindings/bindings.h"
-#include "capture/numpy/numpy_host.h"
+#include "bindings/function_host.h"
 #include "capture/replay/read_argument.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"
 #include "core/graph/infer.h"
 #include "driver/compile.h"
+#include "runtime/execute/calls.h"
 
 namespace py = pybind11;
 
@@ -21,17 +22,6 @@ namespace {
 using runtime::BufferView;
 
 using Objects = std::map<std::string, py::object>;  // by the names that the graph has for them
-
-std::string described(const runtime::Argument& type) {
-  return std::string(core::to_string(type.dtype)) + " of rank " + std::to_string(type.rank);
-}
-
-// The object as an array that Plans can read, itself if it is one: aligned, and in this machine's
-// order of bytes. Null: a Python error is set.
-py::object behaved(py::handle object) {
-  return py::reinterpret_steal<py::object>(
-      PyArray_FROM_OF(object.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
-}
 
 // The array behind a constant of the graph, read where it lies.
 core::Tensor lent(const core::Node& node, const Objects& constants) {
@@ -72,50 +62,6 @@ core::Graph supplied(core::Graph graph, const Objects& constants) {
   return graph;
 }
 
-// A call of the Plan, which are made in this order.
-struct HostCall {
-  std::string name;
-  py::object function;
-  runtime::Argument result;  // as the graph says
-};
-
-// Host functions are Python's, of arrays.
-class FunctionHost final : public capture::NumpyHost {
- public:
-  FunctionHost(std::span<capture::ValueSlot> slots, size_t used, const std::vector<HostCall>& calls)
-      : NumpyHost(slots, used), calls_(calls) {}
-
-  bool call(int /*callee*/, std::span<const BufferView> args, BufferView& result) override {
-    py::tuple given(args.size());
-    for (size_t i = 0; i < args.size(); ++i) {
-      PyObject* array = is_slot(args[i].owner) ? array_of(args[i]) : argument_of(args[i]);
-      if (array == nullptr) return false;
-      given[i] = py::reinterpret_steal<py::object>(array);
-    }
-    const HostCall& called = calls_[next_++];
-    const auto made =
-        py::reinterpret_steal<py::object>(PyObject_CallObject(called.function.ptr(), given.ptr()));
-    if (!made) return false;
-    const py::object array = behaved(made);
-    if (!array) return false;
-    auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
-    const core::DType dtype = called.result.dtype;
-    if (!capture::holds(capture::dtype_of(read), dtype) ||
-        PyArray_NDIM(read) != called.result.rank) {
-      core::fail(core::ErrorCode::host_call, called.name + " gave " +
-                                                 capture::describe(made.ptr()) +
-                                                 "; the graph says " + described(called.result));
-    }
-    capture::view_into(read, dtype, result);
-    retain(result.owner);
-    return true;
-  }
-
- private:
-  const std::vector<HostCall>& calls_;
-  size_t next_ = 0;
-};
-
 class GraphFunction {
  public:
   GraphFunction(const core::Graph& graph, const std::string& target, const std::string& numerics,
@@ -124,17 +70,13 @@ class GraphFunction {
     for (const core::Value v : graph.inputs()) {
       is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
     }
-    for (const runtime::Instruction& instruction : plan().code) {
-      if (instruction.op != runtime::PlanOp::call) continue;
-      const int32_t* const p = plan().pool.data() + instruction.operands;
-      const std::string& name = plan().callees[static_cast<size_t>(p[0])];
+    for (const std::string& name : plan().callees) {
       const auto found = functions.find(name);
       if (found == functions.end()) {
         core::fail(core::ErrorCode::unknown_name,
                    "the graph calls " + name + ", which `functions` has not");
       }
-      const int32_t* const type = p + 2 + p[1];  // behind the callee and its arguments
-      calls_.push_back({name, found->second, {static_cast<core::DType>(type[0]), type[1]}});
+      functions_.push_back(found->second);
     }
   }
 
@@ -210,11 +152,14 @@ class GraphFunction {
   py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
                  std::span<capture::ValueSlot> slots, size_t used) const {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
-    FunctionHost host(slots, used, calls_);
+    FunctionHost host(slots, used, functions_);
     runtime::BorrowedContext context;
     const runtime::Outcome outcome = graph().run(host, inputs, scalars, results, *context);
     if (outcome == runtime::Outcome::host_error) throw py::error_already_set();
     if (outcome == runtime::Outcome::check_failed) {
+      if (const auto wrong = runtime::wrong_result(plan(), *context)) {
+        core::fail(core::ErrorCode::host_result, *wrong);
+      }
       core::fail(core::ErrorCode::wrong_arguments,
                  "sizes or indices among the arguments do not fit the graph, or there is no memory "
                  "for its results");
@@ -235,8 +180,8 @@ class GraphFunction {
   }
 
   driver::Compilation compilation_;
-  std::vector<bool> is_scalar_;  // of the graph's arguments, in order
-  std::vector<HostCall> calls_;
+  std::vector<bool> is_scalar_;        // of the graph's arguments, in order
+  std::vector<py::object> functions_;  // by index of callee
 };
 
 }  // namespace

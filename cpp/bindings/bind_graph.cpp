@@ -259,11 +259,23 @@ void bind_graph(py::module_& module) {
       .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,
-             const std::string& dtype, const py::sequence& shape, const At& where) {
+             const std::string& dtype, const py::sequence& shape, const At& where, bool into,
+             int results, const py::sequence& sizes, int numbers) {
             return g.call(std::move(callee), inputs, {parse_dtype(dtype), to_shape(g, shape)},
-                          to_loc(where));
+                          to_loc(where), {into, results, to_shape(g, sizes), numbers});
           },
-          py::arg("callee"), py::arg("inputs"), py::arg("dtype"), py::arg("shape"), at)
+          py::arg("callee"), py::arg("inputs"), py::arg("dtype"), py::arg("shape"), at,
+          py::arg("into") = false, py::arg("results") = 1, py::arg("sizes") = py::tuple(),
+          py::arg("numbers") = 0,
+          "The first of so many results, or arrays that are written `into`. The function is given\n"
+          "the inputs, the last `numbers` of which are scalars, with the sizes before these.")
+      .def(
+          "result",
+          [](Graph& g, Value call, int index, const std::string& dtype, const py::sequence& shape,
+             const At& where) {
+            return g.result(call, index, {parse_dtype(dtype), to_shape(g, shape)}, to_loc(where));
+          },
+          py::arg("call"), py::arg("index"), py::arg("dtype"), py::arg("shape"), at)
       .def(
           "extract",
           [](const Graph& g, const std::vector<Value>& inputs, const std::vector<Value>& outputs) {

@@ -1,6 +1,7 @@
 #include "driver/lower.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/dims/facts.h"
 #include "core/error.h"
@@ -250,6 +251,11 @@ class Lowering {
       case Op::call:
         lower_call(v);
         return;
+      case Op::call_into:
+        lower_call_into(v);
+        return;
+      case Op::result:  // placed by its call
+        return;
       default:
         DVM_CHECK(false, "no unit of its own: " + std::string(core::info(node.op).name));
     }
@@ -286,16 +292,63 @@ class Lowering {
                  "part of %" + std::to_string(update));
   }
 
-  void lower_call(Value v) {
-    const core::Node& node = graph_.node(v);
-    Registers arguments;
-    for (Value argument : node.inputs) arguments.push_back(at(argument).buffer);
-    at(v).buffer = builder_.emit(
-        PlanOp::call,
-        {builder_.callee(node.attrs.callee), arguments, node.type.dtype, node.type.rank()},
-        "%" + std::to_string(v));
-    at(v).owned = true;
-    sizes_.bind(at(v).buffer, node.type);
+  // The results of a call that have a node, by their index.
+  std::map<int, Value> results_of(Value call) const {
+    std::map<int, Value> results{{0, call}};
+    for (Value v = call + 1; v < graph_.size(); ++v) {
+      const core::Node& node = graph_.node(v);
+      if (node.op == Op::result && node.inputs[0] == call) results[node.attrs.index] = v;
+    }
+    return results;
+  }
+
+  struct Given {
+    int32_t callee;
+    Registers arrays, sizes, numbers;
+  };
+  Given given_to(const core::Node& call) {
+    Given given{builder_.callee(call.attrs.callee), {}, {}, {}};
+    for (Value v : core::arrays_of(call)) given.arrays.push_back(at(v).buffer);
+    given.sizes = sizes_.values(call.attrs.sizes, call.loc);
+    for (Value v : core::numbers_of(call)) given.numbers.push_back(at(v).scalar);
+    return given;
+  }
+
+  void lower_call(Value call) {
+    const Given given = given_to(graph_.node(call));
+    Registers places, dtypes, ranks;
+    std::string note;
+    const std::map<int, Value> results = results_of(call);
+    for (const auto& [place, v] : results) {
+      places.push_back(place);
+      dtypes.push_back(static_cast<int32_t>(graph_.type(v).dtype));
+      ranks.push_back(graph_.type(v).rank());
+      note += (note.empty() ? "%" : ", %") + std::to_string(v);
+    }
+    int32_t buffer = builder_.emit(PlanOp::call,
+                                   {given.callee, given.arrays, given.sizes, given.numbers,
+                                    graph_.node(call).attrs.results, places, dtypes, ranks},
+                                   note);
+    for (const auto& [place, v] : results) {
+      at(v).buffer = buffer++;
+      at(v).owned = true;
+    }
+    for (const auto& [place, v] : results) sizes_.bind(at(v).buffer, graph_.type(v));
+  }
+
+  void lower_call_into(Value call) {
+    const Given given = given_to(graph_.node(call));
+    Registers written;
+    for (const auto& [place, v] : results_of(call)) {
+      const core::Node& node = graph_.node(v);
+      at(v).buffer = builder_.emit(PlanOp::host_alloc,
+                                   {node.type.dtype, sizes_.values(node.type.shape, node.loc)},
+                                   "%" + std::to_string(v));
+      at(v).owned = true;
+      written.push_back(at(v).buffer);
+    }
+    builder_.emit(PlanOp::call_into,
+                  {given.callee, given.arrays, given.sizes, given.numbers, written});
   }
 
   void free_after(size_t k) {

@@ -61,8 +61,8 @@ void MemoryMap::for_each_use(const fuser::Fusion& fusion, F f) const {
 void MemoryMap::find_uses(const fuser::Fusion& fusion) {
   for_each_use(fusion, [&](Value v, size_t k) { at(v).last_use = k; });
   for (const fuser::Unit& unit : fusion.order) {
-    if (unit.region >= 0 || graph_.node(unit.node).op != Op::call) continue;
-    for (Value v : graph_.node(unit.node).inputs) at(v).to_host = at(v).called = true;
+    if (unit.region >= 0 || !core::is_call(graph_.node(unit.node).op)) continue;
+    for (Value v : core::arrays_of(graph_.node(unit.node))) at(v).to_host = at(v).called = true;
   }
   for (Value v : graph_.outputs) {
     at(v).to_host = true;
@@ -101,7 +101,7 @@ void MemoryMap::take_over(Value update, size_t position) {
 // and nothing before the update has to do with that memory once the Region runs.
 // Empty memory is there when it is needed. With calls about, sizes may be known too late.
 void MemoryMap::find_targets(const fuser::Fusion& fusion) {
-  const auto is_call = [](const core::Node& node) { return node.op == Op::call; };
+  const auto is_call = [](const core::Node& node) { return core::is_call(node.op); };
   if (std::any_of(graph_.nodes().begin(), graph_.nodes().end(), is_call)) return;
   std::vector<std::vector<size_t>> touches(memories_.size());  // positions, ascending
   for_each_use(fusion, [&](Value v, size_t k) {

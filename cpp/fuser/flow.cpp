@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/graph/bind_symbols.h"
+
 namespace dvm::fuser {
 
 using core::Op;
@@ -25,12 +27,13 @@ bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast) {
   if (broadcast.op != Op::broadcast) return false;
   const core::Node& source = graph.node(broadcast.inputs[0]);
   const core::Shape &from = source.type.shape, &to = broadcast.type.shape;
-  const bool is_array = core::op_class(source.op) != OpClass::source || source.op == Op::input;
-  return is_array && from.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2);
+  return !core::is_number(source.op) && from.size() >= 2 &&
+         std::equal(from.end() - 2, from.end(), to.end() - 2);
 }
 
 std::vector<core::Dim> dims_of(const core::Node& node) {
   std::vector<core::Dim> dims = node.type.shape;
+  dims.insert(dims.end(), node.attrs.sizes.begin(), node.attrs.sizes.end());
   dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
   if (node.attrs.size) dims.push_back(node.attrs.size);
   return dims;
@@ -48,14 +51,17 @@ Flow::Flow(const core::Graph& graph) : graph_(graph), nodes_(static_cast<size_t>
 }
 
 Value Flow::root(Value v) const {
-  while (core::op_class(graph_.node(v).op) == OpClass::view) v = graph_.node(v).inputs[0];
+  const auto shares = [&](Op op) {
+    return core::op_class(op) == OpClass::view || op == Op::result;
+  };
+  while (shares(graph_.node(v).op)) v = graph_.node(v).inputs[0];
   return v;
 }
 
 void Flow::mark_live() {
   for (Value v : graph_.outputs) at(v).live = true;
   for (Value v = graph_.size() - 1; v >= 0; --v) {
-    if (graph_.node(v).op == Op::call) at(v).live = true;
+    if (core::op_class(graph_.node(v).op) == OpClass::opaque) at(v).live = true;
     if (!at(v).live) continue;
     for (Value operand : graph_.node(v).inputs) at(operand).live = true;
   }
@@ -66,7 +72,7 @@ void Flow::mark_in_memory() {
   for (Value v = 0; v < graph_.size(); ++v) {
     const bool multiplies = graph_.node(v).op == Op::matmul;
     if (!at(v).live || !(multiplies || is_apart(graph_.node(v).op))) continue;
-    for (Value operand : graph_.node(v).inputs) {
+    for (Value operand : core::arrays_of(graph_.node(v))) {
       while (multiplies && repeats_matrices(graph_, graph_.node(operand)))
         operand = graph_.node(operand).inputs[0];
       at(operand).in_memory = true;
@@ -115,25 +121,28 @@ void Flow::look_through(Value v, Value operand) {
 // A size first known from the result of a call is known only after it.
 void Flow::order_sizes() {
   const auto& nodes = graph_.nodes();
-  if (std::none_of(nodes.begin(), nodes.end(), [](auto& n) { return n.op == Op::call; })) return;
+  if (std::none_of(nodes.begin(), nodes.end(), [](auto& n) { return core::is_call(n.op); })) return;
   std::vector<Value> bound_by(static_cast<size_t>(graph_.dims().symbol_count()), -1);
   auto each_symbol = [&](Value v, auto&& f) {
     for (core::Dim dim : dims_of(graph_.node(v))) {
       for (int symbol : core::symbols_of(dim)) f(bound_by[static_cast<size_t>(symbol)]);
     }
   };
-  auto bind = [&](Op op) {
+  auto bind = [&](auto binds) {
     for (Value v = 0; v < graph_.size(); ++v) {
-      if (graph_.node(v).op != op) continue;
+      if (!binds(graph_.node(v))) continue;
       each_symbol(v, [v](Value& binder) { binder = binder < 0 ? v : binder; });
     }
   };
-  bind(Op::input);
-  bind(Op::scalar);
-  bind(Op::call);
+  bind([](const core::Node& node) { return node.op == Op::input; });
+  bind([](const core::Node& node) { return node.op == Op::scalar; });
+  bind([&](const core::Node& node) {
+    return node.op != Op::input && core::tells_sizes(graph_, node);
+  });
   auto depend = [&](Value user, Value mentions) {
     each_symbol(mentions, [&](Value binder) {
-      if (binder < 0 || binder >= user || graph_.node(binder).op != Op::call) return;
+      if (binder < 0 || binder >= user) return;
+      if (core::op_class(graph_.node(binder).op) != OpClass::opaque) return;
       insert(at(user).after, binder);
     });
   };
@@ -153,10 +162,10 @@ void Flow::order_sizes() {
 void Flow::order_calls() {
   Value last = -1;
   for (Value call = 0; call < graph_.size(); ++call) {
-    if (graph_.node(call).op != Op::call) continue;
+    if (!core::is_call(graph_.node(call).op)) continue;
     if (last >= 0) insert(at(call).after, last);
     last = call;
-    for (Value argument : graph_.node(call).inputs) {
+    for (Value argument : core::arrays_of(graph_.node(call))) {
       const Value memory = root(argument);
       for (Value v = 0; v < graph_.size(); ++v) {
         for (Value source : reads(v)) {

@@ -24,7 +24,8 @@ class Flow {
   explicit Flow(const core::Graph& graph);
 
   const NodeFlow& operator[](core::Value v) const { return nodes_[static_cast<size_t>(v)]; }
-  // The node whose memory v is: v itself unless it is a view.
+  // The node whose memory v is: v itself unless it is a view. The results of a call may share
+  // theirs.
   core::Value root(core::Value v) const;
   bool is_scalar_source(core::Value v) const { return (*this)[v].scalar; }
 

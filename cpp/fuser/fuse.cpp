@@ -268,7 +268,7 @@ Decision Fuser::edge_decision(Value producer, Value consumer) const {
 // Why no Region ever holds both, whatever their sizes.
 std::optional<Refusal> Fuser::never_together(Value a, Value b) const {
   const Op from = graph_.node(a).op, to = graph_.node(b).op;
-  if (from == Op::call || to == Op::call) {
+  if (core::op_class(from) == OpClass::opaque || core::op_class(to) == OpClass::opaque) {
     return Refusal{"opaque-call", "a host function works on whole arrays"};
   }
   if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/graph/graph.h"
 #include "core/ops/dtype.h"
@@ -24,15 +25,34 @@ struct BufferView {
   int64_t strides[core::kMaxRank] = {};
 };
 
+struct HostNumber {
+  core::DType dtype;
+  core::Scalar value;
+};
+
+// What a host function is called with, all of it borrowed: arrays of the host's own, sizes of any
+// sign, and scalar arguments of the Plan.
+struct HostCall {
+  int callee;  // index into Plan::callees
+  std::string_view name;
+  std::span<const BufferView> arrays;
+  std::span<const int64_t> sizes;
+  std::span<const HostNumber> numbers;
+};
+
 class HostCalls {
  public:
   virtual ~HostCalls() = default;
   // A new C-ordered array owned by the host; out.owner carries one reference. False: the host has
   // an error pending.
   virtual bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) = 0;
-  // Calls host function `callee` (index into Plan::callees). Arguments are borrowed and always
-  // host-owned; result.owner carries one reference. False: the host has an error pending.
-  virtual bool call(int callee, std::span<const BufferView> args, BufferView& result) = 0;
+  // Calls a host function and fills in its results, each owner with one reference. They come with
+  // the dtype and rank that the Plan expects; rank -1 is one that nobody asked for, which may be
+  // left without an owner. False: the host has an error pending. Whatever has an owner then, too,
+  // and when it throws, is released.
+  virtual bool call(const HostCall& call, std::span<BufferView> results) = 0;
+  // Calls a host function that writes all elements of these new arrays. False, as above.
+  virtual bool call_into(const HostCall& call, std::span<const BufferView> into) = 0;
   virtual void retain(HostValue value) = 0;
   virtual void release(HostValue value) = 0;
   // The lock that the host holds while it runs: nothing else here is called between the two.

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "core/error.h"
 #include "runtime/execute/size_math.h"
 
 namespace dvm::runtime {
@@ -12,6 +13,15 @@ namespace {
 struct alignas(64) Header {
   std::atomic<int64_t> references;
 };
+
+template <typename F>
+const F& named(const std::map<std::string, F, std::less<>>& functions, std::string_view name) {
+  const auto found = functions.find(name);
+  if (found == functions.end()) {
+    core::fail(core::ErrorCode::host_call, "no function is added as '" + std::string(name) + "'");
+  }
+  return found->second;
+}
 
 }  // namespace
 
@@ -24,14 +34,25 @@ bool PlainHost::allocate(core::DType dtype, std::span<const int64_t> shape, Buff
                                       std::align_val_t{alignof(Header)}, std::nothrow);
   if (block == nullptr) return false;
   auto* const header = new (block) Header{1};
+  live_.fetch_add(1, std::memory_order_relaxed);
   view.data = static_cast<std::byte*>(block) + sizeof(Header);
   view.owner = header;
   out = view;
   return true;
 }
 
-bool PlainHost::call(int callee, std::span<const BufferView> args, BufferView& result) {
-  return functions_.at(static_cast<size_t>(callee))(args, result);
+void PlainHost::add(std::string name, Function function) {
+  functions_.insert_or_assign(std::move(name), std::move(function));
+}
+void PlainHost::add_into(std::string name, Writer writer) {
+  writers_.insert_or_assign(std::move(name), std::move(writer));
+}
+
+bool PlainHost::call(const HostCall& call, std::span<BufferView> results) {
+  return named(functions_, call.name)(call, results);
+}
+bool PlainHost::call_into(const HostCall& call, std::span<const BufferView> into) {
+  return named(writers_, call.name)(call, into);
 }
 
 void PlainHost::retain(HostValue value) {
@@ -41,6 +62,7 @@ void PlainHost::retain(HostValue value) {
 void PlainHost::release(HostValue value) {
   auto* const header = static_cast<Header*>(value);
   if (header->references.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  live_.fetch_sub(1, std::memory_order_relaxed);
   ::operator delete (header, std::align_val_t{alignof(Header)});
 }
 

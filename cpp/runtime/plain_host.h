@@ -3,29 +3,38 @@
 
 #include <atomic>
 #include <functional>
-#include <vector>
+#include <map>
+#include <string>
 
 #include "runtime/host.h"
 
 namespace dvm::runtime {
 
-// May be used by several threads at once; so may what it allocates.
+// May be used by several threads at once when all functions are added; so may what it allocates.
 class PlainHost final : public HostCalls {
  public:
-  // Fills in the result, whose owner carries one reference; false ends the call as host_error.
-  using Function = std::function<bool(std::span<const BufferView> args, BufferView& result)>;
+  // Fills in the results as HostCalls::call says; false ends the call of the Plan as host_error, an
+  // exception goes through it. What they return is made by allocate(), or what they are given with
+  // one more reference.
+  using Function = std::function<bool(const HostCall& call, std::span<BufferView> results)>;
+  // For op `call_into`: writes the arrays.
+  using Writer = std::function<bool(const HostCall& call, std::span<const BufferView> into)>;
 
-  PlainHost() = default;
-  // In the order of Plan::callees.
-  explicit PlainHost(std::vector<Function> functions) : functions_(std::move(functions)) {}
+  // By the name that the Plan calls it by. One name may stand for one of each.
+  void add(std::string name, Function function);
+  void add_into(std::string name, Writer writer);
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override;
-  bool call(int callee, std::span<const BufferView> args, BufferView& result) override;
+  bool call(const HostCall& call, std::span<BufferView> results) override;
+  bool call_into(const HostCall& call, std::span<const BufferView> into) override;
   void retain(HostValue value) override;
   void release(HostValue value) override;
+  int64_t live() const { return live_.load(std::memory_order_relaxed); }  // arrays that are there
 
  private:
-  std::vector<Function> functions_;
+  std::map<std::string, Function, std::less<>> functions_;
+  std::map<std::string, Writer, std::less<>> writers_;
+  std::atomic<int64_t> live_{0};
 };
 
 }  // namespace dvm::runtime

@@ -263,6 +263,18 @@ class Graph:
         dtype: str,
         shape: Sequence[Dim | int],
         at: _Location = ...,
+        into: bool = ...,
+        results: int = ...,
+        sizes: Sequence[Dim | int] = ...,
+        numbers: int = ...,
+    ) -> int: ...
+    def result(
+        self,
+        call: int,
+        index: int,
+        dtype: str,
+        shape: Sequence[Dim | int],
+        at: _Location = ...,
     ) -> int: ...
     def shape(self, value: int) -> list[Dim]: ...
     def dtype(self, value: int) -> str: ...

@@ -16,7 +16,8 @@ class CompiledGraph:
     graph: its text (docs/graphs.md).
     target: a name that `python -m dvm env` lists.
     numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
-    functions: what the graph calls, by name; they take and give arrays.
+    functions: what the graph calls, by name; they take arrays, sizes and numbers, and give arrays
+        or write them into `out`.
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
         such (tensors of PyTorch). They are not copied: what they hold when the graph is called is
         what it computes with.

@@ -15,7 +15,7 @@ from dvm.lines import source
 
 NODE = re.compile(r'^  %(\d+) = (\w+)[^\n]*?(?: @ "([^"\n]*)":(\d+))?$', re.MULTILINE)
 #: nodes that nobody computes
-GIVEN = frozenset({"input", "constant", "scalar", "dim", "tensor"})
+GIVEN = frozenset({"input", "constant", "scalar", "dim", "tensor", "result"})
 
 
 @dataclass(frozen=True)

@@ -73,33 +73,6 @@ def test_layouts_and_numbers() -> None:
             assert compiled(given, factor)[0].tolist() == (given * 3).tolist()
 
 
-def test_functions_of_the_host() -> None:
-    text = """graph v1 {
-      %0 = input f64[s0]
-      %1 = exp(%0) f64[s0]
-      %2 = call(%1) f64[s0] {callee = "sorted"}
-      %3 = add(%2, %2) f64[s0]
-      return %3
-    }"""
-    with pytest.raises(dvm.UnsupportedError, match="calls sorted, which `functions` has not"):
-        dvm.CompiledGraph(text)
-    compiled = dvm.CompiledGraph(text, functions={"sorted": np.sort})
-    x = np.array([3.0, 1.0, 2.0])
-    np.testing.assert_allclose(compiled(x)[0], 2 * np.sort(np.exp(x)), rtol=1e-15)
-
-    def fails(_: Any) -> Any:
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        dvm.CompiledGraph(text, functions={"sorted": fails})(x)
-    for wrong in (lambda _: None, lambda x: x.astype("f4"), lambda x: x[None], lambda _: "text"):
-        with pytest.raises(dvm.HostCallError, match=r"sorted gave .*the graph says f64 of rank 1"):
-            dvm.CompiledGraph(text, functions={"sorted": wrong})(x)
-    for right in (lambda x: x.tolist(), lambda x: x.astype(">f8"), lambda x: x[::-1]):
-        total = dvm.CompiledGraph(text, functions={"sorted": right})(x)[0]
-        np.testing.assert_allclose(total, 2 * np.asarray(right(np.exp(x)), float), rtol=1e-15)
-
-
 LINEAR = """graph v1 {
   %0 = input f32[n, 1, 3]
   %1 = tensor f32[2, 3] {name = "w"}

@@ -63,6 +63,9 @@ HERE: dict[str, Callable[[], object]] = {
     "unsupported": lambda: _dvm.run_pass("no_such_pass", "", "graph v1 {\n  return\n}\n"),
     "unknown_target": lambda: dvm.compile(lambda x: x, target="tpu"),
     "host_call": call_without_host,
+    "host_result": lambda: dvm.CompiledGraph(
+        'graph v1 { %0 = call f32[] {callee = "f"} return %0 }', functions={"f": lambda: "text"}
+    )(),
     "unknown_name": lambda: dvm.set_stance("careful"),
     "recompile": call_that_would_be_captured,
     "bad_annotation": lambda: dvm.annotate(3, pure=True),

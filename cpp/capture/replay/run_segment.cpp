@@ -27,9 +27,9 @@ class SegmentHost final : public NumpyHost {
       : NumpyHost(slots, used, placed), frame_(frame) {}
 
   // A path calls host functions as steps of its own, between segments.
-  bool call(int, std::span<const BufferView>, BufferView&) override {
-    PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
-    return false;
+  bool call(const runtime::HostCall&, std::span<BufferView>) override { return refused(); }
+  bool call_into(const runtime::HostCall&, std::span<const BufferView>) override {
+    return refused();
   }
   // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
   // What the path's effects build on must not change meanwhile (lock.h).
@@ -38,6 +38,11 @@ class SegmentHost final : public NumpyHost {
   }
 
  private:
+  static bool refused() {
+    PyErr_SetString(PyExc_SystemError, "a segment of a path calls a host function");
+    return false;
+  }
+
   const Frame& frame_;
 };
 

@@ -139,6 +139,11 @@ std::vector<int64_t> SymbolBinder::values(const Shape& shape, Loc loc) const {
   return sizes;
 }
 
+bool tells_sizes(const Graph& graph, const Node& node) {
+  if (node.op == Op::result) return graph.node(node.inputs[0]).op == Op::call;
+  return node.op == Op::input || node.op == Op::call;
+}
+
 // As above, for values not yet there: an equation settles a symbol if it is linear in it and all
 // else in it is settled.
 std::vector<int> unbound_symbols(const Graph& graph) {
@@ -151,7 +156,7 @@ std::vector<int> unbound_symbols(const Graph& graph) {
   std::vector<Dim> equations;
   for (const Node& node : graph.nodes()) {
     if (node.op == Op::scalar && node.attrs.size) equations.push_back(node.attrs.size);
-    if (node.op != Op::input && node.op != Op::call) continue;
+    if (!tells_sizes(graph, node)) continue;
     equations.insert(equations.end(), node.type.shape.begin(), node.type.shape.end());
   }
   const auto settles = [&](Dim dim) {

@@ -46,6 +46,9 @@ class SymbolBinder {
   std::vector<Equation> pending_;
 };
 
+// Whether the sizes of its value come from outside, so that they tell symbols of its type.
+bool tells_sizes(const Graph& graph, const Node& node);
+
 // The symbols a graph uses which no input, scalar or result of a call determines, ascending.
 std::vector<int> unbound_symbols(const Graph& graph);
 

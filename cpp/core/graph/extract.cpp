@@ -26,6 +26,13 @@ Extraction extract(const Graph& graph, std::span<const Value> inputs,
       if (at(operand) < 0) needed[static_cast<size_t>(operand)] = true;
     }
   }
+  // What a call writes is written together, taken from there or not.
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Node& node = graph.node(v);
+    const bool written = node.op == Op::result && graph.node(node.inputs[0]).op == Op::call_into;
+    if (written && needed[static_cast<size_t>(node.inputs[0])])
+      needed[static_cast<size_t>(v)] = true;
+  }
   for (Value v = 0; v < graph.size(); ++v) {
     if (!needed[static_cast<size_t>(v)]) continue;
     Node node = graph.node(v);
@@ -34,7 +41,11 @@ Extraction extract(const Graph& graph, std::span<const Value> inputs,
            "%" + std::to_string(v) + " is needed but not among the inputs");
     if (node.op == Op::scalar) result.scalars.push_back(v);
     for (Value& operand : node.inputs) operand = at(operand);
-    at(v) = result.graph.append(std::move(node));
+    if (node.op == Op::result && !is_call(result.graph.node(node.inputs[0]).op))
+      fail(ErrorCode::graph_invalid, node.loc,
+           "%" + std::to_string(v) + " is needed, but its call is among the inputs");
+    const Value made = result.graph.append(std::move(node));
+    if (at(v) < 0) at(v) = made;
   }
   for (const Value v : outputs) result.graph.outputs.push_back(at(v));
   result.unbound = unbound_symbols(result.graph);

@@ -40,7 +40,9 @@ bool equal(std::span<const Dim> a, std::span<const Dim> b) {
 bool equal(const Attrs& a, const Attrs& b) {
   return a.value == b.value && equal(a.size, b.size) && a.axes == b.axes &&
          equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
-         a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values);
+         a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values) &&
+         a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
+         a.numbers == b.numbers;
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -204,9 +206,20 @@ Value Graph::update(Value a, Value part, std::vector<Dim> starts, std::vector<in
   return append_inferred(*this, std::move(node));
 }
 
-Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, Loc loc) {
-  Node node = make_node(Op::call, inputs, loc);
+Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, Loc loc,
+                  CallForm form) {
+  Node node = make_node(form.into ? Op::call_into : Op::call, inputs, loc);
   node.attrs.callee = std::move(callee);
+  node.attrs.results = form.results;
+  node.attrs.sizes = std::move(form.sizes);
+  node.attrs.numbers = form.numbers;
+  node.type = std::move(type);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::result(Value call, int index, Type type, Loc loc) {
+  Node node = make_node(Op::result, {&call, 1}, loc);
+  node.attrs.index = index;
   node.type = std::move(type);
   return append_inferred(*this, std::move(node));
 }
@@ -228,6 +241,7 @@ std::vector<int> used_symbols(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     add(node.attrs.size);
     for (const Dim dim : node.attrs.starts) add(dim);
+    for (const Dim dim : node.attrs.sizes) add(dim);
     for (const Dim dim : node.type.shape) add(dim);
   }
   std::vector<int> symbols;

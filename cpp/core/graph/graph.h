@@ -18,6 +18,7 @@
 namespace dvm::core {
 
 inline constexpr int kMaxRank = 8;
+inline constexpr int kMaxResults = 64;        // of a call
 inline constexpr int64_t kMaxWritten = 1024;  // elements of a tensor constant without a name
 
 enum class Op : uint8_t {
@@ -41,17 +42,21 @@ enum class OpClass : uint8_t {
 namespace attr {
 enum Key : uint32_t {
   none = 0,
-  value = 1 << 0,   // Scalar, read by the node's dtype
-  size = 1 << 1,    // Dim
-  dtype = 1 << 2,   // the node's own type.dtype
-  shape = 1 << 3,   // the node's own type.shape
-  axes = 1 << 4,    // vector<int>
-  starts = 1 << 5,  // vector<Dim>
-  steps = 1 << 6,   // vector<int64_t>
-  callee = 1 << 7,  // string
-  with = 1 << 8,    // string: the op that scans and folds combine elements with
-  values = 1 << 9,  // elements of the node's dtype and shape
-  name = 1 << 10,   // string: what the host knows the elements by
+  value = 1 << 0,     // Scalar, read by the node's dtype
+  size = 1 << 1,      // Dim
+  dtype = 1 << 2,     // the node's own type.dtype
+  shape = 1 << 3,     // the node's own type.shape
+  axes = 1 << 4,      // vector<int>
+  starts = 1 << 5,    // vector<Dim>
+  steps = 1 << 6,     // vector<int64_t>
+  callee = 1 << 7,    // string
+  with = 1 << 8,      // string: the op that scans and folds combine elements with
+  values = 1 << 9,    // elements of the node's dtype and shape
+  name = 1 << 10,     // string: what the host knows the elements by
+  results = 1 << 11,  // int: of a call, its own value among them
+  sizes = 1 << 12,    // vector<Dim>: given to a call besides its operands
+  numbers = 1 << 13,  // int: so many of the last operands are given to a call as numbers
+  index = 1 << 14,    // int: which result of a call
 };
 }
 
@@ -65,6 +70,7 @@ const OpInfo& info(Op op);
 // Those of info(op).attrs that a node may lack.
 constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::tensor) return attr::values | attr::name;
+  if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
   return op == Op::scalar ? attr::size : attr::none;
 }
 std::span<const OpInfo> all_ops();
@@ -73,6 +79,7 @@ inline OpClass op_class(Op op) { return info(op).op_class; }
 
 // A value of rank 0 that is known without memory: a literal, a Python number or a size.
 inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }
+inline bool is_call(Op op) { return op == Op::call || op == Op::call_into; }
 // Whether the value lies in memory that comes from outside of the graph.
 inline bool is_foreign(Op op) {
   return op == Op::input || op == Op::tensor || op_class(op) == OpClass::opaque;
@@ -99,6 +106,9 @@ struct Attrs {
   std::string with;
   std::string name;
   Tensor values;  // of a tensor constant with a name: once they are supplied
+  int results = 1, index = 0;
+  std::vector<Dim> sizes;
+  int numbers = 0;
   bool operator==(const Attrs&) const = default;
 };
 
@@ -108,6 +118,22 @@ struct Node {
   Attrs attrs;
   Type type;
   Loc loc;
+};
+
+// The operands that are arrays, and those that a call is given as numbers.
+inline std::span<const Value> arrays_of(const Node& node) {
+  return std::span(node.inputs).first(node.inputs.size() - static_cast<size_t>(node.attrs.numbers));
+}
+inline std::span<const Value> numbers_of(const Node& node) {
+  return std::span(node.inputs).last(static_cast<size_t>(node.attrs.numbers));
+}
+
+// What a host function gives and is given besides arrays.
+struct CallForm {
+  bool into = false;  // it writes arrays of known types rather than making its results
+  int results = 1;
+  std::vector<Dim> sizes = {};
+  int numbers = 0;  // the last operands, of op `scalar`
 };
 
 // Inputs are the nodes with op `input` (tensors) and `scalar` (Python numbers), in node order.
@@ -146,7 +172,9 @@ class Graph {
   Value iota(Type type, Loc loc = {});
   // The other ops of class whole: operands, and the one axis they work along.
   Value along(Op op, std::span<const Value> inputs, int axis, std::string with = {}, Loc loc = {});
-  Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {});
+  Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {},
+             CallForm form = {});
+  Value result(Value call, int index, Type type, Loc loc = {});  // not the first
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
   // The elements of a tensor constant that has a name. Throws where they are not of its type.
   void supply(Value v, Tensor values);
@@ -192,6 +220,7 @@ void verify(const Graph& graph);
 //     %3 = mul(%0, %2) f32[s0, s1] @ "model.py":3
 //     return %3
 //   }
+// A call of several results has a node for each of the others, `result(%3) i64[s0] {index = 1}`.
 // Tensor constants carry their elements, `tensor i64[2] {values = [1, -1]}`, or the name that they
 // are supplied by when the graph is compiled, `tensor f32[512, 512] {name = "weight"}`.
 // Symbols with facts on their range are declared first: `symbol s0 in [1, 64]`.

@@ -61,10 +61,15 @@ class Inference {
     check(attr::with, !a.with.empty(), "with");
     check(attr::values, static_cast<bool>(a.values), "values");
     check(attr::name, !a.name.empty(), "name");
+    check(attr::results, a.results != 1, "results");
+    check(attr::index, a.index != 0, "index");
+    check(attr::sizes, !a.sizes.empty(), "sizes");
+    check(attr::numbers, a.numbers != 0, "numbers");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
     if (a.size) check_dim(a.size, "size", true);
+    for (const Dim dim : a.sizes) check_dim(dim, "size", true);
   }
 
   // In this order, for printing a Dim that is missing or of another context is not safe.
@@ -113,6 +118,7 @@ class Inference {
       case OpClass::whole:
         return whole();
       case OpClass::opaque:
+        node_.op == Op::result ? check_result() : check_call();
         return node_.type;
     }
     __builtin_unreachable();
@@ -299,6 +305,26 @@ class Inference {
     Type type{from.dtype, {}};
     for (const int axis : axes) type.shape.push_back(from.shape[static_cast<size_t>(axis)]);
     return type;
+  }
+
+  void check_call() const {
+    const Attrs& a = node_.attrs;
+    if (a.results < 1 || a.results > kMaxResults)
+      invalid("has " + std::to_string(a.results) + " results, not 1 to " +
+              std::to_string(kMaxResults));
+    if (a.numbers < 0 || a.numbers > static_cast<int>(node_.inputs.size()))
+      invalid("has no " + std::to_string(a.numbers) + " operands to give as numbers");
+    for (const Value v : numbers_of(node_)) {
+      if (graph_.node(v).op != Op::scalar)
+        invalid("operand %" + std::to_string(v) + " is no scalar, so it is not given as a number");
+    }
+  }
+  void check_result() const {
+    const Node& call = graph_.node(node_.inputs[0]);
+    if (!is_call(call.op)) invalid("of " + std::string(info(call.op).name) + ", which is no call");
+    if (node_.attrs.index < 1 || node_.attrs.index >= call.attrs.results)
+      invalid("index " + std::to_string(node_.attrs.index) + " of a call with " +
+              std::to_string(call.attrs.results) + " results");
   }
 
   Type slice() const {

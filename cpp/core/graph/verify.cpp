@@ -1,5 +1,6 @@
 // The rules of a Graph that any text, pass or caller must keep. Types follow from infer.cpp, which
 // the builder obeys by construction; here they are checked again.
+#include <map>
 #include <set>
 
 #include "core/graph/graph.h"
@@ -46,11 +47,31 @@ void verify_names(const Graph& graph) {
   }
 }
 
+// Each result of a call is one node, and of arrays that it is to write all types are known.
+void verify_results(const Graph& graph) {
+  std::map<Value, std::set<int>> results;
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Node& node = graph.node(v);
+    if (node.op != Op::result || results[node.inputs[0]].insert(node.attrs.index).second) continue;
+    broken(graph, v, "a second node for index " + std::to_string(node.attrs.index));
+  }
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Node& node = graph.node(v);
+    if (node.op != Op::call_into) continue;
+    const auto declared = static_cast<int>(results[v].size()) + 1;
+    if (declared != node.attrs.results)
+      broken(graph, v,
+             "writes " + std::to_string(node.attrs.results) + " arrays, of which " +
+                 std::to_string(declared) + " have a node");
+  }
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
   for (Value v = 0; v < graph.size(); ++v) verify_node(graph, v);
   verify_names(graph);
+  verify_results(graph);
   for (const Value v : graph.outputs) {
     if (v < 0 || v >= graph.size())
       fail(ErrorCode::graph_invalid, "returned value %" + std::to_string(v) + " does not exist");

@@ -51,11 +51,15 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "`update` writes in place where nothing else needs its operand. An index out of range gives "
      "the call up."},
     {OpClass::opaque, "Opaque",
-     "A call of a host function named by `callee`. Its type is declared and checked against what "
-     "the call returns; symbols in it that no input binds are bound by the result."},
+     "A call of a host function named by `callee`. Types are declared, and checked against what "
+     "a `call` gives; symbols in them that no input binds are bound by these results. Of further "
+     "results, as many as `results` says with the first, each is a node with its `index`. A "
+     "`call_into` writes arrays that the Plan allocates: it has a node for each. Besides arrays a "
+     "function is given `sizes`, and as `numbers` that many of its last operands, which are "
+     "scalars."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 11> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 15> kAttributes = {{
     {attr::value, "value"},
     {attr::size, "size"},
     {attr::dtype, "dtype"},
@@ -67,6 +71,10 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 11> kAttributes = {{
     {attr::with, "with"},
     {attr::values, "values"},
     {attr::name, "name"},
+    {attr::results, "results"},
+    {attr::sizes, "sizes"},
+    {attr::numbers, "numbers"},
+    {attr::index, "index"},
 }};
 
 std::string attribute_names(uint32_t keys) {

@@ -33,7 +33,7 @@ struct SameNode {
 
 // Undefined elements are written next, each array's by its own program.
 bool may_merge(Op op) {
-  return op != Op::input && op != Op::scalar && op != Op::empty && op != Op::call;
+  return op != Op::input && op != Op::scalar && op != Op::empty && op_class(op) != OpClass::opaque;
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ Graph pass_dead_code(const Graph& graph) {
   for (const Value v : graph.outputs) live[static_cast<size_t>(v)] = true;
   for (Value v = graph.size() - 1; v >= 0; --v) {
     const Node& node = graph.node(v);
-    const bool kept = node.op == Op::input || node.op == Op::scalar || node.op == Op::call;
+    const bool kept =
+        node.op == Op::input || node.op == Op::scalar || op_class(node.op) == OpClass::opaque;
     if (kept) live[static_cast<size_t>(v)] = true;
     if (!live[static_cast<size_t>(v)]) continue;
     for (const Value operand : node.inputs) live[static_cast<size_t>(operand)] = true;

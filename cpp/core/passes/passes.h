@@ -8,7 +8,8 @@
 
 namespace dvm::core {
 
-// Drops what no output needs. Calls stay: what they do besides their result is unknown.
+// Drops what no output needs. Calls stay, and what is said of their results: what they do besides
+// is unknown.
 Graph pass_dead_code(const Graph& graph);
 
 // The rules of simplify.def, operations on constants, casts of casts, views of views. What is

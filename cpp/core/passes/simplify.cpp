@@ -49,8 +49,8 @@ bool holds_all(DType from, DType to) {
 std::vector<char> looked_at(const Graph& graph) {
   std::vector<char> looked = written_memory(graph);
   for (const Node& node : graph.nodes()) {
-    if (op_class(node.op) != OpClass::view && node.op != Op::call) continue;
-    for (const Value v : node.inputs) looked[static_cast<size_t>(v)] = 1;
+    if (op_class(node.op) != OpClass::view && !is_call(node.op)) continue;
+    for (const Value v : arrays_of(node)) looked[static_cast<size_t>(v)] = 1;
   }
   return looked;
 }

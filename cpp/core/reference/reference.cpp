@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 
 #include "core/graph/bind_symbols.h"
@@ -134,7 +135,7 @@ class Evaluator {
       case OpClass::whole:
         return whole(node);
       case OpClass::opaque:
-        return call(node);
+        return node.op == Op::result ? result(node) : call(node);
     }
     __builtin_unreachable();
   }
@@ -390,11 +391,44 @@ class Evaluator {
   // A result may bind symbols that no input knows (the size of a boolean selection, say).
   Array call(const Node& node) {
     if (!host_) fail(ErrorCode::host_call, node.loc, "no host to call '" + node.attrs.callee + "'");
-    std::vector<Array> arguments;
+    std::vector<Array> arguments, into;
     for (size_t i = 0; i < node.inputs.size(); ++i) arguments.push_back(operand(node, i));
-    Array result = host_(node.attrs.callee, arguments);
-    check(node, result, "the result of '" + node.attrs.callee + "'");
-    return result;
+    const std::span<const Array> given(arguments);
+    const auto count = static_cast<size_t>(node.attrs.numbers);
+    Sizes sizes;
+    for (const Dim dim : node.attrs.sizes) sizes.push_back(binder_.number(dim, node.loc));
+    const auto called = static_cast<Value>(values_.size());
+    if (node.op == Op::call_into) into = written_by(called);
+    std::vector<Array>& results = results_[called];
+    results = host_({node.attrs.callee, given.first(given.size() - count), sizes, given.last(count),
+                     node.attrs.results, into});
+    if (std::ssize(results) != node.attrs.results)
+      fail(ErrorCode::host_result, node.loc,
+           "'" + node.attrs.callee + "' gave " + std::to_string(results.size()) + " results, not " +
+               std::to_string(node.attrs.results));
+    check(node, results[0], "the result of '" + node.attrs.callee + "'");
+    return results[0];
+  }
+
+  Array result(const Node& node) {
+    const Value called = node.inputs[0];
+    const Array& found = results_.at(called)[static_cast<size_t>(node.attrs.index)];
+    check(node, found,
+          "result " + std::to_string(node.attrs.index) + " of '" +
+              graph_.node(called).attrs.callee + "'");
+    return found;
+  }
+
+  // The arrays that a call writes, by index.
+  std::vector<Array> written_by(Value called) {
+    const Node& first = graph_.node(called);
+    std::vector<Array> arrays(static_cast<size_t>(first.attrs.results));
+    arrays[0] = make_array(first.type.dtype, values(first));
+    for (const Node& node : graph_.nodes()) {
+      if (node.op != Op::result || node.inputs[0] != called) continue;
+      arrays[static_cast<size_t>(node.attrs.index)] = make_array(node.type.dtype, values(node));
+    }
+    return arrays;
   }
 
   const Graph& graph_;
@@ -402,6 +436,7 @@ class Evaluator {
   const HostFunction& host_;
   SymbolBinder binder_;
   std::vector<Array> values_;
+  std::map<Value, std::vector<Array>> results_;  // of calls
   size_t next_input_ = 0;
 };
 

@@ -30,8 +30,16 @@ std::span<const T> elements(const Array& array) {
   return {reinterpret_cast<const T*>(array.data.data()), array.data.size() / sizeof(T)};
 }
 
-// What an op `call` does: receives its arguments, returns an array of the node's dtype.
-using HostFunction = std::function<Array(const std::string& callee, std::span<const Array>)>;
+// What the host function of a call is given.
+struct GivenToCall {
+  const std::string& callee;
+  std::span<const Array> arrays;
+  std::span<const int64_t> sizes;
+  std::span<const Array> numbers;  // of rank 0
+  int results;                     // how many arrays it is to return
+  std::span<const Array> into;     // call_into: arrays of the types it is to return
+};
+using HostFunction = std::function<std::vector<Array>(const GivenToCall&)>;
 
 // `inputs` match graph.inputs() (a scalar is a rank-0 Array). Symbol values are read off the shapes
 // of inputs and of results of calls (core/graph/bind_symbols.h); `symbols` gives those known

@@ -142,8 +142,14 @@ class GraphParser {
     if (is(attr::with, "with")) return a.with = lexer_.quoted(), attr::with;
     if (is(attr::values, "values")) return a.values = elements(node.type), attr::values;
     if (is(attr::name, "name")) return a.name = lexer_.quoted(), attr::name;
+    if (is(attr::results, "results")) return a.results = small(), attr::results;
+    if (is(attr::sizes, "sizes")) return a.sizes = dims(), attr::sizes;
+    if (is(attr::numbers, "numbers")) return a.numbers = small(), attr::numbers;
+    if (is(attr::index, "index")) return a.index = small(), attr::index;
     return 0;
   }
+
+  int small() { return static_cast<int>(lexer_.integer(0, kMaxInt)); }
 
   Tensor elements(const Type& type) {
     std::vector<int64_t> shape;

@@ -40,6 +40,11 @@ std::string attributes(const Node& node) {
   if ((keys & attr::values) && a.name.empty())
     parts.push_back("values = " + elements_text(*a.values));
   if ((keys & attr::name) && !a.name.empty()) parts.push_back("name = " + quote(a.name));
+  if ((keys & attr::results) && a.results != 1)
+    parts.push_back("results = " + std::to_string(a.results));
+  if (!a.sizes.empty()) parts.push_back("sizes = " + to_string(a.sizes));
+  if (a.numbers != 0) parts.push_back("numbers = " + std::to_string(a.numbers));
+  if (keys & attr::index) parts.push_back("index = " + std::to_string(a.index));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

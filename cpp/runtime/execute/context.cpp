@@ -38,6 +38,8 @@ void ExecutionContext::release(ExecutionContext& context) {
 }
 
 void ExecutionContext::State::prepare(const Plan& plan) {
+  defined = 0;
+  stopped_at = -1;
   grow(sizes, static_cast<size_t>(plan.sizes));
   grow(buffers, static_cast<size_t>(plan.buffers));
   grow(ownership, static_cast<size_t>(plan.buffers));

@@ -20,10 +20,15 @@ struct Ownership {
 };
 
 struct ExecutionContext::State {
-  std::vector<int64_t> sizes;              // register file i
-  std::vector<BufferView> buffers;         // register file b
-  std::vector<Ownership> ownership;        // of each register of b
-  std::vector<BufferView> call_arguments;  // of one host call
+  std::vector<int64_t> sizes;           // register file i
+  std::vector<BufferView> buffers;      // register file b
+  std::vector<Ownership> ownership;     // of each register of b
+  int32_t defined = 0;                  // registers of b below it hold something
+  int32_t stopped_at = -1;              // the instruction that ended the last call early
+  std::vector<BufferView> call_arrays;  // of one host call, as the next three
+  std::vector<BufferView> call_results;
+  std::vector<int64_t> call_sizes;
+  std::vector<HostNumber> call_numbers;
   int64_t strides[vm::kMaxGlobals][core::kMaxRank] = {};
   core::Scalar scalars[vm::kMaxValues];  // of one Region
   std::byte* globals[vm::kMaxGlobals + vm::kMaxWorkspaces] = {};
@@ -33,6 +38,23 @@ struct ExecutionContext::State {
   Recalls recalls;
 
   void prepare(const Plan& plan);
+
+  void own(int32_t b, Ownership owned) {
+    ownership[static_cast<size_t>(b)] = owned;
+    defined = b + 1;
+  }
+  BufferView& define(int32_t b, const BufferView& view, Ownership owned) {
+    own(b, owned);
+    return buffers[static_cast<size_t>(b)] = view;
+  }
+  // A block that nobody needs any more, or only the Programs that are held.
+  void give(std::byte* block, int64_t bytes) {
+    if (held.empty()) {
+      blocks.give(block, bytes);
+    } else {
+      held.keep(block, bytes);
+    }
+  }
 };
 
 }  // namespace dvm::runtime

@@ -7,9 +7,11 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "runtime/execute/calls.h"
 #include "runtime/execute/context.h"
 #include "runtime/execute/left_out.h"
 #include "runtime/execute/size_math.h"
+#include "runtime/execute/workspaces.h"
 #include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
 #include "runtime/whole/whole_ops.h"
@@ -50,7 +52,7 @@ class Execution {
   // Whatever ends the call, exceptions included, ends the life of its buffers.
   ~Execution() {
     state_.held.let_go(state_.blocks, host_);
-    for (int32_t b = 0; b < defined_; ++b) drop(b);
+    for (int32_t b = 0; b < state_.defined; ++b) drop(b);
   }
 
   // By a record of an equal call, if there is one.
@@ -67,14 +69,16 @@ class Execution {
   }
 
   Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
-    for (const BufferView& input : inputs) define(defined_, input, {});
+    for (const BufferView& input : inputs) define(state_.defined, input, {});
     for (const PlanConstant& constant : plan_.constants) {
       DVM_CHECK(constant.values, "nobody supplied the constant " + constant.name);
-      define(defined_, constant.view, {});
+      define(state_.defined, constant.view, {});
     }
     for (const Instruction& instruction : plan_.code) {
       const Outcome outcome = step(instruction, plan_.pool.data() + instruction.operands, results);
-      if (outcome != Outcome::done) return outcome;
+      if (outcome == Outcome::done) continue;
+      state_.stopped_at = static_cast<int32_t>(&instruction - plan_.code.data());
+      return outcome;
     }
     return Outcome::done;
   }
@@ -83,13 +87,9 @@ class Execution {
   int64_t& size(int32_t i) { return state_.sizes[static_cast<size_t>(i)]; }
   BufferView& buffer(int32_t b) { return state_.buffers[static_cast<size_t>(b)]; }
 
-  void own(int32_t b, Ownership ownership) {
-    state_.ownership[static_cast<size_t>(b)] = ownership;
-    defined_ = b + 1;
-  }
+  void own(int32_t b, Ownership ownership) { state_.own(b, ownership); }
   BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
-    own(b, ownership);
-    return buffer(b) = view;
+    return state_.define(b, view, ownership);
   }
 
   // While Programs are held they have room for its memory.
@@ -102,15 +102,8 @@ class Execution {
         state_.held.keep(buffer(b).owner, ownership.bytes);
       }
     }
-    if (ownership.kind == Ownership::Kind::temporary) give(buffer(b).data, ownership.bytes);
+    if (ownership.kind == Ownership::Kind::temporary) state_.give(buffer(b).data, ownership.bytes);
     ownership = {};
-  }
-  void give(std::byte* block, int64_t bytes) {
-    if (state_.held.empty()) {
-      state_.blocks.give(block, bytes);
-    } else {
-      state_.held.keep(block, bytes);
-    }
   }
 
   static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
@@ -154,7 +147,9 @@ class Execution {
       case PlanOp::fold:
         return fold(p);
       case PlanOp::call:
-        return call(result, p);
+        return call(instruction, call_host);
+      case PlanOp::call_into:
+        return call(instruction, call_host_into);
       case PlanOp::free:
         return free(p[0]);
       case PlanOp::ret:
@@ -209,7 +204,7 @@ class Execution {
                  std::span<BufferView> results) {
     const auto given = static_cast<int32_t>(inputs.size());
     for (int32_t b = 0; b < given; ++b) own(b, {});
-    for (const PlanConstant& constant : plan_.constants) define(defined_, constant.view, {});
+    for (const PlanConstant& constant : plan_.constants) define(state_.defined, constant.view, {});
     const int32_t first = given + static_cast<int32_t>(plan_.constants.size());
     for (int k = 0; k < record.allocated_count; ++k) {
       const BufferView& made = record.allocated[k];
@@ -319,7 +314,7 @@ class Execution {
       std::copy(value.shape.begin(), value.shape.end(), result.shape);
       int64_t bytes = 0;
       if (!make_dense(result, bytes)) return Outcome::check_failed;
-      const Workspaces memory(*this, {&bytes, 1});
+      const Workspaces memory(state_, {&bytes, 1});
       if (memory.missing()) return Outcome::check_failed;
       result.data = memory.data()[0];
       bind_global(globals++, result, value.kernel.rank);
@@ -346,35 +341,6 @@ class Execution {
     return outcome;
   }
 
-  // Memory for what one Program of a Region leaves to another.
-  class Workspaces {
-   public:
-    Workspaces(Execution& execution, std::span<const int64_t> bytes)
-        : execution_(execution), bytes_(bytes) {
-      BlockCache& blocks = execution.state_.blocks;
-      for (; count_ < bytes.size() && !missing_; ++count_) {
-        data_[count_] = bytes[count_] > 0 ? blocks.take(bytes[count_]) : nullptr;
-        missing_ = bytes[count_] > 0 && !data_[count_];
-      }
-    }
-    ~Workspaces() {
-      for (size_t k = 0; k < count_; ++k) {
-        if (data_[k]) execution_.give(data_[k], bytes_[k]);
-      }
-    }
-    Workspaces(const Workspaces&) = delete;
-    Workspaces& operator=(const Workspaces&) = delete;
-    std::span<std::byte* const> data() const { return {data_, count_}; }
-    bool missing() const { return missing_; }
-
-   private:
-    Execution& execution_;
-    const std::span<const int64_t> bytes_;
-    size_t count_ = 0;
-    bool missing_ = false;
-    std::byte* data_[vm::kMaxWorkspaces];
-  };
-
   // Of a Region: now, or with others.
   Outcome run_stages(vm::Memo::Encoded& encoded, int globals) {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
@@ -395,7 +361,7 @@ class Execution {
       if (const Outcome outcome = fits ? Outcome::done : hand_over(); outcome != Outcome::done)
         return outcome;
     }
-    const Workspaces workspaces(*this, sizes);
+    const Workspaces workspaces(state_, sizes);
     if (workspaces.missing()) return Outcome::check_failed;
     for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
     const std::span operands(state_.globals, static_cast<size_t>(globals));
@@ -478,17 +444,10 @@ class Execution {
     return outcome_of(done);
   }
 
-  Outcome call(int32_t result, const int32_t* p) {
+  template <typename F>
+  Outcome call(const Instruction& instruction, F host_function) {
     if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-    const int32_t callee = p[0], count = p[1];
-    const auto dtype = static_cast<core::DType>(p[2 + count]);
-    const int32_t rank = p[3 + count];
-    state_.call_arguments.clear();
-    for (int32_t k = 0; k < count; ++k) state_.call_arguments.push_back(buffer(p[2 + k]));
-    BufferView view;
-    if (!host_.call(callee, state_.call_arguments, view)) return Outcome::host_error;
-    define(result, view, {.kind = Ownership::Kind::host});
-    return outcome_of(view.dtype == dtype && view.rank == rank);
+    return host_function(plan_, instruction, host_, scalars_, state_);
   }
 
   const Plan& plan_;
@@ -498,7 +457,6 @@ class Execution {
   State& state_;
   CallTimes* times_;
   core::FpFlags& fp_flags_;
-  int32_t defined_ = 0;  // registers of b below it hold something
   // What a record of this run takes, if it is one.
   bool is_plain_ = true;
   int encoded_count_ = 0;

@@ -169,29 +169,35 @@ class PlanParser {
     std::string_view name = lexer_.word("an instruction");
     std::optional<PlanOp> op = plan_op_from_text(name);
     int32_t result = -1;
+    int results = 0;
     char file = 0;
     if (!op && (name[0] == 'i' || name[0] == 'b')) {
       file = name[0];
       result = numbered(name, file);
+      for (results = 1; lexer_.take(","); ++results) {
+        if (numbered(file) != result + results) lexer_.error("results are not numbered in order");
+      }
       lexer_.expect("=");
       name = lexer_.word("an instruction");
       op = plan_op_from_text(name);
     }
     if (!op) lexer_.error("unknown instruction '" + std::string(name) + "'");
     const PlanOpInfo& row = info(*op);
-    const char wanted = row.result == File::i ? 'i' : row.result == File::b ? 'b' : '\0';
+    const char wanted = row.result == File::i ? 'i' : row.result == File::none ? '\0' : 'b';
     if (file != wanted) {
       lexer_.error(std::string(name) + (wanted ? std::string(" defines a register ") + wanted
                                                : std::string(" defines no register")));
     }
     plan_.code.push_back({*op, result, static_cast<uint32_t>(plan_.pool.size())});
     plan_.notes.emplace_back();
-    plan_.sizes += wanted == 'i';
-    plan_.buffers += wanted == 'b';
     for (size_t k = 0; k < row.operands.size(); ++k) {
       if (k > 0) lexer_.expect(",");
       read_operand(row.operands[k]);
     }
+    if (results != result_count(plan_, plan_.code.back())) {
+      lexer_.error(std::string(name) + " has another number of results");
+    }
+    (wanted == 'i' ? plan_.sizes : plan_.buffers) += results;
   }
 
   void read_operand(char kind) {
@@ -203,6 +209,7 @@ class PlanParser {
         plan_.pool.push_back(numbered(kind));
         break;
       case 'k':
+      case 'n':
       case 'f':
         plan_.pool.push_back(small());
         break;
@@ -228,26 +235,31 @@ class PlanParser {
         plan_.pool.push_back(static_cast<int32_t>(dtype()));
         break;
       case 'I':
-        read_list('i');
+        read_list([&] { return numbered('i'); });
         break;
       case 'B':
-        read_list('b');
+        read_list([&] { return numbered('b'); });
         break;
       case 'S':
-        read_list('s');
+        read_list([&] { return numbered('s'); });
         break;
       case 'K':
-        read_list(0);
+      case 'N':
+        read_list([&] { return small(); });
+        break;
+      case 'D':
+        read_list([&] { return static_cast<int32_t>(dtype()); });
         break;
     }
   }
 
-  void read_list(char file) {
+  template <typename F>
+  void read_list(F item) {
     const size_t count_at = plan_.pool.size();
     plan_.pool.push_back(0);
     lexer_.list("[", "]", [&] {
       ++plan_.pool[count_at];
-      plan_.pool.push_back(file ? numbered(file) : small());
+      plan_.pool.push_back(item());
     });
   }
 

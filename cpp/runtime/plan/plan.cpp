@@ -16,7 +16,7 @@ constexpr PlanOpInfo kPlanOps[] = {
 #undef DVM_PLAN
 };
 
-bool is_list(char kind) { return kind == 'I' || kind == 'B' || kind == 'S' || kind == 'K'; }
+bool is_list(char kind) { return std::string_view("IBSKND").find(kind) != std::string_view::npos; }
 
 }  // namespace
 
@@ -47,6 +47,17 @@ std::vector<Operand> operands_of(const Plan& plan, const Instruction& instructio
     operands.push_back({kind, take(words)});
   }
   return operands;
+}
+
+int result_count(const Plan& plan, const Instruction& instruction) {
+  switch (info(instruction.op).result) {
+    case File::none:
+      return 0;
+    case File::bs:
+      return static_cast<int>(operands_of(plan, instruction).back().words.size());
+    default:
+      return 1;
+  }
 }
 
 PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values) {
@@ -91,12 +102,16 @@ bool equal(const Plan& a, const Plan& b) {
 }
 
 int32_t PlanBuilder::append(PlanOp op, uint32_t operands, std::string note) {
-  int32_t result = -1;
-  if (info(op).result == File::i) result = plan_.sizes++;
-  if (info(op).result == File::b) result = plan_.buffers++;
-  plan_.code.push_back({op, result, operands});
+  plan_.code.push_back({op, -1, operands});
+  int32_t& result = plan_.code.back().result;
+  const int count = result_count(plan_, plan_.code.back());
+  if (count > 0) {
+    int& file = info(op).result == File::i ? plan_.sizes : plan_.buffers;
+    result = file;
+    file += count;
+  }
   plan_.notes.push_back(std::move(note));
-  return result;
+  return plan_.code.back().result;
 }
 
 int32_t PlanBuilder::emit(PlanOp op, std::initializer_list<Word> operands, std::string note) {

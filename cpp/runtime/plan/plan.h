@@ -35,7 +35,7 @@ enum class PlanOp : uint8_t {
 #undef DVM_PLAN
 };
 
-enum class File : uint8_t { none, i, s, b };  // register files
+enum class File : uint8_t { none, i, s, b, bs };  // register files; bs: several of b
 enum class Recall : uint8_t { sizes, makes, views, runs, gives, never };
 
 struct PlanOpInfo {
@@ -52,7 +52,7 @@ std::span<const PlanOpInfo> all_plan_ops();
 // 64-bit literal its low and then its high half.
 struct Instruction {
   PlanOp op = PlanOp::ret;
-  int32_t result = -1;    // register in the file the row names
+  int32_t result = -1;    // register in the file the row names, of several the first
   uint32_t operands = 0;  // index of the first word in Plan::pool
   bool operator==(const Instruction&) const = default;
 };
@@ -105,6 +105,8 @@ struct Operand {
   char kind;
   std::span<const int32_t> words;
 };
+// How many registers the instruction defines.
+int result_count(const Plan& plan, const Instruction& instruction);
 int64_t literal_of(std::span<const int32_t> words);
 
 // Walks the operands of one instruction; throws GraphError where the pool is too short.

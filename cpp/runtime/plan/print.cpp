@@ -36,6 +36,7 @@ void print_operand(std::ostream& out, const Operand& operand) {
       out << 'r' << operand.words[0];
       break;
     case 'k':
+    case 'n':
     case 'f':
       out << operand.words[0];
       break;
@@ -61,7 +62,15 @@ void print_operand(std::ostream& out, const Operand& operand) {
       print_list(out, "s", operand.words);
       break;
     case 'K':
+    case 'N':
       print_list(out, "", operand.words);
+      break;
+    case 'D':
+      out << '[';
+      for (size_t i = 0; i < operand.words.size(); ++i) {
+        out << (i ? ", " : "") << core::to_string(static_cast<core::DType>(operand.words[i]));
+      }
+      out << ']';
       break;
   }
 }
@@ -70,9 +79,11 @@ void print_instruction(std::ostream& out, const Plan& plan, size_t at) {
   const Instruction& instruction = plan.code[at];
   const PlanOpInfo& row = info(instruction.op);
   out << "  ";
-  if (row.result != File::none) {
-    out << (row.result == File::i ? 'i' : 'b') << instruction.result << " = ";
+  const int results = result_count(plan, instruction);
+  for (int k = 0; k < results; ++k) {
+    out << (k ? ", " : "") << (row.result == File::i ? 'i' : 'b') << instruction.result + k;
   }
+  if (results > 0) out << " = ";
   out << row.name;
   const char* separator = " ";
   for (const Operand& operand : operands_of(plan, instruction)) {

@@ -6,8 +6,8 @@
 //   buffers             ranks agree; read after they are written or declared undefined; written by
 //                       Regions that do not read the same memory, or only element by element
 //                       (runtime/execute/in_place.h), as a whole before in parts, if this Plan
-//                       allocated them and no host function has seen them; not used once freed, nor
-//                       are their views
+//                       allocated them and no host function has seen them, and by one that writes
+//                       all of them; not used once freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
 //   lifetime            temporaries neither leave the Plan nor reach the host, and constants only
 //                       where the memory is the host's
@@ -136,6 +136,10 @@ class PlanVerifier {
       case 'K':
         limit = core::kMaxRank + 1;
         break;
+      case 'n':
+      case 'N':
+        limit = core::kMaxResults + 1;
+        break;
       case 'c':
         limit = static_cast<int64_t>(core::DimCmp::ge) + 1;
         break;
@@ -143,6 +147,7 @@ class PlanVerifier {
         limit = static_cast<int64_t>(core::all_ops().size());
         break;
       case 'd':
+      case 'D':
         limit = core::kDTypeCount;
         break;
       case 'r':
@@ -212,12 +217,10 @@ class PlanVerifier {
         check_fold();
         break;
       case PlanOp::call:
-        require(word(3) <= core::kMaxRank, "a rank beyond the limit");
-        for (int32_t b : operands_[1].words) {
-          require_written(b);
-          require_host(b);
-          root(b).ours = false;
-        }
+        check_call();
+        break;
+      case PlanOp::call_into:
+        check_call_into();
         break;
       case PlanOp::undefined:
         require(root(word(0)).ours, "only what the Plan allocated is undefined");
@@ -236,6 +239,38 @@ class PlanVerifier {
         break;
       default:
         break;
+    }
+  }
+
+  // What the host has seen it may keep, and write to.
+  void give_to_host(std::span<const int32_t> buffers) {
+    for (int32_t b : buffers) {
+      require_written(b);
+      require_host(b);
+      root(b).ours = false;
+    }
+  }
+
+  void check_call() {
+    give_to_host(operands_[1].words);
+    const auto places = operands_[5].words, ranks = operands_[7].words;
+    require(!places.empty() && places.size() == count(6) && places.size() == count(7),
+            "places, element types and ranks differ in number");
+    for (size_t k = 0; k < places.size(); ++k) {
+      require(places[k] < word(4) && (k == 0 || places[k] > places[k - 1]),
+              "places of results are not in order");
+      require(ranks[k] <= core::kMaxRank, "a rank beyond the limit");
+    }
+  }
+
+  void check_call_into() {
+    give_to_host(operands_[1].words);
+    for (int32_t b : operands_[4].words) {
+      require_host(b);
+      require(root(b).ours && buffer(b).whole,
+              "a host function writes a buffer that is not the Plan's");
+      root(b).written = true;
+      root(b).ours = false;
     }
   }
 
@@ -356,6 +391,7 @@ class PlanVerifier {
         require(instruction.result == sizes_++, "registers are not defined in order");
         return;
       case File::b:
+      case File::bs:
         require(instruction.result == static_cast<int32_t>(buffers_.size()),
                 "registers are not defined in order");
         break;
@@ -364,7 +400,11 @@ class PlanVerifier {
         return;
     }
     if (instruction.op == PlanOp::call) {
-      define({.dtype = static_cast<core::DType>(word(2)), .rank = word(3), .owned = true});
+      for (size_t k = 0; k < count(5); ++k) {
+        define({.dtype = static_cast<core::DType>(operands_[6].words[k]),
+                .rank = operands_[7].words[k],
+                .owned = true});
+      }
     } else if (instruction.op == PlanOp::alloc || instruction.op == PlanOp::host_alloc) {
       define({.dtype = static_cast<core::DType>(word(0)),
               .rank = static_cast<int>(count(1)),

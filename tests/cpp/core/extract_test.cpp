@@ -78,5 +78,23 @@ TEST(Extract, NeedsEveryInput) {
   EXPECT_EQ(extract(graph, sum, sum).graph.size(), 1);
 }
 
+// What a call writes it writes as a whole; what it gives is taken one by one.
+TEST(Extract, TakesAllThatACallWrites) {
+  const Graph whole = parse_graph(
+      "graph v1 { %0 = input f32[n] %1 = call_into(%0) f32[n] {callee = \"f\", results = 2}\n"
+      "%2 = result(%1) f64[n] {index = 1} %3 = call(%0) f32[n] {callee = \"g\", results = 3}\n"
+      "%4 = result(%3) f64[u] {index = 2} %5 = result(%3) f64[v] {index = 1} return %1, %4 }");
+  const Value input[] = {0};
+  Extraction part = extract(whole, input, whole.outputs);
+  EXPECT_NO_THROW(verify(part.graph));
+  EXPECT_EQ(part.graph.size(), 5) << print(part.graph);
+  EXPECT_TRUE(part.unbound.empty());
+  const Value with_result[] = {0, 2};
+  part = extract(whole, with_result, whole.outputs);
+  EXPECT_NO_THROW(verify(part.graph)) << print(part.graph);
+  const Value with_call[] = {0, 3};
+  EXPECT_THROW(extract(whole, with_call, whole.outputs), Error);
+}
+
 }  // namespace
 }  // namespace dvm::test

@@ -49,15 +49,36 @@ inline std::vector<Op> ops_of_class(OpClass op_class) {
   return ops;
 }
 
-// The host of generated calls, a pure function: the first argument in reverse order.
-inline Array generated_host(const std::string&, std::span<const Array> arguments) {
-  Array result = arguments[0];
-  const size_t bytes = static_cast<size_t>(byte_size(result.dtype));
-  for (size_t i = 0; i < result.data.size(); i += bytes) {
-    std::memcpy(result.data.data() + i, arguments[0].data.data() + (result.data.size() - bytes - i),
-                bytes);
+// The bits of a number of rank 0.
+inline int64_t bits_of(const Array& number) {
+  int64_t bits = 0;
+  std::memcpy(&bits, number.data.data(), number.data.size());
+  return bits;
+}
+
+// The host of generated calls, a pure function: result k is argument k in reverse order, beginning
+// anew behind the last. The last of several results tells the sizes and the bits of the numbers, if
+// there are any.
+inline std::vector<Array> generated_host(const GivenToCall& given) {
+  std::vector<Array> results;
+  for (size_t k = 0; k < static_cast<size_t>(given.results); ++k) {
+    const Array& from = given.arrays[k % given.arrays.size()];
+    const size_t bytes = static_cast<size_t>(byte_size(from.dtype));
+    results.push_back(from);
+    for (size_t i = 0; i < from.data.size(); i += bytes) {
+      std::memcpy(results[k].data.data() + i, from.data.data() + (from.data.size() - bytes - i),
+                  bytes);
+    }
   }
-  return result;
+  const size_t told = given.sizes.size() + given.numbers.size();
+  if (results.size() > 1 && told > 0) {
+    Array numbers = make_array(DType::i64, {static_cast<int64_t>(told)});
+    int64_t* to = elements<int64_t>(numbers).data();
+    for (const int64_t size : given.sizes) *to++ = size;
+    for (const Array& number : given.numbers) *to++ = bits_of(number);
+    results.back() = std::move(numbers);
+  }
+  return results;
 }
 
 // Bytes agree, except that any NaN equals any other.
@@ -363,8 +384,30 @@ class GraphGenerator {
   void call() {
     std::vector<Value> operands;
     for (int64_t n = 1 + random_.below(3); n > 0; --n) operands.push_back(any_value());
-    graph_.call("host\n\"" + std::to_string(random_.below(3)), operands, graph_.type(operands[0]),
-                loc());
+    const size_t arrays = operands.size();
+    CallForm form{.into = random_.chance(30)};
+    if (random_.chance(50)) form.results = 1 + static_cast<int>(random_.below(4));
+    while (random_.chance(25)) {
+      const Dim size = random_dim() - 2;
+      if (core::evaluate(size, values_)) form.sizes.push_back(size);
+    }
+    for (Value v = 0; v < graph_.size() && form.results > 1; ++v) {
+      if (graph_.node(v).op != Op::scalar || random_.chance(50)) continue;
+      operands.push_back(v);
+      ++form.numbers;
+    }
+    const int results = form.results;
+    const bool into = form.into;
+    const auto told = static_cast<int64_t>(form.sizes.size()) + form.numbers;
+    const Value called = graph_.call("host\n\"" + std::to_string(random_.below(3)), operands,
+                                     Type(graph_.type(operands[0])), loc(), std::move(form));
+    // In any order, and not all of what is given.
+    for (int k = results - 1; k > 0; --k) {
+      if (!into && random_.chance(30)) continue;
+      Type type = graph_.type(operands[static_cast<size_t>(k) % arrays]);
+      if (k + 1 == results && told > 0) type = {DType::i64, {constant(told)}};
+      graph_.result(called, k, std::move(type), loc());
+    }
   }
 
   Op random_op(OpClass op_class) {

@@ -173,19 +173,19 @@ TEST(Reference, CallsBindTheSizesTheyReturn) {
   const std::string body =
       "%0 = input f32[s0] %1 = call(%0) f32[u0] {callee = \"positive\"}\n"
       "%2 = dim i64[] {size = u0} return %2";
-  const HostFunction positive = [](const std::string& callee, std::span<const Array> arguments) {
-    EXPECT_EQ(callee, "positive");
+  const HostFunction positive = [](const GivenToCall& given) -> std::vector<Array> {
+    EXPECT_EQ(given.callee, "positive");
     std::vector<float> kept;
-    for (const float x : elements<float>(arguments[0])) {
+    for (const float x : elements<float>(given.arrays[0])) {
       if (x > 0) kept.push_back(x);
     }
-    return f32({static_cast<int64_t>(kept.size())}, kept);
+    return {f32({static_cast<int64_t>(kept.size())}, kept)};
   };
   EXPECT_TRUE(same_values(run(body, {f32({3}, {1, -1, 2})}, positive),
                           array_of<int64_t>(DType::i64, {}, {2})));
   EXPECT_EQ(refusal(body, {f32({1}, {1})}), "HostCallError no host to call 'positive'");
-  const HostFunction wrong = [](const std::string&, std::span<const Array>) {
-    return make_array(DType::f64, {1});
+  const HostFunction wrong = [](const GivenToCall&) -> std::vector<Array> {
+    return {make_array(DType::f64, {1})};
   };
   EXPECT_EQ(refusal(body, {f32({1}, {1})}, wrong),
             "DtypeError the result of 'positive' is f64, not f32");

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "driver/compile.h"
@@ -144,6 +146,121 @@ TEST_P(CompiledGraphTest, ConstantsOfTheProgram) {
   }
   host.release(input.owner);
   host.release(weights.owner);
+}
+
+constexpr const char* kCalls =
+    "graph v1 {\n"
+    "  %0 = input f32[n]\n"
+    "  %1 = scalar f32[]\n"
+    "  %2 = neg(%0) f32[n]\n"
+    "  %3 = call(%2, %1) f32[k] {callee = \"head\", results = 3, sizes = [n - 1], numbers = 1}\n"
+    "  %4 = result(%3) i64[1] {index = 2}\n"
+    "  %5 = call_into(%3, %4) f32[k] {callee = \"shift\", results = 2}\n"
+    "  %6 = result(%5) f32[n] {index = 1}\n"
+    "  %7 = neg(%5) f32[k]\n"
+    "  return %7, %6, %4\n"
+    "}\n";
+
+// Functions of C++: the first elements times a number, and how many these are; then a sum of both.
+class PlainFunctions {
+ public:
+  explicit PlainFunctions(PlainHost& host) {
+    host.add("head", [this, &host](const runtime::HostCall& call, std::span<BufferView> results) {
+      const int64_t count = call.sizes[0];
+      const auto factor = static_cast<float>(call.numbers[0].value.as_float());
+      EXPECT_EQ(call.numbers[0].dtype, core::DType::f32);
+      EXPECT_EQ(results.size(), 3U);
+      EXPECT_EQ(results[1].rank, -1) << "nobody asked for it";
+      if (!host.allocate(core::DType::f32, {&count, 1}, results[0])) return false;
+      for (int64_t i = 0; i < count; ++i) {
+        reinterpret_cast<float*>(results[0].data)[i] =
+            factor * reinterpret_cast<const float*>(call.arrays[0].data)[i];
+      }
+      if (fails == "head") return false;
+      if (fails == "head throws") throw std::runtime_error(fails);
+      const int64_t one = 1;
+      if (!host.allocate(core::DType::i64, {&one, 1}, results[2])) return false;
+      *reinterpret_cast<int64_t*>(results[2].data) = count;
+      if (fails == "dtype") results[2].dtype = core::DType::u64;
+      if (fails == "size") results[0].shape[0] = count - 1;
+      if (fails == "missing") host.release(std::exchange(results[2].owner, nullptr));
+      return true;
+    });
+    host.add_into("shift", [this](const runtime::HostCall& call, std::span<const BufferView> into) {
+      const auto shift = static_cast<float>(*reinterpret_cast<int64_t*>(call.arrays[1].data));
+      const int64_t count = into[0].shape[0];
+      for (int64_t i = 0; i < into[1].shape[0]; ++i) {
+        reinterpret_cast<float*>(into[1].data)[i] = static_cast<float>(i) + shift;
+      }
+      if (fails == "shift") return false;
+      if (fails == "shift throws") throw std::runtime_error(fails);
+      for (int64_t i = 0; i < count; ++i) {
+        reinterpret_cast<float*>(into[0].data)[i] =
+            reinterpret_cast<const float*>(call.arrays[0].data)[i] + shift;
+      }
+      return true;
+    });
+  }
+
+  std::string fails;
+};
+
+TEST_P(CompiledGraphTest, CallsFunctionsOfTheProgram) {
+  const CompiledGraph calls =
+      compile(core::parse_graph(kCalls), Options{.target = GetParam()}).graph;
+  PlainHost host;
+  PlainFunctions functions(host);
+  const int64_t blocks = host.live();
+  for (const int64_t n : {4, 1, 2, 4}) {
+    const BufferView input = filled(host, {n});
+    for (const char* fails :
+         {"", "head", "head throws", "shift", "shift throws", "dtype", "missing", "size", ""}) {
+      functions.fails = fails;
+      BufferView results[3];
+      runtime::BorrowedContext context;
+      const auto run = [&] { return calls.run(host, {&input, 1}, factor, results, *context); };
+      if (functions.fails.ends_with("throws")) {
+        EXPECT_THROW(run(), std::runtime_error);
+      } else if (functions.fails.empty()) {
+        ASSERT_EQ(run(), Outcome::done);
+      } else {
+        const bool wrong =
+            functions.fails == "dtype" || functions.fails == "missing" || functions.fails == "size";
+        if (functions.fails == "size" && n > 1) continue;  // k is what the function says
+        EXPECT_EQ(run(), wrong ? Outcome::check_failed : Outcome::host_error) << fails;
+      }
+      for (const BufferView& result : results) {
+        EXPECT_EQ(result.owner == nullptr, !functions.fails.empty());
+        if (result.owner == nullptr) continue;
+        const auto shift = static_cast<float>(n - 1);
+        for (int64_t i = 0; i < n && &result == results; ++i) {
+          if (i + 1 < n) {
+            EXPECT_EQ(values(result, static_cast<size_t>(n))[static_cast<size_t>(i)],
+                      2 * static_cast<float>(i) - shift);
+          }
+          EXPECT_EQ(values(results[1], static_cast<size_t>(n))[static_cast<size_t>(i)],
+                    static_cast<float>(i) + shift);
+        }
+      }
+      for (const BufferView& result : results) {
+        if (result.owner != nullptr) host.release(result.owner);
+      }
+      EXPECT_EQ(host.live(), blocks + 1) << "arrays are lost: " << fails;
+    }
+    host.release(input.owner);
+  }
+  EXPECT_EQ(host.live(), blocks);
+}
+
+TEST_P(CompiledGraphTest, NamesFunctionsThatAreMissing) {
+  const CompiledGraph calls =
+      compile(core::parse_graph(kCalls), Options{.target = GetParam()}).graph;
+  PlainHost host;
+  const BufferView input = filled(host, {4});
+  BufferView results[3];
+  runtime::BorrowedContext context;
+  EXPECT_THROW(calls.run(host, {&input, 1}, factor, results, *context), core::Error);
+  host.release(input.owner);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, CompiledGraphTest, ::testing::Values("cpu", "ascend910b1"));

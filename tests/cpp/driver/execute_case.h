@@ -58,6 +58,14 @@ struct Executed {
   std::vector<core::Array> results;
 };
 
+inline core::Array array_of(const runtime::HostNumber& number) {
+  core::Array array = core::make_array(number.dtype, {});
+  core::dispatch(number.dtype, [&]<core::DType D>() {
+    core::elements<core::Storage<D>>(array)[0] = core::element_of<D>(number.value);
+  });
+  return array;
+}
+
 // The tensors among the arguments of a case as the host holds them, made by
 // place(index of the argument).
 template <typename Place>
@@ -83,13 +91,31 @@ inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCas
       scalars.push_back(scalar_of(test_case.inputs[k]));
   }
   if (host.fail_after_inputs >= 0) host.fail_at = host.allocations + host.fail_after_inputs;
-  host.function = [&](int callee, std::span<const runtime::BufferView> args,
-                      runtime::BufferView& result) {
-    if (host.allocations == host.fail_at) return false;
-    std::vector<core::Array> arrays;
-    for (const runtime::BufferView& arg : args) arrays.push_back(test::to_array(arg));
-    result = test::to_buffer(
-        host, test::generated_host(plan.callees[static_cast<size_t>(callee)], arrays), 0);
+  const auto compute = [&](const runtime::HostCall& call, size_t results) {
+    EXPECT_EQ(call.name, plan.callees[static_cast<size_t>(call.callee)]);
+    std::vector<core::Array> arrays, numbers;
+    for (const runtime::BufferView& array : call.arrays) arrays.push_back(test::to_array(array));
+    for (const runtime::HostNumber& number : call.numbers) numbers.push_back(array_of(number));
+    return test::generated_host(
+        {std::string(call.name), arrays, call.sizes, numbers, static_cast<int>(results), {}});
+  };
+  // A host that fails does so in the middle of its results, and having written some elements.
+  host.function = [&](const runtime::HostCall& call, std::span<runtime::BufferView> results) {
+    const std::vector<core::Array> arrays = compute(call, results.size());
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (host.allocations == host.fail_at) return false;
+      if (results[k].rank < 0 && k % 2 == 1) continue;  // nobody asked for it
+      results[k] = test::to_buffer(host, arrays[k], static_cast<int>(k % 4));
+    }
+    return true;
+  };
+  host.writer = [&](const runtime::HostCall& call, std::span<const runtime::BufferView> into) {
+    const std::vector<core::Array> arrays = compute(call, into.size());
+    for (size_t k = 0; k < into.size(); ++k) {
+      if (host.allocations == host.fail_at) return false;
+      EXPECT_EQ(test::to_array(into[k]).shape, arrays[k].shape);
+      std::copy(arrays[k].data.begin(), arrays[k].data.end(), into[k].data);
+    }
     return true;
   };
   const int64_t before = host.live;

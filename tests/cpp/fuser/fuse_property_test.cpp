@@ -62,8 +62,9 @@ class UnitEvaluator {
     for (size_t k = 0; k < results.size(); ++k) values_[fused.outputs[k]] = results[k];
   }
 
-  // A view, whole op or call alone, as a Graph of its own.
+  // A view, whole op or call alone, as a Graph of its own, a call with all of its results.
   void run_node(Value v) {
+    if (graph_.node(v).op == Op::result) return;
     Graph alone(graph_.shared_dims());
     core::Node node = graph_.node(v);
     std::vector<Array> inputs;
@@ -71,8 +72,19 @@ class UnitEvaluator {
       inputs.push_back(values_.at(operand));
       operand = alone.input(graph_.type(operand));
     }
-    alone.outputs = {alone.append(std::move(node))};
-    values_[v] = core::evaluate(alone, inputs, test::generated_host, case_.symbols)[0];
+    const Value made = alone.append(std::move(node));
+    std::vector<Value> results = {v};
+    alone.outputs = {made};
+    for (Value other = v + 1; other < graph_.size(); ++other) {
+      node = graph_.node(other);
+      if (node.op != Op::result || node.inputs[0] != v) continue;
+      node.inputs = {made};
+      alone.outputs.push_back(alone.append(std::move(node)));
+      results.push_back(other);
+    }
+    const std::vector<Array> arrays =
+        core::evaluate(alone, inputs, test::generated_host, case_.symbols);
+    for (size_t k = 0; k < results.size(); ++k) values_[results[k]] = arrays[k];
   }
 
   const GraphCase& case_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "core/error.h"
 #include "cpu/cpu_target.h"
@@ -63,9 +64,15 @@ class FixedHost final : public HostCalls {
     }
     return false;
   }
-  bool call(int, std::span<const BufferView> args, BufferView& result) override {
-    result = args[0];
-    retain(result.owner);
+  bool call(const HostCall& call, std::span<BufferView> results) override {
+    for (BufferView& result : results) {
+      result = call.arrays[0];
+      retain(result.owner);
+    }
+    return call.sizes.size() == 2 && call.numbers.size() == 1;
+  }
+  bool call_into(const HostCall& call, std::span<const BufferView> into) override {
+    std::memcpy(into[0].data, call.arrays[0].data, sizeof(float));
     return true;
   }
   void retain(HostValue value) override { ++static_cast<Array*>(value)->references; }
@@ -97,7 +104,9 @@ constexpr const char* kPlan =
     "i0 = size b0, 0\ni1 = size b0, 1\ni2 = size b1, 0\ncheck eq, i1, i2\n"
     "b2 = alloc f32, [i0, i1]\nrun r0, [b0, b1], [b2], [i0, i1], [s0]\n"
     "b3 = transpose b2, [1, 0]\ni3 = literal 1\nb4 = host_alloc f32, [i3, i3]\n"
-    "run r1, [b2], [b4], [i0, i1], []\nfree b2\nb5 = call 0, [b4], f32, 2\nret [b5, b0]\n}\n";
+    "run r1, [b2], [b4], [i0, i1], []\nfree b2\n"
+    "b5, b6 = call 0, [b4], [i0, i1], [s0], 3, [0, 2], [f32, f32], [2, 2]\n"
+    "b7 = host_alloc f32, [i3, i3]\ncall_into 0, [b6], [], [], [b7]\nfree b6\nret [b5, b7]\n}\n";
 
 TEST(Allocation, SteadyStateMakesNone) {
   vm::verifies_programs() = false;  // which allocates

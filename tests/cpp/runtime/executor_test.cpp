@@ -47,7 +47,7 @@ Outcome run_body(const std::string& body, std::vector<int64_t> shape) {
   const Plan plan = parse_plan("plan v1 {\n  input b0: f32 rank " + std::to_string(shape.size()) +
                                "\n" + body + "\n  ret []\n}\n");
   FakeHost host;
-  host.function = [](int, std::span<const BufferView>, BufferView&) { return false; };
+  host.function = [](const HostCall&, std::span<BufferView>) { return false; };
   BufferView input = test::to_buffer(host, range(std::move(shape)), 0);
   const Outcome outcome = run(plan, host, {&input, 1}, {});
   EXPECT_EQ(host.live, 1);
@@ -168,15 +168,15 @@ constexpr const char* kPlanWithCall =
     "plan v1 {\ninput b0: f32 rank 1\ncallee 0: \"f\"\n"
     "region r0 = graph v1 {\n%0 = input f32[s0]\n%1 = neg(%0) f32[s0]\nreturn %1\n}\n"
     "i0 = size b0, 0\nb1 = host_alloc f32, [i0]\nrun r0, [b0], [b1], [i0], []\n"
-    "b2 = call 0, [b1], f32, 1\nfree b1\ni1 = size b2, 0\ncheck eq, i1, i0\n"
+    "b2 = call 0, [b1], [], [], 1, [0], [f32], [1]\nfree b1\ni1 = size b2, 0\ncheck eq, i1, i0\n"
     "b3 = host_alloc f32, [i0]\nrun r0, [b2], [b3], [i0], []\nret [b3, b2, b3]\n}\n";
 
 TEST(Executor, EveryResultCarriesAReference) {
   const Plan plan = parse_plan(kPlanWithCall);
   FakeHost host;
-  host.function = [&](int callee, std::span<const BufferView> args, BufferView& result) {
-    EXPECT_EQ(callee, 0);
-    result = test::to_buffer(host, test::to_array(args[0]), 0);
+  host.function = [&](const HostCall& call, std::span<BufferView> results) {
+    EXPECT_EQ(call.callee, 0);
+    results[0] = test::to_buffer(host, test::to_array(call.arrays[0]), 0);
     return true;
   };
   const BufferView input = test::to_buffer(host, range({3}), 0);
@@ -194,11 +194,11 @@ TEST(Executor, ResultsOfAnotherTypeAreGivenUp) {
   const Plan plan = parse_plan(kPlanWithCall);
   for (int wrong = 0; wrong < 3; ++wrong) {
     FakeHost host;
-    host.function = [&](int, std::span<const BufferView>, BufferView& result) {
+    host.function = [&](const HostCall&, std::span<BufferView> given) {
       core::Array array =
           range(wrong == 0 ? std::vector<int64_t>{3, 1} : std::vector<int64_t>{wrong == 1 ? 4 : 3});
       if (wrong == 2) array = core::make_array(core::DType::i32, {3});
-      result = test::to_buffer(host, array, 0);
+      given[0] = test::to_buffer(host, array, 0);
       return true;
     };
     const BufferView input = test::to_buffer(host, range({3}), 0);
@@ -215,18 +215,18 @@ TEST(Executor, HostCallsMayEnterPlans) {
   const Plan plan = parse_plan(kPlanWithCall);
   FakeHost host;
   int depth = 0;
-  host.function = [&](int, std::span<const BufferView> args, BufferView& result) {
+  host.function = [&](const HostCall& call, std::span<BufferView> given) {
     if (++depth == 5) {
-      result = test::to_buffer(host, test::to_array(args[0]), 0);
+      given[0] = test::to_buffer(host, test::to_array(call.arrays[0]), 0);
       return true;
     }
     BufferView inner[3];
-    const BufferView argument = test::to_buffer(host, test::to_array(args[0]), 0);
+    const BufferView argument = test::to_buffer(host, test::to_array(call.arrays[0]), 0);
     EXPECT_EQ(run(plan, host, {&argument, 1}, inner), Outcome::done);
     host.release(argument.owner);
     host.release(inner[1].owner);
     host.release(inner[2].owner);
-    result = inner[0];
+    given[0] = inner[0];
     return true;
   };
   const BufferView input = test::to_buffer(host, range({3}), 0);
@@ -261,8 +261,8 @@ TEST(Executor, ExceptionsReleaseEverything) {
 TEST(Executor, TimesAddUp) {
   const Plan plan = parse_plan(kPlanWithCall);
   FakeHost host;
-  host.function = [&](int, std::span<const BufferView> args, BufferView& result) {
-    result = test::to_buffer(host, test::to_array(args[0]), 0);
+  host.function = [&](const HostCall& call, std::span<BufferView> given) {
+    given[0] = test::to_buffer(host, test::to_array(call.arrays[0]), 0);
     return true;
   };
   const BufferView input = test::to_buffer(host, range({3}), 0);

@@ -19,9 +19,11 @@ using runtime::HostValue;
 
 class FakeHost : public runtime::HostCalls {
  public:
-  // What a call does; returning false is a host error.
-  using Function = std::function<bool(int callee, std::span<const BufferView>, BufferView&)>;
+  // What a call does, and one that writes; returning false is a host error.
+  using Function = std::function<bool(const runtime::HostCall&, std::span<BufferView>)>;
+  using Writer = std::function<bool(const runtime::HostCall&, std::span<const BufferView>)>;
   Function function;
+  Writer writer;
   int64_t live = 0;                // arrays with references
   int64_t allocations = 0;         // so far
   int64_t fail_at = -1;            // the allocation that fails, counted from 0
@@ -48,12 +50,15 @@ class FakeHost : public runtime::HostCalls {
     return true;
   }
 
-  bool call(int callee, std::span<const BufferView> args, BufferView& result) override {
-    for (const BufferView& arg : args) {
-      EXPECT_NE(arg.owner, nullptr) << "the host was given a temporary";
-      EXPECT_GT(static_cast<Counted*>(arg.owner)->references, 0);
-    }
-    return function && function(callee, args, result);
+  bool call(const runtime::HostCall& call, std::span<BufferView> results) override {
+    expect_arrays(call.arrays);
+    for (const BufferView& result : results) EXPECT_EQ(result.owner, nullptr);
+    return function && function(call, results);
+  }
+  bool call_into(const runtime::HostCall& call, std::span<const BufferView> into) override {
+    expect_arrays(call.arrays);
+    expect_arrays(into);
+    return writer && writer(call, into);
   }
   void retain(HostValue value) override {
     EXPECT_TRUE(locked);
@@ -80,6 +85,14 @@ class FakeHost : public runtime::HostCalls {
   }
 
  private:
+  void expect_arrays(std::span<const BufferView> arrays) {
+    EXPECT_TRUE(locked);
+    for (const BufferView& array : arrays) {
+      ASSERT_NE(array.owner, nullptr) << "the host was given a temporary";
+      EXPECT_GT(static_cast<Counted*>(array.owner)->references, 0);
+    }
+  }
+
   struct Counted {
     void* memory;
     int64_t references;

@@ -155,13 +155,14 @@ TEST_P(Launches, ReadOneArrayTwice) {
 }
 
 TEST_P(Launches, RunBeforeTheHostDoes) {
-  host.function = [&](int, std::span<const BufferView> args, BufferView& result) {
+  host.function = [&](const HostCall& call, std::span<BufferView> results) {
     EXPECT_EQ(target.lists.size(), 1U);
-    result = test::to_buffer(host, test::to_array(args[0]), 0);
+    results[0] = test::to_buffer(host, test::to_array(call.arrays[0]), 0);
     return true;
   };
   const std::string plan =
-      "b2 = host_alloc f32, [i0]\nrun r0, [b0], [b2], [i0], []\nb3 = call 0, [b2], f32, 1\n"
+      "b2 = host_alloc f32, [i0]\nrun r0, [b0], [b2], [i0], []\nb3 = call 0, [b2], [], [], 1, [0], "
+      "[f32], [1]\n"
       "free b2\ni1 = size b3, 0\ncheck eq, i1, i0\nb4 = host_alloc f32, [i0]\n"
       "run r1, [b3, b1], [b4], [i0], []\nret [b4]";
   EXPECT_EQ(run(plan), (Values{-11, -22, -33, -44, -55}));

@@ -203,11 +203,34 @@ class PlanGenerator {
       const int32_t b = pick([](const Buffer& x) { return x.readable() && x.host; });
       if (b >= 0) arguments.push_back(b);
     }
-    const core::DType type = dtype();
-    const auto rank = static_cast<int32_t>(below(core::kMaxRank + 1));
     const auto callee = static_cast<int32_t>(below(std::ssize(plan_.callees)));
-    add(builder_.emit(PlanOp::call, {callee, arguments, type, rank}, note()),
-        {type, rank, true, true, true, false, -1});
+    const std::vector<int32_t> given = sizes(below(3));
+    std::vector<int32_t> scalars;
+    for (size_t s = 0; s < plan_.scalars.size(); ++s) {
+      if (below(2)) scalars.push_back(static_cast<int32_t>(s));
+    }
+    if (below(3) == 0) {
+      std::vector<int32_t> into;
+      for (int64_t n = below(3); n > 0; --n) {
+        into.push_back(allocate(dtype(), static_cast<int>(below(3)), true));
+        at(into.back()).written = true;
+      }
+      builder_.emit(PlanOp::call_into, {callee, arguments, given, scalars, into}, note());
+      return;
+    }
+    const auto results = static_cast<int32_t>(1 + below(5));
+    std::vector<int32_t> places, types, ranks;
+    for (int32_t place = 0; place < results; ++place) {
+      if (below(3) == 0 && place + 1 < results) continue;
+      places.push_back(place);
+      types.push_back(static_cast<int32_t>(dtype()));
+      ranks.push_back(static_cast<int32_t>(below(core::kMaxRank + 1)));
+    }
+    int32_t b = builder_.emit(
+        PlanOp::call, {callee, arguments, given, scalars, results, places, types, ranks}, note());
+    for (size_t k = 0; k < places.size(); ++k, ++b) {
+      add(b, {static_cast<core::DType>(types[k]), ranks[k], true, true, true, false, -1});
+    }
   }
 
   void run_region() {

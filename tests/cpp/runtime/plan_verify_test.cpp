@@ -67,8 +67,44 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"i1 = add i0, i1\nret []\n", "an operand that is not defined here"},
         Case{"ret [b1]\n", "an operand that is not defined here"},
         Case{"run r1, [], [], [], []\nret []\n", "an operand that is not defined here"},
-        Case{"b1 = call 1, [], f32, 0\nret []\n", "an operand that is not defined here"},
-        Case{"b1 = call 0, [], f32, 9\nret []\n", "an operand that is not defined here"},
+        Case{"b1 = call 1, [], [], [], 1, [0], [f32], [0]\nret []\n",
+             "an operand that is not defined here"},
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [9]\nret []\n",
+             "an operand that is not defined here"},
+        Case{"b1, b2 = call 0, [b0], [i0], [s0], 3, [0, 2], [f32, i64], [1, 0]\nfree b1\n"
+             "ret [b2, b0]\n",
+             "accepted"},
+        Case{"b1, b2 = call 0, [], [], [], 3, [0, 0], [f32, i64], [1, 0]\nret []\n",
+             "places of results are not in order"},
+        Case{"b1 = call 0, [], [], [], 3, [3], [f32], [1]\nret []\n",
+             "places of results are not in order"},
+        Case{"b1 = call 0, [], [], [], 3, [0, 1], [f32], [1]\nret []\n",
+             "places, element types and ranks differ in number"},
+        Case{"b1 = call 0, [], [], [], 3, [0], [f32, f32], [1]\nret []\n",
+             "places, element types and ranks differ in number"},
+        Case{"b1 = call 0, [], [], [], 99, [0], [f32], [1]\nret []\n",
+             "an operand that is not defined here"},
+        Case{"b1 = call 0, [], [i1], [], 1, [0], [f32], [1]\nret []\n",
+             "an operand that is not defined here"},
+        Case{"b1 = call 0, [], [], [s1], 1, [0], [f32], [1]\nret []\n",
+             "an operand that is not defined here"},
+        Case{"b1 = host_alloc f32, [i0]\ncall_into 0, [b0], [i0], [s0], [b1]\nret [b1]\n",
+             "accepted"},
+        Case{"b1 = host_alloc f32, [i0]\ncall_into 0, [b1], [], [], [b1]\nret [b1]\n",
+             "read before it is written"},
+        Case{"b1 = host_alloc f32, [i0]\nundefined b1\ncall_into 0, [b1], [], [], [b1]\nret [b1]\n",
+             "writes a buffer that is not the Plan's"},
+        Case{"b1 = host_alloc f32, [i0]\ncall_into 0, [], [], [], [b1, b1]\nret [b1]\n",
+             "writes a buffer that is not the Plan's"},
+        Case{"call_into 0, [], [], [], [b0]\nret []\n", "writes a buffer that is not the Plan's"},
+        Case{"b1 = alloc f32, [i0]\ncall_into 0, [], [], [], [b1]\nret []\n",
+             "a temporary leaves the Plan"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
+             "call_into 0, [], [], [], [b2]\nret []\n",
+             "writes a buffer that is not the Plan's"},
+        Case{"b1 = host_alloc f32, [i0, i0]\ncall_into 0, [], [], [], [b1]\n"
+             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer that is not the Plan's"},
         Case{"i1 = size b0, 2\nret []\n", "no such axis"},
         Case{"b1 = alloc f32, [i0, i0, i0, i0, i0, i0, i0, i0, i0]\nret []\n",
              "a rank beyond the limit"},
@@ -92,9 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
              "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
              "a buffer of another element type or rank"},
         Case{"run r0, [b0], [b0], [i0, i0], [s0]\nret []\n", "a buffer that is not the Plan's"},
-        Case{"b1 = call 0, [], f32, 2\nrun r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [2]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret "
+             "[]\n",
              "a buffer that is not the Plan's"},
-        Case{"b1 = host_alloc f32, [i0, i0]\nundefined b1\nb2 = call 0, [b1], f32, 2\n"
+        Case{"b1 = host_alloc f32, [i0, i0]\nundefined b1\nb2 = call 0, [b1], [], [], 1, [0], "
+             "[f32], [2]\n"
              "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
              "a buffer that is not the Plan's"},
         Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
@@ -128,19 +166,24 @@ INSTANTIATE_TEST_SUITE_P(
              "run r0, [b1], [b2], [i0, i0], [s0]\nret []\n",
              "read before it is written"},
         Case{"b1 = host_alloc f32, [i0, i0]\nret [b1]\n", "read before it is written"},
-        Case{"b1 = host_alloc f32, [i0, i0]\nb2 = call 0, [b1], f32, 0\nret []\n",
+        Case{"b1 = host_alloc f32, [i0, i0]\nb2 = call 0, [b1], [], [], 1, [0], [f32], [0]\nret "
+             "[]\n",
              "read before it is written"},
         Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n",
              "a temporary leaves the Plan"},
         Case{"b1 = alloc f32, [i0, i0]\nrun r0, [b0], [b1], [i0, i0], [s0]\n"
-             "b2 = transpose b1, [1, 0]\nb3 = call 0, [b2], f32, 0\nret []\n",
+             "b2 = transpose b1, [1, 0]\nb3 = call 0, [b2], [], [], 1, [0], [f32], [0]\nret []\n",
              "a temporary leaves the Plan"},
         Case{"free b0\nret []\n", "only buffers the Plan allocated"},
-        Case{"b1 = call 0, [], f32, 1\nb2 = transpose b1, [0]\nfree b2\nret []\n",
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [1]\nb2 = transpose b1, [0]\nfree b2\nret "
+             "[]\n",
              "only buffers the Plan allocated"},
-        Case{"b1 = call 0, [], f32, 1\nfree b1\nret [b1]\n", "used after it was freed"},
-        Case{"b1 = call 0, [], f32, 1\nfree b1\nfree b1\nret []\n", "used after it was freed"},
-        Case{"b1 = call 0, [], f32, 1\nb2 = transpose b1, [0]\nfree b1\nret [b2]\n",
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [1]\nfree b1\nret [b1]\n",
+             "used after it was freed"},
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [1]\nfree b1\nfree b1\nret []\n",
+             "used after it was freed"},
+        Case{"b1 = call 0, [], [], [], 1, [0], [f32], [1]\nb2 = transpose b1, [0]\nfree b1\nret "
+             "[b2]\n",
              "used after it was freed"}));
 
 TEST(PlanRules, OfConstants) {
@@ -162,7 +205,7 @@ TEST(PlanRules, OfConstants) {
   const char *leaves = "a temporary leaves the Plan", *not_ours = "a buffer that is not the Plan's";
   expect("ret []\n", "accepted", "accepted");
   expect("ret [b0]\n", leaves, "accepted");
-  expect("b1 = call 0, [b0], f32, 1\nret []\n", leaves, "accepted");
+  expect("b1 = call 0, [b0], [], [], 1, [0], [f32], [1]\nret []\n", leaves, "accepted");
   expect("run r0, [b0], [b0], [], []\nret []\n", not_ours, not_ours);
   expect("free b0\nret []\n", "only buffers the Plan allocated", "only buffers the Plan allocated");
   EXPECT_NE(message("\"\"", "ret []\n").find("without a name or elements"), std::string::npos);

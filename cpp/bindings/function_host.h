@@ -1,0 +1,41 @@
+// Python functions as the host functions of a Plan. Those that give results are called as
+// `f(*arrays, *sizes, *numbers)`, those that write arrays with the keyword `out` besides.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <span>
+#include <string>
+
+#include "capture/numpy/numpy_host.h"
+#include "runtime/plan/plan.h"
+
+namespace dvm::bindings {
+
+// "f32 of rank 2"
+std::string described(const runtime::Argument& type);
+
+// The object as an array that Plans can read, itself if it is one: aligned, and in this machine's
+// order of bytes. Null: a Python error is set.
+pybind11::object behaved(pybind11::handle object);
+
+class FunctionHost final : public capture::NumpyHost {
+ public:
+  // The functions by their index in Plan::callees.
+  FunctionHost(std::span<capture::ValueSlot> slots, size_t used,
+               std::span<const pybind11::object> functions)
+      : NumpyHost(slots, used), functions_(functions) {}
+
+  bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
+  bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;
+
+ private:
+  pybind11::object array_for(const runtime::BufferView& buffer) const;
+  pybind11::tuple arguments_of(const runtime::HostCall& call) const;
+  void read_result(const runtime::HostCall& call, size_t place, pybind11::handle made,
+                   runtime::BufferView& result);
+
+  std::span<const pybind11::object> functions_;
+};
+
+}  // namespace dvm::bindings

@@ -1,0 +1,138 @@
+#include "runtime/execute/calls.h"
+
+#include <algorithm>
+
+namespace dvm::runtime {
+
+namespace {
+
+using State = ExecutionContext::State;
+
+// The operands as they stand in the pool: one list after the other.
+class Words {
+ public:
+  explicit Words(const int32_t* at) : at_(at) {}
+  int32_t one() { return *at_++; }
+  std::span<const int32_t> list() {
+    const auto count = static_cast<size_t>(one());
+    const std::span<const int32_t> items(at_, count);
+    at_ += count;
+    return items;
+  }
+
+ private:
+  const int32_t* at_;
+};
+
+// What both kinds of calls begin with.
+HostCall given(Words& words, const Plan& plan, std::span<const core::Scalar> scalars,
+               State& state) {
+  const int32_t callee = words.one();
+  state.call_arrays.clear();
+  for (const int32_t b : words.list()) {
+    state.call_arrays.push_back(state.buffers[static_cast<size_t>(b)]);
+  }
+  state.call_sizes.clear();
+  for (const int32_t i : words.list()) {
+    state.call_sizes.push_back(state.sizes[static_cast<size_t>(i)]);
+  }
+  state.call_numbers.clear();
+  for (const int32_t s : words.list()) {
+    const auto scalar = static_cast<size_t>(s);
+    state.call_numbers.push_back({plan.scalars[scalar], scalars[scalar]});
+  }
+  return {callee, plan.callees[static_cast<size_t>(callee)], state.call_arrays, state.call_sizes,
+          state.call_numbers};
+}
+
+// Results of a host function until a register has them: whatever ends the call, none is lost.
+class Results {
+ public:
+  Results(std::vector<BufferView>& views, size_t count, HostCalls& host)
+      : views_(views), host_(host) {
+    views_.assign(count, {.rank = -1});
+  }
+  ~Results() {
+    for (const BufferView& view : views_) {
+      if (view.owner != nullptr) host_.release(view.owner);
+    }
+    views_.clear();
+  }
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+
+  std::span<BufferView> views() { return views_; }
+  BufferView& operator[](int32_t place) { return views_[static_cast<size_t>(place)]; }
+
+ private:
+  std::vector<BufferView>& views_;
+  HostCalls& host_;
+};
+
+}  // namespace
+
+Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& host,
+                  std::span<const core::Scalar> scalars, State& state) {
+  Words words(plan.pool.data() + instruction.operands);
+  const HostCall call = given(words, plan, scalars, state);
+  Results results(state.call_results, static_cast<size_t>(words.one()), host);
+  const auto places = words.list(), dtypes = words.list(), ranks = words.list();
+  const auto is_expected = [&](size_t k, const BufferView& view) {
+    return view.dtype == static_cast<core::DType>(dtypes[k]) && view.rank == ranks[k];
+  };
+  for (size_t k = 0; k < places.size(); ++k) {
+    results[places[k]].dtype = static_cast<core::DType>(dtypes[k]);
+    results[places[k]].rank = ranks[k];
+  }
+  if (!host.call(call, results.views())) return Outcome::host_error;
+  for (size_t k = 0; k < places.size(); ++k) {
+    const BufferView& view = results[places[k]];
+    if (view.owner == nullptr || !is_expected(k, view)) return Outcome::check_failed;
+  }
+  for (size_t k = 0; k < places.size(); ++k) {
+    state.define(instruction.result + static_cast<int32_t>(k), results[places[k]],
+                 {.kind = Ownership::Kind::host});
+    results[places[k]].owner = nullptr;
+  }
+  return Outcome::done;
+}
+
+Outcome call_host_into(const Plan& plan, const Instruction& instruction, HostCalls& host,
+                       std::span<const core::Scalar> scalars, State& state) {
+  Words words(plan.pool.data() + instruction.operands);
+  const HostCall call = given(words, plan, scalars, state);
+  std::vector<BufferView>& into = state.call_results;
+  into.clear();
+  for (const int32_t b : words.list()) into.push_back(state.buffers[static_cast<size_t>(b)]);
+  const bool done = host.call_into(call, into);
+  into.clear();
+  return done ? Outcome::done : Outcome::host_error;
+}
+
+std::optional<std::string> wrong_result(const Plan& plan, ExecutionContext& context) {
+  const int32_t stopped_at = context.state().stopped_at;
+  if (stopped_at < 0) return std::nullopt;
+  const Instruction& check = plan.code[static_cast<size_t>(stopped_at)];
+  if (check.op != PlanOp::check) return std::nullopt;
+  const int32_t* const compared = plan.pool.data() + check.operands + 1;
+  for (const Instruction& size : plan.code) {
+    const int32_t* const read = plan.pool.data() + size.operands;
+    if (size.op != PlanOp::size || (size.result != compared[0] && size.result != compared[1])) {
+      continue;
+    }
+    for (const Instruction& call : plan.code) {
+      if (call.op != PlanOp::call) continue;
+      const int32_t k = read[0] - call.result;
+      if (k < 0 || k >= result_count(plan, call)) continue;
+      const std::vector<Operand> operands = operands_of(plan, call);
+      return plan.callees[static_cast<size_t>(operands[0].words[0])] + " gave as result " +
+             std::to_string(operands[5].words[static_cast<size_t>(k)]) + " an array of size " +
+             std::to_string(context.state().sizes[static_cast<size_t>(size.result)]) +
+             " along axis " + std::to_string(read[1]) + ", which by the graph " +
+             plan.notes[static_cast<size_t>(stopped_at)];
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace dvm::runtime

@@ -1,0 +1,22 @@
+// Host functions as instructions of a Plan.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/execute/context.h"
+
+namespace dvm::runtime {
+
+// Each runs one instruction, before which nothing may be held back. Results that are not what the
+// Plan says give the call up; nothing that the function made is left behind then.
+Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& host,
+                  std::span<const core::Scalar> scalars, ExecutionContext::State& state);
+Outcome call_host_into(const Plan& plan, const Instruction& instruction, HostCalls& host,
+                       std::span<const core::Scalar> scalars, ExecutionContext::State& state);
+
+// If the last call of this context was given up because of a size that a host function gave: which
+// function and what size, for a person.
+std::optional<std::string> wrong_result(const Plan& plan, ExecutionContext& context);
+
+}  // namespace dvm::runtime
