@@ -149,6 +149,15 @@ class GraphFunction {
     });
   }
 
+  // The Plan's references to its results, for as long as it lives.
+  struct Released {
+    FunctionHost& host;
+    std::span<const BufferView> results;
+    ~Released() {
+      for (const BufferView& result : results) host.release(result.owner);
+    }
+  };
+
   py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
                  std::span<capture::ValueSlot> slots, size_t used) const {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
@@ -164,18 +173,14 @@ class GraphFunction {
                  "sizes or indices among the arguments do not fit the graph, or there is no memory "
                  "for its results");
     }
-    std::vector<PyObject*> made;
-    for (const BufferView& result : results) {
-      made.push_back(host.is_argument(result, inputs) || is_constant(result)
-                         ? FunctionHost::argument_of(result)
-                         : host.array_of(result));
+    const Released released{host, results};
+    py::tuple arrays(results.size());
+    for (size_t k = 0; k < results.size(); ++k) {
+      const bool given = host.is_argument(results[k], inputs) || is_constant(results[k]);
+      PyObject* array = given ? FunctionHost::argument_of(results[k]) : host.array_of(results[k]);
+      if (array == nullptr) throw py::error_already_set();
+      arrays[k] = py::reinterpret_steal<py::object>(array);
     }
-    for (const BufferView& result : results) host.release(result.owner);
-    py::tuple arrays(made.size());
-    for (size_t k = 0; k < made.size(); ++k) {
-      arrays[k] = py::reinterpret_steal<py::object>(made[k]);
-    }
-    if (PyErr_Occurred()) throw py::error_already_set();
     return arrays;
   }
 

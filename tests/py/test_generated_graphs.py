@@ -186,6 +186,23 @@ class Program:
         assert not [array for array in self.alive if array() is not None]
         self.fails = -1
 
+    def check_faults(self, compiled: dvm.CompiledGraph) -> None:
+        """One request for memory after the other fails, until none is left to fail."""
+        for number in range(10_000):
+            self.alive.clear()
+            _dvm.fail_at(number)
+            try:
+                results: Any = compiled(*self.arguments)
+            except MemoryError:
+                results = None
+            left = _dvm.fail_at(-1)
+            if left >= 0:
+                return
+            if results is None:
+                gc.collect()
+                assert not [array for array in self.alive if array() is not None], number
+        raise AssertionError("faults without end")
+
 
 TARGETS = ["cpu", *sorted(name for name in _dvm.target_names if name != "cpu")]
 
@@ -198,5 +215,8 @@ def test_a_generated_graph(seed: int) -> None:
         program.check(compiled)
     if program.calls:
         program.check_failure(compiled)
+        program.check(compiled)
+    if seed % 4 == 0:
+        program.check_faults(compiled)
         program.check(compiled)
     program.check(program.compiled(str(program.graph), TARGETS[0]))
