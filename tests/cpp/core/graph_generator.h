@@ -303,7 +303,7 @@ class GraphGenerator {
   }
 
   void grow() {
-    switch (random_.below(24)) {
+    switch (random_.below(26)) {
       case 0:
         add_input({random_.pick(options_.dtypes), random_shape()});
         return;
@@ -327,10 +327,6 @@ class GraphGenerator {
       case 8:
         if (options_.views) reshape();
         return;
-      case 15:
-      case 16:
-        if (options_.matrices) matmul();
-        return;
       case 9:
         if (options_.views) transpose();
         return;
@@ -348,6 +344,10 @@ class GraphGenerator {
         if (options_.tensors) tensor();
         return;
       case 15:
+      case 16:
+        if (options_.matrices) matmul();
+        return;
+      case 17:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
         return;
       default:
