@@ -75,6 +75,10 @@ RULES = {
     "tensor-limit": "compute with fewer arrays at a time",
     "value-limit": "nothing: a kernel this large gains nothing by growing",
     "shape-limit": "bring the operands to one shape first",
+    "two-products": "nothing to do: each product of matrices is a kernel of its own",
+    "product-operand": "nothing to do: products of matrices read what lies in memory",
+    "product-reduced": "nothing to do: the reduction reads the product from memory",
+    "product-space": "broadcast behind the steps that have the product's shape",
     "cycle": "compute what stands between the two before or behind both",
     "reduction-ends-region": "reduce over the last axes: only rows can be computed one by one, and "
     "the whole result is needed before the next step",
