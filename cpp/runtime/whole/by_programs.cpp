@@ -116,7 +116,8 @@ void along_by_program(core::Op op, core::Op with, std::span<const BufferView* co
 }
 
 void iota_by_programs(const BufferView& result, vm::Target& target) {
-  const int64_t size = result.shape[0], row = vm::first_row(result.dtype, size);
+  const int64_t size = result.shape[0];
+  const int64_t row = vm::first_row(result.dtype, size, target.traits());
   if (size == 0) return;
   std::byte* const globals[] = {result.data, result.data};
   uint64_t words[2][kWords];

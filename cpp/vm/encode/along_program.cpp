@@ -30,16 +30,22 @@ DType arithmetic_in(DType dtype, const TargetTraits& target) {
 // A vector unit takes as long for fewer bytes.
 constexpr int64_t kLeastBytes = 256;
 
+// Of how many elements slots of these dtypes have room.
+int64_t room(const TargetTraits& target, std::span<const DType> slots) {
+  int64_t bytes = 0;
+  for (const DType slot : slots) bytes += core::byte_size(slot);
+  const int64_t lost = static_cast<int64_t>(slots.size() + 1) * target.align;
+  return (target.local_bytes - target.reserve_bytes - lost) / bytes;
+}
+
 // As many elements as all slots have room for, and every core something to do.
 int64_t tile_elements(const AlongSpec& spec, const TargetTraits& target,
                       std::span<const DType> slots) {
-  int64_t bytes = 0, all = 1;
-  for (const DType slot : slots) bytes += core::byte_size(slot);
+  int64_t all = 1;
   for (const BoxDim& dim : spec.dims) all *= dim.size;
-  const int64_t lost = static_cast<int64_t>(slots.size() + 1) * target.align;
-  const int64_t most = (target.local_bytes - target.reserve_bytes - lost) / bytes;
   const int64_t share = (all + target.cores - 1) / target.cores;
-  return std::min(most, std::max(share, kLeastBytes / core::byte_size(spec.dtype)));
+  return std::min(room(target, slots),
+                  std::max(share, kLeastBytes / core::byte_size(spec.dtype)));
 }
 
 class AlongEncoder {
@@ -225,14 +231,15 @@ Program encode_along(const AlongSpec& spec, const TargetTraits& target, std::spa
   return extreme ? encode_extreme(spec, target, words) : encode_fold(spec, target, words);
 }
 
-int64_t first_row(DType dtype, int64_t size) {
-  constexpr int64_t kMost = 2048;
+int64_t first_row(DType dtype, int64_t size, const TargetTraits& target) {
+  const DType slots[] = {DType::i64, dtype};
+  const int64_t most = std::min<int64_t>(2048, room(target, slots));
   const auto holds = [&](int64_t number) {
     const Scalar there = cast_scalar(Scalar::of_int(number), DType::i64, dtype);
     return cast_scalar(there, dtype, DType::i64) == Scalar::of_int(number);
   };
   int64_t row = 1;
-  while (row < kMost && row * row < size && holds(2 * row - 1)) row *= 2;
+  while (2 * row <= most && row * row < size && holds(2 * row - 1)) row *= 2;
   return std::min(row, size);
 }
 

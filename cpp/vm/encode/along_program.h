@@ -34,8 +34,8 @@ struct CountSpec {
   int64_t step;  // bytes from one number to the next
 };
 // How many of `size` numbers to count one by one, so that few steps are left. No more than the
-// dtype holds exactly.
-int64_t first_row(DType dtype, int64_t size);
+// dtype holds exactly and a tile has room for.
+int64_t first_row(DType dtype, int64_t size, const TargetTraits& target);
 // With begin == 0: one global, the result. Else two, both of which are the result: [0, begin) is
 // read, the rest written.
 Program encode_count(const CountSpec& spec, const TargetTraits& target, std::span<uint64_t> words);
