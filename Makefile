@@ -17,7 +17,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo test bench docs lint lint-quick size wheel clean
+.PHONY: help demo test bench bench-ops docs lint lint-quick size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -36,6 +36,11 @@ bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (
 	cmake --build --preset release
 	for bench in build/release/benchmarks/cpp/bench_*; do "$$bench"; done
 	$(venv)/python -m benchmarks.peers --json build/peers.json --plot build/peers.png
+
+bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators against peers and the machine's limits (a quarter of an hour)
+	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
+	cmake --build --preset release --target limits product_tiles
+	$(venv)/python -m benchmarks.ops --json build/ops.json --plot build/ops.png
 
 docs: .venv/installed ## write the pages of docs/ that come from tables
 	$(venv)/python tools/docs.py

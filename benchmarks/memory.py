@@ -171,21 +171,29 @@ for texts in spread(sentences(), 400), spread(pages(), PAGES):
 """
 
 
-def demo() -> bool:
-    """Both sides import the demo, and with it dvm; only one of them uses it."""
-    peaks = {}
+def peaks() -> dict[str, list[float]]:
+    """Return the demo's peaks in MiB: behind the sentences alone, and behind whole pages too.
+
+    Both sides import the demo, and with it dvm; only one of them uses it.
+    """
+    found = {}
     for name, compiled in (("numpy", False), ("dvm", True)):
         script = CHILD.format(examples=str(EXAMPLES), compiled=compiled)
         run = subprocess.run(
             [sys.executable, "-c", script], check=True, capture_output=True, text=True
         )
-        peaks[name] = [int(peak) / 1024 for peak in run.stdout.split()]
+        found[name] = [int(peak) / 1024 for peak in run.stdout.split()]
+    return found
+
+
+def demo() -> bool:
+    found = peaks()
     for k, what in enumerate(("sentences alone", "and whole pages")):
         print(
-            f"peak of the demo's encoder, {what}: {peaks['dvm'][k]:.1f} MiB compiled, "
-            f"{peaks['numpy'][k]:.1f} MiB plain"
+            f"peak of the demo's encoder, {what}: {found['dvm'][k]:.1f} MiB compiled, "
+            f"{found['numpy'][k]:.1f} MiB plain"
         )
-    return peaks["dvm"][-1] <= peaks["numpy"][-1]
+    return found["dvm"][-1] <= found["numpy"][-1]
 
 
 def main() -> int:

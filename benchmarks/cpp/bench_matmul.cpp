@@ -18,6 +18,7 @@
 
 #include "core/ops/half.h"
 #include "cpu/matmul/matmul_kernels.h"
+#include "limits.h"
 
 namespace dvm {
 namespace {
@@ -84,56 +85,12 @@ std::vector<double> interleave(const std::vector<std::function<void()>>& variant
   return best;
 }
 
-// Multiply-adds of f32 with nothing to load: 24 sums, none of which waits for another.
-#if defined(__x86_64__)
-#define DVM_FMAS(r)                                                                               \
-  "vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm4\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r         \
-  "mm5\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm6\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r   \
-  "mm7\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm8\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r   \
-  "mm9\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm10\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r  \
-  "mm11\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm12\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r \
-  "mm13\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r "mm14\n vfmadd231ps %%" r "mm0,%%" r "mm1,%%" r \
-  "mm15\n"
-#define DVM_PEAK_LOOP(r)                                                                           \
-  asm volatile("vpxor %%xmm0,%%xmm0,%%xmm0\n vpxor %%xmm1,%%xmm1,%%xmm1\n 1:\n" DVM_FMAS(r)        \
-                   DVM_FMAS(r) "dec %0\n jnz 1b\n vzeroupper\n"                                    \
-               : "+r"(count)                                                                       \
-               :                                                                                   \
-               : "xmm0", "xmm1", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
-                 "xmm12", "xmm13", "xmm14", "xmm15", "cc")
-#endif
-
-// Gflop/s of one thread, in f32.
+// Gflop/s of one thread, in f32, of multiply-adds with nothing to load.
 double peak() {
-#if defined(__x86_64__)
-  int lanes = 0;
-  if (cpu::simd_level() == cpu::SimdLevel::avx512) lanes = 16;
-  if (cpu::simd_level() == cpu::SimdLevel::avx2) lanes = 8;
-  if (lanes == 0) return 0;
-  constexpr int64_t kTimes = 200000;
-  const double best = interleave({[&] {
-    int64_t count = kTimes;
-    if (lanes == 16) {
-      DVM_PEAK_LOOP("z");
-    } else {
-      DVM_PEAK_LOOP("y");
-    }
-  }})[0];
-  return 24 * 2 * lanes * kTimes / best * 1e-9;
-#else
-  return 0;
-#endif
-}
-
-// Reads with nothing else to do.
-void sum_words(const std::byte* p, int64_t bytes) {
-  using Words = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
-  uint64_t __attribute__((vector_size(16))) sums[8] = {};
-  for (int64_t i = 0; i + 128 <= bytes; i += 128) {
-#pragma GCC unroll 8
-    for (int v = 0; v < 8; ++v) sums[v] ^= *reinterpret_cast<const Words*>(p + i + v * 16);
-  }
-  for (auto& sum : sums) asm volatile("" : : "x"(sum[0]));
+  constexpr double kOperations = 2e8;
+  double best = dvm_multiply_add_seconds(kOperations, 1);
+  for (int r = 0; r < 9; ++r) best = std::min(best, dvm_multiply_add_seconds(kOperations, 1));
+  return best == 0 ? 0 : kOperations / best * 1e-9;
 }
 
 struct Product {
@@ -180,7 +137,7 @@ class Bench {
     const Buffer& from = p_.m > p_.n ? a_ : b_;
     const auto bytes = static_cast<int64_t>(read_bytes());
     const auto some = [&](int64_t begin, int64_t end) {
-      sum_words(from.data() + begin, end - begin);
+      dvm_read(from.data() + begin, end - begin);
     };
     if (threads_ == 1) return some(0, bytes);
     std::thread other([&] { some(bytes / 2, bytes); });

@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from . import pinned
 
 
 def parse() -> argparse.Namespace:
@@ -34,9 +34,7 @@ def parse() -> argparse.Namespace:
 def run_pinned(args: argparse.Namespace) -> None:
     """Time everything on as many processors as there are to be threads."""
     (threads,) = args.threads
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    for variable in ("OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "DVM_NUM_THREADS"):
-        os.environ[variable] = str(threads)
+    pinned.pin(threads)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp()
     from . import measure, report
     from .contenders import CONTENDERS, present
@@ -73,7 +71,7 @@ def main() -> None:
             own = ["--threads", str(threads), "--pinned", str(file), "--only", args.only]
             own += ["--no-sweep"] * args.no_sweep
             own += ["--contenders", *args.contenders] if args.contenders else []
-            subprocess.run([sys.executable, "-m", "benchmarks.peers", *own], check=True)
+            pinned.run("benchmarks.peers", threads, own)
             timings += [Timing(**row) for row in json.loads(file.read_text())]
     names = [name for name in CONTENDERS if any(t.contender == name for t in timings)]
     print(report.table(timings, names))

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,21 @@ def seconds_per_call(call: Callable[..., Any], arrays: list[Any], seconds: float
             return spent / calls
 
 
-def block(call: Callable[..., Any], arrays: list[Any]) -> float:
+def block(call: Callable[..., Any], arrays: list[Any], pause: float = PAUSE_SECONDS) -> float:
     """Return seconds per call over a block of calls, after two calls that do not count."""
-    time.sleep(PAUSE_SECONDS)
+    time.sleep(pause)
     call(*arrays)
     call(*arrays)
     return seconds_per_call(call, arrays, BLOCK_SECONDS)
+
+
+def interleaved(samples: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the median of each over so many rounds, in which they take turns."""
+    values: dict[str, list[float]] = {name: [] for name in samples}
+    for _ in range(rounds):
+        for name, sample in samples.items():
+            values[name].append(sample())
+    return {name: statistics.median(found) for name, found in values.items()}
 
 
 def check(workload: Workload, n: int, name: str, result: Any) -> None:
@@ -72,13 +82,9 @@ def warm(workload: Workload, n: int, threads: int, names: list[str]) -> list[Tim
         check(workload, n, name, call(*arrays))
         check(workload, n, name, call(*arrays))
         calls[name] = (call, arrays)
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(ROUNDS):
-        for name, (call, arrays) in calls.items():
-            samples[name].append(block(call, arrays))
+    medians = interleaved({name: partial(block, *made) for name, made in calls.items()})
     return [
-        Timing(workload.name, n, threads, name, statistics.median(values) * 1e6)
-        for name, values in samples.items()
+        Timing(workload.name, n, threads, name, seconds * 1e6) for name, seconds in medians.items()
     ]
 
 

@@ -78,7 +78,8 @@ def test_what_commands_name_exists(page: Path) -> None:
             elif before == "--target" or word.startswith("build/"):
                 assert word.rpartition("/")[2] in programs, command
             elif before == "-m" and word != "dvm":
-                assert (ROOT / f"{word.replace('.', '/')}.py").exists(), command
+                module = ROOT / word.replace(".", "/")
+                assert module.with_suffix(".py").exists() or (module / "__main__.py").exists()
             elif word.startswith(("tests/", "benchmarks/")):
                 assert (ROOT / word).exists(), command
             elif re.match(r"[A-Z_]+=", word):
