@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Seconds that as many threads together take for so many operations in f32, of which a multiply-add
@@ -15,3 +16,4 @@ void dvm_read(const void* data, int64_t bytes);
 // Seconds that as many threads together take to read memory, the mean of some turns.
 double dvm_read_seconds(const void* data, int64_t bytes, int threads);
 }
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@ from .contenders import CONTENDERS
 from .figures import Figure
 from .limits import Limits
 from .programs import Array, Program
+from .shapes import random_products
 
 ROUNDS = 5
 # How long other threads of a library go on to spin behind a call; one alone has none.
@@ -37,6 +38,8 @@ class Bench:
         self.figures: list[Figure] = []
         self.notes: dict[str, str] = {}
         self.left_out = contenders.missing()
+        if quick:
+            self.left_out |= dict.fromkeys(contenders.COMPILED, "takes seconds for each shape")
         self._made: dict[tuple[Program, str], Made] = {}
         self._pause = 0 if quick or threads == 1 else PAUSE_SECONDS
         self.limits: Limits | None = None
@@ -50,6 +53,10 @@ class Bench:
         if not self.quick:
             return list(cases)
         return [cases[i * (len(cases) - 1) // max(1, few - 1)] for i in range(few)]
+
+    def products(self, count: int, seed: int, largest: int = 2048) -> list[tuple[int, int, int]]:
+        """Return random shapes of products; where it is to be quick a few, of few rows."""
+        return random_products(2, seed, 16) if self.quick else random_products(count, seed, largest)
 
     def random(self, seed: int) -> np.random.Generator:
         return np.random.default_rng(seed)

@@ -14,8 +14,6 @@ import dvm
 
 from .programs import Array, Program
 
-MODULES = {"torch": "torch", "onnxruntime": "onnxruntime"}
-
 
 def make_dvm(program: Program) -> Made:
     if not program.graph:
@@ -97,6 +95,9 @@ CONTENDERS = {
     "torch.compile dynamic": Contender("torch", lambda p: make_compiled(p, True), in_torch),
     "onnxruntime": Contender("onnxruntime", make_onnxruntime, lambda program: bool(program.model)),
 }
+
+
+COMPILED = ("torch.compile", "torch.compile dynamic")
 
 
 def missing() -> dict[str, str]:

@@ -14,9 +14,7 @@ def logarithmic(rng: np.random.Generator, low: int, high: int) -> int:
     return round(float(np.exp(rng.uniform(np.log(low), np.log(high)))))
 
 
-def random_products(
-    count: int = RANDOM_SHAPES, seed: int = 0, largest: int = 2048
-) -> list[tuple[int, int, int]]:
+def random_products(count: int, seed: int, largest: int) -> list[tuple[int, int, int]]:
     """Return m, k, n: any m up to `largest`; k and n of a layer or, one in four, any odd sizes."""
     rng = np.random.default_rng(seed)
     shapes = []

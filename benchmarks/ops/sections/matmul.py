@@ -7,7 +7,7 @@ from functools import partial
 from ..bench import Bench
 from ..figures import Figure, Verdict, judged
 from ..programs import Program, product
-from ..shapes import LAYERS, normal, random_products
+from ..shapes import LAYERS, RANDOM_SHAPES, normal
 
 NAME = "matmul"
 CUBE_SIZES = (512, 1024, 2048)
@@ -29,7 +29,7 @@ def cubes(bench: Bench) -> None:
 
 def random(bench: Bench) -> None:
     program, rng = product(), bench.random(2)
-    for m, k, n in bench.some(random_products()):
+    for m, k, n in bench.products(RANDOM_SHAPES, seed=2):
         arrays = [normal(rng, m, k), normal(rng, k, n)]
         samples = bench.samples(program, arrays, ["dvm", *PEERS, "onnxruntime"])
         bench.time(NAME, "random", f"{m},{k},{n}", samples)

@@ -7,7 +7,6 @@ import subprocess
 from ..bench import Bench
 from ..figures import Figure, Verdict, by_case, ratios, verdict
 from ..limits import BUILT
-from ..shapes import random_products
 
 NAME = "tilings"
 PROGRAM = BUILT / "product_tiles"
@@ -19,7 +18,7 @@ def run(bench: Bench) -> None:
     if not PROGRAM.exists():
         bench.left_out["search of tilings"] = "benchmarks/cpp/product_tiles.cpp is not built"
         return
-    shapes = bench.some(random_products(SHAPES, seed=11, largest=512))
+    shapes = bench.products(SHAPES, seed=11, largest=512)
     given = "".join(f"{m} {k} {n}\n" for m, k, n in shapes)
     found = subprocess.run([PROGRAM], input=given, capture_output=True, text=True, check=True)
     for (m, k, n), line in zip(shapes, found.stdout.splitlines(), strict=True):
