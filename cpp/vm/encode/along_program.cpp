@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/math/integers.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/quiet.h"
 #include "vm/encode/program_sketch.h"
@@ -43,9 +44,8 @@ int64_t tile_elements(const AlongSpec& spec, const TargetTraits& target,
                       std::span<const DType> slots) {
   int64_t all = 1;
   for (const BoxDim& dim : spec.dims) all *= dim.size;
-  const int64_t share = (all + target.cores - 1) / target.cores;
-  return std::min(room(target, slots),
-                  std::max(share, kLeastBytes / core::byte_size(spec.dtype)));
+  const int64_t share = core::ceil_div(all, target.cores);
+  return std::min(room(target, slots), std::max(share, kLeastBytes / core::byte_size(spec.dtype)));
 }
 
 class AlongEncoder {
@@ -274,7 +274,7 @@ Program encode_count(const CountSpec& spec, const TargetTraits& target, std::spa
                   {numbers, rounded});
   }
   const int to = add_global(spec.begin, left, true);
-  sketch.begin_loop((left + row - 1) / row);
+  sketch.begin_loop(core::ceil_div(left, row));
   sketch.append({.insn = Insn::add, .dtype = DType::i64, .size = size},
                 {numbers, numbers, integer(row)});
   sketch.append({.insn = Insn::cast,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
@@ -95,6 +96,12 @@ class Encoder {
     watch_.end(&PhaseTimes::bind);
     if (product.is_empty()) return;
     if (product.k.size == 0) return run_stages(kernel.nothing.front(), binding);
+    if (has_cube(target_)) {
+      const CubeTiling tiling = tile_cube(product, target_);
+      watch_.end(&PhaseTimes::tile);
+      append(encode_cube(product, tiling, target_, arena_.rest()), nullptr);
+      return watch_.end(&PhaseTimes::emit);
+    }
     const ProductTiling tiling = tile_product(product, target_);
     watch_.end(&PhaseTimes::tile);
     append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);

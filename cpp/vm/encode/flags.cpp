@@ -44,9 +44,13 @@ class FlagPlanner {
       syncs_[static_cast<size_t>(i)].count = 0;
       if (is_loop(i)) depths_ = std::max(depths_, depth(i) + 1);
     }
-    const int in_turn = kEventIds - 1 - depths_;  // without event 0, and what loops carry
-    events_ = in_turn / (depths_ + 1);
-    DVM_CHECK(events_ > 0, "loops are nested deeper than there are flags for");
+    // Event 0 is for tiles; of the others one at least stays for each depth.
+    constexpr int kOthers = kEventIds - 1;
+    if (depths_ > 0) {
+      carried_ = std::min(kMaxCarried, (kOthers - depths_ - 1) / depths_);
+      DVM_CHECK(carried_ > 0, "loops are nested deeper than there are flags for");
+    }
+    events_ = (kOthers - carried_ * depths_) / (depths_ + 1);
   }
 
   uint8_t run() {
@@ -156,24 +160,35 @@ class FlagPlanner {
   // the one that waits comes first; otherwise it waits in its own step, and so for the steps
   // before. What a loop inside this one orders between its steps, it has ordered when it ends.
   void carry_across_steps(int loop, int end, Pipe src, Pipe dst) {
-    int first = end, last = -1;
+    if (src == dst) return;
+    int& covered = covered_[at(src)][at(dst)];
+    // What waits, and for what of the step before: both in ascending order.
+    struct {
+      int first, last;
+    } links[kMaxCarried];
+    int count = 0;
     for (int later = loop + 1; later < end; ++later) {
-      if (use(later).pipe != dst || src == dst) continue;
-      for (int earlier = end - 1; earlier > later; --earlier) {
-        if (use(earlier).pipe != src || !depends(use(later), use(earlier)) ||
-            among(loop, later) == among(loop, earlier))
-          continue;
-        first = std::min(first, later);
-        last = std::max(last, earlier);
-        break;
+      if (use(later).pipe != dst) continue;
+      int last = end - 1;
+      while (last > later && (use(last).pipe != src || !depends(use(later), use(last)) ||
+                              among(loop, later) == among(loop, last)))
+        --last;
+      if (last == later || last < covered) continue;  // none, or the step itself waits for it
+      const int first = among(loop, later);
+      last = among(loop, last);
+      if (count > 0 && last <= links[count - 1].last) continue;
+      if (count == carried_ || (count > 0 && first == links[count - 1].first)) {
+        links[count - 1].last = last;
+      } else {
+        links[count++] = {first, last};
       }
     }
-    int& covered = covered_[at(src)][at(dst)];
-    if (last < covered) return;  // none, or the step itself has waited for it
-    const auto event = static_cast<uint8_t>(kEventIds - 1 - depth(loop));
-    add_pair(among(loop, last), among(loop, first), src, dst, event);
-    add(loop, SyncKind::carry, src, dst, event);
-    covered = end_of(among(loop, last));  // the loop waits for it in the end
+    for (int k = 0; k < count; ++k) {
+      const auto event = static_cast<uint8_t>(kEventIds - 1 - depth(loop) * carried_ - k);
+      add_pair(links[k].last, links[k].first, src, dst, event);
+      add(loop, SyncKind::carry, src, dst, event);
+    }
+    if (count > 0) covered = end_of(links[count - 1].last);  // the loop waits for it in the end
   }
 
   // Orders this tile's instructions of row.src before the next tile's of row.dst. A writer that
@@ -200,7 +215,10 @@ class FlagPlanner {
   const std::span<const SlotUse> uses_;
   const std::span<SyncList> syncs_;
   const int count_;
-  int depths_ = 0, events_ = 0;  // of loops; of events for each depth
+  // Buffers of a ring: more than take turns anywhere.
+  static constexpr int kMaxCarried = 4;
+  int depths_ = 0, events_ = 0,
+      carried_ = 0;  // of loops; events for each depth, in turn and carried
   // One past the latest producer that a wait of the other pipe already covers.
   int covered_[kPipeCount][kPipeCount] = {};
   uint8_t next_event_[kMaxLoops + 1][kPipeCount][kPipeCount] = {};

@@ -11,9 +11,10 @@
 //
 // A loop is one instruction to those around it: it waits before its first step for what any of its
 // body needs, and sets flags after its last. Where a step depends on the step before it, the loop
-// carries an event from step to step, and none that others use: of the last events one for each
-// depth. What is left are as many events for each depth, so that a flag that is set before a loop
-// and waited for behind it is not taken by a step.
+// carries events from step to step, and none that others use: one for each such dependency as far
+// as there are any, so that slots that take turns (ping-pong) are waited for one by one. What is
+// left are as many events for each depth, so that a flag that is set before a loop and waited for
+// behind it is not taken by a step.
 #pragma once
 
 #include <cstdint>

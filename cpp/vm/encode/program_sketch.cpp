@@ -12,10 +12,17 @@ int ProgramSketch::add_global(const Global& global) {
   return static_cast<int>(globals_.size()) - 1;
 }
 
-Operand ProgramSketch::slot(int64_t elements, DType dtype) {
-  const int64_t offset = slots_.take(elements * core::byte_size(dtype));
+ProgramSketch::ProgramSketch(const TargetTraits& target, std::vector<int64_t> grid)
+    : target_(target), grid_(std::move(grid)) {
+  for (int space = 0; space < kSpaceCount; ++space) {
+    slots_.emplace_back(target, static_cast<Space>(space));
+  }
+}
+
+Operand ProgramSketch::slot(int64_t elements, DType dtype, Space space) {
+  const int64_t offset = slots_[static_cast<size_t>(space)].take(elements * core::byte_size(dtype));
   DVM_CHECK(offset != SlotAllocator::kNone, "a tile exceeds local memory");
-  return slot_operand(static_cast<uint32_t>(offset));
+  return slot_operand(static_cast<uint32_t>(offset), space);
 }
 
 Operand ProgramSketch::scalar(DType dtype, Scalar value) {
@@ -47,6 +54,8 @@ void ProgramSketch::end_loop() { around_ = lines_[static_cast<size_t>(around_)].
 
 namespace {
 
+constexpr uint32_t kMostBytes = 1 << 24;  // of a memory
+
 SlotUse use_of(const Instruction& insn, int16_t around) {
   SlotUse use{.pipe = info(insn.insn).pipe, .around = around};
   for (int k = 0; k < insn.operand_count(); ++k) {
@@ -54,7 +63,9 @@ SlotUse use_of(const Instruction& insn, int16_t around) {
     if (operand.mode != Mode::slot) continue;
     const auto bytes = static_cast<uint32_t>(operand_elements(insn, k, 0) *
                                              core::byte_size(operand_dtype(insn, k)));
-    const SlotUse::Range range{operand.offset, operand.offset + bytes};
+    // Memories one behind the other, each with more room than it takes.
+    const uint32_t begin = uint32_t{operand.index} * kMostBytes + operand.offset;
+    const SlotUse::Range range{begin, begin + bytes};
     (k == 0 ? use.written : use.read[use.reads++]) = range;
   }
   return use;
@@ -98,7 +109,7 @@ Program ProgramSketch::build(std::span<uint64_t> words, std::vector<SlotUse>& us
         use_of(builder.append(line.fixed, operands, flags, line.view, line.tails), line.around));
   }
   close(SlotUse::kNoLoop);
-  const int64_t local = std::max(slots_.peak(), target_.reserve_bytes);
+  const int64_t local = std::max(slots_.front().peak(), target_.reserve_bytes);
   return builder.finish(static_cast<uint32_t>(local), loop_flags);
 }
 

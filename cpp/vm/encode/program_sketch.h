@@ -17,13 +17,13 @@ namespace dvm::vm {
 class ProgramSketch {
  public:
   // `grid`: tiles per dimension, outermost first.
-  ProgramSketch(const TargetTraits& target, std::vector<int64_t> grid)
-      : target_(target), grid_(std::move(grid)), slots_(target) {}
+  ProgramSketch(const TargetTraits& target, std::vector<int64_t> grid);
 
   int add_global(const Global& global);  // its index
-  // Operands: a slot of its own, an element of the scalar pool, and what moves through a global by
-  // that many bytes per tile along the grid, and per step of the innermost open loop.
-  Operand slot(int64_t elements, DType dtype);
+  // Operands: a slot of its own in some memory, an element of the scalar pool, and what moves
+  // through a global by that many bytes per tile along the grid, and per step of the innermost open
+  // loop.
+  Operand slot(int64_t elements, DType dtype, Space space = Space::ub);
   Operand scalar(DType dtype, Scalar value);
   Operand stream(int global, int64_t offset, std::vector<int64_t> grid_strides,
                  int64_t loop_stride = 0);
@@ -60,7 +60,7 @@ class ProgramSketch {
 
   const TargetTraits& target_;
   const std::vector<int64_t> grid_;
-  SlotAllocator slots_;
+  std::vector<SlotAllocator> slots_;  // by Space
   std::vector<Global> globals_;
   std::vector<uint64_t> scalars_;
   std::vector<Course> streams_;

@@ -43,9 +43,21 @@ constexpr std::array kInsns = {
 static_assert(kInsns.size() == kInsnCount);
 
 constexpr std::array kPipes = {
-#define DVM_PIPE(name, unit, synopsis) std::string_view(#name),
+#define DVM_PIPE(name, unit, kernel, synopsis) std::string_view(#name),
 #include "vm/isa/pipes.def"
 };
+
+// Pipes that cores of vectors lack, and those that cores of the cube do.
+constexpr Pipes kCubeOnly = 0
+#define DVM_PIPE(name, unit, kernel, synopsis) \
+  | (KernelType::kernel == KernelType::cube ? bit(Pipe::name) : 0)
+#include "vm/isa/pipes.def"
+    ;
+constexpr Pipes kVectorOnly = 0
+#define DVM_PIPE(name, unit, kernel, synopsis) \
+  | (KernelType::kernel == KernelType::vector ? bit(Pipe::name) : 0)
+#include "vm/isa/pipes.def"
+    ;
 
 constexpr auto kFlagPairs = [] {
   std::array<std::array<bool, kPipeCount>, kPipeCount> pairs{};
@@ -67,7 +79,8 @@ struct PipeSet {
   constexpr bool has(Pipe pipe) const { return (bits >> static_cast<int>(pipe) & 1) != 0; }
 };
 namespace pipe_sets {
-#define DVM_PIPE(name, unit, synopsis) constexpr PipeSet name = {1 << static_cast<int>(Pipe::name)};
+#define DVM_PIPE(name, unit, kernel, synopsis) \
+  constexpr PipeSet name = {1 << static_cast<int>(Pipe::name)};
 #include "vm/isa/pipes.def"
 }  // namespace pipe_sets
 struct SpaceInfo {
@@ -104,6 +117,14 @@ std::optional<Insn> insn_from_text(std::string_view name) {
 std::string_view to_string(Pipe pipe) { return kPipes[static_cast<size_t>(pipe)]; }
 bool has_flags(Pipe src, Pipe dst) {
   return kFlagPairs[static_cast<size_t>(src)][static_cast<size_t>(dst)];
+}
+std::string_view to_string(KernelType type) {
+  static constexpr std::string_view kNames[kKernelTypes] = {"aiv", "aic", "mix"};
+  return kNames[static_cast<size_t>(type)];
+}
+KernelType kernel_type(Pipes used) {
+  if ((used & kCubeOnly) == 0) return KernelType::vector;
+  return (used & kVectorOnly) == 0 ? KernelType::cube : KernelType::mix;
 }
 std::string_view to_string(Mode mode) {
   static constexpr std::string_view kNames[] = {

@@ -108,13 +108,19 @@ std::string names(core::DTypeSet dtypes) {
   return text.empty() ? "none" : text;
 }
 
+// Which cores have a pipe.
+std::string_view cores_of(KernelType kernel) {
+  return kernel == KernelType::mix ? "all" : to_string(kernel);
+}
+
 void pipes(std::ostringstream& out) {
   out << "\n## Pipes and memories\n\n"
          "An AI Core has pipes that run side by side, each in order. A flag orders an instruction "
          "of\n"
          "one pipe behind one of another.\n\n"
-         "| pipe | unit | for |\n|---|---|---|\n";
-#define DVM_PIPE(name, unit, synopsis) out << "| " #name " | " #unit " | " synopsis " |\n";
+         "| pipe | unit | cores | for |\n|---|---|---|---|\n";
+#define DVM_PIPE(name, unit, kernel, synopsis) \
+  out << "| " #name " | " #unit " | " << cores_of(KernelType::kernel) << " | " synopsis " |\n";
 #include "vm/isa/pipes.def"
   out << "\nFlags exist from";
   const char* separator = " ";
@@ -159,11 +165,11 @@ void loops(std::ostringstream& out) {
 
 void targets(std::ostringstream& out) {
   out << "\n## Targets\n\n"
-         "| target | id | cores | local bytes | reserved | align | streams | flags | "
-         "chains | native halves |\n|---|---|---|---|---|---|---|---|---|---|\n";
+         "| target | id | cores | cubes | local bytes | reserved | align | streams | flags | "
+         "chains | native halves |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const TargetTraits& row : all_targets()) {
-    out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | "
-        << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
+    out << "| " << row.name << " | " << int{row.id} << " | " << row.cores << " | " << row.cubes
+        << " | " << row.local_bytes << " | " << row.reserve_bytes << " | " << row.align << " | "
         << yes_no(row.streams) << " | " << yes_no(row.flags) << " | "
         << yes_no(row.chains != nullptr) << " | " << names(row.native_halves) << " |\n";
   }

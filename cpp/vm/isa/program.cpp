@@ -1,6 +1,8 @@
 // Where the parts of a Program lie in its words, and how its tiles are shared out.
 #include "vm/isa/program.h"
 
+#include "core/math/integers.h"
+
 namespace dvm::vm {
 
 namespace {
@@ -40,8 +42,8 @@ const Stream& Program::stream(int index) const {
 std::span<const uint64_t> Program::code() const { return words_.last(header().code_words); }
 
 TileShares share_tiles(int64_t tile_count, int64_t cores) {
-  const int64_t body = (tile_count + cores - 1) / cores;
-  const int64_t blocks = (tile_count + body - 1) / body;
+  const int64_t body = core::ceil_div(tile_count, cores);
+  const int64_t blocks = core::ceil_div(tile_count, body);
   return {static_cast<uint32_t>(body), static_cast<uint32_t>(blocks),
           static_cast<uint32_t>(body * blocks - tile_count)};
 }

@@ -58,16 +58,26 @@ constexpr int kTableOperand = 1, kIndexOperand = 2;
 constexpr bool is_transfer(Format format) { return is_load(format) || is_store(format); }
 
 enum class Pipe : uint8_t {
-#define DVM_PIPE(name, unit, synopsis) name,
+#define DVM_PIPE(name, unit, kernel, synopsis) name,
 #include "vm/isa/pipes.def"
 };
 inline constexpr int kPipeCount = 0
-#define DVM_PIPE(name, unit, synopsis) +1
+#define DVM_PIPE(name, unit, kernel, synopsis) +1
 #include "vm/isa/pipes.def"
     ;
 std::string_view to_string(Pipe pipe);
 // Whether there are flags that `src` sets and `dst` waits for.
 bool has_flags(Pipe src, Pipe dst);
+
+// Which cores run a Program: those of vectors (AIV), those of the cube (AIC), or groups of one of
+// these and two of those.
+enum class KernelType : uint8_t { vector, cube, mix };
+inline constexpr int kKernelTypes = 3;
+std::string_view to_string(KernelType type);  // as listings have it: aiv, aic, mix
+// Of a Program that uses these pipes: bit by Pipe.
+using Pipes = uint32_t;
+constexpr Pipes bit(Pipe pipe) { return Pipes{1} << static_cast<int>(pipe); }
+KernelType kernel_type(Pipes used);
 
 // Where a slot lies.
 enum class Space : uint8_t {
@@ -347,8 +357,6 @@ struct Global {
 };
 static_assert(sizeof(Global) == 24);
 
-enum class KernelType : uint8_t { vector };
-
 // Pairs of pipes with a flag that is carried from one tile to the next (event 0 of the pair): it is
 // set once per core before the first tile and waited for after the last.
 enum LoopFlag : uint8_t {
@@ -368,22 +376,28 @@ inline constexpr LoopFlagInfo kLoopFlags[] = {
 // Instruction::aux of a product of matrices: when it adds to its destination, and the dtype of its
 // sources where that is another one.
 struct MatrixAux {
-  // In all steps of that loop but the first; without one it never adds.
-  std::optional<int> loop;
+  // In all steps of that loop but the first.
+  std::optional<int> loop = {};
+  bool always = false;
   DType source = DType::f32;
 
   constexpr uint8_t code(DType dtype) const {
     const int other = source == dtype ? 0 : static_cast<int>(source) + 1;
-    return static_cast<uint8_t>((loop ? *loop + 1 : 0) | other << 3);
+    return static_cast<uint8_t>((always ? kAlways : loop ? *loop + 1 : 0) | other << 3);
   }
   static constexpr MatrixAux of(DType dtype, uint8_t aux) {
     MatrixAux result;
-    if ((aux & 7) != 0) result.loop = (aux & 7) - 1;
+    const int adds = aux & 7;
+    result.always = adds == kAlways;
+    if (adds != 0 && !result.always) result.loop = adds - 1;
     result.source = aux < 8 ? dtype : static_cast<DType>((aux >> 3) - 1);
     return result;
   }
+
+ private:
+  static constexpr int kAlways = 7;
 };
-static_assert(kMaxLoops < 8 && core::kDTypeCount < 31);
+static_assert(kMaxLoops < 7 && core::kDTypeCount < 31);
 // What only a kernel can find wrong, because it depends on the values of elements.
 enum class Fault : uint8_t { none, index_out_of_range };
 

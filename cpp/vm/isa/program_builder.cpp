@@ -133,6 +133,7 @@ const Instruction& ProgramBuilder::append_words(Instruction fixed,
                        tails.size_bytes() + syncs.size_bytes();
   constexpr size_t kLongest = std::numeric_limits<uint8_t>::max();
   if (bytes / kWord > kLongest) too_large("words in one instruction", kLongest);
+  pipes_ |= bit(info(fixed.insn).pipe);
   fixed.words = static_cast<uint8_t>(bytes / kWord);
   fixed.syncs = static_cast<uint8_t>(syncs.size());
   fixed.tails = static_cast<uint8_t>(tails.size());
@@ -161,12 +162,13 @@ Program ProgramBuilder::finish(uint32_t local_bytes, uint8_t loop_flags) {
   std::memcpy(tables, scalar_table_, scalars * kWord);
   std::memcpy(tables + scalars, stream_table_, streams * kWord);
 
-  const TileShares tiles = share_tiles(tile_count_, target_.cores);
+  const KernelType type = kernel_type(pipes_);
+  const TileShares tiles = share_tiles(tile_count_, target_.blocks(type));
   const Header header = {
       .magic = kMagic,
       .version = kVersion,
       .target = target_.id,
-      .kernel_type = KernelType::vector,
+      .kernel_type = type,
       .words = static_cast<uint32_t>(used_),
       .code_words = static_cast<uint32_t>(code_words),
       .tile_count = static_cast<uint32_t>(tile_count_),

@@ -63,6 +63,7 @@ class ProgramBuilder {
   std::span<uint64_t> words_;
   size_t used_ = 0, code_begin_ = 0;
   int64_t tile_count_ = 1;
+  Pipes pipes_ = 0;  // of the instructions
   int grid_rank_ = 0, axes_ = 0, globals_ = 0, scalars_ = 0, streams_ = 0;
   int begun_loops_ = 0, open_loops_ = 0;
   size_t loop_begin_[kMaxLoops];  // of the open ones: the word of the instruction

@@ -243,8 +243,9 @@ template <typename Core>
   if (layout.is_special) [[unlikely]] {
     args.fault = &core.fault;
     args.operands = operands;
-    const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop;
-    args.adds = insn.insn == Insn::matmul && loop && cursor.step(*loop) != 0;
+    const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
+    args.adds =
+        insn.insn == Insn::matmul && (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
   }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }

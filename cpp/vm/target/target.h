@@ -56,7 +56,7 @@ struct TargetTraits {
   std::string_view name;
   uint8_t id;
   TilePolicy policy;
-  int32_t cores;
+  int32_t cores, cubes;
   int64_t local_bytes, reserve_bytes;
   int32_t align;
   bool streams, flags;
@@ -66,6 +66,8 @@ struct TargetTraits {
   const Memories* others;  // besides UB
   bool operator==(const TargetTraits&) const = default;
 
+  // That run Programs of a type.
+  int32_t blocks(KernelType type) const { return type == KernelType::vector ? cores : cubes; }
   Memory memory(Space space) const {
     if (space == Space::ub) return {local_bytes, reserve_bytes, align};
     return (*others)[static_cast<size_t>(space)];

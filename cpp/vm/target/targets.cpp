@@ -16,11 +16,22 @@ struct MadeOf {
 };
 
 constexpr std::array kTargets = {
-#define DVM_TARGET(name, id, folder, policy, cores, local, reserve, align, streams, flags, chains, \
-                   halves, overhead)                                                               \
-  TargetTraits{                                                                                    \
-      #name,   id,    TilePolicy::policy, cores,          local,    reserve,          align,       \
-      streams, flags, MadeOf::chains,     Halves::halves, overhead, &memories::folder},
+#define DVM_TARGET(name, id, folder, policy, cores, cubes, local, reserve, align, streams, flags, \
+                   chains, halves, overhead)                                                      \
+  TargetTraits{#name,                                                                             \
+               id,                                                                                \
+               TilePolicy::policy,                                                                \
+               cores,                                                                             \
+               cubes,                                                                             \
+               local,                                                                             \
+               reserve,                                                                           \
+               align,                                                                             \
+               streams,                                                                           \
+               flags,                                                                             \
+               MadeOf::chains,                                                                    \
+               Halves::halves,                                                                    \
+               overhead,                                                                          \
+               &memories::folder},
 #include "vm/target/targets.def"
 #undef DVM_TARGET
 };

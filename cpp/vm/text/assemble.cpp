@@ -65,7 +65,7 @@ class Assembler {
   size_t parse_body(const TargetTraits& target) {
     in_.expect("{");
     in_.expect("//");
-    setting("target", static_cast<int>(KernelType::vector), static_cast<int>(KernelType::vector));
+    const int64_t type = setting("target", 0, kKernelTypes - 1);
     in_.expect(",");
     const int64_t block_dim = setting("block_dim");
     in_.expect(",");
@@ -89,7 +89,7 @@ class Assembler {
     while (in_.take("g")) globals.push_back(parse_global(builder));
     in_.expect_word("vmain");
     in_.expect(".");
-    in_.expect_word("aiv");
+    in_.expect_word(to_string(static_cast<KernelType>(type)));
     in_.expect("(");
     const int64_t body_tile = setting("body_tile");
     in_.expect(",");
@@ -109,6 +109,10 @@ class Assembler {
 
     const Program program = builder.finish(local_bytes, loop_flags);
     const Header& h = program.header();
+    if (type != static_cast<int>(h.kernel_type)) {
+      in_.error("target is " + std::to_string(type) + ", but the instructions make it " +
+                std::to_string(static_cast<int>(h.kernel_type)));
+    }
     check_derived("block_dim", block_dim, h.block_dim);
     check_derived("tile_num", tile_num, h.tile_count);
     check_derived("body_tile", body_tile, h.body_tile);

@@ -256,7 +256,12 @@ void InstructionParser::parse_attribute(Parsed& insn) {
     insn.body = in_.integer(1, INT64_MAX);
   } else if (name == "adds" && format == Format::matrix) {
     MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
-    aux.loop = static_cast<int>(in_.integer(0, kMaxLoops - 1));
+    aux.always = in_.next_is_word();
+    if (aux.always) {
+      in_.expect_word("always");
+    } else {
+      aux.loop = static_cast<int>(in_.integer(0, kMaxLoops - 1));
+    }
     insn.fixed.aux = aux.code(insn.fixed.dtype);
   } else if (name == "cmp_type" && format == Format::compare) {
     insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");

@@ -42,8 +42,9 @@ class Printer {
       out_ += "  g" + number(index++) + ": " + listing_dtype(g.dtype) + " [" + number(g.low) +
               ", " + number(g.high) + (g.written ? ") written\n" : ") read\n");
     }
-    out_ += "  vmain.aiv(body_tile=" + number(h.body_tile) +
-            ", tail_tile_diff=" + number(h.tail_tile_diff) + ") {\n";
+    out_ += "  vmain." + std::string(to_string(h.kernel_type)) +
+            "(body_tile=" + number(h.body_tile) + ", tail_tile_diff=" + number(h.tail_tile_diff) +
+            ") {\n";
     index = 0;
     for (auto rest = program_.code(); !rest.empty();) {
       const auto& insn = *reinterpret_cast<const Instruction*>(rest.data());
@@ -173,9 +174,9 @@ class Printer {
     }
     if (insn.is_loop()) attribute("body", number(body_instructions(insn)));
     if (row.format == Format::matrix) {
-      if (const auto loop = MatrixAux::of(insn.dtype, insn.aux).loop) {
-        attribute("adds", number(*loop));
-      }
+      const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
+      if (aux.loop) attribute("adds", number(*aux.loop));
+      if (aux.always) attribute("adds", "always");
     }
     if (row.format == Format::compare) {
       attribute("cmp_type", std::string(to_string(static_cast<Compare>(insn.aux))));

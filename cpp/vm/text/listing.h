@@ -3,10 +3,11 @@
 // Program, while `#` starts a comment.
 //
 //   program     := 'dvm.program' 'v1' 'target' '=' name '{' header {global} main '}'
-//   header      := '//' 'target=0, block_dim=' int ', ffts_addr=0, tile_num=' int ', grid=' ints
+//   header      := '//' 'target=' ('0' | '1' | '2') ', block_dim=' int ', ffts_addr=0, tile_num=' int ', grid=' ints
 //                  [', loops=' ints] ', local_bytes=' int ', loop_flags=[' {src '_' dst} ']'
 //   global      := 'g' int ':' dtype '[' low ',' high ')' ('read' | 'written')        bytes
-//   main        := 'vmain.aiv' '(body_tile=' int ', tail_tile_diff=' int ')' '{' {instruction} '}'
+//   main        := 'vmain.' ('aiv' | 'aic' | 'mix') '(body_tile=' int ', tail_tile_diff=' int ')'
+//                  '{' {instruction} '}'
 //   instruction := int ':' mnemonic operand {',' operand} ['//' attribute {',' attribute}]
 //                  '{' pipe {',' src '_' dst '_sync(' ('wait' | 'set' | 'carry') ',' event ')'} '}'
 //   mnemonic    := name '.u8.' bytes 'x1'              loads and stores; the global has the dtype

@@ -24,7 +24,38 @@ bool goes_on(const ContractionDim& outer, const ContractionDim& inner) {
          outer.result == inner.result * inner.size;
 }
 
+// As much as is touched through an operand, besides what was before.
+void include(const Contraction& product, int64_t ContractionDim::*of, DType dtype, Global& global) {
+  int64_t low = 0, high = core::byte_size(dtype);
+  const auto add = [&](const ContractionDim& dim) {
+    const int64_t last = (dim.size - 1) * (dim.*of);
+    (last < 0 ? low : high) += last;
+  };
+  for (int d = 0; d < product.batch_rank; ++d) add(product.batch[d]);
+  for (const ContractionDim* dim : {&product.m, &product.n, &product.k}) add(*dim);
+  const bool first = global.low == global.high;
+  global.low = first ? low : std::min(global.low, low);
+  global.high = first ? high : std::max(global.high, high);
+  global.dtype = dtype;
+}
+
 }  // namespace
+
+int64_t Contraction::batches() const {
+  int64_t count = 1;
+  for (int d = 0; d < batch_rank; ++d) count *= batch[d].size;
+  return count;
+}
+
+std::vector<Global> Contraction::globals() const {
+  std::vector<Global> all(static_cast<size_t>(global_count));
+  include(*this, &ContractionDim::a, source, all[static_cast<size_t>(a)]);
+  include(*this, &ContractionDim::b, source, all[static_cast<size_t>(b)]);
+  Global& written = all[static_cast<size_t>(result)];
+  include(*this, &ContractionDim::result, dtype, written);
+  written.written = 1;
+  return all;
+}
 
 Contraction bind_product(const Kernel& kernel, const Binding& binding) {
   const KernelProduct& product = *kernel.product;

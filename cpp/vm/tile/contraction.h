@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "vm/tile/bind.h"
 
@@ -24,6 +25,9 @@ struct Contraction {
   ContractionDim batch[kMaxRank] = {};
   ContractionDim m = {}, n = {}, k = {};
 
+  int64_t batches() const;
+  // Of its Programs, every operand: used or not, a caller passes them all.
+  std::vector<Global> globals() const;
   bool is_empty() const { return m.size == 0 || n.size == 0; }  // or has no batches: m is 0 then
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/math/integers.h"
 #include "core/ops/sum_order.h"
 #include "vm/tile/chain_steps.h"
 #include "vm/tile/tile_cost.h"
@@ -18,7 +19,7 @@ namespace {
 // tile takes all of them, and a single row is no more than kLongest.
 constexpr int64_t kLeastTile = 96, kShare = 16384, kLongest = 65536, kMostElements = 262144;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+using core::ceil_div;
 
 int64_t product(const int64_t* sizes, int begin, int end) {
   int64_t result = 1;

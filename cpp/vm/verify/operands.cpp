@@ -348,7 +348,9 @@ void TileVerifier::check_overlap(const Instruction& insn, int destination) const
 
 void TileVerifier::check_sources_written(const Instruction& insn) const {
   for (int k = 0; k < insn.operand_count(); ++k) {
-    if (writes(insn, k) || insn.operands()[k].mode != Mode::slot) continue;
+    const bool adds = info(insn.insn).format == Format::matrix && writes(insn, k) &&
+                      MatrixAux::of(insn.dtype, insn.aux).always;
+    if ((writes(insn, k) && !adds) || insn.operands()[k].mode != Mode::slot) continue;
     const Range range = slot_range(insn, k);
     const auto& written = written_slots_[insn.operands()[k].index];
     auto after = written.upper_bound(range.low);

@@ -38,6 +38,7 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   const size_t length = kFixedWords + static_cast<size_t>(insn.operand_count()) +
                         (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.steps + insn.tails +
                         insn.syncs;
+  pipes_ |= bit(row.pipe);
   if (insn.words != length || length > rest.size()) {
     fail("length is " + number(insn.words) + " words, its parts take " + number(length) +
          ", the code has " + number(rest.size()));
@@ -168,6 +169,9 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
   if (aux.loop && !is_open(*aux.loop)) {
     fail("adds in the steps of loop " + number(*aux.loop) + ", which it is not in");
+  }
+  if (aux.always && insn.operands()[0].mode != Mode::slot) {
+    fail("adds to what is in no slot");
   }
   if (!core::adds_products(insn.dtype, aux.source) || (insn.aux >= 8 && aux.source == insn.dtype)) {
     fail("makes no " + std::string(core::to_string(insn.dtype)) + " of products of " +
@@ -322,6 +326,12 @@ void TileVerifier::check_syncs(const Instruction& insn) {
 }
 
 void TileVerifier::finish() const {
+  const KernelType type = kernel_type(pipes_), given = program_.header().kernel_type;
+  if (type != given) {
+    core::fail(core::ErrorCode::bytecode_header, "kernel type is " + std::string(to_string(given)) +
+                                                     ", but the pipes in use make it " +
+                                                     std::string(to_string(type)));
+  }
   auto require_used = [](int used, int count, const char* what) {
     if (used == count) return;
     core::fail(core::ErrorCode::bytecode_invalid,

@@ -98,6 +98,7 @@ class TileVerifier {
   };
   std::vector<OpenLoop> open_;  // outermost first
   size_t position_ = 0;         // words so far
+  Pipes pipes_ = 0;             // of the instructions so far
   int next_loop_ = 0;
 };
 

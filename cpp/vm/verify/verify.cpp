@@ -26,7 +26,7 @@ const TargetTraits& check_header(std::span<const uint64_t> words, const Header& 
           "Program version " + number(h.version) + ", expected " + number(kVersion));
   const TargetTraits* target = find_target(h.target);
   require(target != nullptr, kHeader, "unknown target id " + number(h.target));
-  require(h.kernel_type == KernelType::vector, kHeader,
+  require(static_cast<int>(h.kernel_type) < kKernelTypes, kHeader,
           "unknown kernel type " + number(static_cast<int>(h.kernel_type)));
   require(std::ranges::count(h.zero, 0) == sizeof(h.zero), kHeader,
           "a reserved header field is not 0");
@@ -68,7 +68,7 @@ void check_tiles(const Program& program, const TargetTraits& target) {
   }
   require(tiles == h.tile_count, kHeader,
           "grid has " + number(tiles) + " tiles, the header says " + number(h.tile_count));
-  const TileShares s = share_tiles(tiles, target.cores);
+  const TileShares s = share_tiles(tiles, target.blocks(h.kernel_type));
   require(h.body_tile == s.body_tile && h.block_dim == s.block_dim &&
               h.tail_tile_diff == s.tail_tile_diff,
           kHeader,

@@ -265,12 +265,41 @@ TEST(Flags, OfALoopOverLoadsIntoOneSlot) {
              {kSet, simd, store, 1},
              {kSet, simd, load, 0},
              {kCarry, simd, load, 7}});
-  expect(2, {{kWait, simd, load, 7}, {kSet, load, simd, 4}});
-  expect(3, {{kWait, load, simd, 4}, {kSet, simd, load, 7}});
+  expect(2, {{kWait, simd, load, 7}, {kSet, load, simd, 2}});
+  expect(3, {{kWait, load, simd, 2}, {kSet, simd, load, 7}});
   expect(4, {{kWait, load, store, 1},
              {kWait, simd, store, 1},
              {kSet, store, simd, 0},
              {kSet, store, load, 0}});
+}
+
+// Two slots that take turns: a load waits for what has read its own slot, not for the other one.
+TEST(Flags, OfSlotsThatTakeTurns) {
+  std::vector<SlotUse> uses(5, {.around = 0});
+  uses[0] = {.pipe = Pipe::scalar};
+  for (uint32_t k = 0; k < 2; ++k) {
+    uses[1 + k].pipe = Pipe::load;
+    uses[1 + k].written = slot(1 + k);
+    uses[3 + k].pipe = Pipe::store;
+    uses[3 + k].reads = 1;
+    uses[3 + k].read[0] = slot(1 + k);
+  }
+  const Planned p(std::move(uses));
+  using enum Pipe;
+  constexpr auto kWait = static_cast<uint8_t>(SyncKind::wait),
+                 kSet = static_cast<uint8_t>(SyncKind::set),
+                 kCarry = static_cast<uint8_t>(SyncKind::carry);
+  const auto expect = [&](size_t i, std::vector<Sync> syncs) {
+    ASSERT_EQ(p.syncs[i].count, syncs.size()) << i;
+    for (size_t k = 0; k < syncs.size(); ++k) EXPECT_EQ(p.syncs[i].at[k], syncs[k]) << i;
+  };
+  expect(1, {{kWait, store, load, 7}, {kSet, load, store, 2}});
+  expect(2, {{kWait, store, load, 6}, {kSet, load, store, 2}});
+  expect(3, {{kWait, load, store, 2}, {kSet, store, load, 7}});
+  expect(4, {{kWait, load, store, 2}, {kSet, store, load, 6}});
+  ASSERT_GE(p.syncs[0].count, 2);
+  EXPECT_EQ(p.syncs[0].at[p.syncs[0].count - 2], (Sync{kCarry, store, load, 7}));
+  EXPECT_EQ(p.syncs[0].at[p.syncs[0].count - 1], (Sync{kCarry, store, load, 6}));
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace dvm::vm {
 // L0C, and tails along all three axes.
 inline constexpr std::string_view kMatmulExample =
     R"(dvm.program v1 target=ascend910b3 {
-  // target=0, block_dim=12, ffts_addr=0, tile_num=12, grid=[4, 3], loops=[4], local_bytes=0x200, loop_flags=[fix_cube]
+  // target=1, block_dim=12, ffts_addr=0, tile_num=12, grid=[4, 3], loops=[4], local_bytes=0x200, loop_flags=[fix_cube]
   g0: fp32 [0, 20000) read
   g1: fp32 [0, 14000) read
   g2: fp32 [0, 28000) written
-  vmain.aiv(body_tile=1, tail_tile_diff=0) {
+  vmain.aic(body_tile=1, tail_tile_diff=0) {
     0: Loop.4 // body(3)
          {scalar, fix_cube_sync(wait, 0), cube_fix_sync(set, 0), cube_load_sync(carry, 7)}
       1: view_load.u8.2048x1 l0a:0x0, g0 // view(32:200, 16:4), tile_stride(6400, 0, 64), pad_size(0), iter_tail(0:4@1; 1:2@loop0)
@@ -34,11 +34,11 @@ inline constexpr std::string_view kMatmulExample =
 // The same of fp16 by way of L1, where a step of two loads feeds two steps of the cube.
 inline constexpr std::string_view kNestedExample =
     R"(dvm.program v1 target=ascend910b3 {
-  // target=0, block_dim=1, ffts_addr=0, tile_num=1, grid=[1], loops=[3, 2], local_bytes=0x200, loop_flags=[]
+  // target=1, block_dim=1, ffts_addr=0, tile_num=1, grid=[1], loops=[3, 2], local_bytes=0x200, loop_flags=[]
   g0: fp16 [0, 3072) read
   g1: fp16 [0, 3072) read
   g2: fp32 [0, 1024) written
-  vmain.aiv(body_tile=1, tail_tile_diff=0) {
+  vmain.aic(body_tile=1, tail_tile_diff=0) {
     0: Loop.3 // body(6)
          {scalar, cube_fix_sync(set, 0), feed_load_sync(carry, 7)}
       1: load.u8.1024x1 l1:0x0, g0 // tile_stride(0, 1024, 0), pad_size(0)

@@ -639,6 +639,10 @@ class ProgramGenerator {
     }
     line.operands = {d, a, b};
     append(line);
+    if (chance(30)) {
+      line.fixed.aux = MatrixAux{.always = true, .source = source}.code(dtype);
+      append(line);
+    }
     Line drain;
     drain.fixed = {.insn = Insn::drain, .dtype = dtype};
     drain.fixed.size = static_cast<uint32_t>(sums);

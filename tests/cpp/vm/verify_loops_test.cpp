@@ -51,6 +51,7 @@ const std::vector<Break> kBreaks = {
      "operand 0 moves along loop 0, which the instruction is not in"},
     {"AddsElsewhere", kMatmul, "adds(0)", "adds(1)",
      "adds in the steps of loop 1, which it is not in"},
+    {"AddsToNothing", kMatmul, "adds(0)", "adds(always)", "that nothing has written"},
     {"Products", kNested, "Matmul.fp32.fp16", "Matmul.i32.fp16", "makes no i32 of products of f16"},
     {"LeftIsRight", kMatmul, "l0a:0x0, l0b:0x0", "l0b:0x0, l0b:0x0",
      "operand 1 lies in l0b, which the cube pipe does not read there"},

@@ -106,6 +106,8 @@ const std::vector<Rule> kRules = {
     {"Target", kFlags, [](E& e) { e.header().target = 200; }, kHeader, "unknown target id 200"},
     {"KernelType", kFlags, [](E& e) { e.header().kernel_type = static_cast<KernelType>(3); },
      kHeader, "unknown kernel type 3"},
+    {"KernelTypeOfOtherPipes", kCpu, [](E& e) { e.header().kernel_type = KernelType::mix; },
+     kHeader, "kernel type is mix, but the pipes in use make it aiv"},
     {"HeaderZero", kFlags, [](E& e) { e.header().zero[2] = 1; }, kHeader,
      "a reserved header field is not 0"},
     {"Truncated", kFlags, [](E& e) { e.pop(); }, kTruncated,

@@ -1,0 +1,47 @@
+// Programs of products of matrices for AI Cores. Both factors come by way of L1 to where the cube
+// reads them, in slots that take turns at each stage, so that the pipes load, feed and multiply
+// different steps of k at the same time:
+//
+//   global memory --load--> L1 --feed--> L0A, L0B --matmul--> L0C --drain--> global memory
+//
+// The bytes of a slot are the hardware's own order of fractals in L1 and L0, which no instruction
+// can observe; here they are rows, and slots have room for whole fractals.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "vm/isa/program.h"
+#include "vm/target/target.h"
+#include "vm/tile/contraction.h"
+
+namespace dvm::vm {
+
+// Whether the target multiplies so: it has an L1.
+bool has_cube(const TargetTraits& target);
+
+// In which order tiles follow each other (the swizzle): bands of `width` rows of tiles, or columns,
+// from end to end and within a band across it. Cores run neighbouring tiles at the same time, and
+// share what these read in the second cache.
+struct TileOrder {
+  bool by_columns = false;  // bands are columns of tiles
+  int64_t width = 1;        // all of them: one band
+  bool operator==(const TileOrder&) const = default;
+};
+// How a product is computed: tiles of m by n sums, in steps of k.
+struct CubeTiling {
+  int64_t m, n, k;
+  TileOrder order;
+};
+// Of least time by the rates in cube_rates.def.
+CubeTiling tile_cube(const Contraction& product, const TargetTraits& target);
+// Cycles of the core that has most to do.
+double cube_cycles(const Contraction& product, const CubeTiling& tiling,
+                   const TargetTraits& target);
+
+// Nothing in the product may be empty. Throws UnsupportedError where a limit of Programs is
+// exceeded.
+Program encode_cube(const Contraction& product, const CubeTiling& tiling,
+                    const TargetTraits& target, std::span<uint64_t> words);
+
+}  // namespace dvm::vm
