@@ -39,7 +39,7 @@ bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (
 
 bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators against peers and the machine's limits (a quarter of an hour)
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
-	cmake --build --preset release --target limits product_tiles
+	cmake --build --preset release --target machine_limits product_tiles
 	$(venv)/python -m benchmarks.ops --json build/ops.json --plot build/ops.png
 
 docs: .venv/installed ## write the pages of docs/ that come from tables

@@ -18,7 +18,7 @@
 
 #include "core/ops/half.h"
 #include "cpu/matmul/matmul_kernels.h"
-#include "limits.h"
+#include "machine_limits.h"
 
 namespace dvm {
 namespace {

@@ -46,7 +46,7 @@ class Bench:
         try:
             self.limits = Limits(threads)
         except OSError:
-            self.left_out["limits of the machine"] = "benchmarks/cpp/limits.cpp is not built"
+            self.left_out["limits of the machine"] = "benchmarks/cpp/machine_limits.cpp is not built"
 
     def some(self, cases: Sequence[Any], few: int = 2) -> list[Any]:
         """Return all cases, or a few of them spread over all where it is to be quick."""

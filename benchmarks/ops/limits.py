@@ -1,4 +1,4 @@
-"""What the machine reaches at most (benchmarks/cpp/limits.h), measured in this process."""
+"""What the machine reaches at most (benchmarks/cpp/machine_limits.h), measured in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Limits:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        library = ctypes.CDLL(str(BUILT / "liblimits.so"))
+        library = ctypes.CDLL(str(BUILT / "libmachine_limits.so"))
         self._multiply_add = library.dvm_multiply_add_seconds
         self._multiply_add.restype = ctypes.c_double
         self._multiply_add.argtypes = [ctypes.c_double, ctypes.c_int]
