@@ -17,7 +17,7 @@ from .limits import Limits
 from .programs import Array, Program
 from .shapes import random_products
 
-ROUNDS = 5
+ROUNDS = 3  # of medians; what is left of noise is averaged over many shapes
 # How long other threads of a library go on to spin behind a call; one alone has none.
 PAUSE_SECONDS = 0.03
 # Relative to the largest magnitude of a double-precision result.
@@ -46,7 +46,9 @@ class Bench:
         try:
             self.limits = Limits(threads)
         except OSError:
-            self.left_out["limits of the machine"] = "benchmarks/cpp/machine_limits.cpp is not built"
+            self.left_out["limits of the machine"] = (
+                "benchmarks/cpp/machine_limits.cpp is not built"
+            )
 
     def some(self, cases: Sequence[Any], few: int = 2) -> list[Any]:
         """Return all cases, or a few of them spread over all where it is to be quick."""
@@ -104,15 +106,10 @@ class Bench:
         return samples
 
     def time(
-        self,
-        section: str,
-        group: str,
-        case: str,
-        samples: dict[str, Sample],
-        rounds: int = ROUNDS,
+        self, section: str, group: str, case: str, samples: dict[str, Sample]
     ) -> dict[str, float]:
         """Keep the median of each in microseconds, print them, and return them in seconds."""
-        medians = interleaved(samples, 1 if self.quick else rounds)
+        medians = interleaved(samples, 1 if self.quick else ROUNDS)
         for name, seconds in medians.items():
             self.keep(section, group, case, name, seconds * 1e6)
         text = "  ".join(f"{name} {seconds * 1e6:.1f}" for name, seconds in medians.items())

@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from benchmarks.peers.contenders import Call
+
+import dvm
 
 from ..bench import Bench
-from ..figures import Figure, Verdict, judged
-from ..programs import Program, Text
+from ..figures import Figure, Verdict, by_case, judged, verdict
+from ..programs import Array, Program, Text
 from ..shapes import normal
 
 NAME = "attention"
 HEADS, DEPTH = 12, 64
 SCALE = DEPTH**-0.5
 LENGTHS = (1, 2, 7, 16, 37, 64, 100, 128, 197, 256, 384, 512, 777, 1024)
+OPERANDS, EXTRA, MIB = "operands [MiB]", "extra [MiB]", 1 << 20
+LEAST = 1.0  # MiB: what the pool has no buffers of is not seen
 KINDS = ("plain", "masked", "one query")
 
 
@@ -55,6 +60,15 @@ def program_of(kind: str) -> Program:
     return Program(f"attention {kind}", in_numpy, in_torch, attention_text(masked), ranks=ranks)
 
 
+def temporaries(call: Call, arrays: list[Array]) -> int:
+    """Return the bytes that wait in the pool once a call's result lives: 1 MiB each at least."""
+    dvm.clear_cache()
+    result = call(*arrays)
+    waiting = dvm.stats().cached_bytes
+    del result
+    return waiting
+
+
 def run(bench: Bench) -> None:
     rng = bench.random(8)
     for kind in KINDS:
@@ -71,11 +85,19 @@ def run(bench: Bench) -> None:
                 arrays.append(np.where(seen, 0, -np.inf).astype(np.float32))
             samples = bench.samples(program, arrays, ["dvm", "torch"])
             bench.time(NAME, kind, f"s={length}", samples)
+        if made := bench.made(program, "dvm"):
+            bench.keep(NAME, "memory", kind, OPERANDS, sum(a.nbytes for a in arrays[:3]) / MIB)
+            bench.keep(NAME, "memory", kind, EXTRA, temporaries(made[0], arrays) / MIB)
 
 
 def verdicts(figures: list[Figure]) -> list[Verdict]:
-    return [
-        found
-        for kind in KINDS
-        for found in judged(NAME, figures, kind, f"{kind} over torch", "dvm", ["torch"], 1.2)
-    ]
+    found = []
+    for kind in KINDS:
+        found += judged(NAME, figures, kind, f"{kind} over torch", "dvm", ["torch"], 1.2)
+    for (group, threads), cases in by_case(figures).items():
+        if group == "memory":
+            room = {
+                case: max(v[OPERANDS], LEAST) / max(v[EXTRA], LEAST) for case, v in cases.items()
+            }
+            found += verdict(NAME, "q, k and v over extra memory", threads, room, 0, 1.0)
+    return found

@@ -17,7 +17,7 @@ from ..figures import Figure, Verdict, by_case, ratios, verdict
 from ..operations import OPERATIONS, Draw, Operation, draw, numbers
 
 NAME = "cliffs"
-DRAWS, ROUNDS = 300, 3
+DRAWS = 300
 ELEMENTS = (256, 1 << 21)
 WORST, LISTED = 0.7, 0.9
 PEERS = ("numpy", "torch")
@@ -102,7 +102,7 @@ def run(bench: Bench) -> None:
                 agree("torch", drawn.operation, expected, made[0](*made[1]))
                 samples["torch"] = bench.sample(*made)
             case = f"{i}: {drawn}"
-            values = bench.time(NAME, "all", case, samples, ROUNDS)
+            values = bench.time(NAME, "all", case, samples)
             best = min(values[name] for name in PEERS if name in values)
             if best < LISTED * values["dvm"]:
                 bench.note(NAME, case, why(compiled, drawn.arrays, values["dvm"] * 1e6))
