@@ -24,7 +24,9 @@ from ..shapes import RANDOM_SHAPES, normal
 NAME = "suites"
 DYNAMIC = "torch.compile dynamic"
 COMPILE, TORCH_COMPILE = "compile [us]", "torch.compile [us]"
-WARM_SHAPES = 3  # of another seed: what a process does once is not a shape's compilation
+# Of another seed, enough to meet both branches: captures, and what a process does once, are not the
+# compilation of a shape.
+WARM_SHAPES = 8
 
 # Largest compilation in ms, compilation over running time, mean speedup over eager, share of shapes
 # above 1, mean speedup over Inductor-d.
@@ -139,8 +141,9 @@ def run_suite(bench: Bench, name: str) -> None:
     program, draw = SUITES[name]
     compiled = dvm.compile(program.numpy)
     rng = bench.random(1000)
-    for _ in range(WARM_SHAPES * 2):
-        compiled(*draw(rng))
+    with dvm.stance("force_capture"):
+        for _ in range(WARM_SHAPES):
+            compiled(*draw(rng))
     for case, arrays in unseen(draw, bench.random(9), 3 if bench.quick else RANDOM_SHAPES):
         spent = microseconds_to_compile(program, compiled, arrays)
         results = {"dvm": compiled(*arrays)}
