@@ -61,7 +61,8 @@ OPERATIONS = (
     *(same_name(name, dtypes=NUMBERS) for name in ("square", "abs", "negative", "sign")),
     *(same_name(name, 2, NUMBERS) for name in ("add", "multiply", "maximum", "minimum")),
     *(same_name(name, 2) for name in ("true_divide", "hypot", "arctan2", "copysign")),
-    *(same_name(name, 2, ALL) for name in ("greater", "equal", "logical_and")),
+    *(same_name(name, 2, ALL) for name in ("greater", "logical_and")),
+    Operation("np.equal(x, y)", "torch.eq(x, y)", 2, ALL),
     same_name("isnan"),
     same_name("bitwise_and", 2, ("i4", "i8", "u1", "?")),
     Operation("x + 1", "x + 1", 1, NUMBERS),
@@ -69,8 +70,8 @@ OPERATIONS = (
     Operation("np.where(x > y, x, y)", "torch.where(x > y, x, y)", 2, NUMBERS),
     Operation("np.clip(x, 0, 1)", "torch.clip(x, 0, 1)", 1, NUMBERS),
     Operation("1 / (1 + np.exp(-x))", "torch.sigmoid(x)"),
-    Operation("x.astype(np.float32)", "x.to(torch.float32)", 1, ALL),
-    Operation("x.astype(np.float64)", "x.to(torch.float64)", 1, ALL),
+    Operation("x.astype(np.float32)", "x.to(torch.float32, copy=True)", 1, ALL),
+    Operation("x.astype(np.float64)", "x.to(torch.float64, copy=True)", 1, ALL),
     # reductions
     *(Operation(f"x.{name}()", f"x.{name}()", 1, NUMBERS) for name in ("sum", "max", "min")),
     *(Operation(f"x.{name}()", f"x.{name}()", 1, ("?",)) for name in ("any", "all")),
@@ -116,9 +117,9 @@ OPERATIONS = (
     ),
     Operation("x + x[0]", "x + x[0]", 1, NUMBERS, 2),
     Operation("x * x[:, :1]", "x * x[:, :1]", 1, NUMBERS, 2),
-    # matrices
-    Operation("x @ y.T", "x @ y.T", 2, ("f4", "f8"), 2),
-    Operation("x.T @ y", "x.T @ y", 2, ("f4", "f8"), 2),
+    # matrices, of results that are not much larger than the operands
+    Operation("x[:200] @ y[:200].T", "x[:200] @ y[:200].T", 2, ("f4", "f8"), 2),
+    Operation("x[:, :200].T @ y[:, :200]", "x[:, :200].T @ y[:, :200]", 2, ("f4", "f8"), 2),
     Operation("x @ x[0]", "x @ x[0]", 1, ("f4", "f8"), 2),
     Operation("np.outer(x[0], x[1])", "torch.outer(x[0], x[1])", 1, ("f4", "f8"), 2),
     Operation("np.einsum('ij,ij->i', x, y)", "torch.einsum('ij,ij->i', x, y)", 2, ("f4", "f8"), 2),
