@@ -10,7 +10,6 @@
 #include "core/ops/docs.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/fp_flags.h"
-#include "core/ops/quiet.h"
 #include "core/reference/reference.h"
 #include "cpu/cpu_target.h"
 #include "cpu/simd_level.h"

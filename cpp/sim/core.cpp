@@ -1,7 +1,6 @@
 #include "sim/core.h"
 
 #include "core/error.h"
-#include "core/ops/quiet.h"
 #include "core/ops/reduce.h"
 #include "sim/kernels.h"
 #include "vm/encode/tied_zeros.h"

@@ -138,8 +138,8 @@ void for_each_output(const TileArgs& args, Reduce reduce) {
 
 template <DType D>
 void fill(vm::KernelTable& table) {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  table.entry(Insn::name, D) =                                                     \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...) \
+  table.entry(Insn::name, D) =                            \
       vm::plain_kernel<scalar::name, D, arity, core::OperandRule::dtypes>();
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE

@@ -22,7 +22,7 @@ inline constexpr int kMaxResults = 64;        // of a call
 inline constexpr int64_t kMaxWritten = 1024;  // elements of a tensor constant without a name
 
 enum class Op : uint8_t {
-#define DVM_OP(name, arity, cls, attrs, synopsis) name,
+#define DVM_OP(name, ...) name,
 #include "core/ops/ops.def"
 #undef DVM_OP
 };
@@ -60,10 +60,13 @@ enum Key : uint32_t {
 };
 }
 
+enum class Raises : uint8_t { never, floats, any };
+
 struct OpInfo {
   std::string_view name, synopsis;
   int arity;  // -1: any number
   OpClass op_class;
+  Raises raises;
   uint32_t attrs;  // bits of attr::Key
 };
 const OpInfo& info(Op op);
@@ -76,6 +79,8 @@ constexpr uint32_t optional_attrs(Op op) {
 std::span<const OpInfo> all_ops();
 std::optional<Op> op_from_text(std::string_view name);
 inline OpClass op_class(Op op) { return info(op).op_class; }
+// Whether it can raise an IEEE status flag where it computes results of that dtype.
+bool may_raise(Op op, DType result);
 
 // A value of rank 0 that is known without memory: a literal, a Python number or a size.
 inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }

@@ -19,8 +19,7 @@ bool with_binary(Op op, F f) {
       return true;                                                         \
     }                                                                      \
     return false;
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  DVM_ROW_##arity(name, dtypes, result)
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...) DVM_ROW_##arity(name, dtypes, result)
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
 #define DVM_COMPARE(name, op, numpy) DVM_ROW_2(name, any, boolean)

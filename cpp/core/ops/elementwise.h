@@ -44,7 +44,7 @@ constexpr std::string_view to_string(OperandRule rule) {
 }
 
 inline constexpr ElementwiseInfo kElementwise[] = {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, raises, numpy, slope, head, synopsis) \
   {#name, numpy, arity, OperandRule::dtypes, ResultRule::result},
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE

@@ -14,7 +14,8 @@ namespace {
 constexpr auto kOps = [] {
   using namespace attr;  // the attrs column names its members
   return std::to_array<OpInfo>({
-#define DVM_OP(name, arity, cls, attrs, synopsis) {#name, synopsis, arity, OpClass::cls, attrs},
+#define DVM_OP(name, arity, cls, attrs, raises, synopsis) \
+  {#name, synopsis, arity, OpClass::cls, Raises::raises, attrs},
 #include "core/ops/ops.def"
 #undef DVM_OP
   });
@@ -24,6 +25,11 @@ constexpr auto kOps = [] {
 
 const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
 std::span<const OpInfo> all_ops() { return kOps; }
+
+bool may_raise(Op op, DType result) {
+  const Raises raises = info(op).raises;
+  return raises == Raises::any || (raises == Raises::floats && is_floating(result));
+}
 
 std::optional<Op> op_from_text(std::string_view name) {
   for (size_t i = 0; i < kOps.size(); ++i) {

@@ -28,8 +28,8 @@ constexpr std::string_view to_string(ReduceDtypes rule) {
 // Only of a reduction.
 constexpr ReduceInfo reduce_info(Op op) {
   switch (op) {
-#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) \
-  case Op::name:                                           \
+#define DVM_REDUCE(name, insn, dtypes, identity, ...) \
+  case Op::name:                                      \
     return {#name, ReduceDtypes::dtypes, Identity::identity};
 #include "core/ops/reduce.def"
 #undef DVM_REDUCE

@@ -187,7 +187,7 @@ class Evaluator {
     switch (node.op) {
 #define DVM_OPERANDS_1 in(0)
 #define DVM_OPERANDS_2 in(0), in(1)
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                                  \
   case Op::name:                                                                           \
     if constexpr (allows(OperandRule::dtypes, D)) {                                        \
       using R = std::conditional_t<ResultRule::result == ResultRule::boolean, uint8_t, T>; \

@@ -186,7 +186,7 @@ void fill_row(vm::TileKernel& entry) {
 
 template <DType D>
 void fill_rows(KernelTable& table) {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                                  \
   fill_row<tile_ops::name, D, arity, core::OperandRule::dtypes, core::ResultRule::result>( \
       table.entry(Insn::name, D));
 #include "core/ops/elementwise.def"

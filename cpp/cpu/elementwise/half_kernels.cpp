@@ -74,8 +74,8 @@ inline constexpr vm::TileKernel kByBits = unary_kernel<Op, DType::u16, Result>;
 template <DType D>
 void fill_halves_of(KernelTable& table) {
   using H = core::Storage<D>;
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  fill_half<D, tile_ops::name, Insn::name, arity, core::OperandRule::dtypes,       \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                    \
+  fill_half<D, tile_ops::name, Insn::name, arity, core::OperandRule::dtypes, \
             core::ResultRule::result>(table);
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE

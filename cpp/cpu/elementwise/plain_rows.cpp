@@ -22,7 +22,7 @@ void fill_row(vm::TileKernel& entry) {
 
 void fill_plain(vm::KernelTable& table) {
   const auto fill = [&]<DType D>() {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)   \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                            \
   fill_row<tile_ops::name, core::scalar::name, D, arity, core::OperandRule::dtypes>( \
       table.entry(vm::Insn::name, D));
 #include "core/ops/elementwise.def"

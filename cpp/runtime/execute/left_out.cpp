@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/ops/quiet.h"
-
 namespace dvm::runtime {
 
 namespace {

@@ -9,7 +9,6 @@
 #include "core/math/basis.h"
 #include "core/ops/binary_rows.h"
 #include "core/ops/fp_flags.h"
-#include "core/ops/quiet.h"
 #include "core/ops/reductions.h"
 #include "runtime/whole/along_line.h"
 #include "runtime/whole/by_kernels.h"

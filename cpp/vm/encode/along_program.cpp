@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/math/integers.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/quiet.h"
 #include "vm/encode/program_sketch.h"
 #include "vm/tile/kernel.h"
 

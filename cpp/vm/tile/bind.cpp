@@ -304,7 +304,7 @@ class Binder {
       core::Identity identity;
     };
     static constexpr Row kRows[] = {
-#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) {Insn::insn, core::Identity::identity},
+#define DVM_REDUCE(name, insn, dtypes, identity, ...) {Insn::insn, core::Identity::identity},
 #include "core/ops/reduce.def"
 #undef DVM_REDUCE
     };

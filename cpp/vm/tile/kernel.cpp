@@ -23,8 +23,8 @@ using core::Op;
 // Ops and instructions of one name belong together; elementwise.def and compare.def feed both.
 std::optional<OpInsn> insn_of(Op op) {
   switch (op) {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis) \
-  case Op::name:                                                                   \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...) \
+  case Op::name:                                          \
     return OpInsn{Insn::name};
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
@@ -39,8 +39,8 @@ std::optional<OpInsn> insn_of(Op op) {
       return OpInsn{Insn::cast};
     case Op::broadcast:
       return OpInsn{Insn::broadcast};
-#define DVM_REDUCE(name, insn, dtypes, identity, synopsis) \
-  case Op::name:                                           \
+#define DVM_REDUCE(name, insn, ...) \
+  case Op::name:                    \
     return OpInsn{Insn::insn};
 #include "core/ops/reduce.def"
 #undef DVM_REDUCE

@@ -9,7 +9,6 @@
 
 #include "core/ops/elementwise.h"
 #include "core/ops/fp_flags.h"
-#include "core/ops/quiet.h"
 #include "core/ops/scalar_ops.h"
 #include "cpu/cpu_target.h"
 #include "runtime/strided_array.h"

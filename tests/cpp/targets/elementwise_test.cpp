@@ -245,7 +245,7 @@ void test_elementwise(Insn insn, int arity) {
 }
 
 TEST(Elementwise, EveryOpOnEveryDTypeHasTheOraclesBitsOnAllTargets) {
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)            \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                                     \
   for (int d = 0; d < core::kDTypeCount; ++d) {                                               \
     const auto dtype = static_cast<DType>(d);                                                 \
     if (!vm::contains(vm::DTypeSet::dtypes, dtype)) continue;                                 \

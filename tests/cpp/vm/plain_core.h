@@ -91,7 +91,7 @@ class PlainCore {
         return;
 #define DVM_APPLY_1(f) f(at<T>(args, 0, i))
 #define DVM_APPLY_2(f) f(at<T>(args, 0, i), at<T>(args, 1, i))
-#define DVM_ELEMENTWISE(name, arity, dtypes, result, numpy, slope, head, synopsis)         \
+#define DVM_ELEMENTWISE(name, arity, dtypes, result, ...)                                  \
   case Insn::name:                                                                         \
     if constexpr (core::allows(core::OperandRule::dtypes, D)) {                            \
       for (int64_t i = 0; i < args.size; ++i) put(args, i, DVM_APPLY_##arity(op::name{})); \
