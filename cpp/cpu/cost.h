@@ -34,17 +34,12 @@ constexpr CostClass cost_class(vm::Insn insn) {
       return CostClass::division;
     case vm::Insn::cast:
       return CostClass::cast;
-    case vm::Insn::sum:
-    case vm::Insn::prod:
-    case vm::Insn::max:
-    case vm::Insn::min:
-    case vm::Insn::nanmax:
-    case vm::Insn::nanmin:
     case vm::Insn::matmul:
       return CostClass::reduce;
     default:
       break;
   }
+  if (vm::is_reduction(insn)) return CostClass::reduce;
     // What calls the math library, element by element, has no body in tile_ops.h.
 #define DVM_ELEMENTWISE(name, ...)                                                             \
   if (insn == vm::Insn::name && !tile_ops::Written<tile_ops::name>) return CostClass::library; \

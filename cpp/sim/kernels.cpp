@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "core/ops/fp_flags.h"
+#include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
 #include "vm/run/plain_kernel.h"
 
@@ -128,14 +129,6 @@ void for_each_output(const TileArgs& args, Reduce reduce) {
   }
 }
 
-// Whose scalar meaning has the instruction's name.
-#define DVM_REDUCTION(name)                                                \
-  table.entry(Insn::name, D) = [](const TileArgs& args) noexcept {         \
-    for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) { \
-      return scalar::name<Storage<D>>(count, adjacent, load);              \
-    });                                                                    \
-  };
-
 template <DType D>
 void fill(vm::KernelTable& table) {
 #define DVM_ELEMENTWISE(name, arity, dtypes, result, ...) \
@@ -157,16 +150,17 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::take_along, D) = vm::plain_gather<Storage<D>, vm::IndexPer::element>;
   table.entry(Insn::drain, D) = view_store_kernel<D>;
   if constexpr (D != DType::boolean) table.entry(Insn::matmul, D) = vm::plain_matmul<D>;
-  DVM_REDUCTION(max)
-  DVM_REDUCTION(min)
-  if constexpr (core::is_floating(D)) {
-    DVM_REDUCTION(nanmax)
-    DVM_REDUCTION(nanmin)
+    // Their scalar meanings have the names of the instructions.
+#define DVM_REDUCE(name, insn, dtypes, ...)                                  \
+  if constexpr (core::allows(core::ReduceDtypes::dtypes, D)) {               \
+    table.entry(Insn::insn, D) = [](const TileArgs& args) noexcept {         \
+      for_each_output<D>(args, [](int64_t count, bool adjacent, auto load) { \
+        return scalar::insn<Storage<D>>(count, adjacent, load);              \
+      });                                                                    \
+    };                                                                       \
   }
-  if constexpr (D != DType::boolean) {
-    DVM_REDUCTION(sum)
-    DVM_REDUCTION(prod)
-  }
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
 }
 
 }  // namespace

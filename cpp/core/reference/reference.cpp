@@ -235,24 +235,20 @@ class Evaluator {
     return gather(a, std::move(shape), 0, strides);
   }
 
-  template <typename T, typename Load>
-  static T reduce_line(Op op, int64_t count, bool adjacent, Load load) {
+  template <DType D, typename Load>
+  static Storage<D> reduce_line(Op op, int64_t count, bool adjacent, Load load) {
     switch (op) {
-      case Op::sum:
-        return scalar::sum<T>(count, adjacent, load);
-      case Op::prod:
-        return scalar::prod<T>(count, adjacent, load);
-      case Op::max:
-      case Op::max_or_lowest:
-      case Op::any:
-        return scalar::max<T>(count, adjacent, load);
-      case Op::nanmax:
-        return scalar::nanmax<T>(count, adjacent, load);
-      case Op::nanmin:
-        return scalar::nanmin<T>(count, adjacent, load);
+#define DVM_REDUCE(name, insn, dtypes, ...)                   \
+  case Op::name:                                              \
+    if constexpr (allows(ReduceDtypes::dtypes, D))            \
+      return scalar::insn<Storage<D>>(count, adjacent, load); \
+    break;
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
       default:
-        return scalar::min<T>(count, adjacent, load);
+        break;
     }
+    DVM_CHECK(false, "no reduction of that dtype: " + std::string(info(op).name));
   }
 
   // The reduced axes are neighbours, so the array is [m, count, n] and the result [m, 1, n].
@@ -282,7 +278,7 @@ class Evaluator {
       for (int64_t i = 0; i < m * n; ++i) {
         const int64_t base = i / n * count * n + i % n;
         const auto load = [&](int64_t k) { return from[static_cast<size_t>(base + k * n)]; };
-        elements<T>(out)[static_cast<size_t>(i)] = reduce_line<T>(node.op, count, n == 1, load);
+        elements<T>(out)[static_cast<size_t>(i)] = reduce_line<D>(node.op, count, n == 1, load);
       }
     });
     return out;

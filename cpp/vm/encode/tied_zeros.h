@@ -10,9 +10,7 @@ namespace dvm::vm {
 
 // Whether the instruction is a reduction that can meet them.
 constexpr bool may_tie_zeros(const Instruction& insn) {
-  const bool extreme = insn.insn == Insn::max || insn.insn == Insn::min ||
-                       insn.insn == Insn::nanmax || insn.insn == Insn::nanmin;
-  return extreme && core::is_floating(insn.dtype);
+  return is_extreme(insn.insn) && core::is_floating(insn.dtype);
 }
 
 // Whether it has, for an output at least: asked of such a one after its kernel has run.

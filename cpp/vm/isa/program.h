@@ -130,6 +130,17 @@ const InsnInfo& info(Insn insn);
 std::optional<Insn> insn_from_text(std::string_view name);
 // Whether targets have a kernel for it; the interpreter itself runs what has none.
 constexpr bool has_kernel(Insn insn) { return insn != Insn::chain && insn != Insn::loop; }
+constexpr bool is_reduction(Insn insn) {
+#define DVM_REDUCE(name, reduction, ...) || insn == Insn::reduction
+  return false
+#include "core/ops/reduce.def"
+      ;
+#undef DVM_REDUCE
+}
+// Reductions that round at every step, so that of halves they are made in floats. The others choose
+// one of the elements, and of equal ones it makes no difference how many there are.
+constexpr bool accumulates(Insn insn) { return insn == Insn::sum || insn == Insn::prod; }
+constexpr bool is_extreme(Insn insn) { return is_reduction(insn) && !accumulates(insn); }
 
 // Where an operand lies: in a slot, in the scalar pool, or in a stream, whose elements are one run
 // of memory; or else `rows`, each a run, which lie apart. Chains read rows of theirs so, sequential

@@ -22,14 +22,13 @@ constexpr DType reduced_dtype(DType dtype, uint8_t aux) {
 
 // Whether an instruction of that dtype may have a source of another one.
 constexpr bool reads(Insn insn, DType dtype, ReduceOrder order, DType source) {
-  const bool adds = insn == Insn::sum || insn == Insn::prod;
   const bool integer = !core::is_floating(source);
   switch (dtype) {
     case DType::boolean:
       return (insn == Insn::max || insn == Insn::min) && source != dtype;
     case DType::i64:
     case DType::u64:
-      return adds && integer && core::byte_size(source) < core::byte_size(dtype);
+      return accumulates(insn) && integer && core::byte_size(source) < core::byte_size(dtype);
     case DType::f64:
       return insn == Insn::sum && integer && order == ReduceOrder::sequential;
     default:

@@ -55,16 +55,13 @@ struct IterationSpace {
   }
 
  private:
-  static bool is_idempotent(Insn insn) {
-    return insn == Insn::max || insn == Insn::min || insn == Insn::nanmax || insn == Insn::nanmin;
-  }
   // Whether the dim is read by reductions alone to which equal elements are one (any, all,
   // extremes), and every input repeats its elements along it.
   bool is_repeated(const Kernel& kernel, const Binding& binding, int d) const {
     bool reduced = false;
     for (const KernelStep& step : kernel.steps) {
       if ((step.axes & dim_bit(d)) == 0) continue;
-      if (!is_idempotent(step.insn)) return false;
+      if (!is_extreme(step.insn)) return false;
       reduced = true;
     }
     // Parts of a Kernel would have to agree on it.

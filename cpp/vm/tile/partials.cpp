@@ -157,7 +157,7 @@ class Splitter {
 }  // namespace
 
 DType partial_dtype(Insn insn, DType dtype) {
-  return insn == Insn::sum || insn == Insn::prod ? core::computes_in(dtype) : dtype;
+  return accumulates(insn) ? core::computes_in(dtype) : dtype;
 }
 
 void store_partials(Stage& stage, Stage& next, Workspace& workspace) {

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "core/error.h"
 #include "core/ops/reductions.h"
 #include "core/ops/scalar_ops.h"
 #include "oracle.h"
@@ -40,20 +41,11 @@ std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
 // In sequential order.
 template <typename R, typename Load>
 R scalar_reduction(vm::Insn insn, int64_t size, Load load) {
-  switch (insn) {
-    case vm::Insn::sum:
-      return core::scalar::sum<R>(size, false, load);
-    case vm::Insn::prod:
-      return core::scalar::prod<R>(size, false, load);
-    case vm::Insn::max:
-      return core::scalar::max<R>(size, false, load);
-    case vm::Insn::min:
-      return core::scalar::min<R>(size, false, load);
-    case vm::Insn::nanmax:
-      return core::scalar::nanmax<R>(size, false, load);
-    default:
-      return core::scalar::nanmin<R>(size, false, load);
-  }
+#define DVM_REDUCE(name, reduction, ...) \
+  if (insn == vm::Insn::reduction) return core::scalar::reduction<R>(size, false, load);
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
+  DVM_CHECK(false, "no reduction");
 }
 
 }  // namespace dvm::testing

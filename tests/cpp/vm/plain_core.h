@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/run/interpreter.h"
@@ -154,19 +155,12 @@ class PlainCore {
           };
           const bool lanes = reduce_order(args.aux) == ReduceOrder::lanes;
           DVM_CHECK(!lanes || args.n == 1, "lanes are for adjacent elements");
-          if (insn.insn == Insn::max) {
-            put(args, i, op::max<T>(args.size, lanes, load));
-          } else if (insn.insn == Insn::min) {
-            put(args, i, op::min<T>(args.size, lanes, load));
-          } else if (insn.insn == Insn::nanmax) {
-            put(args, i, op::nanmax<T>(args.size, lanes, load));
-          } else if (insn.insn == Insn::nanmin) {
-            put(args, i, op::nanmin<T>(args.size, lanes, load));
-          } else if constexpr (D != DType::boolean) {
-            put(args, i,
-                insn.insn == Insn::sum ? op::sum<T>(args.size, lanes, load)
-                                       : op::prod<T>(args.size, lanes, load));
-          }
+#define DVM_REDUCE(name, reduction, dtypes, ...)                                              \
+  if constexpr (core::allows(core::ReduceDtypes::dtypes, D)) {                                \
+    if (insn.insn == Insn::reduction) put(args, i, op::reduction<T>(args.size, lanes, load)); \
+  }
+#include "core/ops/reduce.def"
+#undef DVM_REDUCE
         }
         return;
     }
