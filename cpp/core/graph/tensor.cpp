@@ -32,17 +32,9 @@ std::vector<std::byte> dense_bytes(const TensorData& tensor) {
   int64_t count = 1;
   for (const int64_t extent : tensor.shape) count *= extent;
   std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
-  std::vector<int64_t> index(tensor.shape.size());
-  const std::byte* from = tensor.data;
-  for (auto to = bytes.begin(); to != bytes.end();) {
-    to = std::copy_n(from, size, to);
-    for (size_t d = index.size(); d-- > 0;) {
-      from += tensor.strides[d];
-      if (++index[d] < tensor.shape[d]) break;
-      from -= tensor.strides[d] * tensor.shape[d];
-      index[d] = 0;
-    }
-  }
+  auto to = bytes.begin();
+  for_each_element(tensor.shape, tensor.strides,
+                   [&](int64_t offset) { to = std::copy_n(tensor.data + offset, size, to); });
   return bytes;
 }
 

@@ -39,6 +39,23 @@ class Tensor {
   std::shared_ptr<const TensorData> data_;
 };
 
+// Calls f(offset) for every element of a strided array, in C order.
+template <typename F>
+void for_each_element(std::span<const int64_t> shape, std::span<const int64_t> strides, F f) {
+  int64_t count = 1, offset = 0;
+  for (const int64_t extent : shape) count *= extent;
+  std::vector<int64_t> index(shape.size());
+  for (; count > 0; --count) {
+    f(offset);
+    for (size_t d = index.size(); d-- > 0;) {
+      offset += strides[d];
+      if (++index[d] < shape[d]) break;
+      offset -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
 // Strides of C order.
 std::vector<int64_t> dense_strides(DType dtype, std::span<const int64_t> shape);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 
 #include "core/graph/bind_symbols.h"
 #include "core/ops/elementwise.h"
@@ -45,30 +44,20 @@ int64_t checked_bytes(DType dtype, std::span<const int64_t> shape) {
   return elements * byte_size(dtype);
 }
 
-// Distance in elements between neighbours along each axis of a C-ordered array.
-Sizes strides_of(std::span<const int64_t> shape) {
-  Sizes strides(shape.size());
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
-  return strides;
+// In bytes. Of no elements there are none to step over, and the extents besides the 0 may be huge.
+Sizes strides_of(const Array& a) {
+  return a.data.empty() ? Sizes(a.shape.size()) : dense_strides(a.dtype, a.shape);
 }
 
-// out[index] = a[offset + index . strides]: broadcasts, transposes and slices alike.
-Array gather(const Array& a, Sizes shape, int64_t offset, const Sizes& strides) {
-  Array out = make_array(a.dtype, std::move(shape));
-  const auto bytes = static_cast<size_t>(byte_size(a.dtype));
-  Sizes index(out.shape.size());
-  const int64_t size = out.size();
-  for (int64_t i = 0; i < size; ++i) {
-    int64_t at = offset;
-    for (size_t axis = 0; axis < index.size(); ++axis) at += index[axis] * strides[axis];
-    std::copy_n(a.data.data() + static_cast<size_t>(at) * bytes, bytes,
-                out.data.data() + static_cast<size_t>(i) * bytes);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < out.shape[axis]) break;
-      index[axis] = 0;
-    }
-  }
+// out[index] = a[offset + index . strides], in bytes: broadcasts, transposes and slices alike.
+Array strided(const Array& a, Sizes shape, int64_t offset, Sizes strides) {
+  const int64_t bytes = checked_bytes(a.dtype, shape);
+  Array out{a.dtype, std::move(shape), {}};
+  if (bytes == 0) return out;
+  out.data = dense_bytes({.dtype = a.dtype,
+                          .shape = out.shape,
+                          .strides = std::move(strides),
+                          .data = a.data.data() + offset});
   return out;
 }
 
@@ -224,7 +213,7 @@ class Evaluator {
     const Array& a = operand(node, 0);
     Sizes shape = binder_.values(node.type.shape, node.loc);
     Sizes strides(shape.size());
-    const Sizes from = strides_of(a.shape);
+    const Sizes from = strides_of(a);
     const size_t lead = shape.size() - a.shape.size();
     for (size_t i = 0; i < a.shape.size(); ++i) {
       if (a.shape[i] != 1 && a.shape[i] != shape[lead + i])
@@ -232,7 +221,7 @@ class Evaluator {
              "shape " + text_of(a.shape) + " does not broadcast to " + text_of(shape));
       strides[lead + i] = a.shape[i] == 1 ? 0 : from[i];
     }
-    return gather(a, std::move(shape), 0, strides);
+    return strided(a, std::move(shape), 0, std::move(strides));
   }
 
   template <DType D, typename Load>
@@ -297,13 +286,13 @@ class Evaluator {
 
   Array transpose(const Node& node) {
     const Array& a = operand(node, 0);
-    const Sizes from = strides_of(a.shape);
+    const Sizes from = strides_of(a);
     Sizes shape, strides;
     for (const int axis : node.attrs.axes) {
       shape.push_back(a.shape[static_cast<size_t>(axis)]);
       strides.push_back(from[static_cast<size_t>(axis)]);
     }
-    return gather(a, std::move(shape), 0, strides);
+    return strided(a, std::move(shape), 0, std::move(strides));
   }
 
   Array whole(const Node& node) {
@@ -335,23 +324,19 @@ class Evaluator {
 
   Array slice(const Node& node) {
     Sizes shape = values(node);
-    const auto [offset, strides] = box(node, shape);
-    return gather(operand(node, 0), std::move(shape), offset, strides);
+    auto [offset, strides] = box(node, shape);
+    return strided(operand(node, 0), std::move(shape), offset, std::move(strides));
   }
 
   Array update(const Node& node) {
     Array out = operand(node, 0);
     const Array& part = operand(node, 1);
     const auto [offset, strides] = box(node, part.shape);
-    // Where each element of the part comes to lie, by taking a slice of the places.
-    Array places = make_array(DType::i64, out.shape);
-    std::iota(elements<int64_t>(places).begin(), elements<int64_t>(places).end(), 0);
-    places = gather(places, part.shape, offset, strides);
     const auto bytes = static_cast<size_t>(byte_size(out.dtype));
-    for (size_t i = 0; i < elements<int64_t>(places).size(); ++i) {
-      const auto place = static_cast<size_t>(elements<int64_t>(places)[i]);
-      std::copy_n(part.data.data() + i * bytes, bytes, out.data.data() + place * bytes);
-    }
+    for_each_element(part.shape, strides, [&, from = part.data.data()](int64_t to) mutable {
+      std::copy_n(from, bytes, out.data.data() + offset + to);
+      from += bytes;
+    });
     return out;
   }
 
@@ -362,7 +347,7 @@ class Evaluator {
   // The elements of operand 0 that a slice of that shape takes, or an update replaces.
   Box box(const Node& node, const Sizes& shape) const {
     const Array& a = operand(node, 0);
-    Sizes strides = strides_of(a.shape);
+    Sizes strides = strides_of(a);
     int64_t offset = 0;
     for (size_t i = 0; i < shape.size(); ++i) {
       const int64_t start = binder_.value(node.attrs.starts[i], node.loc);

@@ -102,14 +102,12 @@ class FakeHost : public runtime::HostCalls {
 // Applies f(byte offset in the strided view, byte offset in the dense array) to every element.
 template <typename F>
 void each_element(const BufferView& view, F f) {
-  int64_t count = 1, index[core::kMaxRank] = {};
-  for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t offset = 0;
-    for (int d = 0; d < view.rank; ++d) offset += index[d] * view.strides[d];
-    f(offset, i * core::byte_size(view.dtype));
-    for (int d = view.rank - 1; d >= 0 && ++index[d] == view.shape[d]; --d) index[d] = 0;
-  }
+  const auto rank = static_cast<size_t>(view.rank);
+  int64_t dense = 0;
+  core::for_each_element({view.shape, rank}, {view.strides, rank}, [&](int64_t strided) {
+    f(strided, dense);
+    dense += core::byte_size(view.dtype);
+  });
 }
 
 inline core::Array to_array(const BufferView& view) {

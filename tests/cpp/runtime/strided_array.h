@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "core/graph/tensor.h"
 #include "runtime/host.h"
 
 namespace dvm::runtime {
@@ -50,18 +51,9 @@ struct StridedArray {
 
   template <typename F>
   void for_each(F f) {
-    std::vector<int64_t> index(static_cast<size_t>(view.rank), 0);
-    int64_t count = 1;
-    for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t offset = 0;
-      for (int d = 0; d < view.rank; ++d) offset += index[static_cast<size_t>(d)] * view.strides[d];
-      f(view.data + offset);
-      for (int d = view.rank; d-- > 0;) {
-        if (++index[static_cast<size_t>(d)] < view.shape[d]) break;
-        index[static_cast<size_t>(d)] = 0;
-      }
-    }
+    const auto rank = static_cast<size_t>(view.rank);
+    core::for_each_element({view.shape, rank}, {view.strides, rank},
+                           [&](int64_t offset) { f(view.data + offset); });
   }
 };
 
