@@ -28,9 +28,9 @@ core::Graph pass_dense_reshapes(const core::Graph& graph) {
   for (Value v = 0; v < graph.size(); ++v) {
     const core::Node& node = graph.node(v);
     const bool from_dense = node.inputs.empty() || dense[static_cast<size_t>(node.inputs[0])];
-    if (node.op == Op::transpose) dense[static_cast<size_t>(v)] = 0;
-    if (node.op == Op::slice) {
-      dense[static_cast<size_t>(v)] = from_dense && keeps_rows(graph, node) ? 1 : 0;
+    if (core::op_class(node.op) == core::OpClass::view && node.op != Op::reshape) {
+      const bool keeps = node.op == Op::slice && from_dense && keeps_rows(graph, node);
+      dense[static_cast<size_t>(v)] = keeps ? 1 : 0;
     }
     core::Node mapped = rewriter.mapped(node);
     if (node.op == Op::reshape && !from_dense) {

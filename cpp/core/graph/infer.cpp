@@ -113,8 +113,7 @@ class Inference {
       case OpClass::matrix:
         return matmul();
       case OpClass::view:
-        return node_.op == Op::reshape ? reshape()
-                                       : (node_.op == Op::transpose ? transpose() : slice());
+        return view();
       case OpClass::whole:
         return whole();
       case OpClass::opaque:
@@ -290,6 +289,17 @@ class Inference {
       error(ErrorCode::shape_mismatch,
             "cannot reshape " + to_string(from) + " into " + to_string(to));
     return {operand(0).dtype, to};
+  }
+
+  Type view() const {
+    switch (node_.op) {
+      case Op::reshape:
+        return reshape();
+      case Op::transpose:
+        return transpose();
+      default:
+        return slice();
+    }
   }
 
   Type transpose() const {

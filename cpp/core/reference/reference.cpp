@@ -119,8 +119,7 @@ class Evaluator {
       case OpClass::matrix:
         return multiply(operand(node, 0), operand(node, 1), node.type.dtype);
       case OpClass::view:
-        if (node.op == Op::reshape) return reshape(node);
-        return node.op == Op::transpose ? transpose(node) : slice(node);
+        return view(node);
       case OpClass::whole:
         return whole(node);
       case OpClass::opaque:
@@ -271,6 +270,17 @@ class Evaluator {
       }
     });
     return out;
+  }
+
+  Array view(const Node& node) {
+    switch (node.op) {
+      case Op::reshape:
+        return reshape(node);
+      case Op::transpose:
+        return transpose(node);
+      default:
+        return slice(node);
+    }
   }
 
   Array reshape(const Node& node) {
