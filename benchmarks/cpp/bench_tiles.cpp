@@ -264,7 +264,7 @@ std::vector<vm::TileRequest> requests(const vm::Stage& stage) {
     for (const int64_t t : sizes) {
       const int64_t elements = std::min(t, stage.sizes[d]) * inner * reduced;
       const bool sensible = elements >= 64 || t >= stage.sizes[d];
-      if (sensible && elements <= 131072) all.push_back({Tiling::Reduction::whole, d, t});
+      if (sensible && elements <= 131072) all.push_back({Tiling::Reduction::in_tile, d, t});
       if (t >= stage.sizes[d]) break;
     }
   }

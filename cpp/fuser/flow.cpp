@@ -18,7 +18,7 @@ void insert(std::vector<Value>& set, Value v) {
 
 }  // namespace
 
-bool is_apart(Op op) {
+bool is_own_step(Op op) {
   const OpClass op_class = core::op_class(op);
   return op_class == OpClass::view || op_class == OpClass::whole || op_class == OpClass::opaque;
 }
@@ -71,7 +71,7 @@ void Flow::mark_in_memory() {
   for (Value v : graph_.outputs) at(v).in_memory = true;
   for (Value v = 0; v < graph_.size(); ++v) {
     const bool multiplies = graph_.node(v).op == Op::matmul;
-    if (!at(v).live || !(multiplies || is_apart(graph_.node(v).op))) continue;
+    if (!at(v).live || !(multiplies || is_own_step(graph_.node(v).op))) continue;
     for (Value operand : core::arrays_of(graph_.node(v))) {
       while (multiplies && repeats_matrices(graph_, graph_.node(operand)))
         operand = graph_.node(operand).inputs[0];
@@ -147,7 +147,7 @@ void Flow::order_sizes() {
     });
   };
   for (Value v = 0; v < graph_.size(); ++v) {
-    if (!at(v).live || !(at(v).computed || is_apart(graph_.node(v).op))) continue;
+    if (!at(v).live || !(at(v).computed || is_own_step(graph_.node(v).op))) continue;
     depend(v, v);
     for (Value operand : graph_.node(v).inputs) depend(v, operand);
     for (Value b : at(v).broadcasts) {

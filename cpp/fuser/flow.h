@@ -49,7 +49,7 @@ class Flow {
 bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast);
 
 // Views, whole ops and calls are steps of the program by themselves.
-bool is_apart(core::Op op);
+bool is_own_step(core::Op op);
 
 // Every Dim a node mentions.
 std::vector<core::Dim> dims_of(const core::Node& node);

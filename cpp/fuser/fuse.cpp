@@ -274,7 +274,7 @@ std::optional<Refusal> Fuser::never_together(Value a, Value b) const {
   if (core::op_class(from) == OpClass::view || core::op_class(to) == OpClass::view) {
     return Refusal{"view-boundary", "a view describes an array in memory"};
   }
-  if (is_apart(from) || is_apart(to)) {
+  if (is_own_step(from) || is_own_step(to)) {
     return Refusal{"whole-array", "one of the two is no work on tiles"};
   }
   return std::nullopt;

@@ -32,12 +32,12 @@ Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts
       inside_(static_cast<size_t>(graph.size()), 0),
       level_(static_cast<size_t>(graph.size()), 0) {
   for (Value v = 0; v < graph.size(); ++v) {
-    const bool apart = is_apart(graph.node(v).op);
-    if (!flow[v].live || (!flow[v].computed && !apart)) continue;
+    const bool alone = is_own_step(graph.node(v).op);
+    if (!flow[v].live || (!flow[v].computed && !alone)) continue;
     group_of_[static_cast<size_t>(v)] = group_count();
     place_.push_back(groups_.size());
     sequence_.push_back(group_count());
-    groups_.push_back({{v}, apart ? Shape{} : iterated(v)});
+    groups_.push_back({{v}, alone ? Shape{} : iterated(v)});
   }
 }
 

@@ -23,7 +23,7 @@ class Grouping {
   Grouping(const core::Graph& graph, const Flow& flow, const core::Facts& facts,
            const Limits& limits);
 
-  // Group of a computed node; those apart have one of their own; -1 for other nodes.
+  // Group of a computed node; own steps have one each; -1 for other nodes.
   int group_of(core::Value v) const { return group_of_[static_cast<size_t>(v)]; }
   // In node order; empty for a group merged into another.
   const std::vector<core::Value>& members(int group) const {

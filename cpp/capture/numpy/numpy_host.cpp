@@ -11,7 +11,7 @@ namespace dvm::capture {
 namespace {
 
 // Whether the buffer is all of its owner, as the owner sees itself.
-bool is_whole(PyArrayObject* owner, const runtime::BufferView& buffer) {
+bool is_all_of(PyArrayObject* owner, const runtime::BufferView& buffer) {
   if (PyArray_BYTES(owner) != reinterpret_cast<char*>(buffer.data) ||
       PyArray_NDIM(owner) != buffer.rank) {
     return false;
@@ -70,7 +70,7 @@ PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
   }
   auto* owner = static_cast<PyArrayObject*>(buffer.owner);
   const bool untaken = Py_REFCNT(owner) == 1;  // by an earlier result; the one is the Plan's
-  if (untaken && is_whole(owner, buffer)) {
+  if (untaken && is_all_of(owner, buffer)) {
     return Py_NewRef(reinterpret_cast<PyObject*>(owner));
   }
   if (untaken && is_reshape(owner, buffer)) {
@@ -84,7 +84,7 @@ PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
 PyObject* NumpyHost::argument_of(const runtime::BufferView& buffer) {
   auto* owner = static_cast<PyObject*>(buffer.owner);
   auto* array = reinterpret_cast<PyArrayObject*>(owner);
-  if (is_whole(array, buffer)) return Py_NewRef(owner);
+  if (is_all_of(array, buffer)) return Py_NewRef(owner);
   PyObject* view = borrowing_view(buffer);
   if (view == nullptr) return nullptr;
   if (!PyArray_ISWRITEABLE(array)) {

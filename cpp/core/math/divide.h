@@ -64,8 +64,8 @@ struct RemainderFlags : FmodFlags {
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T remainder(T a, T b) {
   const T rest = rest_of<A>(a, b);
-  const bool apart = (to_bits(rest) ^ to_bits(b)) >> (8 * sizeof(T) - 1) != 0;
-  return rest == 0 ? with_sign_of(T{0}, b) : apart ? rest + b : rest;
+  const bool opposed = (to_bits(rest) ^ to_bits(b)) >> (8 * sizeof(T) - 1) != 0;
+  return rest == 0 ? with_sign_of(T{0}, b) : opposed ? rest + b : rest;
 }
 
 struct FloorDivideFlags : FmodFlags {
@@ -86,9 +86,9 @@ struct FloorDivideFlags : FmodFlags {
 template <typename A, Float T>
 DVM_ALWAYS_INLINE T floor_divide(T a, T b) {
   const T rest = rest_of<A>(a, b);
-  const bool apart = (to_bits(rest) ^ to_bits(b)) >> (8 * sizeof(T) - 1) != 0 && rest != 0;
+  const bool opposed = (to_bits(rest) ^ to_bits(b)) >> (8 * sizeof(T) - 1) != 0 && rest != 0;
   const T exact = (a - rest) / b;
-  const T quotient = apart ? exact - 1 : exact;
+  const T quotient = opposed ? exact - 1 : exact;
   const T floored = std::floor(quotient);
   const T snapped = quotient - floored > T{0.5} ? floored + 1 : floored;
   return quotient == 0 ? with_sign_of(T{0}, a / b) : snapped;

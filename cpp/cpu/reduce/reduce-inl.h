@@ -317,10 +317,10 @@ struct Reduce {
     const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
     auto* dst = reinterpret_cast<Storage*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
-    const bool apart = args.row_stride.has_value();
-    if (!apart && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
+    const bool strided = args.row_stride.has_value();
+    if (!strided && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
       rows(src, dst, args.m, args.size);
-    } else if (!apart && !kAnyOrder && args.m * args.n == 1) {
+    } else if (!strided && !kAnyOrder && args.m * args.n == 1) {
       *dst = store(single(src, args.size));
     } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
       lane_columns(src, dst, args.m, args.size, args.n);

@@ -32,7 +32,7 @@ struct Buffer {
   bool written = true;  // holds values
   bool freed = false;   // roots only
   int32_t root = -1;    // the buffer whose memory it is; itself unless a view
-  bool whole = true;    // new memory, or a reshape of all of it
+  bool all = true;      // new memory, or a reshape of all of it
 };
 
 class PlanVerifier {
@@ -267,7 +267,7 @@ class PlanVerifier {
     give_to_host(operands_[1].words);
     for (int32_t b : operands_[4].words) {
       require_host(b);
-      require(root(b).ours && buffer(b).whole,
+      require(root(b).ours && buffer(b).all,
               "a host function writes a buffer that is not the Plan's");
       root(b).written = true;
       root(b).ours = false;
@@ -308,7 +308,7 @@ class PlanVerifier {
       Buffer& memory = root(outputs[k]);
       require_type(outputs[k], region.body.type(region.body.outputs[k]));
       require(memory.ours, "a Region writes a buffer that is not the Plan's");
-      require(memory.written || buffer(outputs[k]).whole, "a part is written before the whole");
+      require(memory.written || buffer(outputs[k]).all, "a part is written before the whole");
       for (size_t input = 0; input < inputs.size(); ++input) {
         if (&root(inputs[input]) != &memory) continue;
         require(inputs[input] == outputs[k] && may_write_over(region.body, input),
@@ -329,7 +329,7 @@ class PlanVerifier {
       require_written(b);
       require(&root(b) != &root(result), "an op writes what it reads");
     }
-    require(root(result).ours && buffer(result).whole,
+    require(root(result).ours && buffer(result).all,
             "an op writes a buffer that is not the Plan's");
     root(result).written = true;
   }
@@ -413,12 +413,12 @@ class PlanVerifier {
               .ours = true,
               .written = false});
     } else {
-      const bool whole = instruction.op == PlanOp::reshape && buffer(word(0)).whole;
+      const bool all = instruction.op == PlanOp::reshape && buffer(word(0)).all;
       define({.dtype = buffer(word(0)).dtype,
               .rank = static_cast<int>(count(1)),
               .origin = Origin::view,
               .root = buffer(word(0)).root,
-              .whole = whole});
+              .all = all});
     }
   }
 

@@ -60,11 +60,11 @@ class ChainPlanner {
   bool is_one(int16_t v) const { return reach(v) == Reach::one; }
   bool is_single(int16_t v) const { return is_scalar(stage_, v) || is_one(v); }
   // What only a load knows how to read, and only with the width of the chain.
-  bool is_of_rows(int16_t v) const { return is_repeated_by_rows(v) || is_apart(v); }
+  bool is_of_rows(int16_t v) const { return is_repeated_by_rows(v) || is_strided(v); }
   bool is_repeated_by_rows(int16_t v) const {
     return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
   }
-  bool is_apart(int16_t v) const {
+  bool is_strided(int16_t v) const {
     return schedule_.is_rows(stage_, v, run_) &&
            core::byte_size(stage_.values[v].dtype) == width_ && reach(v) == Reach::each;
   }
@@ -91,7 +91,7 @@ class ChainPlanner {
     uint8_t& operand = known_[v].operand;
     if (operand == kNone) {
       operand = static_cast<uint8_t>(plan_.operand_count++);
-      plan_.operands[operand] = {v, written, reach(v), !written && is_apart(v)};
+      plan_.operands[operand] = {v, written, reach(v), !written && is_strided(v)};
     }
     return static_cast<uint8_t>(kFirstOperand + operand);
   }

@@ -25,7 +25,7 @@ struct ChainPlan {
     int16_t value;
     bool written;
     Reach reach;
-    bool apart;  // read where it lies
+    bool strided;  // read where it lies, row by row
   } operands[kMaxChainOperands];
   MicroOp steps[kMaxSteps];
 };

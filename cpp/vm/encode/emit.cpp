@@ -151,10 +151,10 @@ class Emitter {
 
   void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {
     Draft& draft = add_draft(insn, access.dtype, 0, {dst, src});
-    const Extent whole = extent(access.span);
-    draft.fixed.size = static_cast<uint32_t>(whole.full);
+    const Extent all = extent(access.span);
+    draft.fixed.size = static_cast<uint32_t>(all.full);
     if (insn == Insn::load || insn == Insn::store) {
-      set_split(draft, Split::size, whole);
+      set_split(draft, Split::size, all);
     } else {
       add_view_dims(draft, access);
     }
@@ -162,7 +162,7 @@ class Emitter {
   }
 
   // Neighbouring dims that one stride walks are one view dim, but the split dim keeps its outer
-  // neighbour apart: in a tail tile it does not fill its extent.
+  // neighbour strided: in a tail tile it does not fill its extent.
   void add_view_dims(Draft& draft, const StageAccess& access) {
     ViewDim* const dims = drafts_.view_dim + drafts_.view_dims;
     draft.first_view_dim = drafts_.view_dims;
@@ -233,8 +233,8 @@ class Emitter {
   void emit_step(const Schedule::Run& run) {
     const int index = run.begin;
     const KernelStep& step = stage_.steps[index];
-    const bool apart = run.reads_rows;
-    for (int k = 0; k < step.arity && !apart; ++k) load(schedule_.root[step.src[k]]);
+    const bool strided = run.reads_rows;
+    for (int k = 0; k < step.arity && !strided; ++k) load(schedule_.root[step.src[k]]);
     const int written = place_result(step.dst);
     if (overflow_) return;
     const Operand dst = drafts_.home[step.dst].operand();
@@ -242,11 +242,11 @@ class Emitter {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
       const DimMask span = stage_.values[step.src[0]].span;
-      const Operand whole = apart ? rows_operand(schedule_.root[step.src[0]], stage_.reduce_end)
-                                  : expand(step.src[0], span);
-      triple(step.insn, step.dtype, step.aux, {dst, whole}, span, stage_.reduce_begin,
+      const Operand full = strided ? rows_operand(schedule_.root[step.src[0]], stage_.reduce_end)
+                                   : expand(step.src[0], span);
+      triple(step.insn, step.dtype, step.aux, {dst, full}, span, stage_.reduce_begin,
              stage_.reduce_end);
-      if (!apart) release_expanded(step.src[0], whole);
+      if (!strided) release_expanded(step.src[0], full);
     } else {
       const DimMask span = stage_.values[step.dst].span;
       Operand operands[4] = {dst};
@@ -290,15 +290,15 @@ class Emitter {
     int written[kMaxChainOperands];  // the output that a value is written to, or -1
     bool has_rows = false;
     for (int k = 0; k < plan.operand_count; ++k) {
-      if (!plan.operands[k].written && !plan.operands[k].apart) load(plan.operands[k].value);
+      if (!plan.operands[k].written && !plan.operands[k].strided) load(plan.operands[k].value);
     }
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
-      const auto [value, is_written, reach, apart] = plan.operands[k];
+      const auto [value, is_written, reach, strided] = plan.operands[k];
       if (is_written) written[k] = place_result(value);
       operands[k] =
-          apart ? rows_operand(value, rows_.columns_begin()) : drafts_.home[value].operand();
+          strided ? rows_operand(value, rows_.columns_begin()) : drafts_.home[value].operand();
       operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
-      has_rows = has_rows || apart || reach == Reach::per_row || reach == Reach::per_column;
+      has_rows = has_rows || strided || reach == Reach::per_row || reach == Reach::per_column;
     }
     if (overflow_) return;
     Draft& draft = add_draft(Insn::chain, DType{}, static_cast<uint8_t>(plan.operand_count),
@@ -385,9 +385,9 @@ class Emitter {
   void linear(Insn insn, DType dtype, uint8_t aux, std::span<const Operand> operands,
               DimMask span) {
     Draft& draft = add_draft(insn, dtype, aux, operands);
-    const Extent whole = extent(span);
-    draft.fixed.size = static_cast<uint32_t>(whole.full);
-    set_split(draft, Split::size, whole);
+    const Extent all = extent(span);
+    draft.fixed.size = static_cast<uint32_t>(all.full);
+    set_split(draft, Split::size, all);
     record_use(draft);
   }
   void linear(Insn insn, DType dtype, uint8_t aux, std::initializer_list<Operand> operands,
@@ -481,8 +481,8 @@ class Emitter {
   Program write(std::span<uint64_t> words) {
     int64_t grid[kMaxRank];
     for (int g = 0; g < grid_rank_; ++g) grid[g] = tiling_.tiles(grid_dims_[g]);
-    const auto count = static_cast<size_t>(drafts_.count);
     uint8_t loop_flags = 0;
+    const auto count = static_cast<size_t>(drafts_.count);
     if (target_.flags) loop_flags = plan_flags({drafts_.uses, count}, {drafts_.syncs, count});
     ProgramBuilder builder(target_, words, {grid, static_cast<size_t>(grid_rank_)});
     add_globals(builder);

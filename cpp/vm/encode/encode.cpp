@@ -65,17 +65,17 @@ class Encoder {
   void run(const Kernel& kernel, const Binding& binding) {
     if (kernel.product) encode_product(kernel, binding);
     if (!kernel.parts.empty()) {
-      const RowBinding rows = bind_rows(kernel, binding, scratch_.stage);
-      if (target_.streams && rows == RowBinding::rows) {
+      const FusedBinding rows = bind_fused(kernel, binding, scratch_.stage);
+      if (target_.streams && rows == FusedBinding::in_tile) {
         spare_casts(scratch_.stage);
         repeat_behind_reductions(scratch_.stage);
       }
       watch_.end(&PhaseTimes::bind);
-      if (rows == RowBinding::rows &&
-          try_emit(scratch_.stage, Reduction::whole) == Reduction::whole) {
+      if (rows == FusedBinding::in_tile &&
+          try_emit(scratch_.stage, Reduction::in_tile) == Reduction::in_tile) {
         return;
       }
-      if (rows != RowBinding::elements) {
+      if (rows != FusedBinding::elements) {
         compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
         find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
         for (const Kernel& part : kernel.parts) run_stages(part, binding);
@@ -134,8 +134,8 @@ class Encoder {
   // Appends a Program or two; true where they leave a workspace for scratch.next to reduce.
   bool encode_stage(Workspace& workspace, int globals) {
     Stage& stage = scratch_.stage;
-    const Reduction reduction = try_emit(stage, Reduction::whole);
-    if (reduction == Reduction::whole) return false;
+    const Reduction reduction = try_emit(stage, Reduction::in_tile);
+    if (reduction == Reduction::in_tile) return false;
     stage.global_count = std::max(stage.global_count, globals);
     if (reduction == Reduction::chunks) {
       scratch_.uncut = stage;
@@ -143,7 +143,7 @@ class Encoder {
       watch_.end(&PhaseTimes::bind);
       const bool rows = request_ == nullptr && target_.policy == TilePolicy::caches &&
                         make_rows_of_chunks(stage, scratch_.rows) &&
-                        try_emit(scratch_.rows, Reduction::whole) == Reduction::whole;
+                        try_emit(scratch_.rows, Reduction::in_tile) == Reduction::in_tile;
       if (rows) leave_last_chunks(stage);
       // Partial results can be wider than the results, so that a chunk no longer fits.
       if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
@@ -152,7 +152,8 @@ class Encoder {
     }
     store_sources(stage, scratch_.next, workspace);
     watch_.end(&PhaseTimes::bind);
-    DVM_CHECK(try_emit(stage, Reduction::whole) == Reduction::whole, "there is no reduction left");
+    DVM_CHECK(try_emit(stage, Reduction::in_tile) == Reduction::in_tile,
+              "there is no reduction left");
     return true;
   }
 

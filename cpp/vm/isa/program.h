@@ -272,7 +272,7 @@ struct Extents {
 // Accessors assume a verified Program.
 struct Instruction {
   Insn insn = Insn::copy;
-  uint8_t words = 0;         // whole length
+  uint8_t words = 0;         // of it, with this one
   DType dtype = DType::f32;  // see column `result` of isa.def
   // cast: source dtype; compare: ordering; reduce: reduce_source.h; views: dims; chain: operands
   uint8_t aux = 0;

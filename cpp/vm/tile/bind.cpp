@@ -114,27 +114,27 @@ class Binder {
     return todo & ~chosen;
   }
 
-  RowBinding run_rows() {
+  FusedBinding run_fused() {
     bool reduces = false;
     for (const KernelStep& step : kernel_.steps) {
       if (step.axes == 0 || is_fill(step)) continue;
       const DimMask span = space_.span[source(step).shape];
       if ((step.axes & span) == 0) continue;
-      if (reduces && (span != key_.span || step.axes != key_.axes)) return RowBinding::parts;
+      if (reduces && (span != key_.span || step.axes != key_.axes)) return FusedBinding::parts;
       key_.span = span;
       key_.axes = step.axes;
       reduces = true;
     }
-    if (!reduces) return RowBinding::elements;
+    if (!reduces) return FusedBinding::elements;
     for (const int16_t output : kernel_.outputs) {
       const KernelValue& value = kernel_.values[at(output)];
       const DimMask span = space_.span[value.shape];
       const bool moves = span == key_.span || span == (key_.span & ~key_.axes);
-      if (space_.is_empty(value) || !moves) return RowBinding::parts;
+      if (space_.is_empty(value) || !moves) return FusedBinding::parts;
     }
     fill_stage(all_outputs(kernel_));
-    stage_.whole_rows = Stage::Rows::must;
-    return RowBinding::rows;
+    stage_.reduced_in_tile = Stage::InTile::must;
+    return FusedBinding::in_tile;
   }
 
  private:
@@ -142,7 +142,7 @@ class Binder {
     stage_.step_count = stage_.scalar_count = stage_.access_count = stage_.output_count = 0;
     stage_.value_count = static_cast<int>(kernel_.values.size());
     stage_.global_count = kernel_.operand_count();
-    stage_.whole_rows = Stage::Rows::may;
+    stage_.reduced_in_tile = Stage::InTile::may;
     const bool is_part = !kernel_.kept.empty() && kernel_.parts.empty();
     if (is_part) stage_.global_count += kFirstKept + static_cast<int>(kernel_.kept.size());
     find_needed(chosen);
@@ -364,8 +364,8 @@ OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, S
   return Binder(kernel, binding, stage).run(todo);
 }
 
-RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage) {
-  return Binder(kernel, binding, stage).run_rows();
+FusedBinding bind_fused(const Kernel& kernel, const Binding& binding, Stage& stage) {
+  return Binder(kernel, binding, stage).run_fused();
 }
 
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {
@@ -374,27 +374,27 @@ void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* byte
 }
 
 void merge_dims(Stage& stage) {
-  // Bit d: some value or access keeps dims d and d + 1 apart.
-  DimMask apart = 0;
+  // Bit d: some value or access keeps dims d and d + 1 from merging.
+  DimMask boundaries = 0;
   if (stage.reduces()) {
-    if (stage.reduce_begin > 0) apart |= dim_bit(stage.reduce_begin - 1);
-    apart |= dim_bit(stage.reduce_end - 1);
+    if (stage.reduce_begin > 0) boundaries |= dim_bit(stage.reduce_begin - 1);
+    boundaries |= dim_bit(stage.reduce_end - 1);
   }
   for (int v = 0; v < stage.value_count; ++v) {
     const DimMask span = stage.values[v].span;
-    apart |= span ^ (span >> 1);
+    boundaries |= span ^ (span >> 1);
   }
   for (int a = 0; a < stage.access_count; ++a) {
     const StageAccess& access = stage.accesses[a];
-    apart |= access.per_tile | (access.per_tile >> 1);
+    boundaries |= access.per_tile | (access.per_tile >> 1);
     for (int d = 0; d + 1 < stage.rank; ++d) {
-      if (access.strides[d] != access.strides[d + 1] * stage.sizes[d + 1]) apart |= dim_bit(d);
+      if (access.strides[d] != access.strides[d + 1] * stage.sizes[d + 1]) boundaries |= dim_bit(d);
     }
   }
   // Dim d of the result is made of the old dims up to last[d].
   int last[kMaxRank], rank = 0;
   for (int d = 0; d < stage.rank; ++d) {
-    if (d + 1 == stage.rank || (apart & dim_bit(d)) != 0) last[rank++] = d;
+    if (d + 1 == stage.rank || (boundaries & dim_bit(d)) != 0) last[rank++] = d;
   }
   if (rank == stage.rank && rank != 0) return;
   auto gather = [&](DimMask span) {

@@ -6,7 +6,8 @@
 //
 // All outputs of a Stage move over the same dims, so that each tile writes its own elements. Where
 // sizes of 1 make the outputs of a Region disagree, it falls into several Stages. Where reductions
-// feed steps, a Stage that is tiled by whole rows computes all of the Region (bind_rows).
+// feed steps, a Stage whose tiles hold the reduced dims in full computes all of the Region
+// (bind_fused).
 #pragma once
 
 #include <algorithm>
@@ -55,7 +56,8 @@ struct StageOutput {
 };
 
 // Beyond the Kernel's: a sum in a wider type takes two more steps and three values per output.
-// Where rows are whole there are no such sums, and recompute.h may have that room.
+// Where tiles must hold the reduced dims there are no such sums, and recompute.h may have that
+// room.
 inline constexpr int kMaxStageSteps = kMaxSteps + 2 * kMaxGlobals;
 inline constexpr int kMaxStageValues = kMaxValues + 3 * kMaxGlobals;
 inline constexpr int kMaxStageAccesses = 2 * kMaxGlobals;
@@ -66,7 +68,7 @@ struct Stage {
   int64_t sizes[kMaxRank];  // each above 1, but for one dim of size 1 where there is no other
   int reduce_begin = 0, reduce_end = 0;  // dims [begin, end) are reduced by every reduction
   // Whether a tile may hold, must hold or must not hold all of the reduced dims.
-  enum class Rows : uint8_t { may, must, never } whole_rows = Rows::may;
+  enum class InTile : uint8_t { may, must, never } reduced_in_tile = InTile::may;
   int global_count = 0;  // of the Program's tensor operands
   int value_count = 0, step_count = 0, scalar_count = 0, access_count = 0, output_count = 0;
   StageValue values[kMaxStageValues];  // some are unused
@@ -109,11 +111,11 @@ inline constexpr int kFirstKept = 2, kMaxWorkspaces = kFirstKept + kMaxKept;
 // it. Returns the outputs left to do. stage.output_count is 0 where nothing had elements.
 OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, Stage& stage);
 
-// The same of all outputs of a Kernel whose reductions feed steps. `rows`: the Stage computes them,
-// if it is tiled by whole rows; `elements`: with these sizes no reduction is one, and bind() does;
-// `parts`: only its parts can be bound.
-enum class RowBinding : uint8_t { rows, elements, parts };
-RowBinding bind_rows(const Kernel& kernel, const Binding& binding, Stage& stage);
+// The same of all outputs of a Kernel whose reductions feed steps. `in_tile`: the Stage computes
+// them, if its tiles hold the reduced dims; `elements`: with these sizes no reduction is one, and
+// bind() does; `parts`: only its parts can be bound.
+enum class FusedBinding : uint8_t { in_tile, elements, parts };
+FusedBinding bind_fused(const Kernel& kernel, const Binding& binding, Stage& stage);
 
 // The bytes of each value that the parts of a Kernel keep for each other.
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes);

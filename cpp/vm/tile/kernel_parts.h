@@ -1,4 +1,4 @@
-// A Kernel whose reductions feed steps is one Program where tiles hold whole rows. Where they
+// A Kernel whose reductions feed steps is one Program where tiles hold what is reduced. Where they
 // cannot (a row is too long, or sizes of 1 part what the Region took for one space), it is run in
 // parts: each ends with its reductions, and what a later part needs waits in a workspace.
 #pragma once

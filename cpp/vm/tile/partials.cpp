@@ -50,7 +50,7 @@ class Splitter {
     workspace_.bytes = 0;
     next_.step_count = next_.scalar_count = next_.access_count = next_.output_count = 0;
     next_.value_count = 0;
-    next_.whole_rows = Stage::Rows::may;
+    next_.reduced_in_tile = Stage::InTile::may;
     next_.global_count = stage.global_count;
     // The reduced dims become one, even where the sizes of the operands kept them apart.
     next_.rank = 0;
@@ -183,7 +183,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
     stored.span = static_cast<DimMask>(partial.span & ~stored.per_tile);
     split.store_instead(reductions[i].result, step.dst, stored);
   }
-  stage.whole_rows = Stage::Rows::never;  // whatever the steps just added make cheaper
+  stage.reduced_in_tile = Stage::InTile::never;  // whatever the steps just added make cheaper
   merge_dims(next);
 }
 
@@ -200,7 +200,7 @@ bool make_rows_of_chunks(const Stage& stage, Stage& rows) {
   rows.sizes[reduced + 1] = core::kSumChunk;
   rows.reduce_begin = reduced + 1;
   rows.reduce_end = reduced + 2;
-  rows.whole_rows = Stage::Rows::must;
+  rows.reduced_in_tile = Stage::InTile::must;
   const auto along_both = [&](DimMask span) {
     return static_cast<DimMask>(span | (span & dim_bit(reduced)) << 1);
   };
@@ -247,11 +247,11 @@ void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
     const KernelStep& step = reductions[i].step;
-    const StageAccess whole = split.allocate(stage.values[step.src[0]].dtype);
-    split.reduce_in_next(reductions[i], whole, step.dtype, reduce_order(step.aux));
+    const StageAccess all = split.allocate(stage.values[step.src[0]].dtype);
+    split.reduce_in_next(reductions[i], all, step.dtype, reduce_order(step.aux));
     // The same elements along the dims of `stage`.
-    StageAccess stored = whole;
-    int64_t stride = core::byte_size(whole.dtype);
+    StageAccess stored = all;
+    int64_t stride = core::byte_size(all.dtype);
     for (int d = stage.rank - 1; d >= 0; --d) {
       stored.span |= dim_bit(d);
       stored.strides[d] = stride;

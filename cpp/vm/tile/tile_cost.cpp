@@ -55,7 +55,7 @@ double TileCosts::setup_ns(const TileUse& use) const {
   double setup = table_.tile_ns + table_.instruction_ns * (use.instructions - use.chains) +
                  table_.chain_ns * use.chains + table_.micro_op_ns * use.micro_ops;
   // Rows begin and end with their reductions: as long as a chain, which sums of a tile are not.
-  if (stage_.whole_rows == Stage::Rows::must) setup += table_.chain_ns * facts_.reductions;
+  if (stage_.reduced_in_tile == Stage::InTile::must) setup += table_.chain_ns * facts_.reductions;
   return setup;
 }
 
@@ -123,7 +123,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const bool from_memory = from_memory_ && use.moved > 0;
   if (from_memory) {
     // Rows are read more than once, mostly from the cache.
-    if (stage_.whole_rows != Stage::Rows::must) setup *= kHiddenSetup;
+    if (stage_.reduced_in_tile != Stage::InTile::must) setup *= kHiddenSetup;
     element_ns +=
         table_.stall_ns * per_element(facts_.streamed) * per_tile / (per_tile + kHalfStall);
   }

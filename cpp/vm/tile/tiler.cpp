@@ -174,8 +174,8 @@ namespace {
 
 // The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing fits.
 // Lines may have any length.
-Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
-                        int64_t limit, bool lines, double& least) {
+Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
+                          int64_t limit, bool lines, double& least) {
   const int64_t align = align_elements(stage, target);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   Tiling best;
@@ -183,9 +183,9 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
   int64_t inner = product(stage.sizes, 0, stage.rank);
   // What lies together is a tile of its own, where it leaves half of local memory to others.
   const int64_t longest = std::min({limit, kLongest, target.local_bytes / 2});
-  const int64_t whole_columns = std::min(limit, kMostElements);
+  const int64_t all_columns = std::min(limit, kMostElements);
   // Rows are read again: what does not stay in the second cache costs more than setup.
-  const int64_t most = stage.whole_rows == Stage::Rows::must ? kShare : kMostElements;
+  const int64_t most = stage.reduced_in_tile == Stage::InTile::must ? kShare : kMostElements;
   limit = std::min(limit, std::clamp(inner / 8, kShare, most));
   const bool single = stage.reduces() && product(stage.sizes, begin, end) == inner;
   if (single && (inner <= longest || lines)) {
@@ -195,13 +195,14 @@ Tiling least_cost_whole(const Stage& stage, const TargetTraits& target, const Ti
     return best;
   }
   // Columns that lie together need no copy, which counts for more than sharing out a little work.
-  const bool columns = stage.reduces() && end < stage.rank && stage.whole_rows != Stage::Rows::must;
-  if (columns && inner <= whole_columns) {
-    Tiling whole = untiled(stage);
-    count_tiles(whole);
-    if (const TileCosts::Estimate cost = costs(whole); cost.ns < least) {
+  const bool columns =
+      stage.reduces() && end < stage.rank && stage.reduced_in_tile != Stage::InTile::must;
+  if (columns && inner <= all_columns) {
+    Tiling one = untiled(stage);
+    count_tiles(one);
+    if (const TileCosts::Estimate cost = costs(one); cost.ns < least) {
       least = cost.ns;
-      best = whole;
+      best = one;
     }
   }
   for (int d = 0; d < stage.rank; ++d) {
@@ -246,9 +247,9 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
   double least = std::numeric_limits<double>::infinity();
   Tiling best;
   best.tile_count = 0;
-  if (stage.whole_rows != Stage::Rows::never) {
+  if (stage.reduced_in_tile != Stage::InTile::never) {
     const bool lines = asks_lines(schedules);
-    best = least_cost_whole(stage, target, costs, limit, lines, least);
+    best = least_cost_in_tile(stage, target, costs, limit, lines, least);
     if (lines && best.tile_count != 0) return best;
   }
   if (!stage.reduces()) {
@@ -259,7 +260,7 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
     return best;
   }
   const int end = stage.reduce_end;
-  if (stage.whole_rows != Stage::Rows::must && end - stage.reduce_begin == 1 &&
+  if (stage.reduced_in_tile != Stage::InTile::must && end - stage.reduce_begin == 1 &&
       stage.sizes[stage.reduce_begin] > core::kSumChunk && limit >= core::kSumChunk) {
     const int64_t align = align_elements(stage, target);
     const int64_t columns = end == stage.rank ? 1 : stage.sizes[stage.rank - 1];
@@ -289,7 +290,7 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
       if (t == 1 || (t <= align && best.tile_count != 0) || cost.roomy) break;
     }
   }
-  if (best.tile_count == 0) best.reduction = Tiling::Reduction::apart;
+  if (best.tile_count == 0) best.reduction = Tiling::Reduction::stored;
   return best;
 }
 
@@ -327,19 +328,19 @@ Tiling tile(Schedules& schedules, int64_t limit) {
 
   if (stage.reduces()) {
     const bool fits = split >= 0 || (spatial == 1 && reduced <= limit);
-    const bool can_cut = stage.whole_rows != Stage::Rows::must && end - begin == 1 &&
+    const bool can_cut = stage.reduced_in_tile != Stage::InTile::must && end - begin == 1 &&
                          reduced > core::kSumChunk && limit >= core::kSumChunk;
     const int64_t columns = product(stage.sizes, end, stage.rank);
     // Whole columns only if a tile holds a useful run of them; rows are one column wide.
     const bool narrow = limit / reduced < std::min(columns, align);
-    if (can_cut && (narrow || stage.whole_rows == Stage::Rows::never)) {
+    if (can_cut && (narrow || stage.reduced_in_tile == Stage::InTile::never)) {
       cut_into_chunks(result, stage, limit / core::kSumChunk, align);
-    } else if (!fits || stage.whole_rows == Stage::Rows::never) {
-      result.reduction = Tiling::Reduction::apart;
+    } else if (!fits || stage.reduced_in_tile == Stage::InTile::never) {
+      result.reduction = Tiling::Reduction::stored;
       return result;
     }
   }
-  if (result.reduction == Tiling::Reduction::whole && split >= 0) {
+  if (result.reduction == Tiling::Reduction::in_tile && split >= 0) {
     const int64_t t_max = limit / best_cost.inner;
     const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
     // Whole rows of awkward length: alignment is not worth idle cores.
@@ -354,7 +355,7 @@ std::optional<Tiling> tile(const Stage& stage, const TileRequest& request) {
   Tiling result = untiled(stage);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   if (request.reduction == Tiling::Reduction::chunks) {
-    if (stage.whole_rows == Stage::Rows::must || end - begin != 1 ||
+    if (stage.reduced_in_tile == Stage::InTile::must || end - begin != 1 ||
         stage.sizes[begin] <= core::kSumChunk) {
       return std::nullopt;
     }

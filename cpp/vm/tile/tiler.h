@@ -23,7 +23,7 @@ namespace dvm::vm {
 
 // A tiling that tests and benchmarks ask for in place of the one of least cost.
 struct TileRequest {
-  Tiling::Reduction reduction = Tiling::Reduction::whole;
+  Tiling::Reduction reduction = Tiling::Reduction::in_tile;
   int split = 0;     // a spatial dim; the tile holds the dims inside it whole
   int64_t tile = 1;  // of the split dim; with chunks: of the innermost one behind the reduced dim
 };

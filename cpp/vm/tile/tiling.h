@@ -10,14 +10,14 @@ namespace dvm::vm {
 
 struct Tiling {
   enum class Reduction : uint8_t {
-    whole,   // every tile holds whole reduced extents, or there is no reduction; what a Stage may
-             // insist on
-    chunks,  // a tile holds at most kSumChunk reduced elements and gives one partial result
-    apart,   // not even a chunk fits, or the reduced dims did not merge: what is to be reduced has
-             // to be stored first and left to later Stages, or the Kernel to its parts; nothing
-             // else here has a meaning
+    in_tile,  // every tile holds the reduced extents in full, or there is no reduction; what a
+              // Stage may insist on
+    chunks,   // a tile holds at most kSumChunk reduced elements and gives one partial result
+    stored,   // not even a chunk fits, or the reduced dims did not merge: what is to be reduced has
+              // to be stored first and left to later Stages, or the Kernel to its parts; nothing
+              // else here has a meaning
   };
-  Reduction reduction = Reduction::whole;
+  Reduction reduction = Reduction::in_tile;
   int rank = 0;
   int split = 0;  // the innermost dim of the grid, whose last tile may be shorter
   // Other dims whose last tiles are shorter: one at most, beside a split of the columns. All other

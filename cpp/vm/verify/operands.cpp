@@ -67,11 +67,11 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
          (mode < kModeCount ? std::string(to_string(op.mode)) : "mode " + number(mode)) +
          " on target " + std::string(target_.name));
   }
-  const bool apart = has_stride(op.mode);
-  if (op.mode != Mode::slot && op.offset != 0 && !apart) {
+  const bool strided = has_stride(op.mode);
+  if (op.mode != Mode::slot && op.offset != 0 && !strided) {
     fail(name + " has bits set that mean nothing");
   }
-  if (apart && op.offset == 0)
+  if (strided && op.offset == 0)
     fail(name + " has " + std::string(to_string(op.mode)) + " that lie 0 bytes apart");
   const bool adds_rows = operand == 1 && row.format == Format::reduce &&
                          reduce_order(insn.aux) == ReduceOrder::sequential;
@@ -245,9 +245,9 @@ TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand
   Range range = {0, element};
   const auto dims = insn.view_dims();
   for (size_t d = 0; d < dims.size(); ++d) {
-    const auto whole = static_cast<uint32_t>(dims[d].extent);
+    const auto full = static_cast<uint32_t>(dims[d].extent);
     const int dim = static_cast<int>(d);
-    const int64_t last = positions_along(insn, dim, tail_of(insn, dim + 1, ends, whole)) - 1;
+    const int64_t last = positions_along(insn, dim, tail_of(insn, dim + 1, ends, full)) - 1;
     (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
   return range;

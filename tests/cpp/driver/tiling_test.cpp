@@ -98,7 +98,7 @@ TEST_P(Tilings, AllGiveTheSameBits) {
     const auto expected = run(call, nullptr);
     for (int k = 0; k < 4; ++k) {
       const vm::TileRequest request{.reduction = random() % 3 == 0 ? vm::Tiling::Reduction::chunks
-                                                                   : vm::Tiling::Reduction::whole,
+                                                                   : vm::Tiling::Reduction::in_tile,
                                     .split = static_cast<int>(random() % 2),
                                     .tile = static_cast<int64_t>(1 + random() % 200)};
       ASSERT_EQ(run(call, &request), expected) << "round " << round << ", request " << k;

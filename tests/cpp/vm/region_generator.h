@@ -34,7 +34,7 @@ class RegionGenerator {
     RegionCase made{std::move(region_), std::move(symbols_), {}};
     if (random_.chance(20)) {
       made.request = TileRequest{
-          .reduction = random_.chance(30) ? Tiling::Reduction::chunks : Tiling::Reduction::whole,
+          .reduction = random_.chance(30) ? Tiling::Reduction::chunks : Tiling::Reduction::in_tile,
           .split = static_cast<int>(random_.below(rank_)),
           .tile = 1 + random_.below(random_.chance(50) ? 40 : 2000)};
     }

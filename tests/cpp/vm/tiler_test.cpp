@@ -103,7 +103,7 @@ constexpr std::string_view kColumnSum =
 TEST(Tiler, KeepsRowsWholeAndCutsLongOnesIntoChunks) {
   Tiled rows(kRowSum, {1000, 300});
   const Tiling whole = rows.on("cpu");
-  EXPECT_EQ(whole.reduction, Tiling::Reduction::whole);
+  EXPECT_EQ(whole.reduction, Tiling::Reduction::in_tile);
   EXPECT_EQ(whole.split, 0);
   EXPECT_EQ(whole.tile[1], 300);
   EXPECT_GT(whole.tile[0], 1);
@@ -124,11 +124,11 @@ TEST(Tiler, AsksWholeLinesWhetherTheyAreTrue) {
   for (const int64_t size : {int64_t{100'001}, int64_t{500'000'000}}) {
     Tiled line(kAny, {1, size});
     const Tiling one = line.on("cpu");
-    EXPECT_EQ(one.reduction, Tiling::Reduction::whole);
+    EXPECT_EQ(one.reduction, Tiling::Reduction::in_tile);
     EXPECT_EQ(one.tile_count, 1);
     Tiled lines(kAny, {3, size});
     const Tiling some = lines.on("cpu");
-    EXPECT_EQ(some.reduction, Tiling::Reduction::whole);
+    EXPECT_EQ(some.reduction, Tiling::Reduction::in_tile);
     EXPECT_EQ(some.tile_count, 3);
     line.stage.accesses[0].strides[0] = 2;
     EXPECT_EQ(line.on("cpu").reduction, Tiling::Reduction::chunks);
@@ -154,7 +154,7 @@ TEST(Tiler, ReducedDimsThatDoNotMergeAreStoredFirst) {
   sum.stage.sizes[0] = 1000;
   sum.stage.sizes[1] = 100;
   sum.stage.reduce_end = 2;
-  EXPECT_EQ(sum.on("cpu").reduction, Tiling::Reduction::apart);
+  EXPECT_EQ(sum.on("cpu").reduction, Tiling::Reduction::stored);
 }
 
 // Whatever the sizes: tiles respect the limit, only the split dim is ragged, reduced dims are whole
@@ -180,7 +180,7 @@ TEST(Tiler, EveryTilingIsSound) {
     schedules->begin(stage, target);
     const Tiling t = tile(*schedules, limit);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    if (t.reduction == Tiling::Reduction::apart) {
+    if (t.reduction == Tiling::Reduction::stored) {
       EXPECT_TRUE(stage.reduces() && stage.sizes[stage.reduce_begin] > limit);
       EXPECT_LT(limit, core::kSumChunk);
       continue;
