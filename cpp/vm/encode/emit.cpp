@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "vm/encode/slots.h"
-#include "vm/isa/program_builder.h"
 #include "vm/tile/chain_steps.h"
 
 namespace dvm::vm {
@@ -428,90 +427,18 @@ class Emitter {
     }
   }
 
-  // Every operand of the Region, used or not: a caller passes them all.
-  void add_globals(ProgramBuilder& builder) const {
-    for (int g = 0; g < stage_.global_count; ++g) {
-      Global global;
-      for (int a = 0; a < stage_.access_count; ++a) {
-        if (stage_.accesses[a].global == g) include(global, stage_.accesses[a]);
-      }
-      for (int k = 0; k < stage_.output_count; ++k) {
-        if (stage_.accesses[stage_.outputs[k].access].global == g) global.written = 1;
-      }
-      builder.add_global(global);
-    }
-  }
-
-  // The bytes an access may touch, relative to the operand's base.
-  void include(Global& global, const StageAccess& access) const {
-    int64_t low = access.offset, high = access.offset + core::byte_size(access.dtype);
-    for (int d = 0; d < stage_.rank; ++d) {
-      int64_t last = 0;
-      if ((access.span & dim_bit(d)) != 0) last = stage_.sizes[d] - 1;
-      if ((access.per_tile & dim_bit(d)) != 0) last = tiling_.tiles(d) - 1;
-      (access.strides[d] < 0 ? low : high) += last * access.strides[d];
-    }
-    const bool first = global.low == global.high;
-    global.low = first ? low : std::min(global.low, low);
-    global.high = first ? high : std::max(global.high, high);
-    global.dtype = access.dtype;
-  }
-
-  Operand enter(ProgramBuilder& builder, const Operand& operand) {
-    if (operand.mode == Mode::slot) return operand;
-    if (operand.mode == Mode::scalar) {
-      const StageValue& value = stage_.values[operand.index];
-      return builder.scalar(value.dtype, stage_.scalars[value.index]);
-    }
-    Operand& entered = entered_[operand.index];
-    if (!is_stream(entered)) entered = enter_stream(builder, operand.index);
-    return operand.mode == Mode::rows ? vm::rows_operand(entered, operand.offset) : entered;
-  }
-  Operand enter_stream(ProgramBuilder& builder, int index) const {
-    const StageAccess& access = stage_.accesses[index];
-    int64_t strides[kMaxRank];
-    for (int g = 0; g < grid_rank_; ++g) {
-      const int d = grid_dims_[g];
-      const bool per_tile = (access.per_tile & dim_bit(d)) != 0;
-      strides[g] = access.strides[d] * (per_tile ? 1 : tiling_.tile[d]);
-    }
-    return builder.stream(access.global, access.offset, {strides, static_cast<size_t>(grid_rank_)});
-  }
-
   Program write(std::span<uint64_t> words) {
-    int64_t grid[kMaxRank];
-    for (int g = 0; g < grid_rank_; ++g) grid[g] = tiling_.tiles(grid_dims_[g]);
     uint8_t loop_flags = 0;
     const auto count = static_cast<size_t>(drafts_.count);
     if (target_.flags) loop_flags = plan_flags({drafts_.uses, count}, {drafts_.syncs, count});
-    ProgramBuilder builder(target_, words, {grid, static_cast<size_t>(grid_rank_)});
-    add_globals(builder);
-    for (size_t i = 0; i < count; ++i) {
-      const Draft& draft = drafts_.at[i];
-      const auto arity = static_cast<size_t>(draft.arity);
-      Operand* const operands = drafts_.operand + draft.first_operand;
-      for (size_t k = 0; k < arity; ++k) {
-        const uint8_t access = operands[k].access;
-        operands[k] = enter(builder, operands[k]);
-        operands[k].access = access;
-      }
-      std::span<const Sync> syncs;
-      if (target_.flags) syncs = {drafts_.syncs[i].at, drafts_.syncs[i].count};
-      std::span<const ViewDim> view_dims;
-      if (draft.view_dims != 0) {
-        view_dims = {drafts_.view_dim + draft.first_view_dim, static_cast<size_t>(draft.view_dims)};
-      }
-      const std::span<const Tail> tails(&draft.more, draft.more.value != 0 ? 1 : 0);
-      if (draft.steps == 0) {
-        builder.append(draft.fixed, {operands, arity}, syncs, view_dims, tails);
-      } else {
-        builder.append_chain(draft.fixed, {operands, arity},
-                             {drafts_.step + draft.first_step, static_cast<size_t>(draft.steps)},
-                             {}, tails);
-      }
-    }
     const int64_t local = std::max(slots_.peak(), target_.reserve_bytes);
-    return builder.finish(static_cast<uint32_t>(local), loop_flags);
+    return write_program({.stage = stage_,
+                          .tiling = tiling_,
+                          .target = target_,
+                          .grid_dims = {grid_dims_, static_cast<size_t>(grid_rank_)},
+                          .local_bytes = static_cast<uint32_t>(local),
+                          .loop_flags = loop_flags},
+                         drafts_, words);
   }
 
   const Stage& stage_;
@@ -527,7 +454,6 @@ class Emitter {
   int uneven_ = -1, uneven_axis_ = 0;  // another dim with tails, and its axis
   int grid_dims_[kMaxRank], grid_rank_ = 0;
   bool overflow_ = false;
-  Operand entered_[kMaxStageAccesses];  // streams, once they are in the table
 };
 
 }  // namespace
