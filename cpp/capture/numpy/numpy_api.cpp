@@ -57,10 +57,6 @@ std::string_view numpy_name(core::DType dtype) {
   }
 }
 
-bool holds(std::optional<core::DType> given, core::DType dtype) {
-  return given && descr_of(*given) == descr_of(dtype);
-}
-
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {
   view.data = static_cast<std::byte*>(PyArray_DATA(array));
   view.owner = array;

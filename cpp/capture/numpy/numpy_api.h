@@ -25,7 +25,9 @@ std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte
 PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
 std::string_view numpy_name(core::DType dtype);                   // "": NumPy has no such dtype
 // Whether arrays of NumPy's `given` may hold elements of `dtype`: it is that, or has their bits.
-bool holds(std::optional<core::DType> given, core::DType dtype);
+inline bool holds(std::optional<core::DType> given, core::DType dtype) {
+  return given == dtype || (given && descr_of(*given) == descr_of(dtype));
+}
 inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 
 // What np.broadcast_arrays makes: NumPy has the sign of the flags say so, and no name for it

@@ -156,12 +156,11 @@ std::optional<Compare> compare_from_text(std::string_view text) {
   return std::nullopt;
 }
 
-uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole) {
-  if ((ends & 1) != 0 && insn.split == extent) return insn.tail;
+uint32_t other_tail_of(const Instruction& insn, int extent, Ends ends, uint32_t full) {
   for (const Tail& tail : insn.more_tails()) {
     if (tail.extent == extent && (ends >> tail.axis & 1) != 0) return tail.value;
   }
-  return whole;
+  return full;
 }
 
 int64_t positions_along(const Instruction& insn, int dim, int64_t extent) {
@@ -176,20 +175,15 @@ Ends cut_axes(const Instruction& insn) {
 }
 
 Extents extents(const Instruction& insn, Ends ends) {
+  if (!insn.is_view()) return plain_extents(insn, ends);
   Extents result{insn.m, insn.size, insn.n};
   if (ends == 0 || (insn.split == 0 && insn.tails == 0)) return result;
-  if (insn.is_view()) {
-    result.size = 1;
-    const auto dims = insn.view_dims();
-    for (size_t d = 0; d < dims.size(); ++d) {
-      const auto extent = static_cast<uint32_t>(dims[d].extent);
-      result.size *= tail_of(insn, static_cast<int>(d) + 1, ends, extent);
-    }
-    return result;
+  result.size = 1;
+  const auto dims = insn.view_dims();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const auto extent = static_cast<uint32_t>(dims[d].extent);
+    result.size *= tail_of(insn, static_cast<int>(d) + 1, ends, extent);
   }
-  result.m = tail_of(insn, static_cast<int>(Split::m), ends, insn.m);
-  result.size = tail_of(insn, static_cast<int>(Split::size), ends, insn.size);
-  result.n = tail_of(insn, static_cast<int>(Split::n), ends, insn.n);
   return result;
 }
 

@@ -334,8 +334,18 @@ constexpr MatrixStrides matrix_strides(const Operand& operand, int64_t columns, 
   if (operand.mode == Mode::columns) return {element, operand.offset};
   return {operand.mode == Mode::rows ? operand.offset : columns * element, element};
 }
-// What stands in place of an extent (of Tail::extent) at those ends, or `whole`.
-uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t whole);
+// What stands in place of an extent (of Tail::extent) at those ends, or `full`.
+uint32_t other_tail_of(const Instruction& insn, int extent, Ends ends, uint32_t full);
+inline uint32_t tail_of(const Instruction& insn, int extent, Ends ends, uint32_t full) {
+  if ((ends & 1) != 0 && insn.split == extent) return insn.tail;
+  return insn.tails == 0 ? full : other_tail_of(insn, extent, ends, full);
+}
+// `extents` of what is no view.
+inline Extents plain_extents(const Instruction& insn, Ends ends) {
+  return {tail_of(insn, static_cast<int>(Split::m), ends, insn.m),
+          tail_of(insn, static_cast<int>(Split::size), ends, insn.size),
+          tail_of(insn, static_cast<int>(Split::n), ends, insn.n)};
+}
 // The positions along a view dim of `extent` that the strided operand may be asked for: of a gather
 // as many as there are indices, along the dim that they stand for.
 int64_t positions_along(const Instruction& insn, int dim, int64_t extent);

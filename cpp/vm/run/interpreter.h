@@ -137,11 +137,12 @@ class TileCursor {
 // Puts tail extents in place of others; of the instruction, where axes end.
 inline void apply_tails(const Instruction& insn, Ends ends, ExtentKind kind, ViewDim* dims,
                         TileArgs& args) {
-  const Extents now = extents(insn, ends);
+  const bool view = kind == ExtentKind::view;
+  const Extents now = view ? extents(insn, ends) : plain_extents(insn, ends);
   args.m = now.m;
   args.size = now.size;
   args.n = now.n;
-  if (kind != ExtentKind::view) return;
+  if (!view) return;
   std::memcpy(dims, args.dims, sizeof(ViewDim) * insn.aux);
   for (int d = 0; d < insn.aux; ++d) {
     dims[d].extent = tail_of(insn, d + 1, ends, static_cast<uint32_t>(dims[d].extent));
@@ -186,7 +187,7 @@ template <typename Core>
   args.rows = insn.m;
   args.columns = insn.size;
   if (has_tails(insn, tile.ends)) {
-    const Extents now = extents(insn, tile.ends);
+    const Extents now = plain_extents(insn, tile.ends);
     args.rows = now.m;
     args.columns = now.size;
   }
