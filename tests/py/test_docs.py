@@ -36,7 +36,7 @@ def test_generated_pages_are_current(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
-    text = page.read_text("utf-8")
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), target
     # Paths in backticks; <...> and * stand for many files.
@@ -45,6 +45,40 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", text):
         headings = re.findall(r"^#+ (.*)$", (page.parent / target).read_text("utf-8"), re.M)
         assert heading in [name.lower().replace(" ", "-") for name in headings], heading
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The columns of each row DVM_...(...) of a table, the macro's name first."""
+    rows = []
+    for start in re.finditer(r"^(DVM_\w+)\(", text, re.M):
+        columns, depth = [start[1], ""], 1
+        for token in re.findall(r'"[^"]*"|[^"]', text[start.end() :]):
+            depth += {"(": 1, ")": -1}.get(token, 0)
+            if depth == 0:
+                break
+            if token == "," and depth == 1:
+                columns.append("")
+            else:
+                columns[-1] += token
+        rows.append([" ".join(column.split()) for column in columns])
+    return rows
+
+
+def test_diffs_shown_fit_the_tables() -> None:
+    """A row in a diff has the columns of its table, and says what the row of its name says."""
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    shown = 0
+    for block in re.findall(r"^```diff\n(.*?)^```", page, re.S | re.M):
+        for part in re.split("^ (?=cpp/)", block, flags=re.M)[1:]:
+            name, _, added = part.partition("\n")
+            table = rows_of((ROOT / name).read_text("utf-8"))
+            for row in rows_of(re.sub("^[+]", "", added, flags=re.M)):
+                alike = [known for known in table if known[0] == row[0]]
+                assert len(row) in {len(known) for known in alike}, (name, row)
+                same = [known for known in alike if known[1] == row[1]]
+                assert not same or row in same, (name, row)
+                shown += 1
+    assert shown > 8
 
 
 def commands(page: Path) -> list[str]:
