@@ -11,6 +11,7 @@ import _thread
 import functools
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,7 +79,8 @@ def compile(
 
     Args:
         fn: a Python function over NumPy arrays and Python numbers; or what calls one: a bound
-            method, a functools.partial, an object whose class has `__call__`.
+            method, a functools.partial, an object whose class has `__call__`. Or a module of
+            PyTorch, which stays one: see `dvm.torch.compile`, for functions on tensors, too.
         target: where the compiled part runs; see `Options`.
         numerics: "default" or "strict"; see `Options`.
         name: what reports call the function; its qualified name when None.
@@ -92,6 +94,8 @@ def compile(
         return lambda function: compile(function, target=target, numerics=numerics, name=name)
     if isinstance(fn, _dvm.Compiled):
         fn = fn.given
+    if is_of_torch(fn):
+        return _compile_module(fn, options)
     given, fn = fn, _function_for(fn)
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))
@@ -112,6 +116,22 @@ def compile(
         reason: Any = compiled.fallback_reasons[0]
         telling.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
     return compiled
+
+
+def is_of_torch(fn: Any) -> bool:
+    """Whether it is a module of PyTorch, or what torch.compile made, if PyTorch is there at all."""
+    torch = sys.modules.get("torch")
+    module_class = getattr(getattr(torch, "nn", None), "Module", None)
+    is_module = module_class is not None and isinstance(fn, module_class)
+    return is_module or (torch is not None and hasattr(fn, "_torchdynamo_orig_callable"))
+
+
+def _compile_module(module: Any, options: Options) -> Any:
+    from dvm import torch
+
+    if options.target != "cpu":
+        raise errors.make("unsupported", f"modules of PyTorch do not run on {options.target}")
+    return torch.compile(module, numerics=options.numerics)
 
 
 def _what_to_compile(given: Any) -> str:

@@ -9,20 +9,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.compiling import compile
+from dvm.compiling import compile, is_of_torch
 
 if TYPE_CHECKING:
     from dvm.report import Report
 
 
-def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Report]:
+def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Any]:
     """Return a function that calls `fn` with its arguments and returns a `Report` of the call.
 
     `fn` is a compiled function, or a plain one, which is compiled for the cpu first. The call is a
     real one: it counts in `fn.stats`, and its exceptions pass through. If a compiled path served
     it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
     decided and how long compilation took; it holds that anyway.
+
+    What torch.compile made, and modules, have a report of their own: `dvm.torch.explain`.
     """
+    if is_of_torch(fn):
+        from dvm import torch
+
+        return torch.explain(fn)
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Report:

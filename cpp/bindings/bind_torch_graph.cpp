@@ -1,0 +1,289 @@
+// TorchGraph: a Graph compiled and called on tensors of torch, as AOTAutograd calls what a backend
+// makes: with one list of arguments, which is emptied.
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "bindings/bindings.h"
+#include "bindings/torch_host.h"
+#include "bindings/torch_tensors.h"
+#include "capture/replay/read_argument.h"
+#include "core/error.h"
+#include "driver/compile.h"
+#include "runtime/compiled_graph.h"
+#include "runtime/execute/calls.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+using runtime::BufferView;
+
+constexpr int kUnshared = -1;  // group of what shares memory with nothing
+
+enum class ArgumentKind : uint8_t { tensor, number, unused };
+enum class ResultKind : uint8_t { tensor, size, argument, none };
+
+// Tensors of one group are views of one memory in the program, and of no other.
+struct ArgumentSpec {
+  ArgumentKind kind;
+  int group = kUnshared;
+};
+
+struct ResultSpec {
+  ResultKind kind;
+  int group = kUnshared;
+  std::vector<int> axes =
+      {};               // axis i of the tensor is axis axes[i] of what was computed; none: as it is
+  size_t argument = 0;  // that is handed back
+};
+
+ArgumentSpec argument_spec(const std::pair<std::string, int>& spec) {
+  if (spec.first == "tensor") return {ArgumentKind::tensor, spec.second};
+  if (spec.first == "number") return {ArgumentKind::number};
+  if (spec.first == "unused") return {ArgumentKind::unused};
+  core::fail(core::ErrorCode::unknown_name, "there is no kind of argument " + spec.first);
+}
+
+ResultSpec result_spec(const std::tuple<std::string, int, std::vector<int>>& spec) {
+  const auto& [kind, number, axes] = spec;
+  if (kind == "tensor") return {ResultKind::tensor, number, axes};
+  if (kind == "size") return {ResultKind::size};
+  if (kind == "argument") return {ResultKind::argument, kUnshared, {}, static_cast<size_t>(number)};
+  if (kind == "none") return {ResultKind::none};
+  core::fail(core::ErrorCode::unknown_name, "there is no kind of result " + kind);
+}
+
+BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
+  BufferView turned = view;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    turned.shape[i] = view.shape[axes[i]];
+    turned.strides[i] = view.strides[axes[i]];
+  }
+  return turned;
+}
+
+class TorchGraph {
+ public:
+  TorchGraph(const core::Graph& graph, const driver::Options& options,
+             const std::map<std::string, py::object>& functions,
+             std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
+             std::vector<size_t> written, std::vector<py::object> held, py::object otherwise)
+      : compilation_(driver::compile(graph, options)),
+        arguments_(std::move(arguments)),
+        results_(std::move(results)),
+        written_(std::move(written)),
+        held_(std::move(held)),
+        otherwise_(std::move(otherwise)) {
+    for (const std::string& name : plan().callees) callees_.push_back({functions.at(name)});
+  }
+
+  const runtime::Plan& plan() const { return compilation_.graph.plan(); }
+
+  py::object call(const py::list& given) {
+    const auto begin = std::chrono::steady_clock::now();
+    const py::tuple args(given);
+    PyList_SetSlice(given.ptr(), 0, PyList_GET_SIZE(given.ptr()), nullptr);
+    std::optional<std::string> reason;
+    py::object made = run(args, reason);
+    if (reason) {
+      ++given_up_;
+      made = otherwise_(args, *reason);
+    }
+    ++calls_;
+    nanoseconds_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    return made;
+  }
+
+  py::dict stats() const {
+    py::dict stats, callees;
+    for (size_t k = 0; k < callees_.size(); ++k) {
+      callees[plan().callees[k].c_str()] =
+          py::make_tuple(callees_[k].calls, callees_[k].nanoseconds);
+    }
+    stats["calls"] = calls_;
+    stats["given_up"] = given_up_;
+    stats["nanoseconds"] = nanoseconds_;
+    stats["regions"] = plan().regions.size();
+    stats["callees"] = callees;
+    return stats;
+  }
+
+ private:
+  // The Plan's references to its results, for as long as it lives.
+  struct Released {
+    TorchHost& host;
+    std::span<const BufferView> results;
+    ~Released() {
+      for (const BufferView& result : results) host.release(result.owner);
+    }
+  };
+
+  // Nothing and a reason for a call that is not this graph's to compute.
+  py::object run(const py::tuple& args, std::optional<std::string>& reason) {
+    std::vector<BufferView> inputs;
+    std::vector<core::Scalar> scalars;
+    if (args.size() != arguments_.size()) {
+      core::fail(core::ErrorCode::wrong_arguments,
+                 "the graph takes " + std::to_string(arguments_.size()) +
+                     " arguments, it was given " + std::to_string(args.size()));
+    }
+    inputs.reserve(plan().inputs.size());
+    for (size_t k = 0; k < args.size(); ++k) {
+      PyObject* object = PyTuple_GET_ITEM(args.ptr(), k);
+      const bool is_read =
+          arguments_[k].kind == ArgumentKind::unused ||
+          (arguments_[k].kind == ArgumentKind::number ? read_number(object, scalars)
+                                                      : read_tensor(object, inputs));
+      if (!is_read) {
+        reason = "argument " + std::to_string(k) + " is " +
+                 py::repr(py::type::of(object)).cast<std::string>() +
+                 ", which is no plain tensor on the cpu as the graph takes it";
+        return {};
+      }
+    }
+    for (const py::object& held : held_) {
+      if (!read_tensor(held.ptr(), inputs)) {
+        core::fail(core::ErrorCode::internal, "a constant of the graph is no plain tensor");
+      }
+    }
+    return execute(args, inputs, scalars, reason);
+  }
+
+  static bool read_number(PyObject* object, std::vector<core::Scalar>& scalars) {
+    core::Scalar& scalar = scalars.emplace_back();
+    const bool is_read = capture::read_scalar(object, core::DType::i64, scalar);
+    PyErr_Clear();
+    return is_read;
+  }
+
+  bool read_tensor(PyObject* object, std::vector<BufferView>& inputs) const {
+    const runtime::Argument& declared = plan().inputs[inputs.size()];
+    BufferView& view = inputs.emplace_back();
+    if (!view_tensor(object, view)) return false;
+    view.owner = TorchHost::owner_of(object);
+    return view.dtype == declared.dtype && view.rank == declared.rank;
+  }
+
+  py::object execute(const py::tuple& args, std::span<const BufferView> inputs,
+                     std::span<const core::Scalar> scalars, std::optional<std::string>& reason) {
+    std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
+    TorchHost host(callees_);
+    runtime::BorrowedContext context;
+    const runtime::Outcome outcome =
+        compilation_.graph.run(host, inputs, scalars, results, *context);
+    if (outcome == runtime::Outcome::host_error) throw py::error_already_set();
+    if (outcome == runtime::Outcome::check_failed) {
+      reason = runtime::wrong_result(plan(), *context)
+                   .value_or("sizes or indices among the arguments do not fit the graph");
+      return {};
+    }
+    const Released released{host, results};
+    return wrapped(args, results);
+  }
+
+  py::list wrapped(const py::tuple& args, std::span<const BufferView> results) const {
+    std::vector<Made> made;  // tensors that later ones may be views of
+    py::list objects(results_.size());
+    size_t next = 0;
+    for (size_t k = 0; k < results_.size(); ++k) {
+      objects[k] = result(results_[k], args, results, next, made);
+    }
+    // What is written may be read by other results, which are copies by now.
+    for (const size_t argument : written_) {
+      const py::object source = TorchHost::as_tensor(results[next++]);
+      py::object(args[argument]).attr("copy_")(source);
+    }
+    return objects;
+  }
+
+  struct Made {
+    runtime::HostValue owner;
+    int group;
+    py::object tensor;
+  };
+
+  py::object result(const ResultSpec& spec, const py::tuple& args,
+                    std::span<const BufferView> results, size_t& next,
+                    std::vector<Made>& made) const {
+    switch (spec.kind) {
+      case ResultKind::none:
+        return py::none();
+      case ResultKind::argument:
+        return args[spec.argument];
+      case ResultKind::size:
+        return py::int_(*reinterpret_cast<const int64_t*>(results[next++].data));
+      case ResultKind::tensor:
+        break;
+    }
+    const BufferView view = transposed(results[next++], spec.axes);
+    if (is_reversed(view)) return copy_of(view);
+    const auto handed_out = [&](py::object tensor, int group, bool may_share) {
+      const bool shares = may_share && group != kUnshared && group == spec.group;
+      return shares ? tensor : tensor.attr("clone")();
+    };
+    PyObject* given = TorchHost::tensor_of(view.owner);
+    for (size_t k = 0; given != nullptr && k < arguments_.size(); ++k) {
+      if (PyTuple_GET_ITEM(args.ptr(), k) != given) continue;
+      return handed_out(view_of(given, view), arguments_[k].group, written_.empty());
+    }
+    for (const py::object& held : held_) {
+      if (held.ptr() == given) return handed_out(view_of(given, view), kUnshared, false);
+    }
+    for (const Made& earlier : made) {
+      if (earlier.owner != view.owner) continue;
+      return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group, true);
+    }
+    py::object tensor = TorchHost::as_tensor(view);
+    made.push_back({view.owner, spec.group, tensor});
+    return tensor;
+  }
+
+  driver::Compilation compilation_;
+  std::vector<Callee> callees_;  // by index of callee
+  std::vector<ArgumentSpec> arguments_;
+  std::vector<ResultSpec> results_;
+  std::vector<size_t> written_;   // arguments that the last results of the Plan are copied into
+  std::vector<py::object> held_;  // tensors that are the Plan's inputs behind its arguments
+  py::object otherwise_;          // takes a call that is given up: the arguments, and why
+  int64_t calls_ = 0, given_up_ = 0, nanoseconds_ = 0;
+};
+
+}  // namespace
+
+void bind_torch_graph(py::module_& module) {
+  module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
+  py::class_<TorchGraph>(module, "TorchGraph", "A graph compiled for tensors of torch.",
+                         py::dynamic_attr())
+      .def(py::init([](const core::Graph& graph, bool strict,
+                       const std::map<std::string, py::object>& functions,
+                       const std::vector<std::pair<std::string, int>>& arguments,
+                       const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
+                       std::vector<size_t> written, std::vector<py::object> held,
+                       py::object otherwise) {
+             core::verify(graph);
+             driver::Options options;
+             if (strict) options.numerics = driver::Numerics::strict;
+             std::vector<ArgumentSpec> given;
+             for (const auto& spec : arguments) given.push_back(argument_spec(spec));
+             std::vector<ResultSpec> made;
+             for (const auto& spec : results) made.push_back(result_spec(spec));
+             return std::make_unique<TorchGraph>(graph, options, functions, std::move(given),
+                                                 std::move(made), std::move(written),
+                                                 std::move(held), std::move(otherwise));
+           }),
+           py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("functions"),
+           py::arg("arguments"), py::arg("results"), py::arg("written"), py::arg("held"),
+           py::arg("otherwise"))
+      .def("__call__", &TorchGraph::call)
+      .def("stats", &TorchGraph::stats)
+      .def_property_readonly("plan", [](const TorchGraph& f) { return runtime::print(f.plan()); });
+}
+
+}  // namespace dvm::bindings

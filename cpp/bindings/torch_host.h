@@ -1,0 +1,51 @@
+// HostCalls for torch: tensors as results, and Python functions on tensors as host functions. They
+// are called as `f(*tensors, *sizes)` and give a tensor, or a tuple of them.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bindings/torch_tensors.h"
+#include "runtime/host.h"
+
+namespace dvm::bindings {
+
+struct Callee {
+  pybind11::object function;
+  int64_t calls = 0, nanoseconds = 0;
+};
+
+class TorchHost final : public runtime::HostCalls {
+ public:
+  explicit TorchHost(std::span<Callee> callees) : callees_(callees) {}
+
+  bool allocate(core::DType dtype, std::span<const int64_t> shape,
+                runtime::BufferView& out) override;
+  bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
+  bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;
+  void retain(runtime::HostValue value) override;
+  void release(runtime::HostValue value) override;
+  void unlock() override { thread_ = PyEval_SaveThread(); }
+  void lock() override;
+
+  // An owner is memory of ours, or a tensor of torch, which an odd address tells.
+  static runtime::HostValue owner_of(PyObject* tensor) {
+    return reinterpret_cast<std::byte*>(tensor) + 1;
+  }
+  static PyObject* tensor_of(runtime::HostValue owner) {  // null: it is memory of ours
+    const bool is_tensor = reinterpret_cast<uintptr_t>(owner) & 1;
+    return is_tensor ? reinterpret_cast<PyObject*>(static_cast<std::byte*>(owner) - 1) : nullptr;
+  }
+
+  // The buffer as a tensor. Throws Python's error.
+  static pybind11::object as_tensor(const runtime::BufferView& buffer);
+
+ private:
+  std::span<Callee> callees_;
+  PyThreadState* thread_ = nullptr;  // while it is unlocked
+};
+
+}  // namespace dvm::bindings

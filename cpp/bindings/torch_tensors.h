@@ -1,0 +1,53 @@
+// Tensors of torch as memory, and memory of ours as tensors of torch, through DLPack's exchange
+// API.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+
+#include "bindings/dlpack.h"
+#include "runtime/host.h"
+
+namespace dvm::bindings {
+
+// What torch is known by; set once, by the first import of dvm.torch.
+void use_torch(const pybind11::type& tensor, const pybind11::type& parameter);
+
+// A tensor as memory, borrowed from it: no owner is set. False for what is no plain tensor in the
+// memory of this machine, a subclass, say, or elements that dvm has no dtype for; no error is set.
+bool view_tensor(PyObject* object, runtime::BufferView& view);
+
+// Memory of ours, counted, for tensors of any number.
+class TensorMemory {
+ public:
+  // With one reference; null where there is no memory left.
+  static TensorMemory* create(int64_t bytes);
+
+  std::byte* data() const { return data_; }
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  TensorMemory(std::byte* data, bool is_pooled) : data_(data), is_pooled_(is_pooled) {}
+  ~TensorMemory();
+
+  std::byte* data_;
+  bool is_pooled_;
+  std::atomic<int64_t> references_{1};
+};
+
+// A tensor over the memory, which it shares in. Throws Python's error.
+pybind11::object tensor_over(TensorMemory& memory, const runtime::BufferView& view);
+
+// Whether elements go backwards in memory, which torch has no strides for.
+bool is_reversed(const runtime::BufferView& view);
+// A tensor with memory of its own and the elements in their order.
+pybind11::object copy_of(const runtime::BufferView& view);
+
+// The tensor itself if the view is all of it, or a view of it that shares its version counter.
+pybind11::object view_of(PyObject* tensor, const runtime::BufferView& view);
+
+}  // namespace dvm::bindings

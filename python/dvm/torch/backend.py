@@ -1,0 +1,159 @@
+"""The backend of torch.compile: `torch.compile(model, backend="dvm")`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx import GraphModule
+
+from dvm import _dvm, errors
+from dvm.compiling import NUMERICS
+from dvm.torch import aten, graphs
+from dvm.torch.reports import GraphRecord
+from dvm.torch.symbols import Untranslatable
+
+_dvm.use_torch(torch.Tensor, torch.nn.Parameter)
+
+FALLBACKS = ("torch", "error")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `torch.compile(options={...})` may say.
+
+    numerics: "default" computes halves in f32 within a fused kernel; "strict" rounds after each
+        operation, as torch does.
+    fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
+        "error" raises UnsupportedError for them instead.
+    """
+
+    numerics: str = "default"
+    fallback: str = "torch"
+
+    def __post_init__(self) -> None:
+        for name, valid in (("numerics", NUMERICS), ("fallback", FALLBACKS)):
+            if getattr(self, name) not in valid:
+                raise errors.unknown("unknown_name", name, getattr(self, name), valid)
+
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Options:
+        names = [field.name for field in fields(Options)]
+        for name in given:
+            if name not in names:
+                raise errors.unknown("unknown_name", "option", name, names)
+        return Options(**given)
+
+
+def backend(
+    module: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    **others: Any,
+) -> Callable[..., Any]:
+    """Compile a graph of Dynamo's; torch calls this.
+
+    Raises UnsupportedError for unknown options, and for modes, which dvm has none of.
+    """
+    if others.get("mode") not in (None, "default"):
+        raise errors.unknown("unknown_name", "mode", others["mode"], ["default"])
+    chosen = Options.of(options or {})
+    compilers = {
+        f"{argument}_compiler": functools.partial(compile_graph, options=chosen, kind=kind)
+        for argument, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))
+    }
+    compiled: Callable[..., Any] = aot_autograd(
+        **compilers,
+        decompositions=decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
+    )(module, example_inputs)
+    return compiled
+
+
+@functools.cache
+def decompositions() -> dict[Any, Any]:
+    """Core ATen's, but for attention, and for what the table of ops has a row of its own for."""
+    table: dict[Any, Any] = dict(core_aten_decompositions())
+    for op in list(table):
+        name = str(op)
+        if name in aten.ROWS or name.startswith("aten.scaled_dot_product_attention"):
+            del table[op]
+    return table
+
+
+def compile_graph(
+    module: GraphModule, _example_inputs: Sequence[Any], *, options: Options, kind: str
+) -> Any:
+    """Compile a graph of AOTAutograd's: a callable that takes one list, and empties it."""
+    record = GraphRecord(kind)
+    try:
+        lowered = graphs.lower(module, options.fallback)
+        compiled = _compiled(lowered, options, _otherwise(module, record, options.fallback))
+    except (Untranslatable, errors.GraphError, errors.ShapeError) as reason:
+        if options.fallback == "error":
+            raise errors.make("unsupported", f"the graph has {reason}") from reason
+        return _uncompiled(module, record, str(reason))
+    record.ops, record.refusals = lowered.ops, lowered.refusals
+    record.belongs_to(compiled)
+    return compiled
+
+
+def _compiled(lowered: graphs.Lowered, options: Options, otherwise: Any) -> _dvm.TorchGraph:
+    return _dvm.TorchGraph(
+        lowered.graph,
+        strict=options.numerics == "strict",
+        functions=lowered.functions,
+        arguments=lowered.arguments,
+        results=lowered.results,
+        written=lowered.written,
+        held=lowered.held,
+        otherwise=otherwise,
+    )
+
+
+def _otherwise(
+    module: GraphModule, record: GraphRecord, fallback: str
+) -> Callable[[tuple[Any, ...], str], list[Any]]:
+    """What takes the calls that a compiled graph gives up: torch runs them, with its own errors."""
+
+    def otherwise(args: tuple[Any, ...], reason: str) -> list[Any]:
+        if fallback == "error":
+            raise errors.make("wrong_arguments", reason)
+        record.given_up[reason] += 1
+        return list(module(*args))
+
+    return otherwise
+
+
+class Uncompiled:
+    """A graph that torch runs, all of it."""
+
+    def __init__(self, module: GraphModule) -> None:
+        self._module = module
+        self._calls = 0
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        given = list(args)
+        args.clear()
+        self._calls += 1
+        return list(self._module(*given))
+
+    def stats(self) -> dict[str, Any]:
+        return {"calls": self._calls}
+
+
+def _uncompiled(module: GraphModule, record: GraphRecord, reason: str) -> Uncompiled:
+    record.reason = reason
+    called = (node.target for node in module.graph.nodes if node.op == "call_function")
+    record.ops["fallback"].update(map(graphs.name_of, called))
+    made = Uncompiled(module)
+    record.belongs_to(made)
+    return made

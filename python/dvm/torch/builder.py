@@ -1,0 +1,231 @@
+"""What the lowerings of `dvm.torch.aten` are written in: tensors of a Graph under construction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from dvm import _dvm
+from dvm.torch.symbols import Size, Symbols
+
+DTYPES = {
+    torch.bool: "bool",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.uint8: "u8",
+    torch.uint16: "u16",
+    torch.uint32: "u32",
+    torch.uint64: "u64",
+    torch.float16: "f16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.bfloat16: "bf16",
+}
+TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+HALVES = frozenset({"f16", "bf16"})
+FLOATS = HALVES | {"f32", "f64"}
+
+
+class NotCompiled(Exception):
+    """Raised by a lowering for arguments that it has no composition for; the op is called then."""
+
+
+class Tensor(NamedTuple):
+    """A node of the Graph with its type."""
+
+    node: int
+    dtype: str
+    shape: tuple[Size, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that the graph computes, as a tensor of rank 0 in f64."""
+
+    tensor: Tensor
+
+
+def is_same(a: Size, b: Size) -> bool:
+    return str(a) == str(b)
+
+
+def is_same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    return len(a) == len(b) and all(map(is_same, a, b))
+
+
+class Builder:
+    """A Graph under construction, with what torch expects of the node at hand in `expected`.
+
+    expected: the types that torch inferred for the results of the op, tensors without a node.
+    """
+
+    def __init__(self, graph: _dvm.Graph, symbols: Symbols) -> None:
+        self.graph = graph
+        self.symbols = symbols
+        self.expected: list[Tensor] = []
+        self._constants: dict[tuple[str, str], int] = {}
+
+    @property
+    def out(self) -> Tensor:
+        """The type of the op's only, or first, result."""
+        return self.expected[0]
+
+    def wrap(self, node: int) -> Tensor:
+        shape = (
+            size if (size := dim.constant) is not None else dim for dim in self.graph.shape(node)
+        )
+        return Tensor(node, self.graph.dtype(node), tuple(shape))
+
+    # Sources
+
+    def constant(self, value: Any, dtype: str, shape: Sequence[Size] = ()) -> Tensor:
+        """Return a tensor of one value, which is rounded to the dtype."""
+        key = (repr(value), dtype)
+        if key not in self._constants:
+            self._constants[key] = self.graph.constant(dtype, self._rounded(value, dtype))
+        return self.broadcast(Tensor(self._constants[key], dtype, ()), shape)
+
+    @staticmethod
+    def _rounded(value: Any, dtype: str) -> Any:
+        if dtype in FLOATS:
+            return float(torch.tensor(value, dtype=TORCH_DTYPES[dtype]))
+        if isinstance(value, float) and not math.isfinite(value):
+            raise NotCompiled(f"{value} as {dtype}")
+        return int(torch.tensor(value).to(TORCH_DTYPES[dtype]))
+
+    def number(self, value: Any, dtype: str, shape: Sequence[Size] = ()) -> Tensor:
+        """Return a tensor of one number of the program, which may be a size or computed of them."""
+        if isinstance(value, Number):
+            return self.broadcast(self.cast(value.tensor, dtype), shape)
+        if not isinstance(value, _dvm.Dim):
+            return self.constant(value, dtype, shape)
+        if (constant := value.constant) is not None:
+            return self.constant(constant, dtype, shape)
+        size = self.wrap(self.graph.dim_value("i64", value))
+        return self.broadcast(self.cast(size, dtype), shape)
+
+    def iota(self, dtype: str, shape: Sequence[Size], axis: int = 0) -> Tensor:
+        return self.wrap(self.graph.iota(dtype, shape, axis))
+
+    # Elementwise
+
+    def elementwise(self, op: str, *tensors: Tensor) -> Tensor:
+        return self.wrap(self.graph.elementwise(op, [t.node for t in tensors]))
+
+    def __getattr__(self, op: str) -> Callable[..., Tensor]:
+        """An op of the Graph by its name, `b.maximum(x, y)`; numbers are in the others' dtype."""
+        if op.startswith("_"):
+            raise AttributeError(op)
+
+        def apply(*operands: Any) -> Tensor:
+            like = next(t for t in reversed(operands) if isinstance(t, Tensor))
+            return self.elementwise(
+                op,
+                *(
+                    t if isinstance(t, Tensor) else self.number(t, like.dtype, like.shape)
+                    for t in operands
+                ),
+            )
+
+        return apply
+
+    def cast(self, t: Tensor, dtype: str) -> Tensor:
+        if t.dtype == dtype:
+            return t
+        if dtype == "bool":
+            return self.elementwise("ne", t, self.constant(0, t.dtype, t.shape))
+        return self.wrap(self.graph.cast(t.node, dtype))
+
+    def wide(self, t: Tensor) -> Tensor:
+        """Return a half as torch computes with it, in f32; others as they are."""
+        return self.cast(t, "f32") if t.dtype in HALVES else t
+
+    # Shapes
+
+    def broadcast(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
+        if is_same_shape(t.shape, shape):
+            return t
+        return self.wrap(self.graph.broadcast(t.node, list(shape)))
+
+    def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
+        if is_same_shape(t.shape, shape):
+            return t
+        return self.wrap(self.graph.reshape(t.node, list(shape)))
+
+    def transpose(self, t: Tensor, axes: Sequence[int]) -> Tensor:
+        if list(axes) == list(range(t.rank)):
+            return t
+        return self.wrap(self.graph.transpose(t.node, list(axes)))
+
+    def slice(
+        self,
+        t: Tensor,
+        starts: Sequence[Size],
+        shape: Sequence[Size],
+        steps: Sequence[int] | None = None,
+    ) -> Tensor:
+        steps = steps or [1] * t.rank
+        return self.wrap(self.graph.slice(t.node, list(starts), list(steps), list(shape)))
+
+    def update(
+        self, t: Tensor, part: Tensor, starts: Sequence[Size], steps: Sequence[int] | None = None
+    ) -> Tensor:
+        """Return `t` but for a box, which is `part`."""
+        steps = steps or [1] * t.rank
+        return self.wrap(self.graph.update(t.node, part.node, list(starts), list(steps)))
+
+    def narrow(self, t: Tensor, axis: int, start: Size, extent: Size) -> Tensor:
+        starts: list[Size] = [0] * t.rank
+        shape = list(t.shape)
+        starts[axis], shape[axis] = start, extent
+        return self.slice(t, starts, shape)
+
+    def unsqueeze(self, t: Tensor, axis: int) -> Tensor:
+        return self.reshape(t, [*t.shape[:axis], 1, *t.shape[axis:]])
+
+    def squeeze(self, t: Tensor, axes: Sequence[int]) -> Tensor:
+        return self.reshape(t, [size for i, size in enumerate(t.shape) if i not in axes])
+
+    # Reductions and products
+
+    def reduce(self, op: str, t: Tensor, axes: Sequence[int]) -> Tensor:
+        """Reduce over any axes, which stay as size 1: neighbours at once."""
+        axes, node = sorted(axes), t.node
+        while axes:
+            run = [axes.pop()]
+            while axes and axes[-1] == run[0] - 1:
+                run.insert(0, axes.pop())
+            node = self.graph.reduce(op, node, run)
+        return self.wrap(node)
+
+    def count(self, t: Tensor, axes: Sequence[int]) -> Size:
+        """How many elements each result of a reduction is made of."""
+        count: Size = 1
+        for axis in axes:
+            count = t.shape[axis] * count
+        return count
+
+    def mean(self, t: Tensor, axes: Sequence[int]) -> Tensor:
+        total = self.reduce("sum", t, axes)
+        return self.div(total, self.number(self.count(t, axes), t.dtype, total.shape))
+
+    def matmul(self, a: Tensor, b: Tensor) -> Tensor:
+        """Products of matrices in one dtype, added up in f32 where they are halves."""
+        return self.wrap(self.graph.matmul(a.node, b.node, a.dtype))
+
+    def along(self, op: str, tensors: Sequence[Tensor], axis: int, with_op: str = "") -> Tensor:
+        return self.wrap(self.graph.along(op, [t.node for t in tensors], axis, with_op))

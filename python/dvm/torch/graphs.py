@@ -1,0 +1,332 @@
+"""From a graph of torch.fx, as AOTAutograd hands it over, to a Graph."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from dvm import _dvm, errors
+from dvm.torch import aten, library_ops, numbers
+from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
+from dvm.torch.symbols import Symbols, Untranslatable
+
+#: functions whose only result are sizes, or that only check them: the guards before have, too
+SIZES_ONLY = frozenset(
+    {"_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range_for_size"}
+)
+
+
+@dataclass
+class Lowered:
+    """A Graph, and how it is called: the arguments of `_dvm.TorchGraph`.
+
+    ops: how many nodes of torch's are what, by kind.
+    refusals: why ops with a lowering are fallbacks.
+    """
+
+    graph: _dvm.Graph
+    arguments: list[tuple[str, int]] = field(default_factory=list)
+    results: list[tuple[str, int, list[int]]] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+    held: list[torch.Tensor] = field(default_factory=list)
+    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    refusals: Counter[str] = field(default_factory=Counter)
+    ops: dict[str, Counter[str]] = field(
+        default_factory=lambda: {kind: Counter() for kind in aten.KINDS}
+    )
+
+
+def lower(module: GraphModule, fallback: str) -> Lowered:
+    """Return the Graph of a module.
+
+    fallback: "torch", or "error" where an op that has no row is an UnsupportedError.
+
+    Raises Untranslatable for values that a Graph has no type for, such as complex tensors.
+    """
+    return _Lowering(module, fallback).run()
+
+
+class _Lowering:
+    def __init__(self, module: GraphModule, fallback: str) -> None:
+        self._module = module
+        self._fallback = fallback
+        self._placeholders = module.graph.find_nodes(op="placeholder")
+        self._graph = _dvm.Graph()
+        self._symbols = Symbols(self._graph, _shape_env(module), self._given_sizes())
+        self._builder = Builder(self._graph, self._symbols)
+        self._values: dict[Node, Any] = {}
+        self._lowered = Lowered(self._graph)
+        self._groups: dict[int, int] = {}
+        self._held: list[tuple[Tensor, torch.Tensor]] = []
+        self._writes: list[tuple[int, Tensor]] = []
+
+    def run(self) -> Lowered:
+        for node in self._placeholders:
+            self._values[node] = self._argument(node)
+        self._attributes()
+        for node in self._module.graph.nodes:
+            if node.op == "call_function":
+                self._values[node] = self._call(node)
+        self._return()
+        return self._lowered
+
+    def _given_sizes(self) -> list[Any]:
+        sizes: list[Any] = []
+        for node in self._placeholders:
+            value = node.meta.get("val")
+            sizes += value.shape if isinstance(value, torch.Tensor) else [value]
+        return [size for size in sizes if isinstance(size, torch.SymInt)]
+
+    # Arguments
+
+    def _argument(self, node: Node) -> Any:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            dtype = _dtype(value)
+            self._lowered.arguments.append(("tensor", self._group(value)))
+            return self._builder.wrap(self._graph.input(dtype, self._symbols.shape(value)))
+        if isinstance(value, int | torch.SymInt):
+            symbol = self._symbols.symbol_of(value) if isinstance(value, torch.SymInt) else None
+            self._graph.scalar("i64", size=symbol)
+            self._lowered.arguments.append(("number", 0))
+            return self._symbols.dim(value)
+        if node.users:
+            raise Untranslatable(f"an argument that is a {type(value).__name__}")
+        self._lowered.arguments.append(("unused", 0))
+        return None
+
+    def _attributes(self) -> None:
+        """Tensors of the module itself: behind the arguments, for they are inputs of the Graph."""
+        for node in self._module.graph.find_nodes(op="get_attr"):
+            tensor = operator.attrgetter(node.target)(self._module)
+            if not isinstance(tensor, torch.Tensor):
+                raise Untranslatable(f"a constant that is a {type(tensor).__name__}")
+            dtype = _dtype(tensor)
+            if tensor.numel() == 1:
+                value = self._builder.constant(tensor.item(), dtype, list(tensor.shape))
+            else:
+                value = self._builder.wrap(self._graph.input(dtype, list(tensor.shape)))
+                self._lowered.held.append(tensor)
+            self._values[node] = value
+
+    def _group(self, value: torch.Tensor) -> int:
+        """A number for the memory that torch has a tensor in."""
+        key = value.untyped_storage()._cdata
+        return self._groups.setdefault(key, len(self._groups))
+
+    # Operations
+
+    def _call(self, node: Node) -> Any:
+        value = node.meta.get("val")
+        if isinstance(value, int | torch.SymInt):
+            if name_of(node.target) == "aten._local_scalar_dense.default":
+                raise Untranslatable("a size that is read from a tensor")
+            return self._symbols.dim(value)
+        if isinstance(value, torch.SymFloat):
+            args = torch.fx.node.map_arg(node.args, self._values.__getitem__)
+            return numbers.lower(self._builder, node.target, args)
+        if node.target is operator.getitem:
+            whole, index = node.args
+            return self._values[whole][index]
+        name = name_of(node.target)
+        if name.split(".")[1] in SIZES_ONLY or isinstance(value, bool | float | torch.SymBool):
+            return None
+        if name == "aten.copy_.default":
+            return self._write(node)
+        return self._operation(node, name)
+
+    def _write(self, node: Node) -> Any:
+        target, source = node.args[:2]
+        if not isinstance(target, Node) or target.op != "placeholder":
+            raise Untranslatable("a write to what is no argument")
+        value = self._values[source]
+        into = self._values[target]
+        value = self._builder.broadcast(self._builder.cast(value, into.dtype), into.shape)
+        self._writes.append((self._placeholders.index(target), value))
+        return value
+
+    def _operation(self, node: Node, name: str) -> Any:
+        expected = [self._type(v) for v in _as_list(node.meta.get("val"))]
+        kind = "library" if name in aten.ROWS else "fallback"
+        try:
+            made = self._compiled(node, name, expected)
+        except NotCompiled:
+            pass
+        except errors.Error as error:
+            # The lowering is wrong about this case, which is no reason to have no result.
+            kind = "fallback"
+            self._lowered.refusals[f"{name}: {error}"] += 1
+        else:
+            self._lowered.ops["compiled"][name] += 1
+            return made
+        if kind == "fallback" and self._fallback == "error":
+            raise errors.make("unsupported", f"torch's op {name} has no row in docs/torch-ops.md")
+        self._lowered.ops[kind][name] += 1
+        return self._library_call(node, name, expected)
+
+    def _compiled(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
+        row = aten.ROWS.get(name)
+        if row is None or row.lower is None:
+            raise NotCompiled(name)
+        self._builder.expected = [t for t in expected if t is not None]
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._values.__getitem__)
+        return self._checked(name, row.lower(self._builder, *args, **kwargs), expected)
+
+    def _type(self, value: Any) -> Tensor | None:
+        if not isinstance(value, torch.Tensor):
+            return None
+        return Tensor(-1, _dtype(value), tuple(self._symbols.shape(value)))
+
+    def _checked(self, name: str, made: Any, expected: Sequence[Tensor | None]) -> Any:
+        """What a lowering made, in the types that torch inferred."""
+        results = (
+            made if isinstance(made, tuple | list) and not isinstance(made, Tensor) else [made]
+        )
+        if len(results) != len(expected):
+            raise errors.make("internal", f"{name} has {len(expected)} results, not {len(results)}")
+        fitted = [self._fitted(name, *pair) for pair in zip(results, expected, strict=True)]
+        return fitted if results is made else fitted[0]
+
+    def _fitted(self, name: str, made: Tensor | None, expected: Tensor | None) -> Tensor | None:
+        if made is None or expected is None:
+            return None
+        known = [
+            (a, b)
+            for a, b in zip(made.shape, expected.shape, strict=False)
+            if isinstance(a, int) and isinstance(b, int)
+        ]
+        if (
+            made.dtype != expected.dtype
+            or made.rank != expected.rank
+            or any(a != b for a, b in known)
+        ):
+            raise errors.make(
+                "internal",
+                f"{name} is {expected.dtype}{list(map(str, expected.shape))} for torch, not "
+                f"{made.dtype}{list(map(str, made.shape))}",
+            )
+        if is_same_shape(made.shape, expected.shape):
+            return made
+        return self._builder.reshape(made, expected.shape)
+
+    def _library_call(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
+        function, tensors, sizes = library_ops.bind(node, self._values)
+        callee = f"{name}#{len(self._lowered.functions)}"
+        self._lowered.functions[callee] = function
+        first = next((k for k, t in enumerate(expected) if t is not None), None)
+        if first is None:
+            raise Untranslatable(f"{name}, which gives no tensor")
+        order = [first, *(k for k in range(len(expected)) if k != first)]
+        # A call is its first result's node, so what torch has before it goes behind.
+        if first != 0:
+            self._lowered.functions[callee] = library_ops.reordered(function, order)
+        shape = expected[first].shape  # type: ignore[union-attr]
+        call = self._graph.call(
+            callee,
+            [t.node for t in tensors],
+            expected[first].dtype,  # type: ignore[union-attr]
+            shape,
+            results=len(order),
+            sizes=sizes,
+        )
+        results: list[Any] = [None] * len(expected)
+        for place, k in enumerate(order):
+            if (wanted := expected[k]) is None:
+                continue
+            made = (
+                call if place == 0 else self._graph.result(call, place, wanted.dtype, wanted.shape)
+            )
+            results[k] = self._builder.wrap(made)
+        is_single = isinstance(node.meta.get("val"), torch.Tensor)
+        return results[0] if is_single else results
+
+    # Results
+
+    def _return(self) -> None:
+        (output,) = self._module.graph.find_nodes(op="output")
+        outputs: list[int] = []
+        for item in _as_list(output.args[0]):
+            spec, value = self._result(item)
+            self._lowered.results.append(spec)
+            if value is not None:
+                outputs.append(value)
+        for argument, written in self._writes:
+            self._lowered.written.append(argument)
+            outputs.append(written.node)
+        self._graph.outputs = outputs
+
+    def _result(self, item: Any) -> tuple[tuple[str, int, list[int]], int | None]:
+        value = self._values[item] if isinstance(item, Node) else item
+        if isinstance(item, Node) and item.target is torch.ops.aten.copy_.default:
+            item = item.args[0]  # what was written to
+        if isinstance(item, Node) and item.op == "placeholder":
+            return ("argument", self._placeholders.index(item), []), None
+        if isinstance(value, Tensor):
+            meta = item.meta["val"]
+            axes = _axes_from_outermost(meta)
+            group = self._group(meta)
+            if axes == list(range(len(axes))):
+                return ("tensor", group, []), value.node
+            back = [axes.index(i) for i in range(len(axes))]
+            return ("tensor", group, back), self._builder.transpose(value, axes).node
+        if value is None and not (isinstance(item, Node) and item.meta.get("val") is not None):
+            return ("none", 0, []), None
+        if isinstance(value, int | _dvm.Dim):
+            size = self._graph.size(value) if isinstance(value, int) else value
+            return ("size", 0, []), self._graph.dim_value("i64", size)
+        raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
+
+
+def _shape_env(module: GraphModule) -> Any:
+    """What torch knows of the symbols in a graph; None where it has none."""
+    for node in module.graph.nodes:
+        for value in _as_list(node.meta.get("val")):
+            sizes = value.shape if isinstance(value, torch.Tensor) else [value]
+            for size in sizes:
+                if isinstance(size, torch.SymInt):
+                    return size.node.shape_env
+    return None
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_quantized:
+        raise Untranslatable(f"a tensor of layout {tensor.layout} on {tensor.device}")
+    if tensor.is_neg() or tensor.is_conj():
+        raise Untranslatable("a tensor whose elements are negated or conjugated when they are read")
+    if tensor.dtype not in DTYPES:
+        raise Untranslatable(f"a tensor of {tensor.dtype}")
+    if tensor.dim() > 8:
+        raise Untranslatable(f"a tensor of {tensor.dim()} axes")
+    return DTYPES[tensor.dtype]
+
+
+def name_of(target: Any) -> str:
+    """Return how the table of ops, and reports, call a function."""
+    return str(target) if isinstance(target, torch._ops.OpOverload) else f"python.{target.__name__}"
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def _axes_from_outermost(tensor: torch.Tensor) -> list[int]:
+    """The axes as torch has them in memory, the one of the largest stride first."""
+    strides = [_hint(stride) for stride in tensor.stride()]
+    sizes = [_hint(size) for size in tensor.shape]
+    axes = list(range(tensor.dim()))
+    if None in strides or None in sizes or 0 in strides:
+        return axes
+    moving = [axis for axis in axes if sizes[axis] != 1]
+    placed = iter(sorted(moving, key=lambda axis: -strides[axis]))
+    return [next(placed) if axis in moving else axis for axis in axes]
+
+
+def _hint(size: Any) -> Any:
+    """What a size is in torch's example, None where that has none."""
+    return size.node.hint if isinstance(size, torch.SymInt) else size

@@ -1,0 +1,93 @@
+"""Ops that torch itself computes, as functions that a Graph calls in its place in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from dvm import _dvm
+from dvm.torch.builder import Number, Tensor
+from dvm.torch.symbols import Untranslatable
+
+
+def bind(
+    node: Node, values: dict[Node, Any]
+) -> tuple[Callable[..., Any], list[Tensor], list[_dvm.Dim]]:
+    """Return what runs a node, and what it is given: tensors, and behind them sizes.
+
+    All other arguments are part of the function, which is a lambda so that a call costs no walk
+    over them.
+    """
+    text = _Text(values)
+    args = [text.of(a) for a in node.args]
+    args += [f"{name}={text.of(a)}" for name, a in node.kwargs.items()]
+    parameters = ", ".join(
+        [f"t{k}" for k in range(len(text.tensors))] + [f"s{k}" for k in range(len(text.sizes))]
+    )
+    call = f"op({', '.join(args)})"
+    if not isinstance(node.meta.get("val"), torch.Tensor):
+        call = f"tuple({call})"
+    function = eval(f"lambda {parameters}: {call}", {"op": _target(node), **text.constants})
+    return function, text.tensors, text.sizes
+
+
+def reordered(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
+    """Return the function with its results in another order."""
+
+    def reorder(*args: Any) -> Any:
+        results = function(*args)
+        return tuple(results[k] for k in order)
+
+    return reorder
+
+
+class _Text:
+    """The arguments of a call as text, with what it is evaluated with."""
+
+    def __init__(self, values: dict[Node, Any]) -> None:
+        self._values = values
+        self.tensors: list[Tensor] = []
+        self.sizes: list[_dvm.Dim] = []
+        self.constants: dict[str, Any] = {}
+
+    def of(self, argument: Any) -> str:
+        if isinstance(argument, list | tuple):
+            return f"[{', '.join(map(self.of, argument))}]"
+        value = self._values[argument] if isinstance(argument, Node) else argument
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, _dvm.Dim):
+            self.sizes.append(value)
+            return f"s{len(self.sizes) - 1}"
+        if isinstance(value, Number):
+            return f"{self._tensor(value.tensor)}.item()"
+        if value is None and isinstance(argument, Node):
+            raise Untranslatable(f"an argument that is a {type(argument.meta.get('val')).__name__}")
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self.of, value))}]"
+        self.constants[f"c{len(self.constants)}"] = value
+        return f"c{len(self.constants) - 1}"
+
+    def _tensor(self, tensor: Tensor) -> str:
+        self.tensors.append(tensor)
+        return f"t{len(self.tensors) - 1}"
+
+
+def _target(node: Node) -> Any:
+    if node.target is not torch.ops.aten.as_strided.default:
+        return node.target
+    # The one op that asks how a tensor lies in memory, which need not be as torch has it.
+    source = node.args[0].meta["val"]
+    if not source.is_contiguous() or source.storage_offset() != 0:
+        raise Untranslatable("strides over a tensor that has strides of its own")
+    return _as_strided
+
+
+def _as_strided(tensor: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    dense = tensor.contiguous()
+    if dense.storage_offset() != 0:
+        dense = dense.clone()
+    return dense.as_strided(size, stride, storage_offset or 0)

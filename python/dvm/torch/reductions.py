@@ -1,0 +1,169 @@
+"""Lowerings of reductions, of running totals and of what is computed from them along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dvm.torch.builder import Builder, NotCompiled, Tensor
+from dvm.torch.shapes import axes_of, axis_of
+from dvm.torch.symbols import Size
+
+
+def kept(b: Builder, made: Tensor, axes: list[int], keepdim: bool) -> Tensor:
+    return made if keepdim else b.squeeze(made, axes)
+
+
+def reduction(op: str) -> Callable[..., Tensor]:
+    """Sum and prod, added up in the dtype of the result."""
+
+    def lower(
+        b: Builder, x: Tensor, axes: Any = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Tensor:
+        axes = axes_of(axes, x.rank)
+        x = b.cast(x, b.out.dtype)
+        if not axes:
+            return x
+        # Of halves once, however many reductions it takes.
+        made = b.cast(b.reduce(op, b.wide(x), axes), b.out.dtype)
+        return kept(b, made, axes, keepdim)
+
+    return lower
+
+
+def mean(
+    b: Builder, x: Tensor, axes: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    axes = axes_of(axes, x.rank)
+    x = b.wide(b.cast(x, b.out.dtype))
+    return kept(b, b.cast(b.mean(x, axes) if axes else x, b.out.dtype), axes, keepdim)
+
+
+def extremum(op: str) -> Callable[..., Tensor]:
+    def lower(b: Builder, x: Tensor, axes: Any = None, keepdim: bool = False) -> Tensor:
+        axes = axes_of(axes, x.rank)
+        return kept(b, b.reduce(op, x, axes), axes, keepdim) if axes else x
+
+    return lower
+
+
+def truth(op: str) -> Callable[..., Tensor]:
+    def lower(b: Builder, x: Tensor, axes: Any = None, keepdim: bool = False) -> Tensor:
+        axes = axes_of(axes, x.rank)
+        x = b.cast(x, "bool")
+        made = kept(b, b.reduce(op, x, axes), axes, keepdim) if axes else x
+        return b.cast(made, b.out.dtype)
+
+    return lower
+
+
+def place_of_extremum(op: str) -> Callable[..., Tensor]:
+    def lower(b: Builder, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+        if axis is None or x.rank == 0:
+            size: Size = 1
+            for extent in x.shape:
+                size = extent * size
+            return b.reshape(b.along(op, [b.reshape(x, [size])], 0), b.out.shape)
+        axis = axis_of(axis, x.rank)
+        return kept(b, b.along(op, [x], axis), [axis], keepdim)
+
+    return lower
+
+
+def extremum_and_place(op: str) -> Callable[..., list[Tensor]]:
+    def lower(b: Builder, x: Tensor, axis: int, keepdim: bool = False) -> list[Tensor]:
+        if x.rank == 0:
+            return [x, b.constant(0, "i64")]
+        axis = axis_of(axis, x.rank)
+        made = b.reduce(op, x, [axis]), b.along(f"arg{op}", [x], axis)
+        return [kept(b, t, [axis], keepdim) for t in made]
+
+    return lower
+
+
+def variance(b: Builder, x: Tensor, axes: list[int], correction: Any) -> tuple[Tensor, Tensor]:
+    """Variance and mean, over axes which stay, in two passes."""
+    mean = b.mean(x, axes)
+    apart = b.sub(x, b.broadcast(mean, x.shape))
+    total = b.reduce("sum", b.mul(apart, apart), axes)
+    count = b.number(b.count(x, axes), x.dtype, total.shape)
+    if correction:
+        zero = b.constant(0, x.dtype, total.shape)
+        count = b.maximum(b.sub(count, correction), zero)
+    return b.div(total, count), mean
+
+
+def var(
+    b: Builder, x: Tensor, axes: Any = None, correction: Any = 1, keepdim: bool = False
+) -> Tensor:
+    axes = axes_of(axes, x.rank)
+    correction = 1 if correction is None else correction
+    if not axes:
+        raise NotCompiled("the variance of one element")
+    made, _ = variance(b, b.wide(x), axes, correction)
+    return b.cast(kept(b, made, axes, keepdim), b.out.dtype)
+
+
+def var_mean(
+    b: Builder, x: Tensor, axes: Any = None, correction: Any = 1, keepdim: bool = False
+) -> list[Tensor]:
+    axes = axes_of(axes, x.rank)
+    correction = 1 if correction is None else correction
+    if not axes:
+        raise NotCompiled("the variance of one element")
+    made = variance(b, b.wide(x), axes, correction)
+    return [b.cast(kept(b, t, axes, keepdim), b.out.dtype) for t in made]
+
+
+def running(op: str) -> Callable[..., Tensor]:
+    def lower(b: Builder, x: Tensor, axis: int, *, dtype: Any = None) -> Tensor:
+        x = b.cast(x, b.out.dtype)
+        if x.rank == 0:
+            return x
+        wide = b.along("scan", [b.wide(x)], axis_of(axis, x.rank), op)
+        return b.cast(wide, b.out.dtype)
+
+    return lower
+
+
+def exponentials(b: Builder, x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
+    """X less its maximum along an axis, e to that, and the sum of those, of a float."""
+    most = b.reduce("max_or_lowest", x, [axis])
+    apart = b.sub(x, b.broadcast(most, x.shape))
+    powers = b.exp(apart)
+    return apart, powers, b.reduce("sum", powers, [axis])
+
+
+def softmax(b: Builder, x: Tensor, axis: int, half_to_float: bool = False) -> Tensor:
+    if x.rank == 0:
+        return b.constant(1, b.out.dtype)
+    wide = b.wide(x)
+    _, powers, total = exponentials(b, wide, axis_of(axis, x.rank))
+    return b.cast(b.div(powers, b.broadcast(total, x.shape)), b.out.dtype)
+
+
+def log_softmax(b: Builder, x: Tensor, axis: int, half_to_float: bool = False) -> Tensor:
+    if x.rank == 0:
+        return b.constant(0, b.out.dtype)
+    wide = b.wide(x)
+    apart, _, total = exponentials(b, wide, axis_of(axis, x.rank))
+    return b.cast(b.sub(apart, b.broadcast(b.log(total), x.shape)), b.out.dtype)
+
+
+def softmax_backward(b: Builder, grad: Tensor, output: Tensor, axis: int, dtype: Any) -> Tensor:
+    grad, output = b.wide(grad), b.wide(output)
+    if grad.rank == 0:
+        return b.constant(0, b.out.dtype)
+    product = b.mul(grad, output)
+    total = b.reduce("sum", product, [axis_of(axis, grad.rank)])
+    made = b.sub(product, b.mul(output, b.broadcast(total, grad.shape)))
+    return b.cast(made, b.out.dtype)
+
+
+def log_softmax_backward(b: Builder, grad: Tensor, output: Tensor, axis: int, dtype: Any) -> Tensor:
+    grad, output = b.wide(grad), b.wide(output)
+    if grad.rank == 0:
+        return b.constant(0, b.out.dtype)
+    total = b.reduce("sum", grad, [axis_of(axis, grad.rank)])
+    made = b.sub(grad, b.mul(b.exp(output), b.broadcast(total, grad.shape)))
+    return b.cast(made, b.out.dtype)
