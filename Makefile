@@ -17,7 +17,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo test bench bench-ops docs lint lint-quick size wheel clean
+.PHONY: help demo test test-ops bench bench-ops docs lint lint-quick size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -31,6 +31,9 @@ test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and 
 	ctest --preset $(PRESET)
 	$(venv)/pytest -n auto
 
+test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operators through the backend (minutes)
+	DVM_TEST_OPS=1 $(venv)/pytest -q -rP --show-capture=stdout --timeout=600 tests/py/torch_door/test_op_db.py
+
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
 	cmake --build --preset release
@@ -42,7 +45,7 @@ bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators again
 	cmake --build --preset release --target machine_limits product_tiles
 	$(venv)/python -m benchmarks.ops --json build/ops.json --plot build/ops.png
 
-docs: .venv/installed ## write the pages of docs/ that come from tables
+docs: .venv/installed .venv/extra-torch ## write the pages of docs/ that come from tables
 	$(venv)/python tools/docs.py
 
 lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-format apt-tidy ## check style and types, and the C++ with clang-tidy (half an hour)
@@ -69,7 +72,7 @@ apt-build apt-test apt-bench apt-format apt-tidy: apt-%:
 	$(PYTHON) -m venv --clear .venv
 	touch $@
 
-# extra-build, extra-test, extra-bench, extra-dev: the requirements under that name in pyproject.toml.
+# extra-build, extra-test, extra-bench, extra-dev, extra-torch: the requirements under that name in pyproject.toml.
 .venv/extra-%: pyproject.toml tools/requirements.py .venv/created
 	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
 	touch $@

@@ -1,0 +1,15 @@
+"""Without torch these tests are skipped, with one line that says so (test_installed.py)."""
+
+from importlib.util import find_spec
+
+import pytest
+
+if find_spec("torch") is None:
+    collect_ignore_glob = ["test_[!i]*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let torch warn: what it traces with warns of what it does itself."""
+    for item in items:
+        if item.path.parent.name == "torch_door":
+            item.add_marker(pytest.mark.filterwarnings("ignore"))

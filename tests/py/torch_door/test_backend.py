@@ -1,0 +1,264 @@
+"""What the backend does besides computing: options, aliases, writes, arguments of other kinds."""
+
+import concurrent.futures
+import copy
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+
+import dvm
+import dvm.torch
+from torch_door.one_op import OneOp
+
+aten = torch.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def _from_nothing():
+    torch._dynamo.reset()
+
+
+def compiled(function: Any, **options: str) -> Any:
+    return torch.compile(function, backend="dvm", dynamic=True, options=options)
+
+
+def test_it_is_listed():
+    assert "dvm" in torch._dynamo.list_backends()
+
+
+def test_dvm_is_imported_without_torch():
+    code = "import dvm, sys; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numeric": "strict"}, "there is no option 'numeric'; did you mean 'numerics'"),
+        ({"numerics": "exact"}, "there is no numerics 'exact'"),
+        ({"fallback": "none"}, "there is no fallback 'none'"),
+    ],
+)
+def test_unknown_options(options, message):
+    with pytest.raises(Exception, match=message) as caught:
+        compiled(lambda x: x + 1, **options)(torch.ones(3))
+    assert "DVM-U003" in str(caught.value)
+
+
+def test_an_unknown_mode():
+    with pytest.raises(Exception, match="there is no mode 'max-autotune'"):
+        torch.compile(lambda x: x + 1, backend="dvm", mode="max-autotune")(torch.ones(3))
+
+
+def test_writes_to_arguments():
+    def f(x, y):
+        x.add_(y)
+        y.mul_(2)
+        return x * y, x.clone()
+
+    x, y = torch.rand(3, 4), torch.rand(4)
+    ours, theirs = (x.clone(), y.clone()), (x, y)
+    torch.testing.assert_close(compiled(f)(*ours), f(*theirs))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_results_are_what_they_are_in_eager():
+    def f(x):
+        y = x * 2
+        return x, x.t(), x.clone(), y, y.t(), y.view(-1), x[1:]
+
+    x = torch.rand(3, 4)
+    for got, wanted in zip(compiled(f)(x), f(x), strict=True):
+        torch.testing.assert_close(got, wanted)
+        assert got.stride() == wanted.stride()
+        assert got._is_view() == wanted._is_view()
+        shared = got.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert shared == (wanted.untyped_storage().data_ptr() == x.untyped_storage().data_ptr())
+
+
+def test_saved_results_know_of_later_writes():
+    x = torch.rand(4, requires_grad=True)
+    y = compiled(torch.exp)(x)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_layouts():
+    def f(x, y):
+        return (x * 2 + y).softmax(-1)
+
+    f_compiled = compiled(f)
+    base = torch.rand(6, 8)
+    arguments = [
+        (base.t(), torch.rand(6)),
+        (base[::2, ::3], torch.rand(1)),
+        (torch.rand(1, 5).expand(4, 5), torch.rand(5)),
+        (torch.rand(12).as_strided((4, 3), (2, 1)), torch.rand(3)),
+        (torch.rand(0, 3), torch.rand(3)),
+        (base.flip(0), torch.rand(8)),
+    ]
+    for args in arguments:
+        torch.testing.assert_close(f_compiled(*args), f(*args))
+
+
+def test_strides_over_tensors_of_any_layout():
+    def f(x, y):
+        return (x * y).as_strided((2, 3), (1, 2), 1)
+
+    x = torch.rand(4, 5)
+    for args in [(x, x), (torch.rand(6, 5).t()[:4, 1:6], torch.rand(4, 5))]:
+        torch.testing.assert_close(compiled(f)(*args), f(*args))
+
+
+@pytest.mark.parametrize("graph_of_its_own", [True, False])
+def test_sizes_that_a_call_tells(graph_of_its_own):
+    def f(x):
+        places = x.nonzero()
+        return places * 2, x[x > 0.5].exp()
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=graph_of_its_own):
+        f_compiled = compiled(f)
+        for size in (5, 9):
+            x = (torch.arange(size) % 3) / 2.0
+            torch.testing.assert_close(f_compiled(x), f(x))
+
+
+def test_two_threads_run_one_graph():
+    module = Net().eval()
+    made = dvm.torch.compile(module)
+    arguments = [torch.rand(n, 4) for n in range(2, 30)]
+    with torch.no_grad():
+        expected = [module(x) for x in arguments]
+        made(arguments[0])
+
+    def run() -> list[torch.Tensor]:
+        with torch.no_grad():
+            return [made(x) for _ in range(20) for x in arguments]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for made_by_one in [pool.submit(run) for _ in range(2)]:
+            for got, wanted in zip(made_by_one.result(), expected * 20, strict=True):
+                torch.testing.assert_close(got, wanted)
+
+
+def test_random_numbers_are_torchs():
+    def f(x):
+        return torch.nn.functional.dropout(x, 0.5) + torch.rand(x.shape) * torch.randn(3)
+
+    x = torch.ones(5, 3)
+    torch.manual_seed(3)
+    expected = f(x)
+    torch.manual_seed(3)
+    torch.testing.assert_close(compiled(f)(x), expected)
+
+
+def test_an_op_without_a_row_is_counted():
+    def f(x):
+        return torch.special.i0e(x) + 1
+
+    x = torch.rand(3)
+    f_compiled = compiled(f)
+    report = dvm.torch.explain(f_compiled)(x)
+    torch.testing.assert_close(f_compiled(x), f(x))
+    assert report.count("fallback") == 1
+    assert "fallback: 1 x aten.special_i0e.default" in str(report)
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match=r"aten\.special_i0e\.default has no row"):
+        compiled(f, fallback="error")(x)
+
+
+def test_what_no_graph_holds_runs_as_in_torch():
+    def f(x):
+        return (x * (1 + 2j)).abs()
+
+    x = torch.rand(3)
+    f_compiled = compiled(f)
+    torch.testing.assert_close(f_compiled(x), f(x))
+    assert "runs as torch does: a tensor of torch.complex64" in str(
+        dvm.torch.explain(f_compiled)(x)
+    )
+
+
+def test_an_index_out_of_range_is_torchs_error():
+    x = torch.rand(3, 4)
+    one = OneOp(aten.index.Tensor, (x, [torch.tensor([0, 1])]), {})
+    with pytest.raises(IndexError, match="out of bounds"):
+        one((x, [torch.tensor([0, 3])]), {})
+    (reason,) = one.compiled.record.given_up
+    assert "indices" in reason
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x.double(),
+        lambda x: x.to_sparse(),
+        lambda x: x.as_subclass(Subclass),
+        lambda x: x.to("meta"),
+    ],
+    ids=["dtype", "sparse", "subclass", "meta"],
+)
+def test_arguments_of_another_kind(other):
+    x = torch.rand(3, 4)
+    one, strict = (OneOp(aten.sin.default, (x,), {}, fallback=f) for f in ("torch", "error"))
+    got = one.compiled([3, 4, other(x)])[0]
+    assert got.layout == x.layout or got.is_sparse
+    if not got.is_sparse and got.device.type == "cpu":
+        torch.testing.assert_close(got, torch.sin(other(x)))
+    assert sum(one.compiled.record.given_up.values()) == 1
+    with pytest.raises(dvm.ShapeError, match="argument 2 is") as caught:
+        strict.compiled([3, 4, other(x)])
+    assert caught.value.code == "DVM-S003"
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+        self.norm = torch.nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(self.inner(x)).relu()
+
+
+def test_a_module_stays_one():
+    module, x = Net(), torch.rand(5, 4)
+    made = dvm.compile(module)
+    assert isinstance(made, Net)
+    assert list(made.state_dict()) == list(module.state_dict())
+    assert {id(p) for p in made.parameters()} == {id(p) for p in module.parameters()}
+    made.eval()
+    assert not module.training
+    torch.testing.assert_close(made(x), module(x))
+    hook = made.register_forward_hook(lambda _module, _args, result: result + 1)
+    torch.testing.assert_close(made(x), module(x))
+    hook.remove()
+    for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made)), copy.copy(made)):
+        torch.testing.assert_close(other(x), made(x))
+        assert type(other).__name__ == "Net"
+    made.to(torch.float64)
+    assert module.inner.weight.dtype == torch.float64
+    torch.testing.assert_close(made(x.double()), module(x.double()))
+    assert dvm.explain(made)(x.double()).count("fallback") == 0
+    with pytest.raises(dvm.UnsupportedError, match="do not run on ascend910b3"):
+        dvm.compile(module, target="ascend910b3")
+    made.train()
+    made(x.double()).sum().backward()
+    assert module.inner.weight.grad is not None
+
+
+def test_a_function_on_tensors():
+    f = dvm.torch.compile(lambda x, y: (x @ y).sum(0), numerics="strict")
+    x, y = torch.rand(3, 4), torch.rand(4, 2)
+    torch.testing.assert_close(f(x, y), (x @ y).sum(0))
+    with pytest.raises(TypeError, match="takes a module or a function"):
+        dvm.torch.compile(3)

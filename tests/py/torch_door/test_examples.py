@@ -1,0 +1,16 @@
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("torch_*.py")), ids=lambda path: path.stem)
+def test_an_example_runs(example, capsys):
+    torch._dynamo.reset()
+    runpy.run_path(str(example), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "0 fallback" in printed
+    assert "runs as torch does" not in printed
