@@ -164,6 +164,7 @@ def _rows() -> list[Row]:
         row("aten.var.correction", r.var),
         row("aten.var.dim", r.var),
         row("aten.var_mean.correction", r.var_mean),
+        row("aten.linalg_vector_norm.default", r.vector_norm, "orders but 1, 2 and infinity"),
         row("aten.cumsum.default", r.running("add")),
         row("aten.cumprod.default", r.running("mul")),
         row("aten._softmax.default", r.softmax),
@@ -194,6 +195,7 @@ def _rows() -> list[Row]:
         row("aten.native_layer_norm_backward.default", n.layer_norm_backward),
         row("aten.native_group_norm.default", n.group_norm),
         row("aten._native_batch_norm_legit_no_training.default", n.batch_norm_inference),
+        row("aten._native_batch_norm_legit.no_stats", n.batch_norm),
         row("aten._native_batch_norm_legit_functional.default", n.batch_norm_functional),
         # Places
         row("aten.embedding.default", indexing.embedding),

@@ -63,7 +63,6 @@ class _Lowering:
         self._values: dict[Node, Any] = {}
         self._lowered = Lowered(self._graph)
         self._groups: dict[int, int] = {}
-        self._held: list[tuple[Tensor, torch.Tensor]] = []
         self._writes: list[tuple[int, Tensor]] = []
 
     def run(self) -> Lowered:

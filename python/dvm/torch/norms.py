@@ -101,6 +101,33 @@ def _channels(b: Builder, vector: Tensor, x: Tensor) -> Tensor:
     return made
 
 
+def batch_statistics(
+    b: Builder, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The normal batch, its mean, the scale that it was given, and its variance."""
+    wide = b.wide(x)
+    axes = [axis for axis in range(x.rank) if axis != 1]
+    spread_variance, mean = (b.squeeze(t, axes) for t in variance(b, wide, axes, 0))
+    scale = inverse_root(b, spread_variance, eps)
+    normal = b.mul(b.sub(wide, _channels(b, mean, x)), _channels(b, scale, x))
+    made = affine(b, normal, spread(b, weight, x.shape), spread(b, bias, x.shape))
+    return made, mean, scale, spread_variance
+
+
+def batch_norm(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    _momentum: float,
+    eps: float,
+) -> list[Tensor]:
+    """Without running statistics."""
+    made = batch_statistics(b, x, weight, bias, eps)[:3]
+    return [b.cast(t, e.dtype) for t, e in zip(made, b.expected, strict=True)]
+
+
 def batch_norm_functional(
     b: Builder,
     x: Tensor,
@@ -112,16 +139,12 @@ def batch_norm_functional(
     momentum: float,
     eps: float,
 ) -> list[Tensor]:
-    """Also the saved mean and scale, and the running statistics as they are afterwards."""
+    """Also the running statistics as they are afterwards."""
     if not training:
         raise NotCompiled("batch norm with running statistics in a training graph")
-    wide = b.wide(x)
+    made, mean, scale, spread_variance = batch_statistics(b, x, weight, bias, eps)
     axes = [axis for axis in range(x.rank) if axis != 1]
-    spread_variance, mean = (b.squeeze(t, axes) for t in variance(b, wide, axes, 0))
-    scale = inverse_root(b, spread_variance, eps)
-    normal = b.mul(b.sub(wide, _channels(b, mean, x)), _channels(b, scale, x))
-    made = affine(b, normal, spread(b, weight, x.shape), spread(b, bias, x.shape))
-    count = b.number(b.count(x, axes), wide.dtype, mean.shape)
+    count = b.number(b.count(x, axes), made.dtype, mean.shape)
     unbiased = b.div(b.mul(spread_variance, count), b.sub(count, 1))
     results = [made, mean, scale]
     for running, now in ((running_mean, mean), (running_variance, unbiased)):

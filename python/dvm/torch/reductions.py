@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -113,6 +114,30 @@ def var_mean(
         raise NotCompiled("the variance of one element")
     made = variance(b, b.wide(x), axes, correction)
     return [b.cast(kept(b, t, axes, keepdim), b.out.dtype) for t in made]
+
+
+def vector_norm(
+    b: Builder,
+    x: Tensor,
+    order: float = 2,
+    axes: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    axes = axes_of(axes, x.rank)
+    wide = b.wide(b.cast(x, b.out.dtype))
+    if not axes:
+        raise NotCompiled("the norm of a number")
+    if order == 2:
+        made = b.sqrt(b.reduce("sum", b.mul(wide, wide), axes))
+    elif order == 1:
+        made = b.reduce("sum", b.abs(wide), axes)
+    elif order in (math.inf, -math.inf):
+        made = b.reduce("max" if order > 0 else "min", b.abs(wide), axes)
+    else:
+        raise NotCompiled("the norm of another order")
+    return kept(b, b.cast(made, b.out.dtype), axes, keepdim)
 
 
 def running(op: str) -> Callable[..., Tensor]:

@@ -329,6 +329,17 @@ ROWS: dict[str, Samples] = {
         )
         for op in ("var", "var_mean")
     },
+    "aten.linalg_vector_norm.default": Samples(
+        lambda s: [
+            (s.x,),
+            (s.x, 2, [0], True),
+            (s.x, 1, [-1]),
+            (s.x, torch.inf, [1]),
+            (s.x, -torch.inf, [1]),
+            (s.x, 3, [1]),
+        ],
+        least=1,
+    ),
     "aten.var.dim": Samples(lambda s: [(s(3, s.m), [0]), (s(3, s.m), [0], False)], least=1),
     **{
         f"aten.{op}.default": Samples(lambda s: [(s.x, 0), (s.x, -1)], (*FLOATS, *INTEGERS))
@@ -385,6 +396,9 @@ ROWS: dict[str, Samples] = {
     ),
     "aten._native_batch_norm_legit_no_training.default": Samples(
         lambda s: [(s(s.m, 4, s.n), *channels(s), 0.1, 1e-5)], FLOATS[:2], least=1
+    ),
+    "aten._native_batch_norm_legit.no_stats": Samples(
+        lambda s: [(s(s.m + 1, 4, s.n), *channels(s)[:2], True, 0.1, 1e-5)], FLOATS[:2], least=1
     ),
     "aten._native_batch_norm_legit_functional.default": Samples(
         lambda s: [(s(s.m + 1, 4, s.n), *channels(s), True, 0.1, 1e-5)],
