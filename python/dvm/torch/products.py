@@ -140,7 +140,8 @@ def attention(
     total = b.reduce("sum", powers, [axis])
     one = b.constant(1, total.dtype, total.shape)
     nothing = b.eq(total, b.constant(0, total.dtype, total.shape))
-    weights = b.div(powers, b.broadcast(b.select(nothing, one, total), logits.shape))
+    total = b.select(nothing, one, total)
+    weights = b.div(powers, b.broadcast(total, logits.shape))
     made = b.matmul(b.cast(weights, value.dtype), value)
     log_total = b.squeeze(b.add(finite, b.log(total)), [axis])
     return [made, log_total]
@@ -169,9 +170,7 @@ def attention_backward(
     logits = scores(b, query, key, attn_mask, is_causal, scale)
     axis = logits.rank - 1
     log_total = b.broadcast(b.unsqueeze(b.cast(log_total, logits.dtype), axis), logits.shape)
-    lowest = b.constant(float("-inf"), logits.dtype, logits.shape)
-    zero = b.constant(0, logits.dtype, logits.shape)
-    weights = b.select(b.eq(log_total, lowest), zero, b.exp(b.sub(logits, log_total)))
+    weights = b.exp(b.sub(logits, log_total))
     of_value = b.matmul(turned(b, weights), grad)
     of_weights = b.matmul(grad, turned(b, value))
     total = b.reduce("sum", b.mul(grad, out), [axis])

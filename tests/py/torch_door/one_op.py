@@ -17,11 +17,13 @@ from dvm.torch.backend import Options, compile_graph
 class OneOp:
     """`op(*args, **kwargs)`; sizes of the tensors but 0 and 1 may change from call to call."""
 
-    def __init__(self, op: Any, args: Any, kwargs: Any, **options: str) -> None:
+    def __init__(
+        self, op: Any, args: Any, kwargs: Any, shares_sizes: bool = False, **options: str
+    ) -> None:
         leaves, spec = pytree.tree_flatten((args, kwargs))
         mode = FakeTensorMode(shape_env=ShapeEnv())
         graph = Graph()
-        fakes = [_fake(mode, leaf, k) for k, leaf in enumerate(leaves)]
+        fakes = [_fake(mode, leaf, k, shares_sizes) for k, leaf in enumerate(leaves)]
         tensors = [fake for fake in fakes if isinstance(fake, torch.Tensor)]
         self._sizes = {
             str(size): size for fake in tensors for size in fake.shape if _is_symbol(size)
@@ -58,10 +60,11 @@ class OneOp:
         return made[0] if self._is_single else made
 
 
-def _fake(mode: Any, leaf: Any, k: int) -> Any:
+def _fake(mode: Any, leaf: Any, k: int, shares_sizes: bool) -> Any:
     if not isinstance(leaf, torch.Tensor):
         return leaf
-    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * leaf.dim())
+    kind = DimDynamic.DUCK if shares_sizes else DimDynamic.DYNAMIC
+    context = StatelessSymbolicContext(dynamic_sizes=[kind] * leaf.dim())
     return mode.from_tensor(leaf, source=ConstantSource(f"a{k}"), symbolic_context=context)
 
 

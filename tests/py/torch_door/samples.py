@@ -47,6 +47,7 @@ class Samples:
     make: Callable[[Maker], Any]
     dtypes: tuple[torch.dtype, ...] = FLOATS
     is_defined: bool = True  # whether elements are
+    shares_sizes: bool = False  # equal sizes are one symbol
     least: int = 0  # size that torch, or a comparison of its results, needs
 
 
@@ -378,9 +379,10 @@ ROWS: dict[str, Samples] = {
             attention(s, attn_mask=torch.full((s.m, s.n), -torch.inf, dtype=s.dtype)),
         ],
         least=1,
+        shares_sizes=True,
     ),
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default": Samples(
-        attention_backward, least=1
+        attention_backward, least=1, shares_sizes=True
     ),
     "aten.native_layer_norm.default": Samples(
         lambda s: [

@@ -79,7 +79,7 @@ def test_row(name):
                 expected = eager(op, args, kwargs)
                 if expected is None:
                     continue
-                one = OneOp(op, args, kwargs)
+                one = OneOp(op, args, kwargs, samples.shares_sizes)
                 compare(one(args, kwargs), expected, dtype, samples.is_defined)
                 compared += 1
                 compiled += sum(one.ops["compiled"].values())
