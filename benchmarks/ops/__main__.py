@@ -34,10 +34,11 @@ def parse() -> argparse.Namespace:
 
 
 def machine() -> dict[str, Any]:
-    """Return what runs: processors, dvm's SIMD level, the kernels that OpenBLAS chose."""
+    """Return what runs: dvm's SIMD level, threads, what else did, the kernels OpenBLAS chose."""
     from dvm import _dvm
 
-    about = {"simd": _dvm.simd_level(), "threads": _dvm.thread_count()}
+    load = f"{os.getloadavg()[0]:.1f} in the last minute"
+    about = {"simd": _dvm.simd_level(), "threads": _dvm.thread_count(), "load": load}
     try:
         import threadpoolctl
     except ImportError:
