@@ -50,6 +50,7 @@ class Calibrator {
     measure_instructions();
     measure_classes();
     measure_chains();
+    measure_products();
     measure_memory();
     measure_stores();
     measure_threads();
@@ -188,6 +189,40 @@ class Calibrator {
     const double per_element = (whole(kMany) - whole(kFew)) / (kMany - kFew) / (2 * kElements);
     const auto arithmetic = static_cast<size_t>(CostClass::arithmetic);
     table_.chain_share = per_element / table_.element_ns[arithmetic][vm::cost_column(DType::f32)];
+  }
+
+  // One tile of a product, whose factors and result lie row by row.
+  double time_of_product(DType dtype, int64_t m, int64_t k, int64_t n) {
+    vm::ProgramBuilder builder(target_->traits(), words_, {});
+    for (const uint8_t written : {uint8_t{0}, uint8_t{0}, uint8_t{1}}) {
+      builder.add_global({.low = 0, .high = kBytes, .dtype = dtype, .written = written});
+    }
+    const auto matrix = [&](int global, int64_t columns) {
+      return vm::rows_operand(builder.stream(global, 0, {}),
+                              static_cast<uint32_t>(columns * core::byte_size(dtype)));
+    };
+    Instruction fixed{.insn = Insn::matmul, .dtype = dtype};
+    fixed.m = static_cast<uint32_t>(m);
+    fixed.size = static_cast<uint32_t>(k);
+    fixed.n = static_cast<uint32_t>(n);
+    builder.append(fixed, std::vector{matrix(2, n), matrix(0, k), matrix(1, n)});
+    return time(builder.finish(0));
+  }
+
+  // Of a few rows most is packing.
+  void measure_products() {
+    constexpr int64_t kFew = 32, kMany = 320, kDepth = 512, kColumns = 256;
+    const auto row = static_cast<size_t>(CostClass::product);
+    const auto per_step = [&](DType dtype, int64_t m) {
+      return time_of_product(dtype, m, kDepth, kColumns) / kDepth;
+    };
+    for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+      const double few = per_step(dtype, kFew), many = per_step(dtype, kMany);
+      const double packed = dtype == DType::f32 ? 0 : (kMany - kFew) * table_.pack_ns;
+      const double each = (many - few - packed) / ((kMany - kFew) * kColumns);
+      table_.element_ns[row][vm::cost_column(dtype)] = std::max(0.0, each);
+      if (dtype == DType::f32) table_.pack_ns = (few - kFew * kColumns * each) / (kFew + kColumns);
+    }
   }
 
   // i16 makes no chains: five instructions hand on their results through slots.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cpu/elementwise/tile_ops.h"
+#include "vm/encode/product_tiling.h"
 #include "vm/run/interpreter.h"
 #include "vm/target/cost.h"
 
@@ -35,7 +36,7 @@ constexpr CostClass cost_class(vm::Insn insn) {
     case vm::Insn::cast:
       return CostClass::cast;
     case vm::Insn::matmul:
-      return CostClass::reduce;
+      return CostClass::product;
     default:
       break;
   }
@@ -79,6 +80,10 @@ inline double tile_cost(const vm::Program& program) {
       return cost.element_ns[row][vm::cost_column(dtype)];
     };
     total += steps * cost.instruction_ns;
+    if (insn.insn == vm::Insn::matmul) {
+      total += steps * vm::product_tile_ns(insn.dtype, insn.m, insn.n, insn.size);
+      continue;
+    }
     if (!insn.is_chain()) total += steps * elements * element_ns(insn.insn, insn.dtype);
     for (const vm::MicroOp& op : insn.micro_ops()) {
       total += steps * elements * cost.chain_share * element_ns(op.insn, op.dtype);

@@ -10,6 +10,7 @@
 #include "cpu/chain/chain.h"
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
+#include "cpu/matmul/product_tile.h"
 #include "cpu/reduce/find_kernels.h"
 #include "cpu/team/tasks.h"
 #include "cpu/team/thread_team.h"
@@ -83,6 +84,7 @@ struct CpuCore {
   bool stored = false, tied = false;
   vm::Fault fault = vm::Fault::none;  // that a kernel found
 
+  std::byte* scratch() const { return memory + cpu_traits().local_bytes; }
   std::byte* local(vm::Space space, uint32_t offset) const {
     if (space == vm::Space::ub) [[likely]]
       return memory + offset;
@@ -137,7 +139,8 @@ struct Job {
 void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) noexcept {
   const core::WatchFpFlags watch;
   thread_local LocalMemory memory;
-  std::byte* const local = memory.data(kSpaces.end + cpu_traits().local_bytes);
+  std::byte* const local =
+      memory.data(kSpaces.end + cpu_traits().local_bytes + kMatmulScratchBytes);
   if (local == nullptr) {
     return job.fail(Job::kNoMemory);
   }

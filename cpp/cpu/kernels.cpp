@@ -22,6 +22,7 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_move(level, *table);
   fill_sums(level, *table);
   fill_extremes(level, *table);
+  fill_matmul(level, *table);
   return table;
 }
 

@@ -24,6 +24,7 @@ void fill_move(SimdLevel level,
                vm::KernelTable& table);  // load, store, views, copy, broadcast, select
 void fill_sums(SimdLevel level, vm::KernelTable& table);
 void fill_extremes(SimdLevel level, vm::KernelTable& table);
+void fill_matmul(SimdLevel level, vm::KernelTable& table);
 void fill_plain(vm::KernelTable& table);  // the other rows of elementwise.def
 
 }  // namespace dvm::cpu

@@ -69,6 +69,7 @@ class AiCore {
   core::FpFlags more_flags() const { return more_flags_; }
 
   vm::Fault fault = vm::Fault::none;  // that a kernel found
+  static std::byte* scratch() { return nullptr; }
 
  private:
   void run_kernel(const vm::Instruction& insn, const vm::TileArgs& args);

@@ -116,6 +116,33 @@ def test_products(target, kind, m, k, n, batches, layouts, seed):
     check(result, a, b, dtype)
 
 
+LONG = [(1, 70001, 1), (3, 9001, 7), (1, 3072, 768), (16, 10001, 16), (9, 2049, 300)]
+
+
+@pytest.mark.parametrize("layouts", [("rows", "rows"), ("rows", "columns"), ("columns", "rows")])
+@pytest.mark.parametrize("shape", LONG, ids=str)
+@pytest.mark.parametrize("kind", PRODUCTS, ids=str)
+def test_small_results_of_long_factors(kind, shape, layouts):
+    """Which are computed in parts, for threads to share: whole and in batches."""
+    dtype, elements = kind
+    m, k, n = shape
+    rng = np.random.default_rng(k)
+    for lead in [(), (1, 2)]:
+        a, b = numbers(rng, (*lead, m, k), elements), numbers(rng, (*lead, k, n), elements)
+        graph = GRAPHS[dtype, elements, len(lead), "cpu"]
+        (result,) = graph(laid_out(a, layouts[0]), laid_out(b, layouts[1]))
+        check(result, a, b, dtype)
+
+
+def test_steps_behind_a_product_in_parts():
+    rng = np.random.default_rng(1)
+    a, b = numbers(rng, (2, 20000), "f32"), numbers(rng, (20000, 33), "f32")
+    bias, scale = numbers(rng, (33,), "f32"), numbers(rng, (2, 33), "f32")
+    result, bare = dvm.CompiledGraph(EPILOGUE)(a, b, bias, scale)
+    check(bare, a, b, "f32")
+    np.testing.assert_allclose(result, np.tanh(bare + bias) * scale, rtol=1e-5, atol=1e-6)
+
+
 EPILOGUE = """graph v1 {
   %0 = input f32[m, k]
   %1 = input f32[k, n]

@@ -27,7 +27,6 @@ void fill_plain(vm::KernelTable& table) {
       table.entry(vm::Insn::name, D));
 #include "core/ops/elementwise.def"
 #undef DVM_ELEMENTWISE
-    if constexpr (D != DType::boolean) table.entry(vm::Insn::matmul, D) = vm::plain_matmul<D>;
     using T = core::Storage<D>;
     table.entry(vm::Insn::gather, D) = vm::plain_gather<T, vm::IndexPer::position>;
     table.entry(vm::Insn::take_along, D) = vm::plain_gather<T, vm::IndexPer::element>;

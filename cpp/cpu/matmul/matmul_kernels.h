@@ -44,6 +44,8 @@ struct MatmulBlock {
   std::byte* c;  // rows of adjacent elements, which overlap nothing else
   int64_t c_row_stride;
   bool adds;
+  // Of panels that have more k than the block; 0: none has.
+  int64_t b_panel_stride = 0;
 };
 
 // Rows of A and columns of B, both adjacent elements, to any place of C.

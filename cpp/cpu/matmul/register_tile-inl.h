@@ -124,7 +124,7 @@ class Multiply {
   void panel(int64_t j, int64_t count) const {
     const bool packed = block_.packed_b != nullptr;
     const std::byte* b =
-        packed ? block_.packed_b + j * depth() * kUnit : block_.b.data + j * block_.b.column_stride;
+        packed ? block_.packed_b + j / kNr * b_panel() : block_.b.data + j * block_.b.column_stride;
     if (count == kNr)
       return rows(packed ? kTiles<kVectors, OfB::units> : kTiles<kVectors, kInPlace>, b, j, kNr,
                   count);
@@ -180,6 +180,9 @@ class Multiply {
     for (int64_t i = 0; i < m; ++i) std::memcpy(c + i * c_row, room + i * kNr, bytes);
   }
 
+  int64_t b_panel() const {
+    return block_.b_panel_stride != 0 ? block_.b_panel_stride : kNr * depth() * kUnit;
+  }
   // Of a panel, in Units.
   int64_t depth() const { return (block_.k + Kind::kDepth - 1) / Kind::kDepth; }
 

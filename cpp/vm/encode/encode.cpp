@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
+#include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/tile/partials.h"
@@ -104,8 +105,20 @@ class Encoder {
     }
     const ProductTiling tiling = tile_product(product, target_);
     watch_.end(&PhaseTimes::tile);
-    append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);
+    if (!adds_up_parts(product, tiling, target_)) {
+      append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);
+      return watch_.end(&PhaseTimes::emit);
+    }
+    const int operands = kernel.operand_count();
+    const int64_t parts = parts_along_k(product, tiling);
+    int64_t bytes = 0;
+    const Contraction part = product_of_part(product, static_cast<int16_t>(operands), bytes);
+    append(vm::encode_product(part, tiling, target_, arena_.rest()), nullptr);
+    compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
+    compiled_.workspace_bytes[0] = parts * bytes;
+    add_up_parts(product, part, bytes, parts, scratch_.stage);
     watch_.end(&PhaseTimes::emit);
+    encode_stages(operands);
   }
 
   // No reduction of the Kernel feeds a step.

@@ -9,6 +9,7 @@
 //                                                      flags around it, and those that it carries
 //   void execute(const Instruction&, const TileArgs&, const Tile&)   runs I[insn](args)
 //   Fault fault                                        what its kernels found
+//   std::byte* scratch()                               memory for those of gathers and products
 //   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/isa/chain.h
 // The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
 // instruction are all it may take (facts/cpu-performance.md, section 1).
@@ -243,7 +244,8 @@ template <typename Core>
   }
   if (layout.is_special) [[unlikely]] {
     args.fault = &core.fault;
-    args.operands = operands;
+    args.insn = &insn;
+    args.scratch = core.scratch();
     const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
     args.adds =
         insn.insn == Insn::matmul && (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));

@@ -87,7 +87,7 @@ template <typename T>
 struct PlainMatrix {
   PlainMatrix(const TileArgs& args, int operand, std::byte* begin)
       : data(begin),
-        strides(matrix_strides(args.operands[operand],
+        strides(matrix_strides(args.insn->operands()[operand],
                                matrix_size(operand, {args.m, args.size, args.n}).columns,
                                sizeof(T))) {}
   T& operator()(int64_t row, int64_t column) const {

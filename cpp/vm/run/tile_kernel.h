@@ -19,7 +19,8 @@ struct TileArgs {
   const ViewDim* dims;                // view formats: aux dims, tail already applied; else nullptr
   // Of products of matrices and gathers alone:
   bool adds;                // to what dst holds
-  const Operand* operands;  // how matrices lie
+  const Instruction* insn;  // how matrices lie; the extents of tiles that are no tails
+  std::byte* scratch;       // of this thread, as large as the target makes it
   Fault* fault;             // where it says that an index is not there
 };
 // A kernel cannot fail: what it touches has been checked before. dst may equal a source of an

@@ -2,6 +2,8 @@
 // their elements.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -110,6 +112,41 @@ void fill(Random& random, Matrix<T>& matrix) {
   for (int64_t i = 0; i < matrix.rows(); ++i) {
     for (int64_t j = 0; j < matrix.columns(); ++j) matrix.at(i, j) = random_element<T>(random);
   }
+}
+
+// What an element should be: of integers all that there is, of floats how far from it a chain of
+// roundings may end.
+// That of row i of `a` and `k` elements of column j of `b`, from row `first` on.
+template <typename T, typename Sum>
+::testing::AssertionResult is_product(const Matrix<T>& a, const Matrix<T>& b, int64_t k, int64_t i,
+                                      int64_t first, int64_t j, Sum before, Sum got) {
+  if constexpr (std::is_integral_v<Sum>) {
+    auto want = static_cast<uint64_t>(before);
+    for (int64_t l = 0; l < k; ++l) {
+      want += static_cast<uint64_t>(int64_t{a.at(i, l)}) *
+              static_cast<uint64_t>(int64_t{b.at(first + l, j)});
+    }
+    if (static_cast<Sum>(want) == got) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << got << " instead of " << static_cast<Sum>(want);
+  } else {
+    long double want = before, size = std::fabs(before);
+    for (int64_t l = 0; l < k; ++l) {
+      const long double product = static_cast<long double>(to_double(a.at(i, l))) *
+                                  static_cast<long double>(to_double(b.at(first + l, j)));
+      want += product;
+      size += std::fabs(product);
+    }
+    const long double bound =
+        static_cast<long double>(k + 2) * std::numeric_limits<Sum>::epsilon() * size;
+    if (std::fabs(want - got) <= bound) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << got << " instead of " << static_cast<double>(want)
+                                         << " within " << static_cast<double>(bound);
+  }
+}
+template <typename T, typename Sum>
+::testing::AssertionResult is_product(const Matrix<T>& a, const Matrix<T>& b, int64_t i, int64_t j,
+                                      Sum before, Sum got) {
+  return is_product(a, b, a.columns(), i, 0, j, before, got);
 }
 
 // Which of the operands are packed first.

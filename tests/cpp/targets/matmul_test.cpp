@@ -33,35 +33,6 @@ int64_t random_size(Random& random, int64_t tile) {
                                   pick(random, 1, 3 * tile)});
 }
 
-// What an element should be: of integers all that there is, of floats how far from it a chain of
-// roundings may end.
-template <typename T, typename Sum>
-::testing::AssertionResult is_product(const Matrix<T>& a, const Matrix<T>& b, int64_t i, int64_t j,
-                                      Sum before, Sum got) {
-  if constexpr (std::is_integral_v<Sum>) {
-    auto want = static_cast<uint64_t>(before);
-    for (int64_t l = 0; l < a.columns(); ++l) {
-      want +=
-          static_cast<uint64_t>(int64_t{a.at(i, l)}) * static_cast<uint64_t>(int64_t{b.at(l, j)});
-    }
-    if (static_cast<Sum>(want) == got) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << got << " instead of " << static_cast<Sum>(want);
-  } else {
-    long double want = before, size = std::fabs(before);
-    for (int64_t l = 0; l < a.columns(); ++l) {
-      const long double product = static_cast<long double>(to_double(a.at(i, l))) *
-                                  static_cast<long double>(to_double(b.at(l, j)));
-      want += product;
-      size += std::fabs(product);
-    }
-    const long double bound =
-        static_cast<long double>(a.columns() + 2) * std::numeric_limits<Sum>::epsilon() * size;
-    if (std::fabs(want - got) <= bound) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << got << " instead of " << static_cast<double>(want)
-                                         << " within " << static_cast<double>(bound);
-  }
-}
-
 template <typename T, typename Sum>
 void check_random_product(const MatmulKernels& kernels, Random& random) {
   const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);

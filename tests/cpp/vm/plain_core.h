@@ -28,6 +28,7 @@ class PlainCore {
     return local_[static_cast<size_t>(space)].data() + offset;
   }
   Fault fault = Fault::none;
+  static std::byte* scratch() { return nullptr; }
   void begin(const Header&) {}
   void end(const Header&) {}
   void execute(const Instruction& insn, const TileArgs& args, const Tile&) {

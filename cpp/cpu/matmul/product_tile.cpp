@@ -1,0 +1,271 @@
+// The instruction `matmul` on the cpu: a tile of a product, cut into blocks for the caches.
+//
+// Which order the sums of an element have depends on the whole instruction and on how its operands
+// lie, never on a tile that is shorter: all tiles of a product have the same order.
+#include "cpu/matmul/product_tile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/ops/fp_flags.h"
+#include "cpu/kernels.h"
+#include "cpu/matmul/matmul_kernels.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+using core::DType;
+using vm::Mode;
+using vm::TileArgs;
+
+// Bits alone decide what a product of integers is.
+constexpr MatmulKind kind_of(DType sums, DType elements) {
+  switch (elements) {
+    case DType::f16:
+      return MatmulKind::f16;
+    case DType::bf16:
+      return MatmulKind::bf16;
+    case DType::f32:
+      return MatmulKind::f32;
+    case DType::f64:
+      return MatmulKind::f64;
+    case DType::i8:
+      return MatmulKind::i8;
+    default:
+      return core::byte_size(sums) == 8 ? MatmulKind::i64 : MatmulKind::i32;
+  }
+}
+
+class ProductTile {
+ public:
+  ProductTile(const MatmulKernels& kernels, const TileArgs& args, DType sums, DType elements)
+      : kernels_(kernels),
+        args_(args),
+        stored_(core::byte_size(elements)),
+        sum_(core::byte_size(sums)) {}
+
+  void run() const {
+    const vm::Instruction& whole = *args_.insn;
+    const Mode a_lies = operand(1).mode, b_lies = operand(2).mode;
+    if (b_lies == Mode::packed) return multiply_blocks();
+    const bool a_along = a_lies != Mode::columns;
+    const bool b_along = b_lies == Mode::columns || (whole.n == 1 && strides_of(2).row == stored_);
+    if (whole.n <= kFew && whole.n < whole.m) {
+      multiply_few(turned(), b_along, a_along);
+    } else if (whole.m <= kFew) {
+      multiply_few(upright(), a_along, b_along);
+    } else {
+      multiply_blocks();
+    }
+  }
+
+ private:
+  // Of a result: with so few rows or columns it takes the other factor as fast as memory gives it.
+  static constexpr int64_t kFew = 8;
+  // Elements along k of factors that are copied first, so that their lines are adjacent elements.
+  static constexpr int64_t kCopied = 8192;
+  // Units along k of a block, and rows.
+  static constexpr int64_t kDeep = 512, kHigh = 192;
+  // Rows for which it does not pay to pack B.
+  static constexpr int64_t kLow = 192;
+
+  struct Product {
+    int64_t m, n;
+    MatrixView a, b;
+    int64_t c_row_stride, c_column_stride;
+  };
+
+  const vm::Operand& operand(int k) const { return args_.insn->operands()[k]; }
+  vm::MatrixStrides strides_of(int k) const {
+    const int64_t columns = vm::matrix_size(k, {args_.m, args_.size, args_.n}).columns;
+    return vm::matrix_strides(operand(k), columns, k == 0 ? sum_ : stored_);
+  }
+  MatrixView view_of(int k) const {
+    const vm::MatrixStrides strides = strides_of(k);
+    return {args_.src[k - 1], strides.row, strides.column};
+  }
+
+  Product upright() const {
+    return {args_.m, args_.n, view_of(1), view_of(2), strides_of(0).row, sum_};
+  }
+  // The same, columns for rows: C' = B' A'.
+  Product turned() const {
+    const MatrixView a = view_of(1), b = view_of(2);
+    return {args_.n,
+            args_.m,
+            {b.data, b.column_stride, b.row_stride},
+            {a.data, a.column_stride, a.row_stride},
+            sum_,
+            strides_of(0).row};
+  }
+
+  // Of few rows, whose elements lie along k or not, as those of the columns of B do.
+  void multiply_few(const Product& p, bool a_along, bool b_along) const {
+    if (!b_along) return add_few_rows(p);
+    if (a_along) return dots(p, p.a, 0, args_.size);
+    const int64_t row = kCopied * stored_;
+    for (int64_t l = 0; l < args_.size; l += kCopied) {
+      const int64_t some = std::min(kCopied, args_.size - l);
+      for (int64_t i = 0; i < p.m; ++i) {
+        const std::byte* from = p.a.data + i * p.a.row_stride + l * p.a.column_stride;
+        std::byte* to = args_.scratch + i * row;
+        for (int64_t j = 0; j < some; ++j, from += p.a.column_stride, to += stored_) {
+          std::memcpy(to, from, static_cast<size_t>(stored_));
+        }
+      }
+      dots(p, {args_.scratch, row, stored_}, l, some);
+    }
+  }
+
+  void dots(const Product& p, const MatrixView& a, int64_t l, int64_t k) const {
+    kernels_.dots({.m = p.m,
+                   .k = k,
+                   .n = p.n,
+                   .a = a,
+                   .b = {p.b.data + l * stored_, p.b.row_stride, p.b.column_stride},
+                   .c = args_.dst,
+                   .c_row_stride = p.c_row_stride,
+                   .c_column_stride = p.c_column_stride,
+                   .adds = args_.adds || l > 0});
+  }
+
+  // Straight to rows of C, or by way of some that then go where they belong.
+  void add_few_rows(const Product& p) const {
+    const bool straight = p.c_column_stride == sum_;
+    const int64_t most = straight ? p.n : kPackedABytes / (kFew * sum_);
+    for (int64_t j = 0; j < p.n; j += most) {
+      const int64_t columns = std::min(most, p.n - j);
+      std::byte* const c = args_.dst + j * p.c_column_stride;
+      MatmulBlock block{.m = p.m,
+                        .k = args_.size,
+                        .n = columns,
+                        .a = p.a,
+                        .b = {p.b.data + j * stored_, p.b.row_stride, p.b.column_stride},
+                        .c = straight ? c : args_.scratch,
+                        .c_row_stride = straight ? p.c_row_stride : most * sum_,
+                        .adds = args_.adds};
+      if (!straight && args_.adds) exchange(p, c, block, true);
+      kernels_.multiply_few_rows(block);
+      if (!straight) exchange(p, c, block, false);
+    }
+  }
+  void exchange(const Product& p, std::byte* c, const MatmulBlock& block, bool fetches) const {
+    for (int64_t i = 0; i < block.m; ++i) {
+      std::byte* theirs = c + i * p.c_row_stride;
+      std::byte* ours = block.c + i * block.c_row_stride;
+      for (int64_t j = 0; j < block.n; ++j, theirs += p.c_column_stride, ours += sum_) {
+        std::memcpy(fetches ? ours : theirs, fetches ? theirs : ours, static_cast<size_t>(sum_));
+      }
+    }
+  }
+
+  // Columns, then k, then rows: a block of B is packed once, and stays while all rows go by.
+  void multiply_blocks() const {
+    const MatrixView a = view_of(1), b = b_view();
+    const bool packed = operand(2).mode == Mode::packed;
+    const bool in_place = !packed && b.column_stride == stored_ && args_.m <= kLow;
+    const int64_t c_row = strides_of(0).row;
+    const int64_t deep = kDeep * kernels_.depth;
+    const int64_t wide = kPackedBBytes / (kernels_.b_panel_bytes(deep)) * kernels_.nr;
+    std::byte* const packed_b = args_.scratch + kPackedABytes;
+    for (int64_t j = 0; j < args_.n; j += wide) {
+      for (int64_t l = 0; l < args_.size; l += deep) {
+        MatmulBlock block{.m = 0,
+                          .k = std::min(deep, args_.size - l),
+                          .n = std::min(wide, args_.n - j),
+                          .c = nullptr,
+                          .c_row_stride = c_row,
+                          .adds = args_.adds || l > 0};
+        const MatrixView from{b.data + l * b.row_stride + j * b.column_stride, b.row_stride,
+                              b.column_stride};
+        if (packed) {
+          block.b_panel_stride = kernels_.nr * int64_t{operand(2).offset};
+          block.packed_b =
+              args_.src[1] + j / kernels_.nr * block.b_panel_stride + kernels_.b_panel_bytes(l);
+        } else if (in_place) {
+          block.b = from;
+        } else {
+          kernels_.pack_b(from, block.k, block.n, packed_b);
+          block.packed_b = packed_b;
+        }
+        multiply_rows(a, l, args_.dst + j * sum_, block);
+      }
+    }
+  }
+  MatrixView b_view() const { return operand(2).mode == Mode::packed ? MatrixView{} : view_of(2); }
+
+  void multiply_rows(const MatrixView& a, int64_t l, std::byte* c, MatmulBlock& block) const {
+    const bool packs = !kernels_.reads_a_in_place || a.column_stride != stored_;
+    const int64_t high =
+        std::min(kHigh, kPackedABytes / kernels_.a_panel_bytes(block.k) * kernels_.mr);
+    for (int64_t i = 0; i < args_.m; i += high) {
+      block.m = std::min(high, args_.m - i);
+      block.c = c + i * block.c_row_stride;
+      block.a = {a.data + i * a.row_stride + l * a.column_stride, a.row_stride, a.column_stride};
+      if (packs) {
+        kernels_.pack_a(block.a, block.m, block.k, args_.scratch);
+        block.packed_a = args_.scratch;
+      }
+      kernels_.multiply(block);
+    }
+  }
+
+  const MatmulKernels& kernels_;
+  const TileArgs& args_;
+  const int64_t stored_, sum_;
+};
+
+template <typename T>
+bool has_nan(const TileArgs& args) {
+  const vm::MatrixStrides strides =
+      vm::matrix_strides(args.insn->operands()[0], args.n, int64_t{sizeof(T)});
+  for (int64_t i = 0; i < args.m; ++i) {
+    const auto* row = reinterpret_cast<const T*>(args.dst + i * strides.row);
+    if (std::any_of(row, row + args.n, [](T x) { return x != x; })) return true;
+  }
+  return false;
+}
+
+template <SimdLevel kLevel, DType kSums>
+void multiply_tile(const TileArgs& args) noexcept {
+  const DType elements = vm::MatrixAux::of(kSums, args.aux).source;
+  [[maybe_unused]] const core::fp::State before = core::fp::get();
+  ProductTile(matmul_kernels(kLevel, kind_of(kSums, elements)), args, kSums, elements).run();
+  // What fills up panels may meet an infinity. Where that happens to elements, their sum is NaN.
+  if constexpr (core::is_floating(kSums)) {
+    const core::fp::State raised = core::fp::get() & ~before;
+    if ((raised & core::fp::kInvalidBit) != 0 && !has_nan<core::Storage<kSums>>(args)) {
+      core::fp::set(core::fp::get() & ~core::fp::kInvalidBit);
+    }
+  }
+}
+
+template <SimdLevel kLevel>
+void fill_products(vm::KernelTable& table) {
+#define DVM_DTYPE(name, ...)                                                         \
+  if constexpr (core::adds_products(DType::name, DType::name)) {                     \
+    table.entry(vm::Insn::matmul, DType::name) = multiply_tile<kLevel, DType::name>; \
+  }
+#include "core/ops/dtypes.def"
+#undef DVM_DTYPE
+}
+
+}  // namespace
+
+void fill_matmul(SimdLevel level, vm::KernelTable& table) {
+  switch (level) {
+#if defined(__x86_64__)
+#define DVM_SIMD_LEVEL(name, features) \
+  case SimdLevel::name:                \
+    return fill_products<SimdLevel::name>(table);
+#include "cpu/simd_levels.def"
+#undef DVM_SIMD_LEVEL
+#endif
+    case SimdLevel::portable:
+      return fill_products<SimdLevel::portable>(table);
+  }
+}
+
+}  // namespace dvm::cpu

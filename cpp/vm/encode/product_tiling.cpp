@@ -1,0 +1,151 @@
+#include "vm/encode/product_tiling.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/math/integers.h"
+#include "vm/target/cost.h"
+
+namespace dvm::vm {
+
+namespace {
+
+using core::ceil_div;
+using core::round_up;
+
+// Sides of tiles are multiples of these: whole register tiles, and runs of B that memory likes.
+constexpr int64_t kTileRows = 12, kTileColumns = 64, kTileColumnsOfFew = 1024;
+constexpr int64_t kFewRows = 8;
+
+// For a target whose instructions cut tiles into blocks for its caches themselves: large ones pack
+// a block of B for many rows, many of them keep all threads busy to the end.
+class CacheTiler {
+ public:
+  explicit CacheTiler(const Contraction& product)
+      : m_(product.m.size),
+        n_(product.n.size),
+        k_(product.k.size),
+        dtype_(product.dtype),
+        columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
+                     ? kTileColumnsOfFew
+                     : kTileColumns),
+        matrices_(product.batches()) {
+    // A grid has room for one dim more.
+    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k();
+    matrices_ *= ceil_div(product.k.size, k_);
+  }
+
+  // The least time by the cost table, over halves and halves of those.
+  ProductTiling run() const {
+    ProductTiling best{m_, n_, k_};
+    double least = time(m_, n_);
+    for (int64_t m = m_;; m = round_up(ceil_div(m, 2), kTileRows)) {
+      for (int64_t n = n_;; n = round_up(ceil_div(n, 2), columns_)) {
+        if (const double now = time(m, n); now < least) {
+          least = now;
+          best = {m, n, k_};
+        }
+        if (n <= columns_) break;
+      }
+      if (m <= kTileRows) break;
+    }
+    return best;
+  }
+
+ private:
+  // Where the result has few tiles for all the work, steps of k make more of them. What is added up
+  // in which order depends on sizes and dtypes alone.
+  int64_t part_along_k() const {
+    constexpr int64_t kEnough = 8, kRows = 48, kColumns = 128, kStep = 128;
+    constexpr double kLeastWork = 1 << 20,
+                     kRead = 16;  // in multiply-adds, for an element of a factor
+    const int64_t tiles =
+        matrices_ * ceil_div(m_, kRows) * ceil_div(n_, std::max(kColumns, columns_));
+    const auto m = static_cast<double>(m_), n = static_cast<double>(n_);
+    const double work = static_cast<double>(k_) * (m * n + kRead * (m + n));
+    const auto most = static_cast<int64_t>(std::min(work / kLeastWork, double{kEnough}));
+    const int64_t count = std::min(kEnough / tiles, most);
+    return count < 2 ? k_ : std::min(k_, round_up(ceil_div(k_, count), kStep));
+  }
+
+  // Of all tiles by as many threads as there may be: while the last one ends the others wait, about
+  // as if there was one tile more.
+  double time(int64_t m, int64_t n) const {
+    const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
+    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_);
+  }
+
+  const int64_t m_, n_;
+  int64_t k_;  // of a step
+  const DType dtype_;
+  const int64_t columns_;
+  int64_t matrices_;  // in all tiles, and parts of k
+};
+
+}  // namespace
+
+double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k) {
+  const CostTable& cost = cost_table();
+  const auto row = static_cast<size_t>(CostClass::product);
+  const auto cells = [](int64_t rows, int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  // Rows of A are packed again for the next columns that stay in the cache.
+  constexpr int64_t kPackedFor = 1024;
+  const double read = cells(m, ceil_div(n, kPackedFor)) + static_cast<double>(n);
+  return cost.product_ns +
+         static_cast<double>(k) *
+             (cells(m, n) * cost.element_ns[row][cost_column(sums)] + read * cost.pack_ns);
+}
+
+std::optional<Operand> Matrix::in_place(const Operand& stream) const {
+  const auto fits = [](int64_t stride) {
+    return stride > 0 && stride <= std::numeric_limits<uint32_t>::max();
+  };
+  const auto lies = [&](Mode mode, int64_t stride) {
+    return Operand{mode, 0, stream.index, static_cast<uint32_t>(stride)};
+  };
+  if (columns == 1 || column_stride == element()) {
+    const int64_t stride = rows == 1 ? columns * element() : row_stride;
+    if (fits(stride)) return lies(Mode::rows, stride);
+  }
+  if (rows == 1 || row_stride == element()) {
+    const int64_t stride = columns == 1 ? rows * element() : column_stride;
+    if (fits(stride)) return lies(Mode::columns, stride);
+  }
+  return std::nullopt;
+}
+
+Matrices::Matrices(const Contraction& of)
+    : a{of.m.size, of.k.size, of.m.a, of.k.a, of.source},
+      b{of.k.size, of.n.size, of.k.b, of.n.b, of.source},
+      result{of.m.size, of.n.size, of.m.result, of.n.result, of.dtype} {}
+
+bool Matrices::are_in_place(const TargetTraits& target) const {
+  const Operand any{.mode = Mode::stream};
+  const auto written = result.in_place(any);
+  return target.streams && a.in_place(any) && b.in_place(any) && written &&
+         written->mode == Mode::rows;
+}
+
+bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
+                   const TargetTraits& target) {
+  return tiling.k < product.k.size && Matrices(product).are_in_place(target);
+}
+
+ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {
+  if (Matrices(product).are_in_place(target)) return CacheTiler(product).run();
+  // Squares of the result that fit beside their factors, in steps of as many elements.
+  const auto room = [&](Space space, DType dtype) {
+    return target.memory(space).bytes / core::byte_size(dtype);
+  };
+  const int64_t least =
+      std::min({room(Space::l0a, product.source), room(Space::l0b, product.source),
+                room(Space::l0c, product.dtype)});
+  int64_t side = 16;
+  while (4 * side * side <= least) side *= 2;
+  return {std::min(side, product.m.size), std::min(side, product.n.size),
+          std::min(side, product.k.size)};
+}
+
+}  // namespace dvm::vm

@@ -1,0 +1,45 @@
+// How a product of matrices is cut into tiles, and which of its matrices an instruction can read
+// and write where they lie.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "vm/target/target.h"
+#include "vm/tile/contraction.h"
+
+namespace dvm::vm {
+
+// A matrix in memory: its size, and the bytes from one row and from one column to the next.
+struct Matrix {
+  int64_t rows, columns;
+  int64_t row_stride, column_stride;
+  DType dtype;
+
+  int64_t element() const { return core::byte_size(dtype); }
+  // What a stream that lies so is for an instruction; none where it lies in neither way.
+  std::optional<Operand> in_place(const Operand& stream) const;
+};
+
+// The three matrices of a product.
+struct Matrices {
+  explicit Matrices(const Contraction& of);
+  // Whether instructions of the target can read and write them where they lie.
+  bool are_in_place(const TargetTraits& target) const;
+
+  Matrix a, b, result;
+};
+
+// Tiles of the result of m by n elements, in steps of k. Where an instruction computes a tile, each
+// step is a product of its own, in a workspace (product_parts.h).
+struct ProductTiling {
+  int64_t m, n, k;
+};
+bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
+                   const TargetTraits& target);
+// Nanoseconds of such a tile where an instruction computes it, by the cost table.
+double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k);
+
+ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
+
+}  // namespace dvm::vm
