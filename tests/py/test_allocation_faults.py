@@ -36,7 +36,7 @@ def writes(x: Any) -> Any:
 
 
 def opaque(x: Any) -> Any:
-    return np.linalg.inv(x[:3, :3] + np.eye(3)) @ x[:3]
+    return np.linalg.inv(x[:3, :3] + np.eye(3)) * x[:3, :3]
 
 
 FUNCTIONS = [chain, several, draws, writes, opaque]

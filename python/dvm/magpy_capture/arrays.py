@@ -554,15 +554,18 @@ class Arrays(WrittenParts):
         return made
 
     def common_shape(self, operands: SequenceOf[Tensor]) -> list[_dvm.Dim]:
-        rank = max(t.rank for t in operands)
-        shape = []
-        for axis in range(rank):
-            dims = [t.shape[axis - rank + t.rank] for t in operands if axis - rank + t.rank >= 0]
-            result = dims[0]
-            for dim in dims[1:]:
-                result = self.broadcast_dim(result, dim)
-            shape.append(result)
-        return shape
+        return self.broadcast_shape([t.shape for t in operands])
+
+    def broadcast_shape(self, shapes: SequenceOf[SequenceOf[_dvm.Dim]]) -> list[_dvm.Dim]:
+        """What shapes broadcast to, aligned at their last axes."""
+        rank = max(map(len, shapes))
+        result = []
+        for axis in range(-rank, 0):
+            first, *others = [shape[axis] for shape in shapes if len(shape) >= -axis]
+            for dim in others:
+                first = self.broadcast_dim(first, dim)
+            result.append(first)
+        return result
 
     def broadcast_dim(self, a: _dvm.Dim, b: _dvm.Dim) -> _dvm.Dim:
         """bcast(a, b), in which each size occurs once however often it was met."""
@@ -576,6 +579,11 @@ class Arrays(WrittenParts):
             # bcast() would grow with every step of it.
             self.require_equal(a, b)
             return a
+        products = [dim for dim in (a, b) if str(dim) in self.product_sizes]
+        if products and self.observed(a) == self.observed(b) != 1:
+            # A bias has the size of the columns it is added to, so that their kernel may add it.
+            self.require_equal(a, b)
+            return products[0]
         result = a.bcast(b)
         self._broadcast_of[str(result)] = parts[0] | parts[1]
         return result

@@ -88,6 +88,7 @@ class Graphs(Program):
         self._scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
         self.opaque_calls: list[tuple[str, Any]] = []
         self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
+        self.product_sizes: set[str] = set()  # open ones of rows and columns of products
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
@@ -239,6 +240,16 @@ class Graphs(Program):
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
         made = self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
         self._shapeable.add(made)
+        return made
+
+    def matmul_value(self, a: int, b: int, dtype: str) -> int:
+        """The products of matrices of one shape but for the last two axes."""
+        made = self.node(
+            "matmul", (a, b), lambda: self.graph.matmul(a, b, DTYPES[dtype], at=self.at), (dtype,)
+        )
+        self._shapeable.add(made)
+        sizes = self.graph.shape(made)[-2:]
+        self.product_sizes.update(str(size) for size in sizes if size.constant is None)
         return made
 
     def along_value(

@@ -264,12 +264,16 @@ class Shapes(NanReductions):
 
     def is_one(self, dim: _dvm.Dim) -> bool:
         """Whether the size is 1, which the path then is for."""
+        return self.is_size(dim, 1)
+
+    def is_size(self, dim: _dvm.Dim, size: int) -> bool:
+        """Whether the size is that one, which the path then is for."""
         if dim.constant is not None:
-            return bool(dim.constant == 1)
-        one = self.observed(dim) == 1
-        test = self._operate("==", self.register_of_dim(dim), self.constant(1))
-        self.guard("guard_truth", test, one)
-        return one
+            return bool(dim.constant == size)
+        answer = self.observed(dim) == size
+        test = self._operate("==", self.register_of_dim(dim), self.constant(size))
+        self.guard("guard_truth", test, answer)
+        return answer
 
     def broadcast_to(self, array: Abstract, shape: Abstract) -> Tensor:
         x = self.as_array(array)

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm, reasons
+from dvm import reasons
 from dvm.magpy_capture.arrays import c_order
-from dvm.magpy_capture.graphs import same_shape
 from dvm.magpy_capture.host_arrays import HostArrays
 from dvm.magpy_capture.masked import is_numpys_code, may_share
 from dvm.magpy_capture.objects import is_array, is_constant
@@ -335,7 +334,7 @@ class Opaque(HostArrays):
             part for part in arrays if _array_of(part) is seen or may_share(_array_of(part), seen)
         ]
         if not sharing:
-            result = self.computed(made, seen, self._sizes(function, arguments))
+            result = self.computed(made, seen)
             apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
             if not _makes_new(function):
                 self._keep_apart(result, arrays)
@@ -419,17 +418,6 @@ class Opaque(HostArrays):
         view.maybe.made = True  # the call has been made
         view.writeable = seen.flags.writeable
         return view
-
-    def _sizes(self, function: Any, arguments: list[Abstract]) -> list[_dvm.Dim] | None:
-        """The sizes of a product of matrices: other operators then meet sizes they know."""
-        if function is not np.matmul or len(arguments) != 2:
-            return None
-        a, b = arguments
-        if not isinstance(a, Tensor) or not isinstance(b, Tensor) or min(a.rank, b.rank) < 2:
-            return None
-        if not same_shape(a.shape[:-2], b.shape[:-2]):
-            return None
-        return [*a.shape[:-1], b.shape[-1]]
 
     def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
         """The function may return its argument or a view of it: not on this path."""

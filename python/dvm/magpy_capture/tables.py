@@ -317,11 +317,10 @@ OPAQUE: frozenset[Any] = frozenset(
     + [
         getattr(np, name)
         for name in (
-            "sort argsort partition argpartition median searchsorted unique einsum einsum_path "
-            "tensordot histogram bincount nonzero flatnonzero argwhere lexsort "
+            "sort argsort partition argpartition median searchsorted unique einsum_path "
+            "histogram bincount nonzero flatnonzero argwhere lexsort "
             "interp convolve correlate in1d isin union1d intersect1d setdiff1d digitize "
-            "common_type min_scalar_type "
-            "dot vdot inner matmul"
+            "common_type min_scalar_type matmul"
         ).split()
         if hasattr(np, name)
     ]

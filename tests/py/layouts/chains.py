@@ -47,13 +47,14 @@ MOVES = (
     "np.asfortranarray({x})", "{x}[..., 1:] - {x}[..., :-1]", "np.pad({x}, 1)", "{x}[{x} > 0]",
     "np.moveaxis({x}, 0, {one})", "np.rot90({x})", "np.squeeze({x})", "np.array({x}, order='F')",
     "np.vstack([{x}, {x}])", "np.hstack([{x}, {x}])", "{x}.copy('K')",
-    "{x}.reshape({x}.shape, order='F')",
+    "{x}.reshape({x}.shape, order='F')", "np.einsum('i...->...i', {x})",
 )  # fmt: skip
-OPAQUE = ("{x} @ {x}.T",)
+OPAQUE = ("np.sort({x}, axis=-1)",)
 #: Their last bits are dvm's own: nothing is computed from them.
 CLOSE = (
     "np.exp({x})", "np.tanh({x})", "np.log(abs({x}))", "{x}.var({axis})", "{x}.prod({axis})",
-    "np.std({x}, {axis})",
+    "np.std({x}, {axis})", "{x} @ {x}.T", "np.inner({x}, {x})",
+    "np.einsum('...i,...i->...', {x}, {x})", "np.einsum('i...,i...', {x}, {x})",
 )  # fmt: skip
 #: What adds up elements in their own dtype (a mean of halves is one of floats).
 SUMS = (".sum", "np.add.reduce", ".var", "np.std", ".prod")

@@ -196,7 +196,7 @@ PROGRAMS = [
         leading_direction,
         leading_direction_cases,
         captures=10,
-        opaque=frozenset({"matmul", "norm"}),
+        opaque=frozenset({"norm"}),
         scale=1.0,
     ),
     # b and c large enough or not, until b or the end

@@ -169,7 +169,7 @@ PROGRAMS = [
     Program(black_scholes, black_scholes_cases, captures=2, scale=100.0),
     Program(drawdown, drawdown_cases, captures=1),
     Program(crossover, crossover_cases, captures=2),
-    Program(manage, manage_cases, captures=1, opaque=frozenset({"matmul"})),
+    Program(manage, manage_cases, captures=1),
     # one for each number of iterations that occurs, and a slope of zero
     Program(internal_rate, internal_rate_cases, captures=6),
     Program(value_at_risk, value_at_risk_cases, captures=1, opaque=frozenset({"sort"})),

@@ -222,13 +222,13 @@ def embed_cases(rng):
 
 PROGRAMS = [
     # two activations
-    Program(classify, classify_cases, captures=2, opaque=frozenset({"matmul"}), scale=10.0),
+    Program(classify, classify_cases, captures=2, scale=10.0),
     # C order or strided, with a residual or without
     Program(layer_norm, layer_norm_cases, captures=4, scale=10.0),
-    Program(attention, attention_cases, captures=2, opaque=frozenset({"matmul"}), scale=10.0),
+    Program(attention, attention_cases, captures=2, scale=10.0),
     # training or not
-    Program(convolve, convolve_cases, captures=2, opaque=frozenset({"einsum"}), scale=30.0),
-    Program(gru, gru_cases, captures=1, opaque=frozenset({"matmul"}), scale=10.0),
+    Program(convolve, convolve_cases, captures=2, scale=30.0),
+    Program(gru, gru_cases, captures=1, scale=10.0),
     Program(
         embed,
         embed_cases,

@@ -239,7 +239,7 @@ ADVANCED = frozenset({"getitem", "setitem"})
 
 PROGRAMS = [
     Program(reflect, reflect_cases, captures=2, scale=5.0),
-    Program(track, track_cases, captures=1, opaque=ADVANCED | {"matmul"}, scale=10.0),
+    Program(track, track_cases, captures=1, opaque=ADVANCED, scale=10.0),
     Program(landscape, landscape_cases, captures=2, scale=1e3, variables=("Field.count",)),
     Program(newton_fractal, newton_fractal_cases, captures=3, scale=10.0),
 ]

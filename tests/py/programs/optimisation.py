@@ -165,7 +165,7 @@ def k_means_cases(rng):
 
 
 PROGRAMS = [
-    Program(fit_line, fit_line_cases, captures=1, opaque=frozenset({"matmul"})),
+    Program(fit_line, fit_line_cases, captures=1),
     # one for each number of iterations that occurs
     Program(newton_roots, newton_roots_cases, captures=8),
     # one for each number of steps that occurs
@@ -173,7 +173,6 @@ PROGRAMS = [
         conjugate_gradient,
         conjugate_gradient_cases,
         captures=5,
-        opaque=frozenset({"matmul"}),
         scale=1.0,
     ),
     # clipped or not; no samples, no accuracy

@@ -151,7 +151,7 @@ def relax_potential_cases(rng):
 PROGRAMS = [
     Program(heat_rod, heat_rod_cases, captures=2),
     Program(wave_membrane, wave_membrane_cases, captures=1),
-    Program(orbits, orbits_cases, captures=1, opaque=frozenset({"einsum"})),
+    Program(orbits, orbits_cases, captures=1),
     Program(projectiles, projectiles_cases, captures=1),
     # the mean is of an empty lattice or not
     Program(ising_sweep, ising_sweep_cases, captures=2),

@@ -139,7 +139,7 @@ PROGRAMS = [
     # centered is one bool or the other
     Program(moving_average, moving_average_cases, captures=2, scale=1000.0),
     Program(trimmed_mean, trimmed_mean_cases, captures=1, opaque=frozenset({"sort"})),
-    Program(correlation_matrix, correlation_matrix_cases, captures=1, opaque=frozenset({"matmul"})),
+    Program(correlation_matrix, correlation_matrix_cases, captures=1),
     Program(
         bootstrap_interval,
         bootstrap_interval_cases,
