@@ -15,7 +15,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.graphs import DTYPES
-from dvm.magpy_capture.numpy_einsum import NumpyEinsum
+from dvm.magpy_capture.numpy_norms import NumpyNorms
 from dvm.magpy_capture.numpy_ufuncs import NONE
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import BUILTINS, METHODS
@@ -45,7 +45,7 @@ METHODS.update(
 OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
 
 
-class ArrayAttributes(NumpyEinsum):
+class ArrayAttributes(NumpyNorms):
     """What `x.name` is."""
 
     def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:

@@ -10,6 +10,7 @@ import functools
 import itertools
 from dataclasses import dataclass
 from string import ascii_letters
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +60,7 @@ def parsed(text: str, ranks: tuple[int, ...]) -> Subscripts | None:
     return Subscripts(inputs, output, dots)
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """How an array lies in memory: the order of its axes, and the text of each axis's size."""
 
     order: Order

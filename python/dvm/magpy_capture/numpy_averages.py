@@ -12,7 +12,7 @@ from dvm import reasons
 from dvm.magpy_capture.numpy_reductions import Reductions
 from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.tables import numpy_table
-from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
+from dvm.magpy_capture.values import Abstract, Literal, Sequence, Size, Tensor
 
 _SHARED = {name: name + "_of" for name in ("mean", "var", "std")}
 numpy_table(
@@ -102,14 +102,21 @@ class Averages(Reductions):
         returned: Abstract = FALSE,
         *,
         keepdims: Abstract = ABSENT,
-    ) -> Tensor:
-        if self.plain(returned):
-            raise self.refuse(reasons.AVERAGE_SUM_WEIGHTS)
+    ) -> Abstract:
         if not self.is_none(weights):
+            if self.plain(returned):
+                raise self.refuse(reasons.AVERAGE_SUM_WEIGHTS)
             return self._weighted(self.as_array(a), axis, self.as_array(weights), keepdims)
-        mean = self.mean_of(a, axis, NONE, NONE, keepdims)
+        x = self.as_array(a)
+        mean = self.mean_of(x, axis, NONE, NONE, keepdims)
         self.require_positive(self.product(mean.shape))  # NumPy divides by it
-        return mean
+        if not self.plain(returned):
+            return mean
+        count = Size(self.product(x.shape[place] for place in self.axes(axis, x.rank)))
+        number = self.operand(count, mean.dtype)
+        sums = self.broadcast(number, mean.shape)
+        sums.is_scalar = not mean.rank
+        return Sequence([mean, sums])
 
     def _weighted(self, x: Tensor, axis: Abstract, weights: Tensor, keepdims: Abstract) -> Tensor:
         """A sum of products over the sum of the weights, which is a ZeroDivisionError if 0."""

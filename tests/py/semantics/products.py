@@ -474,3 +474,68 @@ def sizes_that_follow_from_products(w: World) -> None:
     w(f, floats(2, 3), floats(3, 4), floats(1), floats(4, 2))
     w(f, floats(2, 3), floats(3, 4), floats(2, 1), floats(4, 2))
     w(f, floats(2, 3), floats(3, 4), floats(3), floats(4, 2))
+
+
+@close
+@case
+def norms_of_vectors(w: World) -> None:
+    @w.compiled
+    def f(x):
+        return (
+            np.linalg.norm(x),
+            np.linalg.norm(x, axis=-1),
+            np.linalg.norm(x, axis=0, keepdims=True),
+            np.linalg.norm(x[0]),
+            np.linalg.norm(x[0], 2),
+            np.linalg.norm(x, keepdims=True),
+            x / np.linalg.norm(x, axis=1, keepdims=True),
+            [np.linalg.norm(x, p, axis=1) for p in (1, 0, np.inf, -np.inf)],
+            np.linalg.vector_norm(x),
+        )
+
+    for dtype in ("f8", "f4", "i4", "u1", "?"):
+        for n in (2, 3, 1):
+            w(f, ints(n, 4, dtype=dtype) if dtype in "u1?" else floats(n, 4).astype(dtype) + 2)
+            w(f, floats(4, n).T.astype(dtype) + np.ones((), dtype))
+    w.captured(f, 10)
+
+
+@close
+@case
+def covariances(w: World) -> None:
+    @w.compiled
+    def f(x, y):
+        return (
+            np.cov(x),
+            np.cov(x, y, rowvar=False),
+            np.corrcoef(x),
+            np.cov(x[0]),
+            np.cov(x, ddof=0),
+        )
+
+    for n in (3, 5, 3, 8):
+        x = np.sin(np.arange(4.0 * n)).reshape(4, n)
+        w(f, x, np.cos(x))
+    w.replayed(f)
+
+
+@case
+def names_of_linalg(w: World) -> None:
+    @w.compiled
+    def f(x, v):
+        return (
+            np.linalg.matmul(x, x),
+            np.linalg.tensordot(x, x, axes=1),
+            np.linalg.outer(v, v),
+            np.linalg.vecdot(x, v),
+            np.linalg.matrix_transpose(x) @ x,
+            np.linalg.trace(x),
+            np.linalg.diagonal(x) + 1,
+            x.conj() is x,
+            x.T.conj(),
+        )
+
+    for n in (3, 2, 4):
+        w(f, floats(n, n), floats(n))
+    if hasattr(np.linalg, "matmul"):
+        w.replayed(f)
