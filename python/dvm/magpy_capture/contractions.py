@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Order, adjacent_runs, c_order
-from dvm.magpy_capture.einsum_text import Layout, memory_order, sizes_that_matter
+from dvm.magpy_capture.einsum_text import Layout, Path, memory_order, sizes_that_matter
 from dvm.magpy_capture.numpy_questions import NumpyQuestions
 from dvm.magpy_capture.values import Tensor
 
@@ -59,6 +59,7 @@ class Contractions(NumpyQuestions):
     ) -> Sizes:
         """One size for each label: the path is for calls in which those of all arrays are equal.
 
+        It gets the name that an array has which does not lie densely: to rename that is to copy it.
         stretched: labels along which an array of size 1 is repeated, as in elementwise operations.
         """
         sizes: Sizes = {}
@@ -71,7 +72,10 @@ class Contractions(NumpyQuestions):
                 elif self.observed(known) != self.observed(size):
                     raise self.refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
-                    sizes[name] = size if known.constant is None else known
+                    named = known.constant is not None or (
+                        size.constant is None and operand.contiguous
+                    )
+                    sizes[name] = known if named else size
                     pairs.append((known, size))
         for known, size in pairs:
             self.require_equal(known, size)
@@ -106,7 +110,7 @@ class Contractions(NumpyQuestions):
         output: str,
         sizes: Sizes,
         *,
-        optimize: bool = False,
+        path: Path = None,
     ) -> Order:
         """The memory order of np.einsum's result, where `sizes` are those that arrays share.
 
@@ -136,13 +140,13 @@ class Contractions(NumpyQuestions):
         )
         small = []
         for text, name in short.items():
-            if name not in sizes_that_matter(*question, optimize):
+            if name not in sizes_that_matter(*question, path):
                 continue
             if self.is_size(dims[text], 1):
                 small.append((name, 1))
             elif text not in kept and self.is_size(dims[text], 0):
                 small.append((name, 0))
-        return memory_order(*question, tuple(small), optimize)
+        return memory_order(*question, tuple(small), path)
 
     def transposed_value(self, factor: Factor, labels: SequenceOf[str]) -> int:
         return self.transpose_value(factor.value, [factor.labels.index(name) for name in labels])

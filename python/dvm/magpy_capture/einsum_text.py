@@ -10,11 +10,14 @@ import functools
 import itertools
 from dataclasses import dataclass
 from string import ascii_letters
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Order = tuple[int, ...]
+
+#: How np.einsum goes about its operands: all at once, or in the steps that einsum_path finds.
+Path = tuple[tuple[int, ...], ...] | None
 
 #: Of more sizes that may be 1 it is asked which are, rather than tried whether that matters.
 MOST_TRIED = 5
@@ -73,7 +76,7 @@ def memory_order(
     output: str,
     layouts: tuple[Layout, ...],
     small: tuple[tuple[str, int], ...] = (),
-    optimize: bool = False,
+    path: Path = None,
 ) -> Order:
     """The axes of np.einsum's result, outermost first; `small` are the sizes that are 0 or 1."""
     known = {"0": 0, "1": 1, **dict(small)}
@@ -82,6 +85,7 @@ def memory_order(
         sizes = [known.get(size, 2) for size in layout.sizes]
         stored = np.zeros([sizes[axis] for axis in layout.order], np.float32)
         arrays.append(stored.transpose([layout.order.index(axis) for axis in range(len(sizes))]))
+    optimize: Any = ["einsum_path", *path] if path else False
     made = np.einsum(f"{','.join(inputs)}->{output}", *arrays, optimize=optimize)
     large = [axis for axis in range(made.ndim) if made.shape[axis] > 1]
     places = iter(sorted(large, key=lambda axis: -made.strides[axis]))
@@ -91,7 +95,7 @@ def memory_order(
 
 @functools.lru_cache(4096)
 def sizes_that_matter(
-    inputs: tuple[str, ...], output: str, layouts: tuple[Layout, ...], optimize: bool = False
+    inputs: tuple[str, ...], output: str, layouts: tuple[Layout, ...], path: Path = None
 ) -> frozenset[str]:
     """Those for which the order, as far as it shows, is another one where they are 0 or 1."""
     sizes = sorted({size for layout in layouts for size in layout.sizes if not size.isdigit()})
@@ -105,7 +109,7 @@ def sizes_that_matter(
 
     def order(small: dict[str, int]) -> Order:
         chosen = tuple((size, value) for size, value in small.items() if value < 2)
-        return memory_order(inputs, output, layouts, chosen, optimize)
+        return memory_order(inputs, output, layouts, chosen, path)
 
     matter: set[str] = set()
     # Where a size of the result is 0, there are no elements to lie in any order.
@@ -119,3 +123,15 @@ def sizes_that_matter(
             if own != [axis for axis in order({**small, size: 2}) if axis in shown]:
                 matter.add(size)
     return frozenset(matter)
+
+
+@functools.lru_cache(4096)
+def path_by_sizes(
+    inputs: tuple[str, ...], output: str, optimize: bool | str, names: str, *sizes: int
+) -> str:
+    """The steps that np.einsum takes with such sizes of the labels `names`, as a text."""
+    size_of = dict(zip(names, sizes, strict=True))
+    number = np.zeros((), np.float32)
+    arrays = [np.broadcast_to(number, [size_of[name] for name in own]) for own in inputs]
+    found, _ = np.einsum_path(f"{','.join(inputs)}->{output}", *arrays, optimize=optimize)
+    return repr(tuple(found[1:]))

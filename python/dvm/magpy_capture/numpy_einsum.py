@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence as SequenceOf
 from itertools import combinations
 from math import prod
@@ -13,7 +14,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.arrays import Order, c_order
 from dvm.magpy_capture.contractions import Factor, Sizes
-from dvm.magpy_capture.einsum_text import Subscripts, parsed
+from dvm.magpy_capture.einsum_text import Path, Subscripts, parsed, path_by_sizes
 from dvm.magpy_capture.numpy_products import NumpyProducts
 from dvm.magpy_capture.numpy_ufuncs import FALSE, NONE
 from dvm.magpy_capture.program import describe
@@ -49,12 +50,9 @@ class NumpyEinsum(NumpyProducts):
         path, wanted = self.plain(optimize), self.plain(order)
         if labels is None or wanted not in ("K", "C", "F"):
             raise self.refuse(reasons.SUMS_OF_PRODUCTS, text)
-        if path is not False:
-            # Of more operands the memory order depends on the path that NumPy finds, and so on
-            # sizes, as does for a number whether it is an array.
-            known = path in (True, "greedy", "optimal") and len(parts) == 2
-            if not known or not labels.output:
-                raise self.refuse(reasons.SUMS_OF_PRODUCTS, text)
+        if path is not False and (len(parts) < 2 or not labels.output):
+            # Whether a number is an array follows from sizes then.
+            raise self.refuse(reasons.SUMS_OF_PRODUCTS, text)
         if len(parts) == 1 and set(labels.inputs[0]) == set(labels.output):
             if wanted == "K" and self.is_none(dtype) and self.is_none(out):
                 return self._view(self.tensor(arrays[0]), labels)
@@ -69,7 +67,7 @@ class NumpyEinsum(NumpyProducts):
         if into is not None and into.rank == len(labels.output):
             axes = into.order
         else:
-            axes = self._axes_in_memory(parts, labels, sizes, wanted, optimize=path is not False)
+            axes = self._axes_in_memory(parts, labels, sizes, wanted, path)
         value = self._sum(parts, labels, sizes, [labels.output[axis] for axis in axes], name)
         shape = [sizes[label] for label in labels.output]
         return self.deliver(self.fresh(value, name, shape, axes, is_scalar=not shape), into)
@@ -115,8 +113,7 @@ class NumpyEinsum(NumpyProducts):
         labels: Subscripts,
         sizes: Sizes,
         wanted: str,
-        *,
-        optimize: bool,
+        optimize: Any,
     ) -> Order:
         axes = c_order(len(labels.output))
         if wanted == "F":
@@ -124,7 +121,23 @@ class NumpyEinsum(NumpyProducts):
         if wanted == "C" or len(axes) < 2:
             return axes
         shared = {name: size for name, size in sizes.items() if name not in labels.stretched}
-        return self.order_of_sums(parts, labels.inputs, labels.output, shared, optimize=optimize)
+        path = self._path(labels, sizes, optimize) if optimize is not False else None
+        return self.order_of_sums(parts, labels.inputs, labels.output, shared, path=path)
+
+    def _path(self, labels: Subscripts, sizes: Sizes, optimize: Any) -> Path:
+        """The steps that NumPy takes, and so it does in calls of this path."""
+        if optimize not in (True, "greedy", "optimal"):
+            raise self.refuse(reasons.SUMS_OF_PRODUCTS, ",".join(labels.inputs))
+        if len(labels.inputs) == 2:
+            return ((0, 1),)
+        question = labels.inputs, labels.output, optimize, "".join(sizes)
+        seen = path_by_sizes(*question, *map(self.observed, sizes.values()))
+        given = [self.constant(part) for part in question]
+        given += [self.register_of_dim(size) for size in sizes.values()]
+        found = self.step("call", self.constant(path_by_sizes), given, ())
+        self.guard("guard_value", found, seen, key=(found,))
+        path: Path = ast.literal_eval(seen)
+        return path
 
     def _sum(
         self, parts: list[Tensor], labels: Subscripts, sizes: Sizes, stored: list[str], dtype: str

@@ -349,6 +349,10 @@ def einsums_of_every_kind(w: World) -> None:
     check("ij,jk->ki", 2, 2, optimize=True)
     check("ij,ij->", 2, 2, optimize=True)
     check("bij,bjk->bik", 3, 3, optimize="greedy")
+    check("ij,jk,kl->li", 2, 2, 2, optimize=True)
+    check("bi,bj,ijk->bk", 2, 2, 3, optimize="optimal")
+    check("ij,jk,kl->il", 2, 2, 2, optimize=["einsum_path", (0, 1), (0, 1)])
+    check("ij,jk,kl->il", 2, 2, 2, optimize=False)
 
 
 @case
@@ -539,3 +543,15 @@ def names_of_linalg(w: World) -> None:
         w(f, floats(n, n), floats(n))
     if hasattr(np.linalg, "matmul"):
         w.replayed(f)
+
+
+@close
+@case
+def paths_that_einsum_finds(w: World) -> None:
+    @w.compiled
+    def f(a, b, c):
+        return np.einsum("ij,jk,kl->il", a, b, c, optimize=True)
+
+    for m, k, n, o in ((2, 3, 4, 5), (9, 2, 2, 9), (2, 9, 9, 2), (5, 5, 5, 5), (9, 2, 2, 9)):
+        w(f, floats(m, k), floats(k, n), floats(n, o))
+        w(f, floats(k, m).T, floats(n, k).T, floats(o, n).T)
