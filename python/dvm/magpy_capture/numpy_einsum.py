@@ -19,7 +19,7 @@ from dvm.magpy_capture.numpy_products import NumpyProducts
 from dvm.magpy_capture.numpy_ufuncs import FALSE, NONE
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
-from dvm.magpy_capture.values import Abstract, Literal, Size, Tensor
+from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Tensor
 
 numpy_table({"einsum": "einsum"})
 
@@ -75,8 +75,8 @@ class NumpyEinsum(NumpyProducts):
     def _subscripts(self, operands: SequenceOf[Abstract]) -> tuple[str, list[Abstract]]:
         """The text and the arrays; lists of numbers may stand for the parts of the text."""
         first = self.resolve(operands[0]) if operands else NONE
-        if isinstance(first, Literal) and isinstance(first.object, str):
-            return first.object, list(operands[1:])
+        if isinstance(first, (Literal, Host)) and isinstance(first.object, str):
+            return str(self.plain(first)), list(operands[1:])
         lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
         parts = []
         for numbers in map(self.plain, lists):

@@ -285,3 +285,20 @@ def operators_of_arrays_that_numpy_computes(w: World) -> None:
     w(f, floats(3).astype(">f8"), floats(3))
     w(f, floats(3) * 1j, floats(2))
     w(f, np.full(3, 1e308 + 0j), floats(3))
+
+
+@close
+@case
+def averages_with_the_sum_of_their_weights(w: World) -> None:
+    @w.compiled
+    def f(x):
+        mean, weight = np.average(x, axis=0, returned=True)
+        weight[0] += 1
+        return mean, weight, np.average(x, returned=True), np.average(x, axis=(0, 1), returned=True)
+
+    for n in (2, 3, 5):
+        w(f, floats(n, 3))
+        w(f, ints(n, 3))
+        w(f, floats(n, 3, dtype="f4"))
+    w.replayed(f, 3)
+    w(f, floats(0, 3))

@@ -456,7 +456,7 @@ def what_stays_numpys(w: World) -> None:
         floats(2, 2) * 1j,
         floats(2, 2).astype(object),
         floats(2, 2, dtype=">f8"),
-        np.matrix(floats(2, 2)),
+        floats(2, 2).view(np.matrix),
         np.longdouble(floats(2, 2)),
     ):
         for _ in range(2):
@@ -555,3 +555,15 @@ def paths_that_einsum_finds(w: World) -> None:
     for m, k, n, o in ((2, 3, 4, 5), (9, 2, 2, 9), (2, 9, 9, 2), (5, 5, 5, 5), (9, 2, 2, 9)):
         w(f, floats(m, k), floats(k, n), floats(n, o))
         w(f, floats(k, m).T, floats(n, k).T, floats(o, n).T)
+
+
+@case
+def subscripts_that_are_passed(w: World) -> None:
+    @w.compiled
+    def f(text, a):
+        return np.einsum(text, a, a)
+
+    for text in ("ij,jk", "ij,jk->ki", "ij,jk", "ij,ij", "ij,kl->ij"):
+        w(f, text, floats(2, 3 if text == "ij,ij" else 2))
+        w(f, text, floats(3, 3))
+    w.captured(f, 4)
