@@ -12,7 +12,7 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Order, adjacent_runs, c_order
+from dvm.magpy_capture.arrays import Order, adjacent_runs, c_order, same_shape
 from dvm.magpy_capture.einsum_text import Layout, Path, memory_order, sizes_that_matter
 from dvm.magpy_capture.numpy_questions import NumpyQuestions
 from dvm.magpy_capture.values import Tensor
@@ -59,7 +59,6 @@ class Contractions(NumpyQuestions):
     ) -> Sizes:
         """One size for each label: the path is for calls in which those of all arrays are equal.
 
-        It gets the name that an array has which does not lie densely: to rename that is to copy it.
         stretched: labels along which an array of size 1 is repeated, as in elementwise operations.
         """
         sizes: Sizes = {}
@@ -72,10 +71,7 @@ class Contractions(NumpyQuestions):
                 elif self.observed(known) != self.observed(size):
                     raise self.refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
-                    named = known.constant is not None or (
-                        size.constant is None and operand.contiguous
-                    )
-                    sizes[name] = known if named else size
+                    sizes[name] = size if known.constant is None else known
                     pairs.append((known, size))
         for known, size in pairs:
             self.require_equal(known, size)
@@ -90,7 +86,11 @@ class Contractions(NumpyQuestions):
             value, order = t.maybe.content, c_order(t.rank)
         else:
             value, order = self.value_of(t), t.order
-        return self.reshape_value(value, [sizes[axis] for axis in order]), order
+        stored = [sizes[axis] for axis in order]
+        if t.contiguous or t.maybe is not None or same_shape(self.graph.shape(value), stored):
+            return self.reshape_value(value, stored), order
+        # Of what does not lie densely a reshape is a copy, and a slice of everything is none.
+        return self.slice_value(value, [self.size(0)] * t.rank, [1] * t.rank, stored), order
 
     def factor(
         self, t: Tensor, labels: SequenceOf[str], sizes: Sizes, stretched: Collection[str] = ()

@@ -77,13 +77,10 @@ class NumpyProducts(Contractions):
         return self.fresh(value, a.dtype, shape, order, is_scalar=not shape)
 
     def _common_size(self, a: Tensor, b: Tensor, axis: int) -> _dvm.Dim:
-        """The size to sum along, which both have in calls of this path.
-
-        It gets one name: what does not lie densely keeps its own, for to rename it is to copy it.
-        """
+        """The size to sum along, which both have in calls of this path."""
         sizes = a.shape[-1], b.shape[axis]
         self.require_equal(*sizes)
-        return sizes[1 if sizes[0].constant is None and a.contiguous else 0]
+        return sizes[0] if sizes[1].constant is None else sizes[1]
 
     def _matrices_of(
         self,
