@@ -73,6 +73,8 @@ def test_embeddings_are_those_of_numpy(text_encoder: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5)
     stats = encode.stats
     assert (stats.captures, stats.recaptures, stats.fallbacks, stats.drops) == (1, 0, 0, 0)
+    (path,) = dvm.explain(encode)(encoder, words[:7]).paths
+    assert {call["name"] for call in path["opaque_calls"]} <= {"ndarray.__getitem__"}
 
 
 def test_the_weights_are_the_same_each_time(text_encoder: Any) -> None:
