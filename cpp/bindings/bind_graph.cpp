@@ -2,6 +2,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <limits>
+
 #include "bindings/bindings.h"
 #include "capture/numpy/numpy_api.h"
 #include "core/graph/graph.h"
@@ -198,6 +200,17 @@ void bind_graph(py::module_& module) {
             return g.matmul(a, b, parse_dtype(dtype), to_loc(where));
           },
           py::arg("a"), py::arg("b"), py::arg("dtype"), at)
+      .def(
+          "attention",
+          [](Graph& g, const std::vector<Value>& inputs, double scale, double fill,
+             const py::object& causal, const At& where) {
+            core::AttentionForm form{.scale = scale, .fill = fill};
+            if (!causal.is_none()) form.causal = to_dim(g, causal);
+            return g.attention(inputs, form, to_loc(where));
+          },
+          py::arg("inputs"), py::arg("scale") = 1.0,
+          py::arg("fill") = -std::numeric_limits<double>::infinity(),
+          py::arg("causal") = py::none(), at)
       .def(
           "reshape",
           [](Graph& g, Value a, const py::sequence& shape, const At& where) {

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "cpu/attention/attention_kernels.h"
+
 namespace dvm::cpu {
 
 namespace {
@@ -23,6 +25,7 @@ std::unique_ptr<const vm::KernelTable> filled(SimdLevel level) {
   fill_sums(level, *table);
   fill_extremes(level, *table);
   fill_matmul(level, *table);
+  fill_attention(level, *table);
   return table;
 }
 

@@ -150,10 +150,22 @@ class Lowering {
           sizes_.check_broadcast(from[d], node.type.shape[lead + d], node.loc);
         }
       }
+      if (node.op == Op::attention) check_attention(body, node);
       if (core::op_class(node.op) != core::OpClass::reduce) continue;
       for (const int axis : node.attrs.axes) check_natural(from[static_cast<size_t>(axis)], node);
       if (core::reduce_info(node.op).identity == core::Identity::none) check_maximum(from, node);
     }
+  }
+
+  // Is there something to attend to, and a head of k for each of q?
+  void check_attention(const core::Graph& body, const core::Node& node) {
+    const core::Shape &q = body.type(node.inputs[0]).shape, &k = body.type(node.inputs[1]).shape;
+    const size_t rank = q.size();
+    const core::Dim one = graph_.dims().constant(1);
+    for (size_t d = rank - 2; d < rank; ++d) sizes_.check_at_least(k[d], one, node.loc);
+    if (rank < 3 || q[rank - 3] == k[rank - 3]) return;
+    const core::Dim rest = core::mod(q[rank - 3], k[rank - 3]);
+    sizes_.check_equal(rest, graph_.dims().constant(0), node.loc);
   }
 
   // A size that is reduced away belongs to no buffer that would be refused with a negative one.

@@ -23,12 +23,14 @@ bool is_own_step(Op op) {
   return op_class == OpClass::view || op_class == OpClass::whole || op_class == OpClass::opaque;
 }
 
-bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast) {
-  if (broadcast.op != Op::broadcast) return false;
+bool reads_through(const core::Graph& graph, const core::Node& product, Value v) {
+  const core::Node& broadcast = graph.node(v);
+  if (core::op_class(product.op) != OpClass::matrix || broadcast.op != Op::broadcast) return false;
   const core::Node& source = graph.node(broadcast.inputs[0]);
+  if (core::is_number(source.op)) return false;
   const core::Shape &from = source.type.shape, &to = broadcast.type.shape;
-  return !core::is_number(source.op) && from.size() >= 2 &&
-         std::equal(from.end() - 2, from.end(), to.end() - 2);
+  return product.op == Op::attention ||
+         (from.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2));
 }
 
 std::vector<core::Dim> dims_of(const core::Node& node) {
@@ -36,6 +38,7 @@ std::vector<core::Dim> dims_of(const core::Node& node) {
   dims.insert(dims.end(), node.attrs.sizes.begin(), node.attrs.sizes.end());
   dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
   if (node.attrs.size) dims.push_back(node.attrs.size);
+  if (node.attrs.causal) dims.push_back(node.attrs.causal);
   return dims;
 }
 
@@ -70,11 +73,11 @@ void Flow::mark_live() {
 void Flow::mark_in_memory() {
   for (Value v : graph_.outputs) at(v).in_memory = true;
   for (Value v = 0; v < graph_.size(); ++v) {
-    const bool multiplies = graph_.node(v).op == Op::matmul;
-    if (!at(v).live || !(multiplies || is_own_step(graph_.node(v).op))) continue;
-    for (Value operand : core::arrays_of(graph_.node(v))) {
-      while (multiplies && repeats_matrices(graph_, graph_.node(operand)))
-        operand = graph_.node(operand).inputs[0];
+    const core::Node& node = graph_.node(v);
+    const bool multiplies = core::op_class(node.op) == OpClass::matrix;
+    if (!at(v).live || !(multiplies || is_own_step(node.op))) continue;
+    for (Value operand : core::arrays_of(node)) {
+      while (reads_through(graph_, node, operand)) operand = graph_.node(operand).inputs[0];
       at(operand).in_memory = true;
     }
   }
@@ -109,8 +112,9 @@ void Flow::trace(Value v) {
 }
 
 void Flow::look_through(Value v, Value operand) {
-  const bool multiplies = graph_.node(v).op == Op::matmul;
-  while (multiplies ? repeats_matrices(graph_, graph_.node(operand))
+  const core::Node& node = graph_.node(v);
+  const bool multiplies = core::op_class(node.op) == OpClass::matrix;
+  while (multiplies ? reads_through(graph_, node, operand)
                     : graph_.node(operand).op == Op::broadcast) {
     insert(at(v).broadcasts, operand);
     operand = graph_.node(operand).inputs[0];

@@ -44,9 +44,9 @@ class Flow {
   std::vector<NodeFlow> nodes_;
 };
 
-// Whether a product of matrices may read the operand of that broadcast in its place: one that only
-// repeats matrices.
-bool repeats_matrices(const core::Graph& graph, const core::Node& broadcast);
+// Whether a node multiplies matrices, and may read the operand of a broadcast in its place: a
+// product where that only repeats matrices, an attention of any array.
+bool reads_through(const core::Graph& graph, const core::Node& product, core::Value broadcast);
 
 // Views, whole ops and calls are steps of the program by themselves.
 bool is_own_step(core::Op op);

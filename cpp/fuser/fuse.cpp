@@ -185,7 +185,8 @@ class BodyBuilder {
     if (!inlined && groups_.group_of(v) != group_) return add_input(v);
     if (node.op == Op::scalar) fused_.scalars.push_back(v);
     for (Value& operand : node.inputs) {
-      operand = node.op == Op::matmul ? add_factor(operand) : add(operand);
+      const bool multiplies = core::op_class(node.op) == OpClass::matrix;
+      operand = multiplies ? add_factor(node, operand) : add(operand);
     }
     return placed_[v] = fused_.region.body.append(std::move(node));
   }
@@ -201,11 +202,11 @@ class BodyBuilder {
   }
 
   // An operand of a product of matrices lies in memory.
-  Value add_factor(Value v) {
-    if (!repeats_matrices(graph_, graph_.node(v))) return add_input(v);
+  Value add_factor(const core::Node& product, Value v) {
+    if (!reads_through(graph_, product, v)) return add_input(v);
     if (auto found = factors_.find(v); found != factors_.end()) return found->second;
     core::Node node = graph_.node(v);
-    node.inputs[0] = add_factor(node.inputs[0]);
+    node.inputs[0] = add_factor(product, node.inputs[0]);
     return factors_[v] = fused_.region.body.append(std::move(node));
   }
 

@@ -10,6 +10,7 @@ namespace dvm::sim {
 
 namespace {
 
+using vm::Insn;
 using vm::Instruction;
 using vm::Sync;
 using vm::Tile;
@@ -42,6 +43,9 @@ Quiet quiet_instructions() {
     const bool boolean = vm::info(found->insn).boolean_result;
     of_floats =
         of_floats && !core::may_raise(op, boolean ? core::DType::boolean : core::DType::f64);
+  }
+  for (const Insn insn : {Insn::attend, Insn::attend_masked, Insn::attend_biased}) {
+    quiet[static_cast<size_t>(insn)][1] = false;
   }
   return quiet;
 }

@@ -5,6 +5,7 @@
 #include "core/ops/fp_flags.h"
 #include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
+#include "vm/run/plain_attention.h"
 #include "vm/run/plain_kernel.h"
 
 namespace dvm::sim {
@@ -150,7 +151,8 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::take_along, D) = vm::plain_gather<Storage<D>, vm::IndexPer::element>;
   table.entry(Insn::drain, D) = view_store_kernel<D>;
   if constexpr (D != DType::boolean) table.entry(Insn::matmul, D) = vm::plain_matmul<D>;
-    // Their scalar meanings have the names of the instructions.
+  vm::fill_plain_attention<D>(table);
+  // Their scalar meanings have the names of the instructions.
 #define DVM_REDUCE(name, insn, dtypes, ...)                                  \
   if constexpr (core::allows(core::ReduceDtypes::dtypes, D)) {               \
     table.entry(Insn::insn, D) = [](const TileArgs& args) noexcept {         \

@@ -42,7 +42,8 @@ bool equal(const Attrs& a, const Attrs& b) {
          equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
          a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values) &&
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
-         a.numbers == b.numbers;
+         a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
+         equal(a.causal, b.causal);
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -156,6 +157,14 @@ Value Graph::matmul(Value a, Value b, DType dtype, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::attention(std::span<const Value> inputs, const AttentionForm& form, Loc loc) {
+  Node node = make_node(Op::attention, inputs, loc);
+  node.attrs.scale = Scalar::of_float(form.scale);
+  node.attrs.fill = Scalar::of_float(form.fill);
+  node.attrs.causal = form.causal;
+  return append_inferred(*this, std::move(node));
+}
+
 Value Graph::reshape(Value a, Shape shape, Loc loc) {
   Node node = make_node(Op::reshape, {&a, 1}, loc);
   node.type.shape = std::move(shape);
@@ -240,6 +249,7 @@ std::vector<int> used_symbols(const Graph& graph) {
   };
   for (const Node& node : graph.nodes()) {
     add(node.attrs.size);
+    add(node.attrs.causal);
     for (const Dim dim : node.attrs.starts) add(dim);
     for (const Dim dim : node.attrs.sizes) add(dim);
     for (const Dim dim : node.type.shape) add(dim);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,9 @@ enum Key : uint32_t {
   sizes = 1 << 12,    // vector<Dim>: given to a call besides its operands
   numbers = 1 << 13,  // int: so many of the last operands are given to a call as numbers
   index = 1 << 14,    // int: which result of a call
+  scale = 1 << 15,    // Scalar, an f64: what scores of an attention are multiplied by
+  fill = 1 << 16,     // Scalar, an f64: a score where a mask of bools is false
+  causal = 1 << 17,   // Dim: row i of q sees rows of k up to i + causal
 };
 }
 
@@ -74,6 +78,7 @@ const OpInfo& info(Op op);
 constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::tensor) return attr::values | attr::name;
   if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
+  if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
   return op == Op::scalar ? attr::size : attr::none;
 }
 std::span<const OpInfo> all_ops();
@@ -114,6 +119,9 @@ struct Attrs {
   int results = 1, index = 0;
   std::vector<Dim> sizes;
   int numbers = 0;
+  Scalar scale = Scalar::of_float(1);
+  Scalar fill = Scalar::of_float(-std::numeric_limits<double>::infinity());
+  Dim causal;
   bool operator==(const Attrs&) const = default;
 };
 
@@ -141,6 +149,12 @@ struct CallForm {
   int numbers = 0;  // the last operands, of op `scalar`
 };
 
+// How an attention weighs what it reads.
+struct AttentionForm {
+  double scale = 1, fill = -std::numeric_limits<double>::infinity();
+  Dim causal = {};  // none: every row of q sees all rows of k
+};
+
 // Inputs are the nodes with op `input` (tensors) and `scalar` (Python numbers), in node order.
 class Graph {
  public:
@@ -166,6 +180,8 @@ class Graph {
   Value reduce(Op op, Value a, std::vector<int> axes, Loc loc = {});  // keeps the axes as size 1
   // Of operands of one rank, and of one shape but for the last two axes.
   Value matmul(Value a, Value b, DType dtype, Loc loc = {});
+  // Operands q, k, v, and maybe a mask.
+  Value attention(std::span<const Value> inputs, const AttentionForm& form = {}, Loc loc = {});
   Value reshape(Value a, Shape shape, Loc loc = {});
   Value transpose(Value a, std::vector<int> axes, Loc loc = {});
   Value slice(Value a, std::vector<Dim> starts, std::vector<int64_t> steps, Shape shape,

@@ -65,10 +65,14 @@ class Inference {
     check(attr::index, a.index != 0, "index");
     check(attr::sizes, !a.sizes.empty(), "sizes");
     check(attr::numbers, a.numbers != 0, "numbers");
+    check(attr::scale, a.scale != Attrs().scale, "scale");
+    check(attr::fill, a.fill != Attrs().fill, "fill");
+    check(attr::causal, static_cast<bool>(a.causal), "causal");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
     if (a.size) check_dim(a.size, "size", true);
+    if (a.causal) check_dim(a.causal, "causal", true);
     for (const Dim dim : a.sizes) check_dim(dim, "size", true);
   }
 
@@ -111,7 +115,7 @@ class Inference {
       case OpClass::reduce:
         return reduce();
       case OpClass::matrix:
-        return matmul();
+        return node_.op == Op::matmul ? matmul() : attention();
       case OpClass::view:
         return view();
       case OpClass::whole:
@@ -272,6 +276,50 @@ class Inference {
     Shape shape = a;
     shape.back() = b.back();
     return {dtype, shape};
+  }
+
+  // Heads, on the axis before the last two, may be more in q than in k and v: as many of q's for
+  // each of theirs. Whether they are a multiple is decided with the sizes.
+  Type attention() const {
+    if (node_.inputs.size() != 3 && node_.inputs.size() != 4)
+      invalid("takes 3 or 4 operands, got " + std::to_string(node_.inputs.size()));
+    const Shape &q = operand(0).shape, &k = operand(1).shape, &v = operand(2).shape;
+    const size_t rank = q.size();
+    bool fits = rank >= 2 && k.size() == rank && v.size() == rank;
+    fits = fits && q[rank - 1] == k[rank - 1] && k[rank - 2] == v[rank - 2];
+    for (size_t d = 0; fits && d + 2 < rank; ++d) {
+      fits = k[d] == v[d] && (q[d] == k[d] || (d + 3 == rank && may_share_heads(q[d], k[d])));
+    }
+    if (!fits)
+      error(ErrorCode::shape_mismatch, "shapes " + to_string(q) + ", " + to_string(k) + " and " +
+                                           to_string(v) + " do not fit");
+    const DType dtype = operand(0).dtype;
+    for (int i = 0; i < 3; ++i) {
+      if (!is_floating(dtype) || operand(i).dtype != dtype)
+        error(ErrorCode::dtype_mismatch, "q, k and v are floats of one dtype, not " +
+                                             std::string(to_string(operand(i).dtype)) + " beside " +
+                                             std::string(to_string(dtype)));
+    }
+    Shape shape = q;
+    if (node_.inputs.size() == 4) {
+      const Type& mask = operand(3);
+      shape.back() = k[rank - 2];
+      if (mask.dtype != DType::boolean && mask.dtype != dtype)
+        error(ErrorCode::dtype_mismatch, "a mask is bool or " + std::string(to_string(dtype)) +
+                                             ", not " + std::string(to_string(mask.dtype)));
+      if (mask.shape != shape)
+        error(ErrorCode::shape_mismatch,
+              "a mask of shape " + to_string(mask.shape) + ", not " + to_string(shape));
+    }
+    const bool fills = node_.inputs.size() == 4 && operand(3).dtype == DType::boolean;
+    if (!fills && node_.attrs.fill != Attrs().fill)
+      invalid("fills nothing without a mask of bools");
+    shape.back() = v.back();
+    return {dtype, shape};
+  }
+  static bool may_share_heads(Dim of_q, Dim of_k) {
+    const auto q = of_q.as_constant(), k = of_k.as_constant();
+    return !q || !k || (*k != 0 && *q % *k == 0);
   }
 
   Dim elements(const Shape& shape) const {

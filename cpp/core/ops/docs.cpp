@@ -41,7 +41,14 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "broadcast before. Products are added up in the dtype that the result computes in, which may "
      "be the result's own (f32 of halves, i32 of i8), and rounded to it once. Targets add in "
      "orders "
-     "and with roundings of their own, the same for any number of threads."},
+     "and with roundings of their own, the same for any number of threads. An `attention` has "
+     "operands q [.., h, m, d], k [.., g, n, d], v [.., g, n, e] and maybe a mask [.., h, m, n]; h "
+     "is a multiple of g, and each h / g heads of q share one of k. Its scores are q k^T times "
+     "`scale` (1 by default), to which a mask of floats is added; where one of bools is false they "
+     "are `fill` (-inf by default). With `causal`, row i of q sees rows of k up to i + `causal`: 0 "
+     "counts from the first row of both, n - m from the last. A row that sees nothing is NaN. "
+     "There is at least one row of k, with at least one element. Scores and sums are those of the "
+     "dtype that the operands compute in, and the result is rounded to theirs once."},
     {OpClass::view, "Views",
      "The elements of the operand under another shape. `reshape` keeps their number; `transpose` "
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
@@ -59,7 +66,7 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "scalars."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 15> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 18> kAttributes = {{
     {attr::value, "value"},
     {attr::size, "size"},
     {attr::dtype, "dtype"},
@@ -75,6 +82,9 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 15> kAttributes = {{
     {attr::sizes, "sizes"},
     {attr::numbers, "numbers"},
     {attr::index, "index"},
+    {attr::scale, "scale"},
+    {attr::fill, "fill"},
+    {attr::causal, "causal"},
 }};
 
 std::string attribute_names(uint32_t keys) {
@@ -91,6 +101,7 @@ std::string_view dtype_rule(Op op) {
   if (op == Op::dim || op == Op::iota) return "all but bool";
   if (op == Op::argmax || op == Op::argmin) return "any -> i64";
   if (op == Op::gather || op == Op::take_along) return "any, i64";
+  if (op == Op::attention) return "floats; the mask also bool";
   if (op == Op::matmul) return "floats, i8, i32, i64, u64";
   if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
   return "any";

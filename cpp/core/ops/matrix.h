@@ -1,4 +1,4 @@
-// Which products of matrices there are: the dtypes of their elements and sums.
+// Which products of matrices there are: the dtypes of their elements and sums. What attentions see.
 #pragma once
 
 #include "core/ops/dtype.h"
@@ -19,5 +19,8 @@ constexpr bool gives_product(DType result, DType elements) {
   return adds_products(computes_in(result), elements) &&
          (result == elements || result == computes_in(result));
 }
+
+// Row i of q sees the rows of k up to i + last; all of them where nothing is causal.
+inline constexpr int64_t kSeesAll = int64_t{1} << 62;
 
 }  // namespace dvm::core

@@ -17,6 +17,8 @@ struct NodeHash {
     for (const Value v : node.inputs) mix(static_cast<size_t>(v));
     mix(static_cast<size_t>(node.attrs.value.bits()));
     mix_dim(node.attrs.size);
+    mix(static_cast<size_t>(node.attrs.scale.bits()));
+    mix_dim(node.attrs.causal);
     for (const int axis : node.attrs.axes) mix(static_cast<size_t>(axis));
     for (const Dim start : node.attrs.starts) mix_dim(start);
     for (const int64_t step : node.attrs.steps) mix(static_cast<size_t>(step));

@@ -7,9 +7,11 @@
 
 #include "core/graph/bind_symbols.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matrix.h"
 #include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
 #include "core/reference/reference_along.h"
+#include "core/reference/reference_attention.h"
 #include "core/reference/reference_matrix.h"
 
 namespace dvm::core {
@@ -117,6 +119,7 @@ class Evaluator {
       case OpClass::reduce:
         return reduce(node);
       case OpClass::matrix:
+        if (node.op == Op::attention) return attention(node);
         return multiply(operand(node, 0), operand(node, 1), node.type.dtype);
       case OpClass::view:
         return view(node);
@@ -331,6 +334,13 @@ class Evaluator {
   }
 
   Sizes values(const Node& node) const { return binder_.values(node.type.shape, node.loc); }
+
+  Array attention(const Node& node) {
+    std::vector<const Array*> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(&operand(node, i));
+    const Dim causal = node.attrs.causal;
+    return attend(node, operands, causal ? binder_.number(causal, node.loc) : kSeesAll);
+  }
 
   Array slice(const Node& node) {
     Sizes shape = values(node);

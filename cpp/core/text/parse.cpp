@@ -146,6 +146,9 @@ class GraphParser {
     if (is(attr::sizes, "sizes")) return a.sizes = dims(), attr::sizes;
     if (is(attr::numbers, "numbers")) return a.numbers = small(), attr::numbers;
     if (is(attr::index, "index")) return a.index = small(), attr::index;
+    if (is(attr::scale, "scale")) return a.scale = read_number(lexer_, DType::f64), attr::scale;
+    if (is(attr::fill, "fill")) return a.fill = read_number(lexer_, DType::f64), attr::fill;
+    if (is(attr::causal, "causal")) return a.causal = lexer_.dim(graph_.dims()), attr::causal;
     return 0;
   }
 

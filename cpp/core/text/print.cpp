@@ -45,6 +45,10 @@ std::string attributes(const Node& node) {
   if (!a.sizes.empty()) parts.push_back("sizes = " + to_string(a.sizes));
   if (a.numbers != 0) parts.push_back("numbers = " + std::to_string(a.numbers));
   if (keys & attr::index) parts.push_back("index = " + std::to_string(a.index));
+  const auto real = [](Scalar x) { return number_text(DType::f64, x); };
+  if (a.scale != Attrs().scale) parts.push_back("scale = " + real(a.scale));
+  if (a.fill != Attrs().fill) parts.push_back("fill = " + real(a.fill));
+  if (a.causal) parts.push_back("causal = " + to_string(a.causal));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

@@ -19,7 +19,8 @@ struct LeftOut {
 // `dims`: values of the Region's Kernel::dims.
 inline bool is_empty(const vm::Kernel& kernel, const int64_t* dims) {
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
-    if (dims[i] == 0) return true;
+    const bool is_size = !kernel.attention || i != kernel.attention->last;
+    if (is_size && dims[i] == 0) return true;
   }
   return false;
 }

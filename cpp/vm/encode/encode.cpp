@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "vm/encode/attention_program.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/product_parts.h"
@@ -65,6 +66,7 @@ class Encoder {
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
     if (kernel.product) encode_product(kernel, binding);
+    if (kernel.attention) encode_attention(kernel, binding);
     if (!kernel.parts.empty()) {
       const FusedBinding rows = bind_fused(kernel, binding, scratch_.stage);
       if (target_.streams && rows == FusedBinding::in_tile) {
@@ -90,10 +92,7 @@ class Encoder {
   // The steps of the Kernel read what it leaves.
   void encode_product(const Kernel& kernel, const Binding& binding) {
     const Contraction product = bind_product(kernel, binding);
-    if (!kernel.kept.empty()) {
-      compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
-      find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
-    }
+    keep(kernel, binding);
     watch_.end(&PhaseTimes::bind);
     if (product.is_empty()) return;
     if (product.k.size == 0) return run_stages(kernel.nothing.front(), binding);
@@ -121,9 +120,25 @@ class Encoder {
     encode_stages(operands);
   }
 
+  void encode_attention(const Kernel& kernel, const Binding& binding) {
+    const Attention attention = bind_attention(kernel, binding);
+    keep(kernel, binding);
+    watch_.end(&PhaseTimes::bind);
+    if (attention.is_empty()) return;
+    append(vm::encode_attention(attention, target_, arena_.rest()), nullptr);
+    watch_.end(&PhaseTimes::emit);
+  }
+
+  // Room for what one Program leaves to others.
+  void keep(const Kernel& kernel, const Binding& binding) {
+    if (kernel.kept.empty()) return;
+    compiled_.workspace_count = kFirstKept + static_cast<int>(kernel.kept.size());
+    find_kept_bytes(kernel, binding, compiled_.workspace_bytes + kFirstKept);
+  }
+
   // No reduction of the Kernel feeds a step.
   void run_stages(const Kernel& kernel, const Binding& binding) {
-    if (kernel.steps.empty() && kernel.product) return;
+    if (kernel.steps.empty() && (kernel.product || kernel.attention)) return;
     for (OutputMask todo = all_outputs(kernel); todo != 0;) {
       todo = bind(kernel, binding, todo, scratch_.stage);
       if (target_.streams) spare_casts(scratch_.stage);

@@ -35,7 +35,7 @@ struct SlotUse {
   Pipe pipe = Pipe::simd;
   uint8_t reads = 0;
   int16_t around = kNoLoop;          // the use of the innermost loop that it is in
-  Range read[3] = {}, written = {};  // `written` is empty for stores
+  Range read[4] = {}, written = {};  // `written` is empty for stores
 };
 
 // Syncs of one instruction in the order of Instruction::sync_list(): waits, sets, then what a loop

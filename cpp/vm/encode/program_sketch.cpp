@@ -43,6 +43,11 @@ void ProgramSketch::append(const Instruction& fixed, std::vector<Operand> operan
   lines_.push_back({fixed, around_, std::move(operands), std::move(view), std::move(tails)});
 }
 
+void ProgramSketch::append_attention(const Instruction& fixed, std::vector<Operand> operands,
+                                     const AttentionWords& words, std::vector<Tail> tails) {
+  lines_.push_back({fixed, around_, std::move(operands), {}, std::move(tails), words});
+}
+
 void ProgramSketch::begin_loop(int64_t steps) {
   const auto line = static_cast<int16_t>(lines_.size());
   append({.insn = Insn::loop, .aux = static_cast<uint8_t>(loops_.size())}, {});
@@ -81,7 +86,10 @@ Operand ProgramSketch::enter(ProgramBuilder& builder, const Operand& operand) co
   strides.resize(grid_.size() + loops_.size(), 0);
   if (course.loop >= 0)
     strides[grid_.size() + static_cast<size_t>(course.loop)] = course.loop_stride;
-  return builder.stream(course.global, course.offset, strides);
+  Operand entered = builder.stream(course.global, course.offset, strides);
+  entered.mode = operand.mode;
+  entered.offset = operand.offset;
+  return entered;
 }
 
 Program ProgramSketch::build(std::span<uint64_t> words, std::vector<SlotUse>& uses,
@@ -105,8 +113,11 @@ Program ProgramSketch::build(std::span<uint64_t> words, std::vector<SlotUse>& us
     }
     std::vector<Operand> operands;
     for (const Operand& operand : line.operands) operands.push_back(enter(builder, operand));
-    uses.push_back(
-        use_of(builder.append(line.fixed, operands, flags, line.view, line.tails), line.around));
+    const Instruction& made =
+        line.fixed.is_attention()
+            ? builder.append_attention(line.fixed, operands, line.attention, flags, line.tails)
+            : builder.append(line.fixed, operands, flags, line.view, line.tails);
+    uses.push_back(use_of(made, line.around));
   }
   close(SlotUse::kNoLoop);
   const int64_t local = std::max(slots_.front().peak(), target_.reserve_bytes);

@@ -28,8 +28,11 @@ class ProgramSketch {
   Operand stream(int global, int64_t offset, std::vector<int64_t> grid_strides,
                  int64_t loop_stride = 0);
 
+  // Streams among the operands may be turned into rows or columns.
   void append(const Instruction& fixed, std::vector<Operand> operands,
               std::vector<ViewDim> view = {}, std::vector<Tail> tails = {});
+  void append_attention(const Instruction& fixed, std::vector<Operand> operands,
+                        const AttentionWords& words, std::vector<Tail> tails);
   // What is appended until end_loop() is done in each of `steps` steps; at most kMaxTiles.
   void begin_loop(int64_t steps);
   void end_loop();
@@ -44,6 +47,7 @@ class ProgramSketch {
     std::vector<Operand> operands;
     std::vector<ViewDim> view;
     std::vector<Tail> tails;
+    AttentionWords attention = {};
   };
   struct Course {
     int global;

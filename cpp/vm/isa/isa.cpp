@@ -187,6 +187,13 @@ Extents extents(const Instruction& insn, Ends ends) {
   return result;
 }
 
+MatrixSize matrix_size(const Instruction& insn, int operand, const Extents& e) {
+  if (!insn.is_attention()) return matrix_size(operand, e);
+  MatrixSize size = attention_size(operand, e, insn.attention().depth);
+  if (operand == kAttentionMask && insn.operands()[operand].mode == Mode::stream) size.rows = 1;
+  return size;
+}
+
 bool writes(const Instruction& insn, int operand) {
   if (!insn.is_chain()) return operand == 0;
   return (insn.operands()[operand].access & Access::kWritten) != 0;
@@ -202,7 +209,9 @@ DType operand_dtype(const Instruction& insn, int operand) {
   if (operand == 0) return row.boolean_result ? DType::boolean : insn.dtype;
   if (row.format == Format::cast) return static_cast<DType>(insn.aux);
   if (row.format == Format::reduce) return reduced_dtype(insn.dtype, insn.aux);
-  if (row.format == Format::matrix) return MatrixAux::of(insn.dtype, insn.aux).source;
+  if (row.format == Format::masked_attention && operand == kAttentionMask) return DType::boolean;
+  if (row.format == Format::matrix || is_attention(row.format))
+    return MatrixAux::of(insn.dtype, insn.aux).source;
   if (row.format == Format::select && operand == 1) return DType::boolean;
   if (row.format == Format::gather && operand == kIndexOperand) return DType::i64;
   return insn.dtype;
@@ -226,9 +235,11 @@ int64_t operand_elements(const Instruction& insn, int operand, Ends ends) {
     const auto extent = static_cast<uint32_t>(insn.view_dims()[insn.m - 1].extent);
     return tail_of(insn, static_cast<int>(insn.m), ends, extent);
   }
-  if (format == Format::matrix) {
-    const MatrixSize size = matrix_size(operand, e);
-    return size.rows * size.columns;
+  if (format == Format::matrix || is_attention(format)) {
+    const MatrixSize size = matrix_size(insn, operand, e);
+    const bool carries =
+        operand == 0 && is_attention(format) && MatrixAux::of(insn.dtype, insn.aux).loop;
+    return size.rows * (size.columns + (carries ? 2 : 0));
   }
   const bool is_short =
       (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);

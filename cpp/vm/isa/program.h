@@ -55,6 +55,10 @@ constexpr bool is_store(Format format) {
 }
 // Of a gather; the others are dense.
 constexpr int kTableOperand = 1, kIndexOperand = 2;
+constexpr bool is_attention(Format format) {
+  return format == Format::attention || format == Format::masked_attention ||
+         format == Format::biased_attention;
+}
 constexpr bool is_transfer(Format format) { return is_load(format) || is_store(format); }
 
 enum class Pipe : uint8_t {
@@ -236,6 +240,16 @@ struct MicroOp {
 };
 static_assert(sizeof(MicroOp) == 8);
 
+// What an attention has besides its extents.
+struct AttentionWords {
+  uint32_t depth = 1;
+  uint32_t causal = 0;  // whether `last` means anything
+  double scale = 1, fill = 0;
+  int64_t last = 0;
+  bool operator==(const AttentionWords&) const = default;
+};
+static_assert(sizeof(AttentionWords) == 32);
+
 enum class Split : uint8_t { none, m, size, n };
 
 // The axes along which tiles and steps are counted: the grid's dimensions from the innermost one
@@ -295,14 +309,19 @@ struct Instruction {
     return {reinterpret_cast<const ViewDim*>(operands() + operand_count()),
             is_view() ? size_t{aux} : 0};
   }
+  bool is_attention() const { return vm::is_attention(info(insn).format); }
+  const AttentionWords& attention() const {
+    return *reinterpret_cast<const AttentionWords*>(operands() + operand_count());
+  }
   // Nothing but a chain has any.
   std::span<const MicroOp> micro_ops() const {
     return {reinterpret_cast<const MicroOp*>(operands() + aux), steps};
   }
   // By extent.
   std::span<const Tail> more_tails() const {
-    const void* const begin = is_chain() ? static_cast<const void*>(micro_ops().data() + steps)
-                                         : view_dims().data() + view_dims().size();
+    const void* begin = view_dims().data() + view_dims().size();
+    if (is_chain()) begin = micro_ops().data() + steps;
+    if (is_attention()) begin = &attention() + 1;
     return {static_cast<const Tail*>(begin), tails};
   }
   // Waits first, then sets, then what a loop carries.
@@ -326,6 +345,16 @@ struct MatrixSize {
 constexpr MatrixSize matrix_size(int operand, const Extents& e) {
   return {operand == 2 ? e.size : e.m, operand == 1 ? e.size : e.n};
 }
+// Of an attention: of d without what its steps leave for each other.
+constexpr int kAttentionMask = 4;
+constexpr MatrixSize attention_size(int operand, const Extents& e, int64_t depth) {
+  const bool by_rows_of_q = operand < 2 || operand == kAttentionMask;
+  const bool has_depth = operand == 1 || operand == 2;
+  return {by_rows_of_q ? e.m : e.size, has_depth                   ? depth
+                                       : operand == kAttentionMask ? e.size
+                                                                   : e.n};
+}
+MatrixSize matrix_size(const Instruction& insn, int operand, const Extents& e);
 // The bytes from one row and one column of a matrix to the next, where it lies in no panels.
 struct MatrixStrides {
   int64_t row, column;

@@ -98,6 +98,14 @@ const Instruction& ProgramBuilder::append(Instruction fixed, std::span<const Ope
   return append_words(fixed, operands, std::as_bytes(view_dims), tails, syncs);
 }
 
+const Instruction& ProgramBuilder::append_attention(Instruction fixed,
+                                                    std::span<const Operand> operands,
+                                                    const AttentionWords& words,
+                                                    std::span<const Sync> syncs,
+                                                    std::span<const Tail> tails) {
+  return append_words(fixed, operands, std::as_bytes(std::span(&words, 1)), tails, syncs);
+}
+
 const Instruction& ProgramBuilder::append_chain(Instruction fixed,
                                                 std::span<const Operand> operands,
                                                 std::span<const MicroOp> steps,

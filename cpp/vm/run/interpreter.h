@@ -37,7 +37,7 @@ struct InsnLayout {
   bool is_special;  // its kernels get more than others
 };
 constexpr bool is_special(Format format) {
-  return format == Format::gather || format == Format::matrix;
+  return format == Format::gather || format == Format::matrix || is_attention(format);
 }
 inline constexpr InsnLayout kFormatLayouts[] = {
 #define DVM_FORMAT(name, operands, extents, notation) \
@@ -85,6 +85,8 @@ class TileCursor {
   }
 
   Ends ends() const { return ends_; }
+  // Tiles before this one along the innermost dimension of the grid.
+  int64_t innermost() const { return rank_ == 0 ? 0 : coord_[rank_ - 1]; }
   // The current step of a loop; 0 outside of it.
   int64_t step(int loop) const { return steps_[loop]; }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the integer was made from a pointer, see above
@@ -205,6 +207,18 @@ template <typename Core>
   between_flags(insn, tile, core, [&] { core.execute_chain(args, tile); });
 }
 
+// Where the tile is among the rows of q and of k.
+inline void place_attention(const Instruction& insn, std::optional<int> loop,
+                            const TileCursor& cursor, const Tile& tile, TileArgs& args) {
+  args.attention = &insn.attention();
+  args.carries = loop.has_value();
+  args.ends = !loop || (tile.ends >> (kFirstLoopAxis + *loop) & 1) != 0;
+  args.last = core::kSeesAll;
+  if (args.attention->causal == 0) return;
+  args.last = args.attention->last + cursor.innermost() * insn.m -
+              (loop ? cursor.step(*loop) * insn.size : 0);
+}
+
 // Inlined into the loop over instructions: the call would be a tenth of a short one.
 template <typename Core>
 [[gnu::always_inline]] inline void run_instruction(const Instruction& insn,
@@ -247,8 +261,10 @@ template <typename Core>
     args.insn = &insn;
     args.scratch = core.scratch();
     const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
-    args.adds =
-        insn.insn == Insn::matmul && (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
+    const bool attends = is_attention(kInsnFormats[static_cast<size_t>(insn.insn)]);
+    args.adds = (insn.insn == Insn::matmul || attends) &&
+                (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
+    if (attends) place_attention(insn, aux.loop, cursor, tile, args);
   }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }

@@ -85,11 +85,11 @@ void plain_gather(const TileArgs& args) noexcept {
 
 template <typename T>
 struct PlainMatrix {
+  PlainMatrix(const Operand& operand, int64_t columns, std::byte* begin)
+      : data(begin), strides(matrix_strides(operand, columns, sizeof(T))) {}
   PlainMatrix(const TileArgs& args, int operand, std::byte* begin)
-      : data(begin),
-        strides(matrix_strides(args.insn->operands()[operand],
-                               matrix_size(operand, {args.m, args.size, args.n}).columns,
-                               sizeof(T))) {}
+      : PlainMatrix(args.insn->operands()[operand],
+                    matrix_size(operand, {args.m, args.size, args.n}).columns, begin) {}
   T& operator()(int64_t row, int64_t column) const {
     return *reinterpret_cast<T*>(data + row * strides.row + column * strides.column);
   }

@@ -11,17 +11,21 @@ namespace dvm::vm {
 
 struct TileArgs {
   std::byte* dst;
-  const std::byte* src[3];            // as many as the format has
+  const std::byte* src[4];            // as many as the format has
   int64_t m, size, n;                 // extents of this tile, tail already applied
   std::optional<int64_t> row_stride;  // triple formats: of src[0], see row_stride()
   uint8_t scalar_mask;                // bit k: src[k] is one element that stands for all
   uint8_t aux;                        // Instruction::aux
   const ViewDim* dims;                // view formats: aux dims, tail already applied; else nullptr
-  // Of products of matrices and gathers alone:
+  // Of products of matrices, attentions and gathers alone:
   bool adds;                // to what dst holds
   const Instruction* insn;  // how matrices lie; the extents of tiles that are no tails
-  std::byte* scratch;       // of this thread, as large as the target makes it
-  Fault* fault;             // where it says that an index is not there
+  // Of attentions: what they have besides, the dtype of q, k and v, and where the tile is.
+  const AttentionWords* attention;
+  int64_t last;        // row i of the tile sees rows of k of this step up to i + last
+  bool carries, ends;  // whether this is a step of a loop, and the last one
+  std::byte* scratch;  // of this thread, as large as the target makes it
+  Fault* fault;        // where it says that an index is not there
 };
 // A kernel cannot fail: what it touches has been checked before. dst may equal a source of an
 // elementwise instruction exactly; otherwise they do not overlap.

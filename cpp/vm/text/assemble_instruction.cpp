@@ -1,6 +1,8 @@
 #include "vm/text/assemble_instruction.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -25,6 +27,7 @@ struct InstructionParser::Parsed {
   std::vector<int64_t> strides;  // of one stream after the other
   std::vector<ViewDim> view_dims;
   std::vector<MicroOp> steps;
+  AttentionWords attention;
   std::vector<Tail> tails;
   std::vector<Sync> syncs;
   std::vector<std::string_view> attributes;  // names given so far
@@ -34,6 +37,7 @@ struct InstructionParser::Parsed {
 
   const InsnInfo& row() const { return info(fixed.insn); }
   bool memory() const { return is_transfer(row().format); }
+  bool multiplies() const { return row().format == Format::matrix || is_attention(row().format); }
   ExtentKind extents() const { return info(row().format).extents; }
   bool has(std::string_view attribute) const {
     return std::ranges::find(attributes, attribute) != attributes.end();
@@ -133,7 +137,7 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
   } else if (insn.row().format == Format::reduce && in_.next_is_word()) {
     insn.fixed.aux = reduce_aux(ReduceOrder{}, insn.fixed.dtype, parse_listing_dtype(in_));
     in_.expect(".");
-  } else if (insn.row().format == Format::matrix) {
+  } else if (insn.multiplies()) {
     MatrixAux aux{.loop = {}, .source = insn.fixed.dtype};
     if (in_.next_is_word()) {
       aux.source = parse_listing_dtype(in_);
@@ -152,6 +156,11 @@ void InstructionParser::parse_mnemonic(Parsed& insn) {
     if (insn.row().format == Format::matrix) {
       for (int operand = 0; operand < 3; ++operand) {
         const MatrixSize size = matrix_size(operand, {m, insn.size, n});
+        check_elements(std::array{size.rows, size.columns});
+      }
+    } else if (is_attention(insn.row().format)) {
+      for (int operand = 0; operand <= kAttentionMask; ++operand) {
+        const MatrixSize size = attention_size(operand, {m, insn.size, n}, 1);
         check_elements(std::array{size.rows, size.columns});
       }
     } else {
@@ -254,7 +263,16 @@ void InstructionParser::parse_attribute(Parsed& insn) {
     insn.fixed.n = static_cast<uint32_t>(in_.integer(1, UINT32_MAX));
   } else if (name == "body" && insn.fixed.is_loop()) {
     insn.body = in_.integer(1, INT64_MAX);
-  } else if (name == "adds" && format == Format::matrix) {
+  } else if (name == "depth" && is_attention(format)) {
+    insn.attention.depth = static_cast<uint32_t>(in_.integer(1, kMaxTileElements));
+  } else if (name == "scale" && is_attention(format)) {
+    insn.attention.scale = std::bit_cast<double>(parse_listing_scalar(in_, DType::f64));
+  } else if (name == "fill" && format == Format::masked_attention) {
+    insn.attention.fill = std::bit_cast<double>(parse_listing_scalar(in_, DType::f64));
+  } else if (name == "last" && is_attention(format)) {
+    insn.attention.causal = 1;
+    insn.attention.last = in_.integer(-kMaxViewBytes, kMaxViewBytes);
+  } else if (name == "adds" && insn.multiplies()) {
     MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
     aux.always = in_.next_is_word();
     if (aux.always) {
@@ -406,7 +424,10 @@ void InstructionParser::settle_sizes(Parsed& insn) {
                                    std::pair(insn.row().format == Format::reduce, "order"),
                                    std::pair(insn.fixed.is_loop(), "body"),
                                    std::pair(insn.row().format == Format::gather, "index"),
-                                   std::pair(insn.fixed.is_chain(), "steps")}) {
+                                   std::pair(insn.fixed.is_chain(), "steps"),
+                                   std::pair(is_attention(insn.row().format), "depth"),
+                                   std::pair(is_attention(insn.row().format), "scale"),
+                                   std::pair(insn.fixed.insn == Insn::attend_masked, "fill")}) {
     if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
   }
   if (insn.memory()) {
@@ -446,10 +467,15 @@ void InstructionParser::enter(const Parsed& insn) {
     }
     operands.back().access = op.access;
   }
-  const Instruction& done =
-      insn.fixed.is_chain()
-          ? builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs, insn.tails)
-          : builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims, insn.tails);
+  const auto append = [&]() -> const Instruction& {
+    if (insn.fixed.is_chain())
+      return builder_.append_chain(insn.fixed, operands, insn.steps, insn.syncs, insn.tails);
+    if (insn.fixed.is_attention())
+      return builder_.append_attention(insn.fixed, operands, insn.attention, insn.syncs,
+                                       insn.tails);
+    return builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims, insn.tails);
+  };
+  const Instruction& done = append();
   tails_.record(done);
   if (!insn.has("dbg_size")) return;
   std::vector<int> around;

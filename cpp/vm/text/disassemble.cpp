@@ -1,5 +1,6 @@
 // Program -> text; the grammar is in vm/text/listing.h.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "vm/isa/reduce_source.h"
@@ -80,7 +81,8 @@ class Printer {
     const bool memory = is_transfer(row.format);
     out_ += listing_name(insn.insn) + ".";
     if (has_kernel(insn.insn)) out_ += (memory ? "u8" : listing_dtype(insn.dtype)) + ".";
-    const bool may_widen = row.format == Format::reduce || row.format == Format::matrix;
+    const bool may_widen =
+        row.format == Format::reduce || row.format == Format::matrix || is_attention(row.format);
     const bool widens = may_widen && operand_dtype(insn, 1) != insn.dtype;
     if (row.format == Format::cast || widens) out_ += listing_dtype(operand_dtype(insn, 1)) + ".";
     if (insn.is_loop()) {
@@ -173,7 +175,8 @@ class Printer {
       attribute("index", number(int64_t{insn.m} - 1) + ":" + number(insn.n));
     }
     if (insn.is_loop()) attribute("body", number(body_instructions(insn)));
-    if (row.format == Format::matrix) {
+    if (is_attention(row.format)) list_attention(insn);
+    if (row.format == Format::matrix || is_attention(row.format)) {
       const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
       if (aux.loop) attribute("adds", number(*aux.loop));
       if (aux.always) attribute("adds", "always");
@@ -183,6 +186,17 @@ class Printer {
     } else if (row.format == Format::reduce) {
       attribute("order", std::string(to_string(reduce_order(insn.aux))));
     }
+  }
+
+  void list_attention(const Instruction& insn) {
+    const AttentionWords& words = insn.attention();
+    const auto real = [](double x) {
+      return listing_scalar(DType::f64, std::bit_cast<uint64_t>(x));
+    };
+    attribute("depth", number(words.depth));
+    attribute("scale", real(words.scale));
+    if (insn.insn == Insn::attend_masked) attribute("fill", real(words.fill));
+    if (words.causal != 0) attribute("last", number(words.last));
   }
 
   static int64_t body_instructions(const Instruction& loop) {

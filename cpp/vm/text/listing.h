@@ -15,6 +15,8 @@
 //                | Name '.' dtype '.' [source dtype '.'] M 'x' size 'x' N     broadcast and reduce,
 //                which names the dtype of its source where it is another one
 //                | 'Matmul.' dtype '.' [source dtype '.'] M 'x' K 'x' N
+//                | ('Attend' | 'Attend_masked' | 'Attend_biased') '.' dtype '.' [source dtype '.']
+//                M 'x' rows of k 'x' N
 //                | 'Chain.' [M 'x'] size                  operands have their own dtypes
 //                | 'Loop.' steps                          of the instructions that body() counts
 //   operand     := [space ':'] '0x' hex                slot; without a space in UB
@@ -37,6 +39,8 @@
 //                | 'pad_size(0)' | 'dbg_size(' bytes stored by all tiles ')'
 //                | 'index(' view dim ':' how many indices there are ')' of a gather
 //                | 'body(' instructions ')' of a loop | 'adds(' loop ')' of a product of matrices
+//                | 'depth(' elements ')' | 'scale(' number ')' | 'fill(' number ')' of attentions,
+//                and 'last(' row of k that row 0 of q sees last ')' of causal ones
 // iter_tail names the extent where there are several: 'iter_tail(m:5)', 'iter_tail(0:5)' (view dim
 // 0), of elements in M rows too, and where the tail is at the end of another axis than the
 // innermost grid dimension: 'iter_tail(m:5@1; size:3@loop0)'. Loads and stores without it have no

@@ -77,6 +77,7 @@ class Preparer {
     }
     kernel_.output_count = static_cast<int>(kernel_.outputs.size());
     if (kernel_.product) place_product();
+    if (kernel_.attention) place_attention();
     check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
     check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
     cut_at_reductions(kernel_);
@@ -104,7 +105,7 @@ class Preparer {
       }
       if (!live_[at(v)]) continue;
       // Factors are operands, but no values: they move over other dims.
-      if (graph_.node(v).op == Op::matmul) continue;
+      if (core::op_class(graph_.node(v).op) == core::OpClass::matrix) continue;
       for (core::Value input : graph_.node(v).inputs) live_[at(input)] = true;
     }
     check_limit("dimensions", kernel_.rank, kMaxRank);
@@ -182,6 +183,8 @@ class Preparer {
                            .index = static_cast<int16_t>(kernel_.scalar_count++)});
       case Op::matmul:
         return add_product(node);
+      case Op::attention:
+        return add_attention(node);
       case Op::dim:
         return add_scalar({.kind = KernelScalar::Kind::dim,
                            .source = node.type.dtype,
@@ -221,9 +224,35 @@ class Preparer {
                "op '" + std::string(core::info(node.op).name) + "' " + what);
   }
 
+  void check_first(const Node& node) const {
+    if (kernel_.product || kernel_.attention)
+      fail_unsupported(node, "is the second product of matrices of a Region");
+  }
+
+  int16_t add_attention(const Node& node) {
+    check_first(node);
+    KernelAttention made{.dtype = node.type.dtype,
+                         .scale = node.attrs.scale.as_float(),
+                         .causal = static_cast<bool>(node.attrs.causal)};
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const core::Value from = factor(node.inputs[k]);
+      made.operand[k] = operand_of(from);
+      made.shape[k] = aligned(graph_.type(from).shape);
+      if (k == KernelAttention::kMask) made.mask = graph_.type(from).dtype;
+    }
+    if (made.is_masked() && made.mask == DType::boolean) made.fill = node.attrs.fill.as_float();
+    made.shape[KernelAttention::kResult] = aligned(node.type.shape);
+    kernel_.attention = made;
+    causal_ = node.attrs.causal;
+    product_ = add_value({.kind = KernelValue::Kind::input,
+                          .dtype = node.type.dtype,
+                          .shape = shape_index(node.type.shape)});
+    return product_;
+  }
+
   // Where its result lies is settled when all operands are known.
   int16_t add_product(const Node& node) {
-    if (kernel_.product) fail_unsupported(node, "is the second product of matrices of a Region");
+    check_first(node);
     const core::Value a = factor(node.inputs[0]), b = factor(node.inputs[1]);
     const DType sums = core::computes_in(node.type.dtype);
     kernel_.product = {.a = operand_of(a),
@@ -245,18 +274,31 @@ class Preparer {
   }
 
   // Straight to where it leaves the Region if nothing reads it, else to what is kept.
-  void place_product() {
-    KernelProduct& product = *kernel_.product;
-    KernelValue& value = kernel_.values[static_cast<size_t>(product_)];
-    const bool alone = kernel_.steps.empty();
-    if (alone) {
+  void place_first(int16_t& result) {
+    if (kernel_.steps.empty()) {
       check_limit("results of one product", std::ssize(kernel_.outputs), 1);
-      product.result = kernel_.output_operands[0];
+      result = kernel_.output_operands[0];
     } else {
-      product.result = static_cast<int16_t>(kernel_.operand_count());
+      result = static_cast<int16_t>(kernel_.operand_count());
       kernel_.kept.push_back(product_);
     }
-    value.index = product.result;
+    kernel_.values[static_cast<size_t>(product_)].index = result;
+  }
+
+  // What rows see is no size, though a size may be equal: it is a dim of its own, behind all sizes.
+  void place_attention() {
+    KernelAttention& attention = *kernel_.attention;
+    place_first(attention.operand[KernelAttention::kResult]);
+    if (!attention.causal) return;
+    check_limit("distinct sizes", std::ssize(kernel_.dims) + 1, kUnit);
+    attention.last = static_cast<uint8_t>(kernel_.dims.size());
+    kernel_.dims.push_back(causal_);
+  }
+
+  void place_product() {
+    KernelProduct& product = *kernel_.product;
+    place_first(product.result);
+    const KernelValue& value = kernel_.values[static_cast<size_t>(product_)];
     Kernel nothing = kernel_;
     nothing.product.reset();
     nothing.steps.clear();
@@ -309,7 +351,8 @@ class Preparer {
   Kernel kernel_;
   std::vector<bool> live_;
   std::vector<int16_t> value_of_;  // of each node
-  int16_t product_ = -1;           // the value
+  core::Dim causal_;
+  int16_t product_ = -1;  // the value, of an attention too
 };
 
 }  // namespace

@@ -65,6 +65,20 @@ struct KernelProduct {
   KernelShape a_shape = {}, b_shape = {}, shape = {};
 };
 
+// An attention, in the place of a product. A dim of k, v or the mask that has a size of 1 where the
+// result has more is repeated; heads of k and v may each serve several of the result.
+struct KernelAttention {
+  static constexpr int kQ = 0, kK = 1, kV = 2, kMask = 3, kResult = 4, kOperands = 5;
+  int16_t operand[kOperands] = {-1, -1, -1, -1, -1};
+  KernelShape shape[kOperands] = {};
+  DType dtype = DType::f32, mask = DType::f32;
+  double scale = 1, fill = 0;
+  bool causal = false;
+  uint8_t last = kUnit;  // of causal ones: the last dim, which is no size but added to rows of q
+
+  bool is_masked() const { return operand[kMask] >= 0; }
+};
+
 // The instruction that computes an op on a tile, and its Instruction::aux if the op decides that;
 // none for views, sources and whole ops.
 struct OpInsn {
@@ -89,9 +103,11 @@ struct Kernel {
   std::vector<KernelScalar> scalars;
   std::vector<int16_t> outputs;          // value ids
   std::vector<int16_t> output_operands;  // of each output: the operand that it is written to
-  // Steps read its result as they read inputs. `nothing` fills the result where k is 0.
+  // Steps read its result, or that of the attention, as they read inputs. `nothing` fills the
+  // result where k is 0.
   std::optional<KernelProduct> product;
   std::vector<Kernel> nothing;  // at most one
+  std::optional<KernelAttention> attention;
   // Where reductions feed steps, the same in parts that are run one after the other and in which
   // none does (kernel_parts.h). `kept` are the values that one part leaves to another: operands
   // behind the Region's own, in a workspace.

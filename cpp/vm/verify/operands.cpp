@@ -37,6 +37,12 @@ bool must_stream(const InsnInfo& row, int operand) {
          (row.format == Format::gather && operand == kTableOperand);
 }
 
+// Whether operands are matrices, which may lie in more ways than others.
+bool has_matrices(const Instruction& insn) {
+  const Format format = info(insn.insn).format;
+  return format == Format::matrix || is_attention(format);
+}
+
 }  // namespace
 
 void TileVerifier::check_operand(const Instruction& insn, int operand) {
@@ -77,17 +83,17 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
                          reduce_order(insn.aux) == ReduceOrder::sequential;
   const bool in_chain =
       insn.is_chain() && !writes(insn, operand) && reach(insn, operand) == Reach::each;
-  if (op.mode == Mode::rows && !adds_rows && !in_chain && row.format != Format::matrix) {
+  if (op.mode == Mode::rows && !adds_rows && !in_chain && !has_matrices(insn)) {
     fail(name + " has rows that lie apart, which only chains and sequential reductions read");
   }
-  if ((op.mode == Mode::columns || op.mode == Mode::packed) && row.format != Format::matrix) {
+  if ((op.mode == Mode::columns || op.mode == Mode::packed) && !has_matrices(insn)) {
     fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");
   }
   if (op.mode == Mode::packed && operand == 2 &&
       op.offset < int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))) {
     fail(name + " is packed in columns of fewer than " + number(insn.size) + " elements");
   }
-  if (op.mode == Mode::packed && operand != 2)
+  if (op.mode == Mode::packed && (operand != 2 || row.format != Format::matrix))
     fail(name + " is packed, which only b of a product is");
   if (op.mode == Mode::slot) {
     check_space(insn, operand);
@@ -227,8 +233,8 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, Ends ends) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
   const Operand& lies = insn.operands()[operand];
-  if (info(insn.insn).format == Format::matrix && has_stride(lies.mode)) {
-    const MatrixSize size = matrix_size(operand, extents(insn, ends));
+  if (has_matrices(insn) && has_stride(lies.mode)) {
+    const MatrixSize size = matrix_size(insn, operand, extents(insn, ends));
     if (lies.mode == Mode::packed) return {0, packed_columns(size.columns) * lies.offset};
     const bool by_rows = lies.mode == Mode::rows;
     const int64_t outer = by_rows ? size.rows : size.columns;

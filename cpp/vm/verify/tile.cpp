@@ -2,6 +2,7 @@
 #include "vm/verify/tile.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
 #include "vm/isa/reduce_source.h"
@@ -36,8 +37,9 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   const InsnInfo& row = info(insn.insn);
   insn_name_ = " (" + std::string(row.name) + ")";
   const size_t length = kFixedWords + static_cast<size_t>(insn.operand_count()) +
-                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) + insn.steps + insn.tails +
-                        insn.syncs;
+                        (insn.is_view() ? 2 * size_t{insn.aux} : 0) +
+                        (insn.is_attention() ? sizeof(AttentionWords) / 8 : 0) + insn.steps +
+                        insn.tails + insn.syncs;
   pipes_ |= bit(row.pipe);
   if (insn.words != length || length > rest.size()) {
     fail("length is " + number(insn.words) + " words, its parts take " + number(length) +
@@ -150,7 +152,8 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
   if (row.format == Format::reduce) aux_end = 2 * (core::kDTypeCount + 1);
   if (insn.is_view()) aux_begin = 1, aux_end = kMaxRank + 1;
   if (insn.is_loop()) aux_end = kMaxLoops;
-  if (row.format == Format::matrix) aux_end = 8 * (core::kDTypeCount + 1);
+  const bool multiplies = row.format == Format::matrix || is_attention(row.format);
+  if (multiplies) aux_end = 8 * (core::kDTypeCount + 1);
   if (insn.aux < aux_begin || insn.aux >= aux_end) {
     fail("aux is " + number(insn.aux) + ", outside [" + number(aux_begin) + ", " + number(aux_end) +
          ")");
@@ -162,7 +165,8 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
          std::string(core::to_string(operand_dtype(insn, 1))) + " on target " +
          std::string(target_.name));
   }
-  if (row.format == Format::matrix) check_matrix(insn);
+  if (multiplies) check_matrix(insn);
+  if (is_attention(row.format)) check_attention(insn);
 }
 
 void TileVerifier::check_matrix(const Instruction& insn) const {
@@ -179,9 +183,29 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   }
 }
 
+void TileVerifier::check_attention(const Instruction& insn) const {
+  const AttentionWords& words = insn.attention();
+  const Operand& d = insn.operands()[0];
+  if (words.depth == 0 || words.depth > kMaxTileElements) {
+    fail("depth " + number(words.depth) + " is outside [1, " + number(kMaxTileElements) + "]");
+  }
+  if (words.causal > 1) fail("causal is " + number(words.causal) + ", neither 0 nor 1");
+  if (words.causal == 0 && words.last != 0) fail("has a last row that is seen, but is not causal");
+  if (words.last < -kMaxViewBytes || words.last > kMaxViewBytes)
+    fail("the last row that is seen is " + number(words.last));
+  if (words.causal == 1 && program_.header().grid_rank == 0)
+    fail("a causal attention needs a grid dimension");
+  if (insn.insn != Insn::attend_masked && std::bit_cast<uint64_t>(words.fill) != 0)
+    fail("fills scores without a mask of bools");
+  const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
+  if (aux.always) fail("an attention goes on from nothing but a step of its loop");
+  if (aux.loop && d.mode != Mode::slot) fail("its steps leave for each other what is in no slot");
+}
+
 void TileVerifier::check_extents(const Instruction& insn) const {
   const ExtentKind kind = info(info(insn.insn).format).extents;
   const Format format = info(insn.insn).format;
+  const bool multiplies = format == Format::matrix || is_attention(format);
   const bool has_rows =
       kind == ExtentKind::triple || (kind == ExtentKind::linear && !is_transfer(format));
   if (format == Format::gather) {
@@ -222,13 +246,13 @@ void TileVerifier::check_extents(const Instruction& insn) const {
   }
   for (int64_t extent : {insn.m, insn.size, insn.n}) {
     multiply(extent);
-    if (format == Format::matrix) elements = extent;  // no operand has all three
+    if (multiplies) elements = extent;  // no operand has all three
   }
-  if (format != Format::matrix) return;
-  for (int operand = 0; operand < 3; ++operand) {
-    const MatrixSize size = matrix_size(operand, {insn.m, insn.size, insn.n});
+  if (!multiplies) return;
+  for (int operand = 0; operand < insn.operand_count(); ++operand) {
+    const MatrixSize size = matrix_size(insn, operand, {insn.m, insn.size, insn.n});
     elements = size.rows;
-    multiply(size.columns);
+    multiply(size.columns + (operand == 0 && is_attention(format) ? 2 : 0));
   }
 }
 

@@ -41,6 +41,7 @@ class TileVerifier {
   void check_tails(const Instruction& insn) const;
   void check_tail(const Instruction& insn, const Tail& tail) const;
   void check_matrix(const Instruction& insn) const;
+  void check_attention(const Instruction& insn) const;
   void open_loop(const Instruction& insn, size_t length, size_t rest);
   void close_loops();
   bool is_open(int loop) const;

@@ -12,7 +12,7 @@ TEST(Extract, PartsEqualTheWhole) {
   int cuts = 0, scalars = 0, unbound = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    GraphCase whole = generate_graph(seed, {.nodes = 16, .calls = false});
+    GraphCase whole = generate_graph(seed, {.nodes = 16, .calls = false, .attentions = true});
     Random random(seed);
     std::vector<Value> inputs, outputs;
     for (Value v = 0; v < whole.graph.size(); ++v) {

@@ -30,9 +30,10 @@ struct GeneratorOptions {
   int64_t max_elements = 2000;  // of any value
   // What a symbol may be: any of them, but mostly one behind the first two.
   std::vector<int64_t> symbols = {0, 1, 1, 2, 3, 4, 5, 8, 11};
-  bool tensors = true;     // constants of them
-  bool named = false;      // some of these by name, whose memory has no owner
-  bool every_row = false;  // elementwise rows after tanh too, which have no oracle but NumPy
+  bool tensors = true;      // constants of them
+  bool named = false;       // some of these by name, whose memory has no owner
+  bool attentions = false;  // whose bits differ from one target to another
+  bool every_row = false;   // elementwise rows after tanh too, which have no oracle but NumPy
 };
 
 struct GraphCase {
@@ -345,6 +346,7 @@ class GraphGenerator {
         return;
       case 15:
       case 16:
+        if (options_.attentions && random_.chance(60)) return attention();
         if (options_.matrices) matmul();
         return;
       case 17:
@@ -495,6 +497,29 @@ class GraphGenerator {
       if (rank > 2) b = graph_.broadcast(b, shape, loc());
     }
     graph_.matmul(a, b, dtype, loc());
+  }
+
+  void attention() {
+    const Value q = any_value();
+    const Type type = graph_.type(q);
+    const auto rank = static_cast<size_t>(type.rank());
+    if (rank < 2 || !is_floating(type.dtype)) return;
+    Shape k = type.shape, v, mask = type.shape, result = type.shape;
+    k[rank - 2] = mask[rank - 1] = random_dim();
+    v = k;
+    v[rank - 1] = result[rank - 1] = random_dim();
+    if (!usable(k) || !usable(v) || !usable(mask) || !usable(result)) return;
+    if (value(k[rank - 2]) == 0 || value(k[rank - 1]) == 0) return;
+    std::vector<Value> inputs = {q, of_type({type.dtype, k}), of_type({type.dtype, v})};
+    AttentionForm form{.scale = random_.chance(50) ? 1 : 0.3};
+    if (random_.chance(50)) {
+      const bool fills = random_.chance(50);
+      inputs.push_back(of_type({fills ? DType::boolean : type.dtype, mask}));
+      if (fills && random_.chance(50)) form.fill = -100;
+    }
+    if (random_.chance(30))
+      form.causal = random_.chance(50) ? constant(0) : k[rank - 2] - type.shape[rank - 2];
+    graph_.attention(inputs, form, loc());
   }
 
   void reshape() {

@@ -131,7 +131,8 @@ TEST(GraphText, TensorsAreWhatTheySay) {
 TEST(GraphText, RoundTripsGeneratedGraphs) {
   std::set<Op> seen;
   for (uint64_t seed = 0; seed < 10000; ++seed) {
-    const Graph graph = generate_graph(seed, {.named = true, .every_row = true}).graph;
+    const Graph graph =
+        generate_graph(seed, {.named = true, .attentions = true, .every_row = true}).graph;
     for (const Node& node : graph.nodes()) seen.insert(node.op);
     const std::string text = print(graph);
     ASSERT_NO_THROW(verify(graph)) << "seed " << seed << "\n" << text;

@@ -33,7 +33,7 @@ Graph widen_half(const Graph& graph) { return pass_widen_half(graph, kHalves); }
 TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
   int changed[std::size(kExact)] = {};
   for (uint64_t seed = 0; seed < 3000; ++seed) {
-    const GraphCase test = generate_graph(seed, {.nodes = 20, .named = true});
+    const GraphCase test = generate_graph(seed, {.nodes = 20, .named = true, .attentions = true});
     const std::vector<Array> before = evaluate(test.graph, test.inputs, generated_host);
     for (size_t i = 0; i < std::size(kExact); ++i) {
       const Graph result = kExact[i].pass(test.graph);

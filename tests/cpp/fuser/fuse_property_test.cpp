@@ -158,6 +158,7 @@ void check_case(uint64_t seed, const Limits& limits, std::map<std::string, int>&
   test::GeneratorOptions options;
   options.nodes = 4 + static_cast<int>(seed % 40);
   options.named = true;
+  options.attentions = true;
   const GraphCase test_case = test::generate_graph(seed, options);
   const Graph graph = pass_dense_reshapes(core::pass_dead_code(test_case.graph));
   core::verify(graph);

@@ -36,8 +36,8 @@ std::vector<Kind> all_kinds() {
     const auto insn = static_cast<Insn>(i);
     const Pipe pipe = info(insn).pipe;
     if (!has_kernel(insn) || pipe == Pipe::feed) continue;  // there is no L1 on the cpu
-    const bool of_matrices = pipe == Pipe::cube || pipe == Pipe::fix;
     const Format format = info(insn).format;
+    const bool of_matrices = pipe == Pipe::cube || pipe == Pipe::fix || is_attention(format);
     const int choices = format == Format::cast      ? core::kDTypeCount
                         : format == Format::compare ? kCompareCount
                                                     : 1;

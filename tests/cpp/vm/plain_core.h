@@ -11,6 +11,7 @@
 #include "core/ops/reductions.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/run/interpreter.h"
+#include "vm/run/plain_attention.h"
 #include "vm/run/plain_kernel.h"
 
 namespace dvm::vm {
@@ -138,6 +139,14 @@ class PlainCore {
       case Insn::matmul:
         if constexpr (D != DType::boolean) plain_matmul<D>(args);
         return;
+      case Insn::attend:
+      case Insn::attend_masked:
+      case Insn::attend_biased: {
+        KernelTable table;
+        fill_plain_attention<D>(table);
+        table(insn)(args);
+        return;
+      }
       case Insn::sum:
       case Insn::prod:
       case Insn::max:

@@ -31,6 +31,7 @@ struct ProgramDraft {
     std::vector<Ref> operands;
     std::vector<ViewDim> view_dims;
     std::vector<MicroOp> steps;
+    AttentionWords attention = {};
     std::vector<Tail> tails;
     std::vector<Sync> waits, sets, carries;
     std::vector<int> loops = {};  // around it, outermost first; of a loop, itself too
@@ -309,6 +310,8 @@ struct ProgramDraft {
         loop_ends.push_back(i + 1 + line.body);
       } else if (line.fixed.insn == Insn::chain) {
         builder.append_chain(line.fixed, operands, line.steps, syncs, line.tails);
+      } else if (line.fixed.is_attention()) {
+        builder.append_attention(line.fixed, operands, line.attention, syncs, line.tails);
       } else {
         builder.append(line.fixed, operands, syncs, line.view_dims, line.tails);
       }

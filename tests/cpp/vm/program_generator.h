@@ -3,6 +3,7 @@
 // spans exactly the bytes that are touched, found by visiting each tile and step.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "vm/distinct_targets.h"
@@ -75,12 +76,14 @@ class ProgramGenerator {
     if (draft_.chance(15)) return add_store(draft_.random_value());
     if (draft_.chance(10)) return RandomChain(draft_).add();
     if (draft_.chance(5)) return add_matmul();
+    if (draft_.chance(5)) return add_attention();
     if (draft_.chance(8)) return add_gather();
     if (draft_.next_loop() < draft_.loops.size() && draft_.chance(20)) return add_loop();
     Line line;
     do {
       line.fixed.insn = static_cast<Insn>(draft_.below(kInsnCount));
-    } while (info(line.fixed.insn).pipe != Pipe::simd || line.fixed.insn == Insn::chain);
+    } while (info(line.fixed.insn).pipe != Pipe::simd || line.fixed.insn == Insn::chain ||
+             line.fixed.is_attention());
     const InsnInfo& row = info(line.fixed.insn);
     const Value first = draft_.random_value();
     line.fixed.dtype = row.format == Format::cast ? draft_.random_dtype(row.dtypes) : first.dtype;
@@ -256,6 +259,45 @@ class ProgramGenerator {
     draft_.choose_split(drain);
     drain.operands = {draft_.make_stream(drain, dtype, false, true), d};
     draft_.append(drain);
+  }
+
+  // Of loaded q, k, v and masks.
+  void add_attention() {
+    constexpr std::pair<DType, DType> kKinds[] = {{DType::f32, DType::f16},
+                                                  {DType::f32, DType::bf16},
+                                                  {DType::f32, DType::f32},
+                                                  {DType::f64, DType::f64}};
+    constexpr Insn kInsns[] = {Insn::attend, Insn::attend_masked, Insn::attend_biased};
+    const auto [dtype, source] = kKinds[draft_.below(std::size(kKinds))];
+    Line line;
+    line.fixed = {.insn = kInsns[draft_.below(std::size(kInsns))], .dtype = dtype};
+    line.fixed.m = static_cast<uint32_t>(draft_.one_to(9));
+    line.fixed.size = static_cast<uint32_t>(draft_.one_to(9));
+    line.fixed.n = static_cast<uint32_t>(draft_.one_to(9));
+    line.attention.depth = static_cast<uint32_t>(draft_.one_to(9));
+    line.attention.scale = draft_.chance(50) ? 1 : -0.25;
+    if (line.fixed.insn == Insn::attend_masked)
+      line.attention.fill = draft_.chance(50) ? -1e9 : -HUGE_VAL;
+    line.attention.causal = !draft_.grid.empty() && draft_.chance(40) ? 1 : 0;
+    if (line.attention.causal != 0) line.attention.last = draft_.one_to(9) - 4;
+    MatrixAux aux{.loop = {}, .source = source};
+    if (!draft_.open.empty() && draft_.chance(70))
+      aux.loop = draft_.open[draft_.below(draft_.open.size())];
+    line.fixed.aux = aux.code(dtype);
+    draft_.choose_split(line);
+    const Extents e{line.fixed.m, line.fixed.size, line.fixed.n};
+    Ref d;
+    const int64_t sums = e.m * e.n + (aux.loop ? 2 * e.m : 0);
+    if (!draft_.take_slot(sums * core::byte_size(dtype), d)) return;
+    line.operands = {d};
+    for (int k = 1; k < info(line.fixed.insn).operands; ++k) {
+      const MatrixSize size = attention_size(k, e, line.attention.depth);
+      Ref loaded;
+      if (!load_to(operand_dtype(line.fixed, k), size.rows * size.columns, loaded)) return;
+      line.operands.push_back(loaded);
+    }
+    draft_.append(line);
+    draft_.values.push_back({d.slot, dtype, e.m * e.n});
   }
 
   // At once, or by way of L1.
