@@ -1,6 +1,8 @@
 #include "driver/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -16,8 +18,12 @@ namespace dvm::driver {
 namespace {
 
 template <core::Graph (*kPass)(const core::Graph&)>
-core::Graph alike(const core::Graph& graph, core::DTypeSet) {
+core::Graph alike(const core::Graph& graph, core::DTypeSet, std::vector<core::Decision>&) {
   return kPass(graph);
+}
+core::Graph widen_half(const core::Graph& graph, core::DTypeSet halves,
+                       std::vector<core::Decision>&) {
+  return core::pass_widen_half(graph, halves);
 }
 
 // In order. Dead code once there is no more to come, for every later pass looks at less; common
@@ -26,8 +32,9 @@ core::Graph alike(const core::Graph& graph, core::DTypeSet) {
 constexpr GraphPass kGraphPasses[] = {
     {"simplify", alike<core::pass_simplify>, false},
     {"sink_reshapes", alike<core::pass_sink_reshapes>, false},
+    {"attention", core::pass_attention, false},
     {"dead_code", alike<core::pass_dead_code>, false},
-    {"widen_half", core::pass_widen_half, true},
+    {"widen_half", widen_half, true},
     {"cse", alike<core::pass_cse>, false},
     {"dense_reshapes", alike<fuser::pass_dense_reshapes>, false},
 };
@@ -40,16 +47,17 @@ class Pipeline {
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
     const core::DTypeSet halves = widened_halves(options_);
+    std::vector<core::Decision> decisions;
     for (const GraphPass& pass : kGraphPasses) {
       if (pass.widens && halves.empty()) continue;
-      graph = timed(pass.name, [&] { return pass.run(graph, halves); });
+      graph = timed(pass.name, [&] { return pass.run(graph, halves, decisions); });
       if (options_.verify) core::verify(graph);
     }
     fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });
     if (options_.verify) {
       for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
     }
-    std::vector<core::Decision> decisions = std::move(fusion.decisions);
+    std::ranges::move(fusion.decisions, std::back_inserter(decisions));
     runtime::Plan plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
     if (options_.verify) runtime::verify(plan);
     if (!records_) {

@@ -13,8 +13,9 @@ namespace dvm::driver {
 
 struct GraphPass {
   std::string_view name;
-  core::Graph (*run)(const core::Graph&, core::DTypeSet halves);  // widened_halves()
-  bool widens;                                                    // left out where there are none
+  // With widened_halves(); appends what it decided.
+  core::Graph (*run)(const core::Graph&, core::DTypeSet halves, std::vector<core::Decision>&);
+  bool widens;  // left out where there are none
 };
 std::span<const GraphPass> graph_passes();
 

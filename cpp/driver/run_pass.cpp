@@ -152,7 +152,13 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
   const PassOptions options(options_text);
   const core::Graph graph = core::parse_graph(input);
   for (const GraphPass& known : graph_passes()) {
-    if (known.name == pass) return core::print(known.run(graph, core::kHalves));
+    if (known.name != pass) continue;
+    std::vector<core::Decision> decisions;
+    std::string text = core::print(known.run(graph, core::kHalves, decisions));
+    for (const core::Decision& decision : decisions) {
+      text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
+    }
+    return text;
   }
   if (pass == "fuse") return print(fuser::fuse(graph, region_limits()));
   if (pass == "plan") return runtime::print(compile(graph, options.options).graph.plan());

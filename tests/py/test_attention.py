@@ -293,3 +293,57 @@ def test_broken_rules(line, message):
 }}"""
     with pytest.raises(dvm.Error, match=message):
         dvm.CompiledGraph(graph)
+
+
+def primitives(mask: str) -> str:
+    """Attention as NumPy programs write it."""
+    lines = [
+        "%0 = input f32[b, h, m, d]",
+        "%1 = input f32[b, h, n, d]",
+        "%2 = input f32[b, h, n, e]",
+        f"%3 = input {'bool' if mask == 'where' else 'f32'}[b, 1, 1, n]",
+        "%4 = transpose(%1) f32[b, h, d, n] {axes = [0, 1, 3, 2]}",
+        "%5 = matmul(%0, %4) f32[b, h, m, n]",
+        "%6 = constant f32[] {value = 0x1p-3}",
+        "%7 = broadcast(%6) f32[b, h, m, n]",
+        "%8 = mul(%5, %7) f32[b, h, m, n]",
+        f"%9 = broadcast(%3) {'bool' if mask == 'where' else 'f32'}[b, h, m, n]",
+    ]
+    if mask == "where":
+        lines += [
+            "%10 = constant f32[] {value = -0x1.dcd65p+29}",
+            "%11 = broadcast(%10) f32[b, h, m, n]",
+            "%12 = select(%9, %8, %11) f32[b, h, m, n]",
+        ]
+    elif mask == "add":
+        lines += ["%10 = add(%8, %9) f32[b, h, m, n]"]
+    x = len(lines) - 1 if mask != "none" else 8
+    y = len(lines)
+    lines += [
+        f"%{y} = max(%{x}) f32[b, h, m, 1] {{axes = [3]}}",
+        f"%{y + 1} = broadcast(%{y}) f32[b, h, m, n]",
+        f"%{y + 2} = sub(%{x}, %{y + 1}) f32[b, h, m, n]",
+        f"%{y + 3} = exp(%{y + 2}) f32[b, h, m, n]",
+        f"%{y + 4} = sum(%{y + 3}) f32[b, h, m, 1] {{axes = [3]}}",
+        f"%{y + 5} = broadcast(%{y + 4}) f32[b, h, m, n]",
+        f"%{y + 6} = div(%{y + 3}, %{y + 5}) f32[b, h, m, n]",
+        f"%{y + 7} = matmul(%{y + 6}, %2) f32[b, h, m, e]",
+    ]
+    return "graph v1 {\n  " + "\n  ".join(lines) + f"\n  return %{y + 7}\n}}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("mask", ["none", "where", "add"])
+def test_softmax_of_products_is_an_attention(target, mask):
+    run = dvm.CompiledGraph(primitives(mask), target=target)
+    assert str(run.plan).count("attention(") == 1
+    assert "matmul" not in str(run.plan)
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((2, 3, rows, 16)).astype("f4") for rows in (33, 90, 90))
+    seen = rng.random((2, 1, 1, 90)) < 0.5
+    seen[1] = False  # all weigh alike where nothing is seen
+    given = seen if mask == "where" else np.where(seen, 0, -3).astype("f4")
+    (result,) = run(q, k, v, given)
+    fill = float(np.float32(-1e9))
+    wide, size = oracle(q, k, v, 0.125, None if mask == "none" else given, fill, None)
+    assert (abs(result - wide) <= 100 * EPSILON["f32"] * size).all()

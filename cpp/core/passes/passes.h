@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/region.h"
 
 namespace dvm::core {
 
@@ -18,6 +19,10 @@ Graph pass_simplify(const Graph& graph);
 
 // Arithmetic with scalars before the reshape that drops the axes a reduction kept.
 Graph pass_sink_reshapes(const Graph& graph);
+
+// Softmax of a product, times another, becomes the op `attention`. Of halves where they are among
+// `halves`, which are computed in f32 anyway. Records each, and each that something else prevents.
+Graph pass_attention(const Graph& graph, DTypeSet halves, std::vector<Decision>& decisions);
 
 // Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
 Graph pass_cse(const Graph& graph);
