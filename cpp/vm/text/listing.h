@@ -3,7 +3,8 @@
 // Program, while `#` starts a comment.
 //
 //   program     := 'dvm.program' 'v1' 'target' '=' name '{' header {global} main '}'
-//   header      := '//' 'target=' ('0' | '1' | '2') ', block_dim=' int ', ffts_addr=0, tile_num=' int ', grid=' ints
+//   header      := '//' 'target=' ('0' | '1' | '2') ', block_dim=' int ', ffts_addr=0, tile_num='
+//   int ', grid=' ints
 //                  [', loops=' ints] ', local_bytes=' int ', loop_flags=[' {src '_' dst} ']'
 //   global      := 'g' int ':' dtype '[' low ',' high ')' ('read' | 'written')        bytes
 //   main        := 'vmain.' ('aiv' | 'aic' | 'mix') '(body_tile=' int ', tail_tile_diff=' int ')'

@@ -183,8 +183,8 @@ const std::vector<Rule> kRules = {
        e.header().code_words += 2;
      },
      kInvalid, "instruction 4: only 2 words are left of the code"},
-    {"Opcode", kFlags, [](E& e) { e.insn(2).insn = static_cast<Insn>(99); }, kInvalid,
-     "instruction 2: unknown opcode 99"},
+    {"Opcode", kFlags, [](E& e) { e.insn(2).insn = static_cast<Insn>(200); }, kInvalid,
+     "instruction 2: unknown opcode 200"},
     {"Length", kFlags, [](E& e) { e.insn(2).words = 9; }, kInvalid,
      "instruction 2 (add): length is 9 words, its parts take 10, the code has 17"},
     {"LengthZero", kFlags, [](E& e) { e.insn(2).words = 0; }, kInvalid,
