@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,3 +148,59 @@ def test_products_of_any_ranks(
     for arrays in calls:
         arrays[1] = arrays[1].astype(dtypes[1], order="K")
     check(lambda a, b: function(a, b), calls)
+
+
+def _in_place(a, b):
+    a @= b
+    return a
+
+
+def _reversed_in_place(a, b):
+    rows = a[::-1]
+    rows @= b
+    return a
+
+
+def _out(a, b, out):
+    return np.matmul(a, b, out=out)
+
+
+# What writes a product, and the sizes of its operands, by letter.
+WRITES = {
+    "in place": (_in_place, "mk rc"),
+    "through a view": (_reversed_in_place, "mk rc"),
+    "out": (_out, "mk kn rc"),
+    "out of a batch": (_out, "mk kn src"),
+    "vector": (lambda a, b, out: np.matvec(a, b, out=out), "mk k r"),
+    "number": (lambda a, b, out: np.dot(a, b, out=out), "m m "),
+}
+
+
+@pytest.mark.parametrize("how", WRITES)
+def test_what_is_written_has_the_sizes_of_the_product(how):
+    """NumPy repeats a product for a batch alone: never a row or a column of size 1."""
+    plain, axes = WRITES[how]
+    compiled = dvm.compile(plain)
+    rng = np.random.default_rng(3)
+
+    def outcome(f, operands):
+        operands = [array.copy() for array in operands]
+        try:
+            result = f(*operands)
+        except ValueError:
+            return None, [array.tolist() for array in operands]
+        is_written = any(result is array for array in operands)
+        return (
+            (type(result), is_written, result.tolist()),
+            [array.tolist() for array in operands],
+        )
+
+    with dvm.stance("force_capture"):
+        for call in range(200):
+            fits = call < 3  # what follows meets the path of these
+            size = dict.fromkeys("mknrcs", 2 + call % 2)
+            if not fits:
+                size = dict(zip("mknrcs", rng.integers(1, 4, 6), strict=True))
+            shapes = [[size[axis] for axis in each] for each in axes.split(" ")]
+            operands = [np.array(rng.integers(0, 9, shape), "f8") for shape in shapes]
+            assert outcome(compiled, operands) == outcome(plain, operands)

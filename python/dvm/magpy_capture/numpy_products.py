@@ -56,6 +56,20 @@ class NumpyProducts(Contractions):
         row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
         return self._matmul(a, b, row, column)
 
+    def require_core(
+        self, function: np.ufunc, operands: SequenceOf[Abstract], result: Tensor, out: Tensor
+    ) -> None:
+        """Rows and columns of a product are not repeated into `out`, as a batch is."""
+        if function is not np.matmul and function not in VECTORS:
+            return super().require_core(function, operands, result, out)
+        a, b = (self.as_array(each) for each in operands)
+        row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
+        core = (not row) + (not column)
+        if out.rank < core:
+            raise self.refuse(reasons.OUT_ANOTHER_RANK_RESULT)
+        if core:
+            self._require_equal(out.shape[-core:], result.shape[-core:])
+
     def _matmul(self, a: Tensor, b: Tensor, row: bool, column: bool) -> Tensor:
         """A vector counts as one row or as one column, which the result lacks."""
         ranks = a.rank - 2 + row, b.rank - 2 + column
@@ -170,9 +184,14 @@ class NumpyProducts(Contractions):
         return self.fresh(value, x.dtype, shape, is_scalar=not shape)
 
     def _into(self, result: Tensor, out: Abstract) -> Tensor:
-        """The result, or `out` with it, which NumPy takes in its dtype and in C order only."""
+        """The result, or `out` with it, which NumPy takes in its dtype and in C order only.
+
+        Of an `out` without axes it gives back the number.
+        """
         into = self.result_array(out)
         if into is not None:
+            if into.rank == 0:
+                raise self.refuse(reasons.OUT, describe(into))
             if into.dtype != result.dtype or into.order != c_order(into.rank):
                 raise self.refuse(reasons.OUT, describe(into))
             if not into.contiguous:

@@ -166,11 +166,19 @@ class Ufuncs(Containers):
         results = self.results(function, positional, self._order_into(outs, positional), **kwargs)
         if masked and None in outs:
             raise self.refuse(reasons.WHERE_WITHOUT_OUT)
+        for result, to in zip(results, outs, strict=True):
+            if to is not None:
+                self.require_core(function, positional, result, to)
         delivered = [
             result if to is None else self.store_result(result, to, where)
             for result, to in zip(results, outs, strict=True)
         ]
         return delivered[0] if function.nout == 1 else Sequence(delivered)
+
+    def require_core(
+        self, function: np.ufunc, operands: SequenceOf[Abstract], result: Tensor, out: Tensor
+    ) -> None:
+        """The path is for calls whose `out` has the sizes that its function does not repeat."""
 
     def _order_into(
         self, outs: SequenceOf[Tensor | None], operands: SequenceOf[Abstract]
