@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/math/integers.h"
 #include "vm/encode/program_sketch.h"
 
 namespace dvm::vm {
@@ -38,13 +39,11 @@ class AttentionEncoder {
   static constexpr int kQ = KernelAttention::kQ, kK = KernelAttention::kK, kV = KernelAttention::kV,
                        kMask = KernelAttention::kMask, kResult = KernelAttention::kResult;
 
-  static int64_t tiles_of(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
   // Tiles of equal size, but for the last, in whole units where they are several.
   static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
-    const int64_t tiles = tiles_of(size, most);
+    const int64_t tiles = core::ceil_div(size, most);
     if (tiles == 1) return size;
-    return std::min(tiles_of(tiles_of(size, tiles), unit) * unit, most);
+    return std::min(core::round_up(core::ceil_div(size, tiles), unit), most);
   }
 
   struct Tile {
@@ -56,7 +55,7 @@ class AttentionEncoder {
     int64_t tile;
     bool ends_short() const { return dim.size % tile != 0; }
     uint32_t last() const {
-      return static_cast<uint32_t>(dim.size - (tiles_of(dim.size, tile) - 1) * tile);
+      return static_cast<uint32_t>(dim.size - (core::ceil_div(dim.size, tile) - 1) * tile);
     }
   };
 
@@ -129,7 +128,7 @@ class AttentionEncoder {
   std::vector<int64_t> grid() const {
     std::vector<int64_t> tiles;
     for (int d = 0; d < attention_.batch_rank; ++d) tiles.push_back(attention_.batch[d].size);
-    tiles.push_back(tiles_of(attention_.rows.size, tile_.rows));
+    tiles.push_back(core::ceil_div(attention_.rows.size, tile_.rows));
     return tiles;
   }
 
@@ -268,7 +267,7 @@ class AttentionEncoder {
         attention_.is_masked() ? sketch_.slot(tile_.rows * tile_.keys, attention_.mask) : Operand{};
     const Operand d = sketch_.slot(tile_.rows * (columns + 2), sums_);
     move(Insn::view_load, kQ, q);
-    sketch_.begin_loop(tiles_of(attention_.keys.size, tile_.keys));
+    sketch_.begin_loop(core::ceil_div(attention_.keys.size, tile_.keys));
     move(Insn::view_load, kK, k);
     move(Insn::view_load, kV, v);
     if (attention_.is_masked()) move(Insn::view_load, kMask, mask);

@@ -23,7 +23,15 @@ struct Planned {
       : uses(std::move(instructions)), syncs(uses.size()) {
     loop_flags = plan_flags(uses, syncs);
   }
+  void expect(size_t i, const std::vector<Sync>& wanted) const {
+    ASSERT_EQ(syncs[i].count, wanted.size()) << i;
+    for (size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(syncs[i].at[k], wanted[k]) << i;
+  }
 };
+
+constexpr auto kWait = static_cast<uint8_t>(SyncKind::wait),
+               kSet = static_cast<uint8_t>(SyncKind::set),
+               kCarry = static_cast<uint8_t>(SyncKind::carry);
 
 SlotUse::Range slot(uint32_t number) { return {number * 100, number * 100 + 100}; }
 
@@ -200,15 +208,11 @@ TEST(Flags, ThePapersListing) {
   out.reads = 1;
   const Planned p({first, second, sum, out});
   EXPECT_EQ(p.loop_flags, simd_to_load | store_to_simd);
-  const auto expect = [&](size_t i, std::vector<Sync> syncs) {
-    ASSERT_EQ(p.syncs[i].count, syncs.size());
-    for (size_t k = 0; k < syncs.size(); ++k) EXPECT_EQ(p.syncs[i].at[k], syncs[k]) << i;
-  };
   using enum Pipe;
-  expect(0, {{0, simd, load, 0}});
-  expect(1, {{1, load, simd, 0}});
-  expect(2, {{0, load, simd, 0}, {0, store, simd, 0}, {1, simd, store, 0}, {1, simd, load, 0}});
-  expect(3, {{0, simd, store, 0}, {1, store, simd, 0}});
+  p.expect(0, {{0, simd, load, 0}});
+  p.expect(1, {{1, load, simd, 0}});
+  p.expect(2, {{0, load, simd, 0}, {0, store, simd, 0}, {1, simd, store, 0}, {1, simd, load, 0}});
+  p.expect(3, {{0, simd, store, 0}, {1, store, simd, 0}});
 }
 
 TEST(Flags, OrderEveryConflictWithinAndAcrossTilesAndSteps) {
@@ -249,28 +253,21 @@ TEST(Flags, OfALoopOverLoadsIntoOneSlot) {
   const Planned p({start, loop, next, add, out});
   EXPECT_EQ(p.loop_flags, simd_to_load | store_to_simd | store_to_load);
   using enum Pipe;
-  constexpr auto kWait = static_cast<uint8_t>(SyncKind::wait),
-                 kSet = static_cast<uint8_t>(SyncKind::set),
-                 kCarry = static_cast<uint8_t>(SyncKind::carry);
-  const auto expect = [&](size_t i, std::vector<Sync> syncs) {
-    ASSERT_EQ(p.syncs[i].count, syncs.size()) << i;
-    for (size_t k = 0; k < syncs.size(); ++k) EXPECT_EQ(p.syncs[i].at[k], syncs[k]) << i;
-  };
-  expect(0, {{kWait, simd, load, 0},
-             {kWait, store, load, 0},
-             {kSet, load, simd, 1},
-             {kSet, load, store, 1}});
-  expect(1, {{kWait, load, simd, 1},
-             {kWait, store, simd, 0},
-             {kSet, simd, store, 1},
-             {kSet, simd, load, 0},
-             {kCarry, simd, load, 7}});
-  expect(2, {{kWait, simd, load, 7}, {kSet, load, simd, 2}});
-  expect(3, {{kWait, load, simd, 2}, {kSet, simd, load, 7}});
-  expect(4, {{kWait, load, store, 1},
-             {kWait, simd, store, 1},
-             {kSet, store, simd, 0},
-             {kSet, store, load, 0}});
+  p.expect(0, {{kWait, simd, load, 0},
+               {kWait, store, load, 0},
+               {kSet, load, simd, 1},
+               {kSet, load, store, 1}});
+  p.expect(1, {{kWait, load, simd, 1},
+               {kWait, store, simd, 0},
+               {kSet, simd, store, 1},
+               {kSet, simd, load, 0},
+               {kCarry, simd, load, 7}});
+  p.expect(2, {{kWait, simd, load, 7}, {kSet, load, simd, 2}});
+  p.expect(3, {{kWait, load, simd, 2}, {kSet, simd, load, 7}});
+  p.expect(4, {{kWait, load, store, 1},
+               {kWait, simd, store, 1},
+               {kSet, store, simd, 0},
+               {kSet, store, load, 0}});
 }
 
 // Two slots that take turns: a load waits for what has read its own slot, not for the other one.
@@ -286,17 +283,10 @@ TEST(Flags, OfSlotsThatTakeTurns) {
   }
   const Planned p(std::move(uses));
   using enum Pipe;
-  constexpr auto kWait = static_cast<uint8_t>(SyncKind::wait),
-                 kSet = static_cast<uint8_t>(SyncKind::set),
-                 kCarry = static_cast<uint8_t>(SyncKind::carry);
-  const auto expect = [&](size_t i, std::vector<Sync> syncs) {
-    ASSERT_EQ(p.syncs[i].count, syncs.size()) << i;
-    for (size_t k = 0; k < syncs.size(); ++k) EXPECT_EQ(p.syncs[i].at[k], syncs[k]) << i;
-  };
-  expect(1, {{kWait, store, load, 7}, {kSet, load, store, 2}});
-  expect(2, {{kWait, store, load, 6}, {kSet, load, store, 2}});
-  expect(3, {{kWait, load, store, 2}, {kSet, store, load, 7}});
-  expect(4, {{kWait, load, store, 2}, {kSet, store, load, 6}});
+  p.expect(1, {{kWait, store, load, 7}, {kSet, load, store, 2}});
+  p.expect(2, {{kWait, store, load, 6}, {kSet, load, store, 2}});
+  p.expect(3, {{kWait, load, store, 2}, {kSet, store, load, 7}});
+  p.expect(4, {{kWait, load, store, 2}, {kSet, store, load, 6}});
   ASSERT_GE(p.syncs[0].count, 2);
   EXPECT_EQ(p.syncs[0].at[p.syncs[0].count - 2], (Sync{kCarry, store, load, 7}));
   EXPECT_EQ(p.syncs[0].at[p.syncs[0].count - 1], (Sync{kCarry, store, load, 6}));
