@@ -268,7 +268,20 @@ void bind_graph(py::module_& module) {
           py::arg("op"), py::arg("inputs"), py::arg("axis"), py::arg("with_op") = "", at,
           "argmax, argmin of one value; gather, take_along of a value and its i64 indices; scan,\n"
           "fold, fold_where of values, fold_at of a value and indices, with the binary op\n"
-          "`with_op`.")
+          "`with_op`; scatter, put_along of a value, indices and elements, with or without one.")
+      .def(
+          "compress",
+          [](Graph& g, Value a, Value mask, int axis, py::handle size, const At& where) {
+            return g.compress(a, mask, axis, to_dim(g, size), to_loc(where));
+          },
+          py::arg("a"), py::arg("mask"), py::arg("axis"), py::arg("size"), at,
+          "the elements along an axis of `a` at which a mask of rank 1 is true: `size` of them")
+      .def(
+          "nonzero",
+          [](Graph& g, Value mask, py::handle size, const At& where) {
+            return g.nonzero(mask, to_dim(g, size), to_loc(where));
+          },
+          py::arg("mask"), py::arg("size"), at, "where a mask of rank 1 is true: `size` positions")
       .def(
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,

@@ -221,6 +221,11 @@ class CpuTarget final : public vm::Target {
     for (const vm::Global& global : program.globals()) bytes += global.high - global.low;
     return std::max(bytes * 5 / 32, int64_t{program.header().tile_count} * 640);
   }
+  void share(int64_t count, double item_ns, Work task, void* context) override {
+    if (alone_ || count > INT32_MAX) return task(context, 0, count);
+    ThreadTeam& team = thread_team();
+    team.run(count, team.chunk_of(count, item_ns), task, context);
+  }
   bool side_by_side() const override { return !alone_ && thread_team().threads() > 1; }
 
  private:

@@ -239,6 +239,12 @@ class Lowering {
       case Op::update:
         lower_update(v);
         return;
+      case Op::scatter:
+      case Op::put_along: {
+        make_changed(v);
+        emit_whole(node, {operand(1), operand(2)}, at(v).buffer);
+        return;
+      }
       case Op::iota:
       case Op::argmax:
       case Op::argmin:
@@ -247,17 +253,13 @@ class Lowering {
       case Op::fold_where:
       case Op::fold_at:
       case Op::gather:
-      case Op::take_along: {
+      case Op::take_along:
+      case Op::compress:
+      case Op::nonzero: {
         allocate(v);
         Registers operands;
         for (Value input : node.inputs) operands.push_back(at(input).buffer);
-        const int32_t op = static_cast<int32_t>(node.op), result = at(v).buffer;
-        const int32_t axis = node.attrs.axes.empty() ? 0 : node.attrs.axes[0];
-        if (const auto with = core::op_from_text(node.attrs.with)) {
-          builder_.emit(PlanOp::fold, {op, static_cast<int32_t>(*with), operands, result, axis});
-        } else {
-          builder_.emit(PlanOp::whole, {op, operands, result, axis});
-        }
+        emit_whole(node, operands, at(v).buffer);
         return;
       }
       case Op::call:
@@ -284,15 +286,32 @@ class Lowering {
     return builder_.emit(PlanOp::slice, {from, starts, steps, counts}, note);
   }
 
-  void lower_update(Value v) {
+  void emit_whole(const core::Node& node, const Registers& operands, int32_t result) {
+    const auto op = static_cast<int32_t>(node.op);
+    const int32_t axis = node.attrs.axes.empty() ? 0 : node.attrs.axes[0];
+    if (const auto with = core::op_from_text(node.attrs.with)) {
+      builder_.emit(PlanOp::fold, {op, static_cast<int32_t>(*with), operands, result, axis});
+    } else {
+      builder_.emit(PlanOp::whole, {op, operands, result, axis});
+    }
+  }
+
+  // The memory whose elements are replaced: the operand's, or that of a copy.
+  void make_changed(Value v) {
     const core::Node& node = graph_.node(v);
-    const Value whole = node.inputs[0], part = node.inputs[1];
+    const Value whole = node.inputs[0];
     if (memory_.in_place(v)) {
       at(v).buffer = at(whole).buffer;
     } else {
       allocate(v);
       copy(at(whole).buffer, node.type, at(v).buffer, node.loc);
     }
+  }
+
+  void lower_update(Value v) {
+    const core::Node& node = graph_.node(v);
+    const Value part = node.inputs[1];
+    make_changed(v);
     if (memory_.target(part) == v) return;
     copy(at(part).buffer, graph_.type(part), box(v, at(v).buffer), node.loc);
   }

@@ -21,7 +21,7 @@ MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
   // In the order of execution, so that each update sees what the ones before it have taken over.
   for (size_t k = 0; k < fusion.order.size(); ++k) {
     const Value v = fusion.order[k].node;
-    if (fusion.order[k].region < 0 && graph.node(v).op == Op::update) take_over(v, k);
+    if (fusion.order[k].region < 0 && core::replaces_elements(graph.node(v).op)) take_over(v, k);
   }
   find_targets(fusion);
   for (size_t k = 0; k < fusion.order.size(); ++k) {
@@ -89,8 +89,9 @@ void MemoryMap::take_over(Value update, size_t position) {
   const core::Node& node = graph_.node(update);
   const Memory& memory = at(node.inputs[0]);
   // The operand has to be all of memory that the Plan allocates, as it is laid out.
+  const auto shares = [&](Value read) { return root(read) == root(node.inputs[0]); };
   if (!is_ours(node.inputs[0]) || memory.last != node.inputs[0] || memory.last_use != position ||
-      root(node.inputs[1]) == root(node.inputs[0])) {
+      std::any_of(node.inputs.begin() + 1, node.inputs.end(), shares)) {
     return;
   }
   join(node.inputs[0], update, position);
@@ -113,7 +114,8 @@ void MemoryMap::find_targets(const fuser::Fusion& fusion) {
   std::iota(effective.begin(), effective.end(), size_t{0});
   for (size_t k = 0; k < fusion.order.size(); ++k) {
     const Value update = fusion.order[k].node;
-    if (fusion.order[k].region >= 0 || !in_place(update)) continue;
+    const bool updates = fusion.order[k].region < 0 && graph_.node(update).op == Op::update;
+    if (!updates || !in_place(update)) continue;
     const Value part = graph_.node(update).inputs[1];
     const std::vector<size_t>& uses = touches[static_cast<size_t>(part)];
     // An argument has no Region that writes it, though one may read it before the update.

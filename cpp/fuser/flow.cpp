@@ -195,10 +195,11 @@ void Flow::order_updates() {
   std::vector<std::vector<Value>> readers(memory.size());
   for (Value v = 0; v < graph_.size(); ++v) {
     const core::Node& node = graph_.node(v);
-    const bool shares = core::op_class(node.op) == OpClass::view || node.op == Op::update;
+    const bool shares =
+        core::op_class(node.op) == OpClass::view || core::replaces_elements(node.op);
     memory[static_cast<size_t>(v)] = shares ? memory[static_cast<size_t>(node.inputs[0])] : v;
     if (!at(v).live) continue;
-    if (node.op == Op::update) {
+    if (core::replaces_elements(node.op)) {
       std::vector<Value>& since = readers[static_cast<size_t>(memory[static_cast<size_t>(v)])];
       for (Value reader : since) insert(at(v).after, reader);
       since.clear();

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dvm
 from dvm import _dvm
 from replay_paths import Runs
 
@@ -298,6 +299,84 @@ def test_take_along_an_axis() -> None:
             assert same(runs(a, idx), np.take_along_axis(a, idx, axis))
             idx[(0,) * len(shape)] = shape[axis]
             assert runs(a, idx) == "original"
+
+
+AT: dict[str, Any] = {
+    "": None,
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "sub": np.subtract,
+}
+
+
+def scatter(dtype: str, rank: int, index_rank: int, axis: int, op: str) -> Any:
+    graph = _dvm.Graph()
+    dims = [graph.symbol(f"s{d}") for d in range(rank)]
+    index = [graph.symbol(f"i{d}") for d in range(index_rank)]
+    operands = [graph.input(NAMES[dtype], dims), graph.input("i64", index)]
+    operands.append(graph.input(NAMES[dtype], [*dims[:axis], *index, *dims[axis + 1 :]]))
+    graph.outputs = [graph.along("scatter", operands, axis, op)]
+    return dvm.CompiledGraph(str(graph))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
+@pytest.mark.parametrize("op", AT)
+def test_scatter_is_ufunc_at(dtype: str, op: str) -> None:
+    rng = np.random.default_rng(4)
+    if (dtype, op) == ("bool", "sub"):
+        pytest.skip("NumPy subtracts no bools")
+    for shape in [(5,), (4, 3), (2, 5, 3)]:
+        for axis, n in enumerate(shape):
+            for index_shape in [(), (6,), (2, 3), (0,)]:
+                idx = np.asarray(rng.integers(-n, n, index_shape))
+                places = (*shape[:axis], *index_shape, *shape[axis + 1 :])
+                a, v = values(shape, dtype), values(places, dtype, 1)
+                key = (*[slice(None)] * axis, idx)
+                expected = a.copy()
+                if AT[op] is None:
+                    expected[key] = v
+                else:
+                    AT[op].at(expected, key, v)
+                graph = scatter(dtype, len(shape), len(index_shape), axis, op)
+                for b in layouts(a):
+                    before = b.copy()
+                    assert same(graph(b, idx, v)[0], expected)
+                    assert np.array_equal(b, before)
+
+
+def test_put_along_an_axis_and_masks() -> None:
+    rng = np.random.default_rng(5)
+    graph = dvm.CompiledGraph("""graph v1 {
+      %0 = input f32[n, m]
+      %1 = input i64[n, k]
+      %2 = input f32[n, k]
+      %3 = put_along(%0, %1, %2) f32[n, m] {axes = [1]}
+      %4 = put_along(%3, %1, %2) f32[n, m] {axes = [1], with = "add"}
+      return %4
+    }""")
+    masked = dvm.CompiledGraph("""graph v1 {
+      %0 = input f32[n, m]
+      %1 = input bool[m]
+      %2 = scalar i64[] {size = k}
+      %3 = compress(%0, %1) f32[n, k] {axes = [1], size = k}
+      %4 = nonzero(%1) i64[k] {size = k}
+      return %3, %4
+    }""")
+    for n, m, k in [(3, 4, 2), (1, 1, 5), (20, 70, 64), (2, 3, 0)]:
+        a, v = values((n, m), "float32"), values((n, k), "float32", 1)
+        idx = np.argsort(rng.normal(size=(n, m)), axis=1)[:, : min(k, m)]
+        idx = np.concatenate([idx, idx[:, :1].repeat(k - idx.shape[1], axis=1)], axis=1)
+        expected = a.copy()
+        np.put_along_axis(expected, idx, v, 1)
+        np.add.at(expected, (np.arange(n)[:, None], idx), v)
+        assert same(graph(a, idx, v)[0], expected)
+        mask = rng.random(m) > 0.5
+        chosen, where = masked(a, mask, int(mask.sum()))
+        assert same(chosen, np.ascontiguousarray(a[:, mask]))
+        assert same(where, np.flatnonzero(mask))
+        with pytest.raises(dvm.ShapeError):
+            masked(a, mask, int(mask.sum()) + 1)
 
 
 def test_indices_out_of_range_run_the_original() -> None:

@@ -215,6 +215,19 @@ Value Graph::update(Value a, Value part, std::vector<Dim> starts, std::vector<in
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::compress(Value a, Value mask, int axis, Dim size, Loc loc) {
+  Node node = make_node(Op::compress, std::vector{a, mask}, loc);
+  node.attrs.axes = {axis};
+  node.attrs.size = size;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::nonzero(Value mask, Dim size, Loc loc) {
+  Node node = make_node(Op::nonzero, {&mask, 1}, loc);
+  node.attrs.size = size;
+  return append_inferred(*this, std::move(node));
+}
+
 Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, Loc loc,
                   CallForm form) {
   Node node = make_node(form.into ? Op::call_into : Op::call, inputs, loc);

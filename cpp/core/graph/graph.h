@@ -77,6 +77,7 @@ const OpInfo& info(Op op);
 // Those of info(op).attrs that a node may lack.
 constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::tensor) return attr::values | attr::name;
+  if (op == Op::scatter || op == Op::put_along) return attr::with;
   if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
   if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
   return op == Op::scalar ? attr::size : attr::none;
@@ -90,6 +91,11 @@ bool may_raise(Op op, DType result);
 // A value of rank 0 that is known without memory: a literal, a Python number or a size.
 inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }
 inline bool is_call(Op op) { return op == Op::call || op == Op::call_into; }
+// Whether the value is the first operand with some of its elements replaced: it takes that memory
+// over where nothing else needs it.
+inline bool replaces_elements(Op op) {
+  return op == Op::update || op == Op::scatter || op == Op::put_along;
+}
 // Whether the value lies in memory that comes from outside of the graph.
 inline bool is_foreign(Op op) {
   return op == Op::input || op == Op::tensor || op_class(op) == OpClass::opaque;
@@ -193,6 +199,10 @@ class Graph {
   Value iota(Type type, Loc loc = {});
   // The other ops of class whole: operands, and the one axis they work along.
   Value along(Op op, std::span<const Value> inputs, int axis, std::string with = {}, Loc loc = {});
+  // What is true of a mask of rank 1: the elements of `a` there, and where it is. There are `size`
+  // of them, or the call is given up.
+  Value compress(Value a, Value mask, int axis, Dim size, Loc loc = {});
+  Value nonzero(Value mask, Dim size, Loc loc = {});
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {},
              CallForm form = {});
   Value result(Value call, int index, Type type, Loc loc = {});  // not the first

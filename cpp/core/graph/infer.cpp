@@ -401,6 +401,9 @@ class Inference {
         return node_.type;
       case Op::update:
         return update();
+      case Op::nonzero:
+        check_mask(operand(0));
+        return {DType::i64, {node_.attrs.size}};
       default:
         return along();
     }
@@ -424,16 +427,40 @@ class Inference {
       *at = graph_.dims().constant(1);
       return {DType::i64, type.shape};
     }
+    if (node_.op == Op::compress) {
+      const Type& mask = operand(1);
+      check_mask(mask);
+      if (mask.shape[0] != *at)
+        error(ErrorCode::shape_mismatch, "a mask of shape " + to_string(mask.shape) + " for axis " +
+                                             std::to_string(axis) + " of " + to_string(type.shape));
+      *at = node_.attrs.size;
+      return type;
+    }
+    if (node_.op == Op::scatter || node_.op == Op::put_along) return scattered(type, axis);
     if (info(node_.op).attrs & attr::with) return folded(type, static_cast<int>(axis));
+    return {type.dtype, chosen(type, axis)};
+  }
+
+  void check_mask(const Type& mask) const {
+    if (mask.dtype != DType::boolean || mask.rank() != 1)
+      error(ErrorCode::dtype_mismatch, "a mask is bool of rank 1, not " +
+                                           std::string(to_string(mask.dtype)) +
+                                           to_string(mask.shape));
+  }
+
+  // The shape of the elements whose places operand 1 says.
+  Shape chosen(const Type& type, size_t axis) const {
     const Type& indices = operand(1);
     if (indices.dtype != DType::i64)
       error(ErrorCode::dtype_mismatch,
             "indices are i64, not " + std::string(to_string(indices.dtype)));
-    if (node_.op == Op::gather) {
-      type.shape.insert(type.shape.erase(at), indices.shape.begin(), indices.shape.end());
-      if (type.rank() > kMaxRank)
-        invalid("rank " + std::to_string(type.rank()) + " exceeds " + std::to_string(kMaxRank));
-      return type;
+    if (node_.op == Op::gather || node_.op == Op::scatter) {
+      Shape shape = type.shape;
+      shape.insert(shape.erase(shape.begin() + static_cast<ptrdiff_t>(axis)), indices.shape.begin(),
+                   indices.shape.end());
+      if (shape.size() > static_cast<size_t>(kMaxRank))
+        invalid("rank " + std::to_string(shape.size()) + " exceeds " + std::to_string(kMaxRank));
+      return shape;
     }
     for (size_t d = 0; d < type.shape.size() || d < indices.shape.size(); ++d) {
       const bool both = d < type.shape.size() && d < indices.shape.size();
@@ -441,15 +468,37 @@ class Inference {
         error(ErrorCode::shape_mismatch, "indices of shape " + to_string(indices.shape) +
                                              " do not fit " + to_string(type.shape));
     }
-    return {type.dtype, indices.shape};
+    return indices.shape;
+  }
+
+  // Elements that are the same along an axis may have size 1 there.
+  Type scattered(const Type& type, size_t axis) const {
+    const Shape places = chosen(type, axis);
+    const Type& given = operand(2);
+    bool fits = given.shape.size() == places.size();
+    for (size_t d = 0; fits && d < places.size(); ++d) {
+      fits = given.shape[d] == places[d] || given.shape[d].as_constant().value_or(0) == 1;
+    }
+    if (!fits)
+      error(ErrorCode::shape_mismatch, "elements of shape " + to_string(given.shape) +
+                                           " for places of shape " + to_string(places));
+    if (given.dtype != type.dtype)
+      error(ErrorCode::dtype_mismatch, "operands are " + std::string(to_string(type.dtype)) +
+                                           " and " + std::string(to_string(given.dtype)));
+    if (!node_.attrs.with.empty()) check_combines(type.dtype);
+    return type;
+  }
+
+  void check_combines(DType dtype) const {
+    const auto with = op_from_text(node_.attrs.with);
+    if (!with || !combines(*with, dtype))
+      error(ErrorCode::dtype_mismatch,
+            "'" + node_.attrs.with + "' makes no " + std::string(to_string(dtype)) + " of two");
   }
 
   // What a scan or fold gives: but for a fold of pieces, what its first operand is.
   Type folded(const Type& type, int axis) const {
-    const auto with = op_from_text(node_.attrs.with);
-    if (!with || !combines(*with, type.dtype))
-      error(ErrorCode::dtype_mismatch, "'" + node_.attrs.with + "' makes no " +
-                                           std::string(to_string(type.dtype)) + " of two");
+    check_combines(type.dtype);
     if (node_.op == Op::scan) return type;
     if (node_.op == Op::fold_at) {
       const Type& places = operand(1);

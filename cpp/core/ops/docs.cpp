@@ -55,8 +55,10 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "may leave the operand."},
     {OpClass::whole, "Whole arrays",
      "Arrays of their own that one step of the Plan makes on the host, on simulated targets too. "
-     "`update` writes in place where nothing else needs its operand. An index out of range gives "
-     "the call up."},
+     "`update`, `scatter` and `put_along` write in place where nothing else needs the operand. Of "
+     "the two latter `c` may have size 1 along an axis in place of equal elements, and f is the op "
+     "that `with` names, if any. An index out of range, or a mask of which another number is true "
+     "than `size`, gives the call up."},
     {OpClass::opaque, "Opaque",
      "A call of a host function named by `callee`. Types are declared, and checked against what "
      "a `call` gives; symbols in them that no input binds are bound by these results. Of further "
@@ -102,6 +104,9 @@ std::string_view dtype_rule(Op op) {
   if (op == Op::argmax || op == Op::argmin) return "any -> i64";
   if (op == Op::gather || op == Op::take_along) return "any, i64";
   if (op == Op::attention) return "floats; the mask also bool";
+  if (op == Op::compress) return "any, bool";
+  if (op == Op::nonzero) return "bool -> i64";
+  if (op == Op::scatter || op == Op::put_along) return "any, i64, any";
   if (op == Op::matmul) return "floats, i8, i32, i64, u64";
   if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
   return "any";

@@ -15,7 +15,7 @@ std::vector<char> written_memory(const Graph& graph) {
   };
   for (const Value v : graph.outputs) mark(v);
   for (const Node& node : graph.nodes()) {
-    if (node.op == Op::update) mark(node.inputs[0]);
+    if (replaces_elements(node.op)) mark(node.inputs[0]);
   }
   return written;
 }

@@ -22,7 +22,7 @@ class Sinker {
   Graph run() {
     std::vector<char> updated(static_cast<size_t>(from_.size()), 0);
     for (const Node& node : from_.nodes()) {
-      if (node.op == Op::update) updated[static_cast<size_t>(node.inputs[0])] = 1;
+      if (replaces_elements(node.op)) updated[static_cast<size_t>(node.inputs[0])] = 1;
     }
     for (Value v = 0; v < from_.size(); ++v) {
       const Node node = rewriter_.mapped(from_.node(v));

@@ -316,6 +316,9 @@ class Evaluator {
         return iota(node);
       case Op::update:
         return update(node);
+      case Op::compress:
+      case Op::nonzero:
+        return chosen(node);
       default: {
         std::vector<const Array*> operands;
         for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(&operand(node, i));
@@ -331,6 +334,26 @@ class Evaluator {
       for (Storage<D>& element : elements<Storage<D>>(out)) element = scalar::cast<Storage<D>>(i++);
     });
     return out;
+  }
+
+  // A gather from where a mask is true.
+  Array chosen(const Node& node) {
+    const Array& mask = operand(node, node.inputs.size() - 1);
+    Sizes found;
+    for (int64_t i = 0; i < mask.size(); ++i) {
+      if (elements<uint8_t>(mask)[static_cast<size_t>(i)] != 0) found.push_back(i);
+    }
+    Array places = make_array(DType::i64, {static_cast<int64_t>(found.size())});
+    std::copy(found.begin(), found.end(), elements<int64_t>(places).begin());
+    const int64_t wanted = binder_.value(node.attrs.size, node.loc);
+    if (places.size() != wanted)
+      fail(ErrorCode::shape_mismatch, node.loc,
+           std::to_string(places.size()) + " are true, not " + std::to_string(wanted));
+    if (node.op == Op::nonzero) return places;
+    Node gather = node;
+    gather.op = Op::gather;
+    const Array* const operands[] = {&operand(node, 0), &places};
+    return evaluate_along(gather, operands);
   }
 
   Sizes values(const Node& node) const { return binder_.values(node.type.shape, node.loc); }

@@ -42,6 +42,7 @@ class AlongEvaluator {
       : node_(node), operands_(operands), axis_(static_cast<size_t>(node.attrs.axes[0])) {}
 
   Array run() const {
+    if (replaces_elements(node_.op)) return scattered();
     Index shape = operands_[0]->shape;
     switch (node_.op) {
       case Op::argmax:
@@ -163,32 +164,65 @@ class AlongEvaluator {
     });
   }
 
+  // The place along the axis that the indices say.
+  int64_t place_of(const Index& at) const {
+    const int64_t extent = operands_[0]->shape[axis_];
+    const int64_t index = read<int64_t>(*operands_[1], at);
+    if (index < -extent || index >= extent)
+      fail(ErrorCode::shape_mismatch, node_.loc,
+           "index " + std::to_string(index) + " is out of bounds for axis " +
+               std::to_string(axis_) + " with size " + std::to_string(extent));
+    return index < 0 ? index + extent : index;
+  }
+
+  // Where in the table an element is that a gather takes, or a scatter has.
+  Index in_table(Index at) const {
+    if (node_.op == Op::take_along || node_.op == Op::put_along) {
+      at[axis_] = place_of(at);
+      return at;
+    }
+    const auto begin = at.begin() + static_cast<ptrdiff_t>(axis_);
+    const auto end = begin + static_cast<ptrdiff_t>(operands_[1]->shape.size());
+    const int64_t place = place_of(Index(begin, end));
+    at.insert(at.erase(begin, end), place);
+    return at;
+  }
+
+  // All indices are looked at, whether or not there is anything to move.
+  void check_places() const {
+    for_each(*operands_[1], [&](const Index& at, size_t) { place_of(at); });
+  }
+
   template <typename T>
   void take(Array& out) const {
-    const Array &from = *operands_[0], &indices = *operands_[1];
-    const int64_t extent = from.shape[axis_];
-    const auto source = [&](const Index& place) {
-      const int64_t index = read<int64_t>(indices, place);
-      if (index < -extent || index >= extent)
-        fail(ErrorCode::shape_mismatch, node_.loc,
-             "index " + std::to_string(index) + " is out of bounds for axis " +
-                 std::to_string(axis_) + " with size " + std::to_string(extent));
-      return index < 0 ? index + extent : index;
-    };
-    // All of them are looked at, whether or not there is anything to take.
-    for_each(indices, [&](const Index& place, size_t) { source(place); });
-    const auto first = static_cast<ptrdiff_t>(axis_);
-    const auto end = first + static_cast<ptrdiff_t>(indices.shape.size());
-    for_each(out, [&](Index at, size_t i) {
-      if (node_.op == Op::take_along) {
-        at[axis_] = source(at);
-      } else {
-        const int64_t index = source(Index(at.begin() + first, at.begin() + end));
-        at.erase(at.begin() + first, at.begin() + end);
-        at.insert(at.begin() + first, index);
-      }
-      elements<T>(out)[i] = read<T>(from, at);
+    check_places();
+    for_each(out, [&](const Index& at, size_t i) {
+      elements<T>(out)[i] = read<T>(*operands_[0], in_table(at));
     });
+  }
+
+  Array scattered() const {
+    check_places();
+    const Array &table = *operands_[0], &given = *operands_[2];
+    Array out = table, places = *operands_[1];  // of the latter only the shape counts
+    if (node_.op == Op::scatter) {
+      Index shape = table.shape;
+      const auto axis = shape.begin() + static_cast<ptrdiff_t>(axis_);
+      shape.insert(shape.erase(axis), places.shape.begin(), places.shape.end());
+      places = make_array(DType::boolean, std::move(shape));
+    }
+    dispatch(out.dtype, [&]<DType D>() {
+      using T = Storage<D>;
+      const Combine<T> combine = node_.attrs.with.empty() ? nullptr : combine_of<D>();
+      for_each(places, [&](const Index& at, size_t) {
+        Index from = at;
+        for (size_t d = 0; d < from.size(); ++d) from[d] = std::min(from[d], given.shape[d] - 1);
+        const T next = read<T>(given, from);
+        T& place = elements<T>(out)[static_cast<size_t>(flat(out, in_table(at)))];
+        place = combine ? combine(place, next) : next;
+      });
+    });
+    return out;
   }
 
   const Node& node_;

@@ -36,7 +36,7 @@ std::string attributes(const Node& node) {
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
   if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));
   if (keys & attr::callee) parts.push_back("callee = " + quote(a.callee));
-  if (keys & attr::with) parts.push_back("with = " + quote(a.with));
+  if ((keys & attr::with) && !a.with.empty()) parts.push_back("with = " + quote(a.with));
   if ((keys & attr::values) && a.name.empty())
     parts.push_back("values = " + elements_text(*a.values));
   if ((keys & attr::name) && !a.name.empty()) parts.push_back("name = " + quote(a.name));

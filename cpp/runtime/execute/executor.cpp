@@ -14,6 +14,7 @@
 #include "runtime/execute/workspaces.h"
 #include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
+#include "runtime/whole/gather.h"
 #include "runtime/whole/whole_ops.h"
 
 namespace dvm::runtime {
@@ -420,6 +421,9 @@ class Execution {
   Outcome fold(const int32_t* p) {
     const auto op = static_cast<core::Op>(*p++), with = static_cast<core::Op>(*p++);
     return along(p, [&](auto operands, const BufferView& result, int axis) {
+      if (core::replaces_elements(op)) {
+        return run_scatter(op, with, *operands[0], *operands[1], result, axis);
+      }
       return run_fold(op, with, operands, result, axis, target_);
     });
   }

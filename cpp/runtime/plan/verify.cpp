@@ -321,10 +321,12 @@ class PlanVerifier {
     for (int32_t b : outputs) root(b).written = true;
   }
 
-  // An op that reads these buffers and writes all of that one.
+  // An op that reads these buffers and writes all of that one, or some elements of what it holds.
   void check_whole_op(core::Op op, std::span<const int32_t> operands, int32_t result) {
-    require(static_cast<int>(operands.size()) == core::info(op).arity,
+    const bool replaces = core::replaces_elements(op);
+    require(static_cast<int>(operands.size()) == core::info(op).arity - (replaces ? 1 : 0),
             "operands differ from the op's in number");
+    if (replaces) require_written(result);
     for (int32_t b : operands) {
       require_written(b);
       require(&root(b) != &root(result), "an op writes what it reads");
@@ -343,6 +345,7 @@ class PlanVerifier {
             "no scan or fold");
     require(core::combines(with, result.dtype), "an op that makes no element of two");
     check_whole_op(op, operands, word(3));
+    if (core::replaces_elements(op)) return check_replaced(op, operands, result, word(4));
     bool fits = word(4) < result.rank;
     for (size_t k = 0; k < operands.size(); ++k) {
       const Buffer& operand = buffer(operands[k]);
@@ -355,6 +358,17 @@ class PlanVerifier {
     require(fits, "a buffer of another element type or rank");
   }
 
+  // Indices, and elements that go where they say.
+  void check_replaced(core::Op op, std::span<const int32_t> operands, const Buffer& result,
+                      int axis) const {
+    const Buffer &indices = buffer(operands[0]), &elements = buffer(operands[1]);
+    const int rank = op == core::Op::scatter ? result.rank - 1 + indices.rank : result.rank;
+    const bool each = op == core::Op::scatter || indices.rank == result.rank;
+    require(axis < result.rank && indices.dtype == core::DType::i64 && each &&
+                elements.rank == rank && elements.dtype == result.dtype,
+            "a buffer of another element type or rank");
+  }
+
   // What the Graph's rules say of dtypes and ranks; sizes are checked as it runs.
   void check_whole() {
     using core::Op;
@@ -362,11 +376,22 @@ class PlanVerifier {
     const auto operands = operands_[1].words;
     const Buffer& result = buffer(word(2));
     require(core::op_class(op) == core::OpClass::whole && op != Op::empty && op != Op::update &&
-                !(core::info(op).attrs & core::attr::with),
+                (core::optional_attrs(op) & core::attr::with ||
+                 !(core::info(op).attrs & core::attr::with)),
             "no op of class whole that computes");
     check_whole_op(op, operands, word(2));
+    if (core::replaces_elements(op)) return check_replaced(op, operands, result, word(3));
     bool fits = result.rank == 1 && result.dtype != core::DType::boolean && word(3) == 0;
-    if (op != Op::iota) {
+    const auto is_mask = [&](const Buffer& b) {
+      return b.rank == 1 && b.dtype == core::DType::boolean;
+    };
+    if (op == Op::nonzero) {
+      fits = fits && result.dtype == core::DType::i64 && is_mask(buffer(operands[0]));
+    } else if (op == Op::compress) {
+      const Buffer& a = buffer(operands[0]);
+      fits = is_mask(buffer(operands[1])) && result.rank == a.rank && result.dtype == a.dtype &&
+             word(3) < a.rank;
+    } else if (op != Op::iota) {
       const Buffer& a = buffer(operands[0]);
       const Buffer& indices = buffer(operands.back());
       const bool arg = op == Op::argmax || op == Op::argmin;

@@ -2,12 +2,14 @@
 #include "runtime/whole/whole_ops.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 #include "core/ops/fp_flags.h"
 #include "core/ops/scalar_ops.h"
 #include "runtime/whole/by_kernels.h"
 #include "runtime/whole/by_programs.h"
+#include "runtime/whole/gather.h"
+#include "runtime/whole/masks.h"
 #include "runtime/whole/walk.h"
 
 namespace dvm::runtime {
@@ -18,15 +20,6 @@ using core::DType;
 using core::Op;
 using core::Storage;
 namespace scalar = core::scalar;
-
-// All axes but one of arrays that agree in these.
-Walk lines(int axis, const BufferView& a, const BufferView& b, const BufferView& c) {
-  Walk walk;
-  for (int d = 0; d < a.rank; ++d) {
-    if (d != axis) walk.add(a.shape[d], a.strides[d], b.strides[d], c.strides[d]);
-  }
-  return walk;
-}
 
 template <typename T>
 bool iota(const BufferView& out) {
@@ -110,86 +103,6 @@ bool arg(const BufferView& a, const BufferView& out, const Lines& lines, Beats b
   });
 }
 
-// Where index i of an extent lies; negative ones count from the end.
-bool wrap(int64_t& index, int64_t extent) {
-  if (index < 0) index += extent;
-  return index >= 0 && index < extent;
-}
-
-template <typename T>
-bool take_along(const BufferView& a, const BufferView& indices, const BufferView& out, int axis,
-                vm::Target* by_program) {
-  if (!agree_but(axis, a, indices) || !agree_but(-1, indices, out)) return false;
-  const int64_t extent = a.shape[axis], count = indices.shape[axis];
-  const auto for_each = [&](auto take) {
-    return lines(axis, indices, a, out).run([&](const int64_t* at) {
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t index = element<int64_t>(indices.data, at[0] + i * indices.strides[axis]);
-        if (!wrap(index, extent)) return false;
-        take(at, i, index);
-      }
-      return true;
-    });
-  };
-  // All are looked at before anything is written: the result may be an array of the caller.
-  if (!for_each([](const int64_t*, int64_t, int64_t) {})) return false;
-  if (by_program) return gather_by_program(Op::take_along, a, indices, out, axis, *by_program);
-  return for_each([&](const int64_t* at, int64_t i, int64_t index) {
-    element<T>(out.data, at[2] + i * out.strides[axis]) =
-        element<T>(a.data, at[1] + index * a.strides[axis]);
-  });
-}
-
-template <typename T>
-bool gather(const BufferView& a, const BufferView& indices, const BufferView& out, int axis,
-            vm::Target* by_program) {
-  Walk outer, chosen, inner;  // offsets: a, out, indices
-  bool fits = true;
-  const auto add = [&](Walk& walk, int d, int to) {
-    fits = fits && out.shape[to] == a.shape[d];
-    walk.add(a.shape[d], a.strides[d], out.strides[to]);
-  };
-  for (int d = 0; d < axis; ++d) add(outer, d, d);
-  for (int d = 0; d < indices.rank; ++d) {
-    fits = fits && out.shape[axis + d] == indices.shape[d];
-    chosen.add(indices.shape[d], 0, out.strides[axis + d], indices.strides[d]);
-  }
-  for (int d = axis + 1; d < a.rank; ++d) add(inner, d, d + indices.rank - 1);
-  // All indices are looked at, whether or not there is anything to take.
-  fits = fits && chosen.run([&](const int64_t* at) {
-    int64_t index = element<int64_t>(indices.data, at[2]);
-    return wrap(index, a.shape[axis]);
-  });
-  if (!fits) return false;
-  if (by_program) return gather_by_program(Op::gather, a, indices, out, axis, *by_program);
-  // Of whole rows all bytes move at once.
-  int64_t row = static_cast<int64_t>(sizeof(T));
-  for (int d = inner.rank; d-- > 0 && row >= 0; row *= inner.shape[d]) {
-    const bool dense = inner.strides[d][0] == row && inner.strides[d][1] == row;
-    if (inner.shape[d] != 1 && !dense) row = -1;
-  }
-  return outer.run([&](const int64_t* line) {
-    return chosen.run([&](const int64_t* at) {
-      int64_t index = element<int64_t>(indices.data, at[2]);
-      wrap(index, a.shape[axis]);
-      const std::byte* from = a.data + line[0] + index * a.strides[axis];
-      std::byte* to = out.data + line[1] + at[1];
-      if (row == static_cast<int64_t>(sizeof(T))) {
-        element<T>(to, 0) = element<T>(from, 0);
-        return true;
-      }
-      if (row > 0) {
-        std::memcpy(to, from, static_cast<size_t>(row));
-        return true;
-      }
-      return inner.run([&](const int64_t* place) {
-        std::memcpy(to + place[1], from + place[0], sizeof(T));
-        return true;
-      });
-    });
-  });
-}
-
 template <typename T>
 bool arg(Op op, const BufferView& a, const BufferView& out, const Lines& lines) {
   return op == Op::argmax ? arg<T>(a, out, lines, scalar::gt{})
@@ -208,16 +121,13 @@ bool run_whole(Op op, std::span<const BufferView* const> operands, const BufferV
     return core::dispatch(result.dtype, [&]<DType D>() { return iota<Storage<D>>(result); });
   }
   const BufferView& a = *operands[0];
-  vm::Target* const by_program = runs_programs(target);
-  if (op == Op::gather) {
-    return core::dispatch_size(a.dtype, [&]<typename T>() {
-      return gather<T>(a, *operands[1], result, axis, by_program);
-    });
+  if (op == Op::nonzero) return run_nonzero(a, result, target);
+  if (op == Op::compress) return run_compress(a, *operands[1], result, axis, target);
+  if (op == Op::gather || op == Op::take_along) {
+    return run_gather(op, a, *operands[1], result, axis, target);
   }
-  if (op == Op::take_along) {
-    return core::dispatch_size(a.dtype, [&]<typename T>() {
-      return take_along<T>(a, *operands[1], result, axis, by_program);
-    });
+  if (op == Op::scatter || op == Op::put_along) {
+    return run_scatter(op, std::nullopt, a, *operands[1], result, axis);
   }
   if (op != Op::argmax && op != Op::argmin) return false;
   if (a.shape[axis] == 0 || result.shape[axis] != 1 || !agree_but(axis, a, result)) return false;

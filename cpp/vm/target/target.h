@@ -94,6 +94,12 @@ class Target {
   virtual int64_t work(const Program&) const { return INT32_MAX; }
   // Whether it pays to run Programs as one list: those that wait for nothing run side by side.
   virtual bool side_by_side() const { return true; }
+  // Calls task(context, begin, end) for disjoint ranges that cover [0, count), of items that take
+  // that many nanoseconds each: on several threads where these are there and it is faster.
+  using Work = void (*)(void* context, int64_t begin, int64_t end) noexcept;
+  virtual void share(int64_t count, double /*item_ns*/, Work task, void* context) {
+    task(context, 0, count);
+  }
   // Its kernels by themselves, for the calling thread; null where only run() may use them.
   virtual const KernelTable* kernels() const { return nullptr; }
   // What finds positions, likewise; there where kernels() are.

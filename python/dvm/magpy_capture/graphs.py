@@ -31,7 +31,7 @@ FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpos
 #: Ops with checks at run time, which must happen even if nothing uses the result.
 CHECKED = frozenset(
     {"broadcast", "reshape", "slice", "max", "min", "nanmax", "nanmin", "argmax", "argmin"}
-    | {"gather", "take_along", "update", "fold_at"}
+    | {"gather", "take_along", "update", "fold_at", "scatter", "put_along", "compress", "nonzero"}
 )
 
 #: Steps that a segment whose results they do not read may as well follow.
@@ -265,6 +265,23 @@ class Graphs(Program):
         )
         self._shapeable.add(made)
         return made
+
+    def compress_value(self, value: int, mask: int, axis: int, size: _dvm.Dim) -> int:
+        """The elements along an axis at which a mask is true, of which there are `size`."""
+        made = self.node(
+            "compress",
+            (value, mask),
+            lambda: self.graph.compress(value, mask, axis, size, at=self.at),
+            (axis, size),
+        )
+        self._shapeable.add(made)
+        return made
+
+    def nonzero_value(self, mask: int, size: _dvm.Dim) -> int:
+        """Where a mask is true, which is so at `size` positions."""
+        return self.node(
+            "nonzero", (mask,), lambda: self.graph.nonzero(mask, size, at=self.at), (size,)
+        )
 
     def iota_value(self, dtype: str, size: _dvm.Dim) -> int:
         """0, 1, 2 ... of one axis."""

@@ -110,15 +110,22 @@ class Indexing(Objects):
 
     def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed or passed int as a size of either sign."""
+        return self._symbol_of_int("k", register, seen, -(2**62))
+
+    def size_of_int(self, register: int, seen: int) -> _dvm.Dim:
+        """A computed int that is not negative, as a size."""
+        return self._symbol_of_int("n", register, seen, 0)
+
+    def _symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
         if abs(seen) >= 2**62:
             raise self.refuse(reasons.SIZE, seen)
         for name, home in self.int_homes.items():
             if home == register:
                 return self.int_dims[name]
-        name = f"k{len(self.int_homes)}"
+        name = f"{kind}{len(self.int_homes)}"
         self.int_homes[name] = register
         self.symbol_values[name] = seen
-        self.int_dims[name] = self.graph.symbol(name, lo=-(2**62))
+        self.int_dims[name] = self.graph.symbol(name, lo=low)
         return self.int_dims[name]
 
     def is_negative(self, dim: _dvm.Dim) -> bool:
@@ -137,7 +144,8 @@ class Indexing(Objects):
         if dim.constant is not None:
             return bool(dim.constant >= 0)
         text = str(dim)
-        return "-" not in text and not any(name in text for name in self.int_homes)
+        signed = (name for name in self.int_homes if name.startswith("k"))
+        return "-" not in text and not any(name in text for name in signed)
 
     def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
         """Return max(dim, low)."""

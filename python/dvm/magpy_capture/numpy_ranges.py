@@ -10,6 +10,7 @@ import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import c_order
+from dvm.magpy_capture.numpy_picks import NumpyPicks
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import numpy_table
@@ -22,7 +23,6 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Tensor,
 )
-from dvm.magpy_capture.written_places import WrittenPlaces
 
 ONE = Literal(1)
 
@@ -35,7 +35,7 @@ numpy_table(
 )
 
 
-class NumpyRanges(WrittenPlaces):
+class NumpyRanges(NumpyPicks):
     """Functions whose results follow from positions."""
 
     # ---- ranges

@@ -577,12 +577,14 @@ class GraphGenerator {
     }
     const Value a = any_value();
     const Type& type = graph_.type(a);
+    if (op == Op::compress || op == Op::nonzero) return choose(op, a);
     if (!(info(op).attrs & attr::axes) || type.rank() == 0) return;
     const auto axis = static_cast<size_t>(random_.below(type.rank()));
     const int64_t extent = value(type.shape[axis]);
     const bool arg = op == Op::argmax || op == Op::argmin;
     if (arg && (extent == 0 || !has(DType::i64))) return;
     std::vector<Value> operands{a};
+    if (replaces_elements(op)) return scatter(op, a, static_cast<int>(axis));
     if (info(op).attrs & attr::with) return fold(op, a, static_cast<int>(axis));
     if (info(op).arity == 2) {
       if (extent == 0 || !has(DType::i64)) return;
@@ -628,6 +630,55 @@ class GraphGenerator {
       operands.push_back(graph_.elementwise(Op::isfinite, std::vector{a}, loc()));
     }
     graph_.along(op, operands, axis, random_.pick(rows), loc());
+  }
+
+  // What a new mask of one axis is true of.
+  void choose(Op op, Value a) {
+    const Type type = graph_.type(a);
+    if (!has(DType::boolean) || !has(DType::i64) || type.rank() == 0) return;
+    const int axis = static_cast<int>(random_.below(type.rank()));
+    const Dim extent = type.shape[static_cast<size_t>(axis)];
+    inputs_.push_back(make_array(DType::boolean, {value(extent)}));
+    int64_t count = 0;
+    for (uint8_t& element : elements<uint8_t>(inputs_.back())) {
+      count += element = random_.chance(50);
+    }
+    const Value mask = graph_.input({DType::boolean, {extent}}, loc());
+    const Dim size = graph_.dims().constant(count);
+    if (op == Op::nonzero) {
+      graph_.nonzero(mask, size, loc());
+    } else {
+      graph_.compress(a, mask, axis, size, loc());
+    }
+  }
+
+  // Elements of the same array, or one for all places, into one that may be updated already.
+  void scatter(Op op, Value a, int axis) {
+    const Type type = graph_.type(a);
+    const auto place = static_cast<size_t>(axis);
+    const int64_t extent = value(type.shape[place]);
+    Shape places = type.shape;
+    places[place] = random_dim();
+    if (extent == 0 || !has(DType::i64) || !usable(places)) return;
+    const bool per_position = op == Op::scatter;
+    const auto shape = [&] { return per_position ? Shape{places[place]} : places; };
+    Value given = graph_.along(per_position ? Op::gather : Op::take_along,
+                               std::vector{a, indices(shape(), extent)}, axis, {}, loc());
+    if (random_.chance(20)) {
+      const std::vector<Dim> origin(places.size(), graph_.dims().constant(0));
+      const Shape one(places.size(), graph_.dims().constant(1));
+      for (const Dim dim : places) {
+        if (value(dim) == 0) return;
+      }
+      given = graph_.slice(given, origin, std::vector<int64_t>(places.size(), 1), one, loc());
+    }
+    const std::vector<std::string> with{"", "add", "mul", "maximum", "minimum"};
+    const Value to = graph_.along(op, std::vector{a, indices(shape(), extent), given}, axis,
+                                  random_.pick(with), loc());
+    if (random_.chance(30)) {
+      graph_.along(op, std::vector{to, indices(shape(), extent), given}, axis, random_.pick(with),
+                   loc());
+    }
   }
 
   bool has(DType dtype) const {

@@ -167,6 +167,8 @@ class Oracle {
     const DType dtype = node.type.dtype;
     if (node.op == Op::empty) return {Number{!is_floating(dtype)}};
     if (node.op == Op::iota) return {converted(dtype, {true, at[0], 0})};
+    if (node.op == Op::scatter || node.op == Op::put_along) return scattered(node, at);
+    if (node.op == Op::compress || node.op == Op::nonzero) return chosen(node, at);
     if (node.op != Op::update) return along(node, at);
     Index part(at.size());
     for (size_t i = 0; i < at.size(); ++i) {
@@ -188,7 +190,6 @@ class Oracle {
       from[axis] = i;
       return read(a, from);
     };
-    const auto is_nan = [](const Number& x) { return !x.exact && std::isnan(x.d); };
     switch (node.op) {
       case Op::argmax:
       case Op::argmin: {
@@ -222,7 +223,6 @@ class Oracle {
         break;
     }
     // Scans and folds round after every step.
-    const bool adds = node.attrs.with == "add", least = node.attrs.with == "minimum";
     const Array& rest = node.op == Op::fold || node.op == Op::fold_where ? input(node, 1) : a;
     int64_t first = 0, begin = &rest == &a ? 1 : 0, end = rest.shape[axis];
     if (node.op == Op::scan) end = at[axis] + 1;
@@ -238,20 +238,70 @@ class Oracle {
     for (int64_t i = begin; i < end; ++i) {
       from[axis] = i;
       if (node.op == Op::fold_where && read(input(node, 2), from).i == 0) continue;
-      const Number x = read(rest, from);
-      if (adds || node.attrs.with == "mul") {
-        if (total.exact) {
-          const Wide next = adds ? total.i + x.i : total.i * x.i;
-          total =
-              a.dtype == DType::boolean ? Number{true, next != 0} : rounded(a.dtype, {true, next});
-        } else {
-          total = rounded(a.dtype, {false, 0, adds ? total.d + x.d : total.d * x.d});
-        }
-      } else if (!is_nan(total)) {
-        const bool below = total.exact ? x.i < total.i : x.d < total.d;
-        const bool above = total.exact ? x.i > total.i : x.d > total.d;
-        if (is_nan(x) || (least ? below : above)) total = x;
+      total = combined(node.attrs.with, a.dtype, total, read(rest, from));
+    }
+    return {total};
+  }
+
+  static bool is_nan(const Number& x) { return !x.exact && std::isnan(x.d); }
+
+  // By add, mul, maximum or minimum.
+  static Number combined(const std::string& with, DType dtype, const Number& total,
+                         const Number& x) {
+    const bool adds = with == "add";
+    if (adds || with == "mul") {
+      if (!total.exact) return rounded(dtype, {false, 0, adds ? total.d + x.d : total.d * x.d});
+      const Wide next = adds ? total.i + x.i : total.i * x.i;
+      return dtype == DType::boolean ? Number{true, next != 0} : rounded(dtype, {true, next});
+    }
+    if (is_nan(total)) return total;
+    const bool below = total.exact ? x.i < total.i : x.d < total.d;
+    const bool above = total.exact ? x.i > total.i : x.d > total.d;
+    return is_nan(x) || (with == "minimum" ? below : above) ? x : total;
+  }
+
+  Expected chosen(const Node& node, const Index& at) const {
+    const bool where = node.op == Op::nonzero;
+    const auto axis = where ? 0 : static_cast<size_t>(node.attrs.axes[0]);
+    const Array& mask = input(node, where ? 0 : 1);
+    int64_t place = -1;
+    for (int64_t left = at[axis]; left >= 0; left -= read(mask, {place}).i != 0) ++place;
+    if (where) return {{true, place}};
+    Index from = at;
+    from[axis] = place;
+    return {read(input(node, 0), from)};
+  }
+
+  // What was there, and then in order all that goes to this place.
+  Expected scattered(const Node& node, const Index& at) const {
+    const Array &table = input(node, 0), &indices = input(node, 1), &given = input(node, 2);
+    const auto axis = static_cast<size_t>(node.attrs.axes[0]);
+    const bool per_position = node.op == Op::scatter;
+    Number total = read(table, at);
+    Index place(indices.shape.size());
+    for (int64_t k = 0; k < indices.size(); ++k) {
+      for (int64_t d = static_cast<int64_t>(place.size()) - 1, rest = k; d >= 0; --d) {
+        const auto axis_of = static_cast<size_t>(d);
+        place[axis_of] = rest % indices.shape[axis_of];
+        rest /= indices.shape[axis_of];
       }
+      const auto index = static_cast<int64_t>(read(indices, place).i);
+      if ((index < 0 ? index + table.shape[axis] : index) != at[axis]) continue;
+      Index from = at;
+      if (per_position) {
+        const auto gone = from.erase(from.begin() + static_cast<ptrdiff_t>(axis));
+        from.insert(gone, place.begin(), place.end());
+      } else {
+        for (size_t d = 0; d < at.size(); ++d) {
+          if (d != axis && place[d] != at[d]) from.clear();
+          if (from.empty()) break;
+          from[d] = place[d];
+        }
+        if (from.empty()) continue;
+      }
+      for (size_t d = 0; d < from.size(); ++d) from[d] = std::min(from[d], given.shape[d] - 1);
+      const Number next = read(given, from);
+      total = node.attrs.with.empty() ? next : combined(node.attrs.with, table.dtype, total, next);
     }
     return {total};
   }

@@ -1,0 +1,196 @@
+// Gathers, scatters and masks of arrays of any strides, against the reference evaluator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ops/scalar_ops.h"
+#include "core/reference/reference_along.h"
+#include "cpu/cpu_target.h"
+#include "runtime/strided_array.h"
+#include "runtime/whole/fold.h"
+#include "runtime/whole/gather.h"
+#include "runtime/whole/masks.h"
+#include "runtime/whole/whole_ops.h"
+
+namespace dvm::runtime {
+namespace {
+
+using core::Array;
+using core::DType;
+using core::Op;
+using Sizes = std::vector<int64_t>;
+
+Array dense(StridedArray& from, const Sizes& shape) {
+  Array array = core::make_array(from.view.dtype, shape);
+  const auto bytes = static_cast<size_t>(core::byte_size(from.view.dtype));
+  size_t at = 0;
+  from.for_each([&](const std::byte* element) {
+    std::copy_n(element, bytes, array.data.data() + at);
+    at += bytes;
+  });
+  return array;
+}
+
+class IndexedOps : public testing::Test {
+ protected:
+  int64_t below(int64_t end) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(end)); }
+  bool chance(int64_t percent) { return below(100) < percent; }
+
+  // Axes of which some are long, so that there are rows, and lines that threads share.
+  Sizes random_shape(int64_t rank) {
+    Sizes shape;
+    while (static_cast<int64_t>(shape.size()) < rank) {
+      shape.push_back(chance(10) ? 1 + below(40) : 1 + below(5));
+    }
+    return shape;
+  }
+
+  // Elements that differ, and of which sums of a few are exact.
+  void fill(StridedArray& array) {
+    core::dispatch(array.view.dtype, [&]<DType D>() {
+      array.for_each([&](std::byte* at) {
+        *reinterpret_cast<core::Storage<D>*>(at) =
+            core::scalar::cast<core::Storage<D>>(below(60) - 30);
+      });
+    });
+  }
+
+  std::mt19937 rng_{11};
+  std::unique_ptr<vm::Target> target_ = cpu::make_cpu_target();
+};
+
+TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
+  constexpr DType kDTypes[] = {DType::boolean, DType::f16, DType::f32, DType::i64};
+  const std::string kWith[] = {"", "", "add", "maximum", "mul"};
+  int refused = 0;
+  for (int test = 0; test < 1500; ++test) {
+    const Sizes shape = random_shape(1 + below(3));
+    const auto axis = static_cast<size_t>(below(static_cast<int64_t>(shape.size())));
+    const bool per_element = chance(40), takes = chance(40);
+    Sizes of_indices, places = shape;
+    if (per_element) {
+      places[axis] = below(9);
+      of_indices = places;
+    } else {
+      for (int64_t rank = below(4); static_cast<int64_t>(of_indices.size()) < rank;) {
+        of_indices.push_back(chance(5) ? 0 : chance(10) ? 1 + below(400) : 1 + below(6));
+        if (of_indices.back() > 6) rank = static_cast<int64_t>(of_indices.size());
+      }
+      const auto at = places.begin() + static_cast<ptrdiff_t>(axis);
+      places.insert(places.erase(at), of_indices.begin(), of_indices.end());
+    }
+    Sizes of_elements = places;
+    for (int64_t& size : of_elements) {
+      if (!takes && chance(15)) size = 1;
+    }
+    const DType dtype = kDTypes[below(4)];
+    StridedArray table(dtype, shape, rng_, !takes), indices(DType::i64, of_indices, rng_, false);
+    StridedArray elements(dtype, of_elements, rng_, takes);
+    fill(table);
+    fill(elements);
+    const int64_t extent = shape[axis];
+    const bool strays = chance(10);
+    indices.for_each([&](std::byte* at) {
+      auto& index = *reinterpret_cast<int64_t*>(at);
+      index = below(2 * extent) - extent;
+      if (strays && chance(20)) index = chance(50) ? extent + below(3) : INT64_MIN + below(3);
+    });
+
+    core::Node node;
+    node.op = takes ? (per_element ? Op::take_along : Op::gather)
+                    : (per_element ? Op::put_along : Op::scatter);
+    node.attrs.axes = {static_cast<int>(axis)};
+    node.type.dtype = dtype;
+    const Array from = dense(table, shape), at = dense(indices, of_indices),
+                given = dense(elements, of_elements);
+    std::vector<const Array*> operands{&from, &at};
+    std::optional<Op> with;
+    if (!takes) {
+      operands.push_back(&given);
+      node.attrs.with = kWith[below(5)];
+      with = core::op_from_text(node.attrs.with);
+    }
+    std::optional<Array> expected;
+    try {
+      expected = core::evaluate_along(node, operands);
+    } catch (const core::Error&) {
+      ++refused;
+    }
+    StridedArray& result = takes ? elements : table;
+    const StridedArray before = result;
+    const bool done = takes ? run_gather(node.op, table.view, indices.view, elements.view,
+                                         static_cast<int>(axis), *target_)
+                            : run_scatter(node.op, with, indices.view, elements.view, table.view,
+                                          static_cast<int>(axis));
+    ASSERT_EQ(done, expected.has_value()) << "case " << test;
+    if (done) {
+      ASSERT_EQ(dense(result, takes ? of_elements : shape).data, expected->data) << "case " << test;
+    } else {
+      ASSERT_EQ(result.memory, before.memory) << "case " << test << " wrote in vain";
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+TEST_F(IndexedOps, ChooseWhatIsTrue) {
+  for (int test = 0; test < 600; ++test) {
+    Sizes shape = random_shape(1 + below(3));
+    const bool large = chance(20);
+    if (large) shape.resize(static_cast<size_t>(1 + below(2)), 3);
+    const auto axis = static_cast<size_t>(below(static_cast<int64_t>(shape.size())));
+    shape[axis] = large ? below(50000) : below(40);
+    const int64_t percent = chance(30) ? below(3) : chance(30) ? 98 + below(3) : below(101);
+    const DType dtype = chance(50) ? DType::f32 : chance(50) ? DType::i64 : DType::boolean;
+    StridedArray a(dtype, shape, rng_, false), mask(DType::boolean, {shape[axis]}, rng_, true);
+    std::vector<int64_t> expected;
+    int64_t i = 0;
+    mask.for_each([&](std::byte* at) {
+      *at = static_cast<std::byte>(chance(percent) ? 1 + below(255) : 0);
+      if (*at != std::byte{0}) expected.push_back(i);
+      ++i;
+    });
+    const auto count = static_cast<int64_t>(expected.size());
+    StridedArray places(DType::i64, {count}, rng_, true);
+    ASSERT_TRUE(run_nonzero(mask.view, places.view, *target_));
+    const Array found = dense(places, {count});
+    const auto positions = core::elements<int64_t>(found);
+    ASSERT_EQ(std::vector<int64_t>(positions.begin(), positions.end()), expected);
+    Sizes chosen = shape;
+    chosen[axis] = count;
+    StridedArray result(dtype, chosen, rng_, true), gathered = result.again();
+    ASSERT_TRUE(run_compress(a.view, mask.view, result.view, static_cast<int>(axis), *target_));
+    ASSERT_TRUE(run_gather(Op::gather, a.view, places.view, gathered.view, static_cast<int>(axis),
+                           *target_));
+    ASSERT_EQ(result.memory, gathered.memory) << "case " << test;
+    // Of any other number nothing is written.
+    ++chosen[axis];
+    StridedArray more(dtype, chosen, rng_, true);
+    const StridedArray before = more;
+    EXPECT_FALSE(run_compress(a.view, mask.view, more.view, static_cast<int>(axis), *target_));
+    EXPECT_EQ(more.memory, before.memory);
+  }
+}
+
+TEST_F(IndexedOps, GiveTheSameOnTwoThreads) {
+  constexpr int64_t kRows = 300000;
+  const auto alone = cpu::make_cpu_target(cpu::Threads::one);
+  StridedArray indices(DType::i64, {kRows}, rng_, true), mask(DType::boolean, {kRows}, rng_, true);
+  indices.for_each([&](std::byte* at) { *reinterpret_cast<int64_t*>(at) = below(kRows); });
+  mask.for_each([&](std::byte* at) { *at = static_cast<std::byte>(below(2)); });
+  for (const Sizes& shape : {Sizes{kRows}, Sizes{kRows, 3}, Sizes{kRows, 8}}) {
+    StridedArray table(DType::f32, shape, rng_, true), result(DType::f32, shape, rng_, true);
+    const StridedArray again = result.again();
+    ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, result.view, 0, *target_));
+    ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, again.view, 0, *alone));
+    EXPECT_EQ(result.memory, again.memory);
+  }
+}
+
+}  // namespace
+}  // namespace dvm::runtime
