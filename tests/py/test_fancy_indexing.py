@@ -23,6 +23,11 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
         return type(error), str(error)
 
 
+def steps(x: Any) -> list[int]:
+    """Strides, but of axes along which nothing moves."""
+    return [stride for size, stride in zip(x.shape, x.strides, strict=True) if size > 1]
+
+
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) or isinstance(b, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
@@ -30,7 +35,7 @@ def same(a: Any, b: Any) -> bool:
         return type(a) is type(b) and (a == b or a != a)
     return (
         isinstance(b, np.ndarray)
-        and (a.dtype, a.shape, a.strides) == (b.dtype, b.shape, b.strides)
+        and (a.dtype, a.shape, steps(a)) == (b.dtype, b.shape, steps(b))
         and (a.base is None) == (b.base is None)
         and a.tobytes() == b.tobytes()
     )
@@ -241,7 +246,8 @@ def test_a_mask_of_another_number_is_the_same_path() -> None:
             for limit in (-9, 0, 9):
                 x = table(np.random.default_rng(n), (n,), "float32")
                 m = x > limit
-                assert f(x, m) == x[m].sum() + len(x[m])
+                # Floats are added up in an order of dvm's own.
+                np.testing.assert_allclose(f(x, m), x[m].sum() + len(x[m]), rtol=1e-5)
     assert (f.stats.captures, f.stats.opaque) == (1, 0)
 
 

@@ -153,7 +153,7 @@ class FancyIndexing(WrittenPlaces):
         if sides is None:
             return None
         before, after = ([others[k] for k in side] for side in sides)
-        merged = self._merged(table, before, places.axes, after)
+        merged = self._with_axes_merged(table, before, places.axes, after)
         value = self.along_value("gather", [merged, self.in_c_order(index)], len(before))
         if not is_view:
             return self.fresh(value, table.dtype, shape, order)
@@ -164,7 +164,9 @@ class FancyIndexing(WrittenPlaces):
         rest = [places.table.shape[axis] for axis in places.others]
         return [*rest[: places.at], *index.shape, *rest[places.at :]]
 
-    def _merged(self, table: Tensor, before: list[int], axes: list[int], after: list[int]) -> int:
+    def _with_axes_merged(
+        self, table: Tensor, before: list[int], axes: list[int], after: list[int]
+    ) -> int:
         """The content with those axes as one between the others."""
         arranged = (*before, *axes, *after)
         value = self.arranged(table, arranged)
@@ -338,7 +340,7 @@ class FancyIndexing(WrittenPlaces):
         rank_of = dict(zip(places.others, others, strict=True))
         order = (*(rank_of[a] for a in before), *chosen, *(rank_of[a] for a in after))
         given = self._elements_for(source, [shape[axis] for axis in order], order)
-        merged = self._merged(table, list(before), places.axes, list(after))
+        merged = self._with_axes_merged(table, list(before), places.axes, list(after))
         operands = [merged, self.in_c_order(index), given]
         made = self.along_value("scatter", operands, first, combined_by)
         self.assign(table, self.reshape_value(made, self.stored_shape(table)))
