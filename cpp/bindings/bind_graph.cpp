@@ -1,9 +1,10 @@
-// Graph and Dim as the lowering (python/dvm/magpy_capture) builds them. Values are plain ints.
+// Graph as the lowering (python/dvm/magpy_capture) builds them. Values are plain ints.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <limits>
 
+#include "bindings/bind_dim.h"
 #include "bindings/bindings.h"
 #include "capture/numpy/numpy_api.h"
 #include "core/graph/graph.h"
@@ -17,12 +18,6 @@ namespace {
 using core::Dim;
 using core::Graph;
 using core::Value;
-
-// A Dim together with the context it points into, which a bare Dim does not keep alive.
-struct PyDim {
-  std::shared_ptr<core::DimContext> context;
-  Dim dim;
-};
 
 core::DType parse_dtype(const std::string& text) {
   const auto dtype = core::dtype_from_text(text);
@@ -76,31 +71,6 @@ std::vector<std::string> unused(const Graph& g) {
 }
 
 using At = std::pair<std::string, int>;
-
-void bind_dim(py::module_& module) {
-  const auto binary = [](Dim (*op)(Dim, Dim)) {
-    return [op](const PyDim& a, py::handle b) {
-      const Dim other = py::isinstance<PyDim>(b) ? b.cast<const PyDim&>().dim
-                                                 : a.context->constant(b.cast<int64_t>());
-      return PyDim{a.context, op(a.dim, other)};
-    };
-  };
-  py::class_<PyDim>(module, "Dim", "A symbolic size.")
-      .def("__add__", binary([](Dim a, Dim b) { return a + b; }))
-      .def("__radd__", binary([](Dim a, Dim b) { return b + a; }))
-      .def("__sub__", binary([](Dim a, Dim b) { return a - b; }))
-      .def("__rsub__", binary([](Dim a, Dim b) { return b - a; }))
-      .def("__mul__", binary([](Dim a, Dim b) { return a * b; }))
-      .def("__rmul__", binary([](Dim a, Dim b) { return b * a; }))
-      .def("__floordiv__", binary(core::floor_div))
-      .def("__mod__", binary(core::mod))
-      .def("bcast", binary(core::bcast))
-      .def("max", binary([](Dim a, Dim b) { return core::max(a, b); }))
-      .def("min", binary([](Dim a, Dim b) { return core::min(a, b); }))
-      .def_property_readonly("constant", [](const PyDim& a) { return a.dim.as_constant(); })
-      .def("__str__", [](const PyDim& a) { return core::to_string(a.dim); })
-      .def("__repr__", [](const PyDim& a) { return "Dim(" + core::to_string(a.dim) + ")"; });
-}
 
 }  // namespace
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_dim, same_shape
+from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_shape
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import (
@@ -412,7 +412,7 @@ class Arrays(WrittenParts):
             still = self.repeated_axes(t)
             own = sizes[rank - t.rank :].copy()
             for axis, dim in enumerate(t.shape):
-                settled = alike and same_dim(dim, shape[axis + rank - t.rank])
+                settled = alike and dim == shape[axis + rank - t.rank]
                 one = self.is_one_at_most(dim) or not (settled or self.is_not_one(dim))
                 if one or still >> axis & 1:
                     own[axis] = 1
@@ -569,7 +569,7 @@ class Arrays(WrittenParts):
 
     def broadcast_dim(self, a: _dvm.Dim, b: _dvm.Dim) -> _dvm.Dim:
         """bcast(a, b), in which each size occurs once however often it was met."""
-        parts = [self._broadcast_of.get(str(dim), frozenset([str(dim)])) for dim in (a, b)]
+        parts = [self._broadcast_of.get(dim, frozenset([dim])) for dim in (a, b)]
         if parts[1] <= parts[0]:
             return a
         if parts[0] <= parts[1]:
@@ -579,25 +579,27 @@ class Arrays(WrittenParts):
             # bcast() would grow with every step of it.
             self.require_equal(a, b)
             return a
-        products = [dim for dim in (a, b) if str(dim) in self.product_sizes]
+        products = [dim for dim in (a, b) if dim in self.product_sizes]
         if products and self.observed(a) == self.observed(b) != 1:
             # A bias has the size of the columns it is added to, so that their kernel may add it.
             self.require_equal(a, b)
             return products[0]
         result = a.bcast(b)
-        self._broadcast_of[str(result)] = parts[0] | parts[1]
+        self._broadcast_of[result] = parts[0] | parts[1]
         return result
 
     @staticmethod
     def is_one_at_most(dim: _dvm.Dim) -> bool:
         """Whether the size is 1, or 0 (and then there is nothing to lie in any order): `x[:1]`."""
-        text = str(dim)
-        return text == "1" or (text.startswith("min(") and text.endswith(", 1)"))
+        if dim.function is None:
+            return dim.constant == 1
+        name, _, limit = dim.function
+        return name == "min" and limit.constant == 1
 
     @staticmethod
     def is_derived(dim: _dvm.Dim) -> bool:
         """Whether the size is more than a polynomial of sizes: a quotient, a rest, a maximum."""
-        return "(" in str(dim)
+        return not dim.is_polynomial
 
     def require_equal(self, a: _dvm.Dim, b: _dvm.Dim) -> None:
         """The path is for calls in which these sizes are equal."""
@@ -720,7 +722,7 @@ class Arrays(WrittenParts):
         if not own or value.is_scalar or value.rank > t.rank or not self.is_remade(value):
             return False
         sizes = zip(reversed(value.shape), reversed(t.shape), strict=False)
-        return all(size.constant == 1 or same_dim(size, wanted) for size, wanted in sizes)
+        return all(size.constant == 1 or size == wanted for size, wanted in sizes)
 
     def _holds_it(self, t: Tensor, value: Tensor) -> bool:
         """Whether it is what was just written there: `x[i] += 1` stores the view once more."""
@@ -818,4 +820,4 @@ def adjacent_runs(axes: SequenceOf[int]) -> list[list[int]]:
     return runs
 
 
-__all__ = ["Arrays", "Order", "c_order", "is_supported", "same_dim", "same_shape"]
+__all__ = ["Arrays", "Order", "c_order", "is_supported", "same_shape"]

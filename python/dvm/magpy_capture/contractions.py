@@ -116,35 +116,35 @@ class Contractions(NumpyQuestions):
 
         labels: of the first axes of each array.
         """
-        dims: dict[str, _dvm.Dim] = {}  # by their text
-        kept = set()  # of those, what the result has
+        kept = set()  # sizes that the result has
         layouts = []
         for t, names in zip(operands, labels, strict=True):
             still = self.repeated_axes(t)
-            texts = []
+            dims = []
             for axis, name in enumerate(names):
-                dim = sizes.get(name, t.shape[axis])
-                text = "1" if still >> axis & 1 else str(dim)
-                dims[text] = dim
+                dim = self.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
+                dims.append(dim)
                 if name in output:
-                    kept.add(text)
-                texts.append(text)
+                    kept.add(dim)
             own = tuple(axis for axis in self.order_in_memory(t) if axis < len(names))
-            layouts.append((own, texts))
+            layouts.append((own, dims))
         # What is remembered of other calls has no names of symbols.
-        short = {text: f"n{i}" for i, text in enumerate(t for t in dims if not t.isdigit())}
+        known = dict.fromkeys(dim for _, dims in layouts for dim in dims)
+        short = {dim: f"n{i}" for i, dim in enumerate(d for d in known if d.constant is None)}
         question = (
             tuple("".join(names) for names in labels),
             output,
-            tuple(Layout(own, tuple(short.get(t, t) for t in texts)) for own, texts in layouts),
+            tuple(
+                Layout(own, tuple(short.get(d) or str(d) for d in dims)) for own, dims in layouts
+            ),
         )
         small = []
-        for text, name in short.items():
+        for dim, name in short.items():
             if name not in sizes_that_matter(*question, path):
                 continue
-            if self.is_size(dims[text], 1):
+            if self.is_size(dim, 1):
                 small.append((name, 1))
-            elif text not in kept and self.is_size(dims[text], 0):
+            elif dim not in kept and self.is_size(dim, 0):
                 small.append((name, 0))
         return memory_order(*question, tuple(small), path)
 

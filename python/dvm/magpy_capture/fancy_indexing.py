@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
+from dvm.magpy_capture.arrays import Order, c_order, same_shape
 from dvm.magpy_capture.spec import NotCapturable
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import (
@@ -355,7 +355,7 @@ class FancyIndexing(WrittenPlaces):
         own = [self.size(1)] * (len(shape) - len(own)) + list(own)
         value = self.reshape_value(value, own)
         fits = [
-            d.constant == 1 or same_dim(d, wanted) for d, wanted in zip(own, shape, strict=True)
+            d.constant == 1 or d == wanted for d, wanted in zip(own, shape, strict=True)
         ]
         return value if all(fits) else self.broadcast_value(value, shape)
 

@@ -87,8 +87,8 @@ class Graphs(Program):
         self.unowned: set[int] = set()  # and those that have left with no array to belong to
         self._scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
         self.opaque_calls: list[tuple[str, Any]] = []
-        self._broadcast_of: dict[str, frozenset[str]] = {}  # size -> the sizes it broadcast from
-        self.product_sizes: set[str] = set()  # open ones of rows and columns of products
+        self._broadcast_of: dict[_dvm.Dim, frozenset[_dvm.Dim]] = {}  # -> what it is broadcast from
+        self.product_sizes: set[_dvm.Dim] = set()  # open ones of rows and columns of products
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
@@ -116,7 +116,7 @@ class Graphs(Program):
 
         arithmetic: the op that it computes with, if that is another one.
         """
-        key = (op, *inputs, *map(str, attributes))
+        key = (op, *inputs, *attributes)
         if key in self._numbers:
             return self._numbers[key]
         try:
@@ -249,7 +249,7 @@ class Graphs(Program):
         )
         self._shapeable.add(made)
         sizes = self.graph.shape(made)[-2:]
-        self.product_sizes.update(str(size) for size in sizes if size.constant is None)
+        self.product_sizes.update(size for size in sizes if size.constant is None)
         return made
 
     def along_value(
@@ -499,7 +499,7 @@ class Graphs(Program):
             self._require_equal([self.product(before)], [self.product(after)])
         else:
             for old, new in zip(reversed(before), reversed(after), strict=False):
-                if old.constant != 1 and not same_dim(old, new):  # 1, or equal
+                if old.constant != 1 and old != new:  # 1, or equal
                     self._require_equal([(old - 1) * (old - new)], [self.graph.size(0)])
 
     def set_modes(self, modes: Modes) -> None:
@@ -577,9 +577,5 @@ def numpy_name(dtype: np.dtype[Any]) -> str:
     return NAMES.get(dtype) or str(dtype.name)
 
 
-def same_dim(a: _dvm.Dim, b: _dvm.Dim) -> bool:
-    return str(a) == str(b)
-
-
 def same_shape(a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> bool:
-    return len(a) == len(b) and all(map(same_dim, a, b))
+    return list(a) == list(b)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Order, same_dim
+from dvm.magpy_capture.arrays import Order
 from dvm.magpy_capture.objects import Objects
-from dvm.magpy_capture.program import bcast, describe
+from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -48,15 +48,7 @@ class Indexing(Objects):
         """The size in the recorded call."""
         if dim.constant is not None:
             return int(dim.constant)
-        names: dict[str, Any] = {
-            "floordiv": operator.floordiv,
-            "mod": operator.mod,
-            "max": max,
-            "min": min,
-            "bcast": bcast,
-            **self.symbol_values,
-        }
-        return int(eval(str(dim), {"__builtins__": {}}, names))  # the printed form of a Dim
+        return dim.evaluate(self.symbol_values)
 
     def known(self, value: Abstract) -> Literal:
         """`value` as a literal, guarded where it is not one."""
@@ -132,24 +124,16 @@ class Indexing(Objects):
         """Whether the size is below zero; where that is not plain, the path is for one answer."""
         if dim.constant is not None:
             return bool(dim.constant < 0)
-        if self.is_natural(dim):
+        if dim.is_natural:
             return False
         negative = self.observed(dim) < 0
         test = self._operate("<", self.register_of_dim(dim), self.constant(0))
         self.guard("guard_truth", test, negative)
         return negative
 
-    def is_natural(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is plainly not negative: a sum of products of sizes."""
-        if dim.constant is not None:
-            return bool(dim.constant >= 0)
-        text = str(dim)
-        signed = (name for name in self.int_homes if name.startswith("k"))
-        return "-" not in text and not any(name in text for name in signed)
-
     def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
         """Return max(dim, low)."""
-        return dim if self.is_natural(dim - low) else dim.max(low)
+        return dim if (dim - low).is_natural else dim.max(low)
 
     # ---- the index
 
@@ -234,11 +218,11 @@ class Indexing(Objects):
             if _is(bound, None):
                 return default
             offset = self.dim_of(bound)
-            if same_dim(offset, size) and step > 0:
+            if offset == size and step > 0:
                 return size
             if self.is_negative(offset):
                 return self.at_least(size + offset, low)
-            return offset if self.is_natural(high - offset) else offset.min(high)
+            return offset if (high - offset).is_natural else offset.min(high)
 
         if step > 0:
             start, stop = position(part.start, zero), position(part.stop, size)
@@ -272,7 +256,7 @@ class Indexing(Objects):
         order = self._view_order(t, selection)
         stored = [shape[axis] for axis in order]
         whole = all(
-            kept and step == 1 and same_dim(count, size)
+            kept and step == 1 and count == size
             for kept, step, count, size in zip(
                 selection.kept, selection.steps, selection.counts, t.shape, strict=True
             )

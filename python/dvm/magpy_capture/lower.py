@@ -240,7 +240,7 @@ class Lowering(Callbacks):
         if isinstance(value, (Host, Size, Tensor)):
             dim = self.dim_of(value)
             self.is_negative(dim)
-            if not self.is_natural(dim):
+            if not dim.is_natural:
                 limit = self.constant(sys.maxsize)
                 test = self._operate("<=", self.register_of_dim(dim), limit)
                 self.guard("guard_truth", test, True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Arrays, Order, c_order, same_dim
+from dvm.magpy_capture.arrays import Arrays, Order, c_order
 from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.spec import PathSpec
 from dvm.magpy_capture.values import Content, Literal, MaybeView, Storage, Tensor
@@ -235,7 +235,7 @@ class MaybeViews(Arrays):
                     self.product(dims[axis] for axis in part)
                     for dims, part in zip((old, new), group, strict=True)
                 ]
-                if same_dim(*products):
+                if products[0] == products[1]:
                     break
                 before, after = map(self.observed, products)
                 if before == after:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import c_order, same_dim
+from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.numpy_moves import NumpyMoves
 from dvm.magpy_capture.numpy_ranges import every_element
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
@@ -190,7 +190,7 @@ class NumpyJoins(NumpyMoves):
 
     def _are_equal(self, one: _dvm.Dim, other: _dvm.Dim) -> bool:
         """Whether two sizes are equal: an outcome, unless it is known."""
-        if same_dim(one, other):
+        if one == other:
             return True
         if one.constant is not None and other.constant is not None:
             return False

@@ -8,7 +8,7 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import c_order, same_dim
+from dvm.magpy_capture.arrays import c_order
 from dvm.magpy_capture.numpy_ranges import NumpyRanges, every_element
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -466,7 +466,7 @@ class NumpyMoves(NumpyRanges):
             raise self.refuse(reasons.TAKE_ALONG_AXIS_SHAPES)
         place = self.axis(self.plain(axis), x.rank)
         for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
-            if i != place and not same_dim(size, other):
+            if i != place and size != other:
                 self._require_equal([size], [other])
         wanted = list(x.shape)
         wanted[place] = index.shape[place]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import same_dim
 from dvm.magpy_capture.fancy_indexing import FancyIndexing
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -62,7 +61,7 @@ class NumpyPicks(FancyIndexing):
         if self.is_none(axis):
             x, axis = self.flat(x), ZERO
         place = self.axis(self.plain(axis), x.rank)
-        if not same_dim(mask.shape[0], x.shape[place]):
+        if mask.shape[0] != x.shape[place]:
             self._require_equal([mask.shape[0]], [x.shape[place]])
         seen = self.seen_result
         if not isinstance(seen, np.ndarray):
@@ -112,7 +111,7 @@ class NumpyPicks(FancyIndexing):
         given = self.as_array(weights)
         if given.rank != 1 or not np.can_cast(given.dtype, np.float64):
             raise self.refuse(reasons.BINCOUNT_OF, describe(given))
-        if not same_dim(given.shape[0], size):
+        if given.shape[0] != size:
             self._require_equal([given.shape[0]], [size])
         value = self.in_c_order(self.cast(given, "float64"))
         return self.reshape_value(value, [size])

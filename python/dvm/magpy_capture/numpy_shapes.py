@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Order, c_order, same_dim, same_shape
+from dvm.magpy_capture.arrays import Order, c_order, same_shape
 from dvm.magpy_capture.numpy_nan import NanReductions
 from dvm.magpy_capture.numpy_ufuncs import NONE, ZERO
 from dvm.magpy_capture.program import describe
@@ -108,7 +108,7 @@ class Shapes(NanReductions):
         for i, size in enumerate(sizes):
             if i == place:
                 continue
-            match = next((dim for dim in rest if same_dim(dim, size)), None)
+            match = next((dim for dim in rest if dim == size), None)
             if match is None and size.constant != 1:
                 return None
             if match is not None:
@@ -127,7 +127,7 @@ class Shapes(NanReductions):
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy."""
-        line = len(shape) == 1 and same_dim(self.product(x.shape), shape[0])
+        line = len(shape) == 1 and self.product(x.shape) == shape[0]
         wanted = Literal(-1) if line else self.arguments_of(shape)
         remake: tuple[Any, ...] = (np.ndarray.reshape, [wanted])
         order = self.kept_order(x, shape)
@@ -140,7 +140,7 @@ class Shapes(NanReductions):
                 lambda value: self.reshape_value(value, stored),
                 lambda _base, value: self.reshape_value(value, own),
                 remake,
-                may_fail=not same_dim(self.product(x.shape), self.product(shape)),
+                may_fail=self.product(x.shape) != self.product(shape),
             )
         return self.maybe_view(
             x,
@@ -327,7 +327,7 @@ class Shapes(NanReductions):
         shape = list(parts[0].shape)
         for other in parts[1:]:
             for i, dim in enumerate(other.shape):
-                if i != axis and not same_dim(dim, shape[i]):
+                if i != axis and dim != shape[i]:
                     shape[i] = shape[i] if shape[i].constant != 1 else dim
         shape[axis] = total
         value = self.empty_value(dtype, shape)

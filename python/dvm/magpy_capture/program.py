@@ -7,9 +7,9 @@ differ late share their beginning.
 
 from __future__ import annotations
 
-import ast
 import math
 import time
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -46,13 +46,16 @@ MISSING = _dvm.MISSING
 
 #: Exact types of which equal values are interchangeable.
 PINNED = (int, float, bool, str, bytes, complex, type(None), tuple, range, slice)
-_DIM_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-_DIM_FUNCTIONS = {"floordiv": "//", "mod": "%"}
 
 
 def bcast(a: int, b: int) -> int:
     """The size two broadcast sizes give: the other one where one is 1."""
     return b if a == 1 else a
+
+
+#: function of sizes -> the operator of Python that it is, or what computes it
+DIM_OPERATORS = {"floordiv": "//", "mod": "%"}
+DIM_FUNCTIONS: dict[str, Callable[[int, int], int]] = {"max": max, "min": min, "bcast": bcast}
 
 
 class Program:
@@ -69,7 +72,7 @@ class Program:
         self._guarded: set[tuple[Any, ...]] = set()
         self._kept: list[Any] = []  # objects whose identity is part of a key
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
-        self._dim_registers: dict[str, int] = {}  # size, printed -> register of a Python int
+        self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
 
@@ -257,32 +260,43 @@ class Program:
         """A register with the size as a Python int."""
         if dim.constant is not None:
             return self.constant(dim.constant)
-        text = str(dim)
-        if text not in self._dim_registers:
-            self._dim_registers[text] = self._dim_node(ast.parse(text, mode="eval").body)
-        return self._dim_registers[text]
+        if dim not in self._dim_registers:
+            self._dim_registers[dim] = self._computed_dim(dim)
+        return self._dim_registers[dim]
 
-    def _dim_node(self, node: ast.AST) -> int:
-        if isinstance(node, ast.Constant):
-            return self.constant(node.value)
-        if isinstance(node, ast.Name):
-            if node.id in self.int_homes:
-                return self.int_homes[node.id]
-            array, axis = self.symbol_homes[node.id]
+    def _computed_dim(self, dim: _dvm.Dim) -> int:
+        """Its terms, added up from the first to the last, or the one symbol or function it is."""
+        if dim.symbol is not None:
+            if dim.symbol in self.int_homes:
+                return self.int_homes[dim.symbol]
+            array, axis = self.symbol_homes[dim.symbol]
             return self.step("shape", array, axis, key=("shape", array, axis))
-        if isinstance(node, ast.UnaryOp):
-            return self._operate("-", self._dim_node(node.operand))
-        if isinstance(node, ast.BinOp):
-            name = _DIM_OPERATORS[type(node.op)]
-            return self._operate(name, self._dim_node(node.left), self._dim_node(node.right))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            arguments = [self._dim_node(argument) for argument in node.args]
-            if node.func.id in _DIM_FUNCTIONS:
-                return self._operate(_DIM_FUNCTIONS[node.func.id], *arguments)
-            function = {"max": max, "min": min, "bcast": bcast}[node.func.id]
-            key = ("dim", node.func.id, *arguments)
-            return self.step("call", self.constant(function), arguments, (), key=key)
-        raise self.refuse(reasons.SIZE, ast.dump(node))
+        if dim.function is not None:
+            name, *operands = dim.function
+            registers = [self.register_of_dim(operand) for operand in operands]
+            if name in DIM_OPERATORS:
+                return self._operate(DIM_OPERATORS[name], *registers)
+            function = self.constant(DIM_FUNCTIONS[name])
+            return self.step("call", function, registers, (), key=("dim", name, *registers))
+        if not dim.terms:
+            raise self.refuse(reasons.SIZE, dim)
+        total = -1
+        for coefficient, factors in dim.terms:
+            term = self._product_of(abs(coefficient), factors)
+            if total >= 0:
+                term = self._operate("+" if coefficient > 0 else "-", total, term)
+            elif coefficient < 0:
+                term = self._operate("-", term)
+            total = term
+        return total
+
+    def _product_of(self, magnitude: int, factors: SequenceOf[_dvm.Dim]) -> int:
+        registers = [self.constant(magnitude)] if magnitude != 1 or not factors else []
+        registers += map(self.register_of_dim, factors)
+        product, *others = registers
+        for register in others:
+            product = self._operate("*", product, register)
+        return product
 
     def _operate(self, name: str, *registers: int) -> int:
         return self.step("operator", name, *registers, key=("operator", name, *registers))
@@ -290,14 +304,14 @@ class Program:
     def _require_equal(self, a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> None:
         """Sizes that must agree, or NumPy raises: other calls leave the path."""
         for x, y in zip(a, b, strict=True):
-            if str(x) != str(y):
+            if x != y:
                 test = self._operate("==", self.register_of_dim(x), self.register_of_dim(y))
                 self.guard("guard_truth", test, True)
 
     def require_positive(self, dim: _dvm.Dim) -> None:
         """Drops a replay for which the size is not above zero: it divides by it."""
         if dim.constant is None:
-            least = dim.max(0) if "-" in str(dim) else dim
+            least = dim if dim.is_natural else dim.max(0)
             self._operate("%", self.constant(0), self.register_of_dim(least))
         elif dim.constant <= 0:
             raise self.refuse(reasons.SIZE_MUST_BE_ABOVE_ZERO)

@@ -12,7 +12,7 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
 from dvm import _dvm
-from dvm.magpy_capture.graphs import Graphs, same_dim, same_shape
+from dvm.magpy_capture.graphs import Graphs, same_shape
 from dvm.magpy_capture.values import Content, Tensor
 
 #: How many updates a read of a part looks through: each may cost a guard or two on every call.
@@ -70,7 +70,7 @@ class WrittenParts(Graphs):
             base, part = self._ops[value][1]
             at, by = self._updates[value]
             counts = self.graph.shape(part)
-            equal = all(map(same_dim, starts, at)) and same_shape(shape, counts)
+            equal = list(starts) == at and same_shape(shape, counts)
             if equal and list(steps) == by:
                 return part
             if self._is_apart((starts, steps, shape), (at, by, counts)):
@@ -140,7 +140,7 @@ class WrittenParts(Graphs):
         of_part, of_read, counts = [], [], []
         inside = True
         for start, count, at, size in zip(*read, *written, strict=True):
-            if same_dim(start, at) and same_dim(count, size):
+            if start == at and count == size:
                 of_part.append(zero)
                 of_read.append(zero)
                 counts.append(count)
