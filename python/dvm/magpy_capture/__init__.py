@@ -21,7 +21,7 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
-from dvm.magpy_capture import lower as lowering
+from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.tables import leaves
 
@@ -47,5 +47,5 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     options = compiled.options
     spec = PathSpec(target=options.target, numerics=options.numerics)
     has_paths = compiled.stats.captures > 0
-    lowering.lower(spec, recording, compiled.__wrapped__, deadline, has_paths=has_paths)
+    lower_recording(spec, recording, compiled.__wrapped__, deadline, has_paths=has_paths)
     return spec

@@ -7,7 +7,7 @@ where the path has changed some, for those changes are made at its end.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from dvm import reasons
 from dvm.annotating import PACKAGED, Annotation, is_packaged
 from dvm.magpy_capture.held_functions import runs_own_code
 from dvm.magpy_capture.masked import may_share
-from dvm.magpy_capture.objects import is_constant
-from dvm.magpy_capture.opaque import Named, Opaque, name_of, signature_of
+from dvm.magpy_capture.objects import is_constant, is_fixed
+from dvm.magpy_capture.opaque import Named, name_of, signature_of
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -28,6 +30,7 @@ from dvm.magpy_capture.values import (
     Method,
     Partial,
     Tensor,
+    resolve,
 )
 
 #: Parameters of functions of leaf packages through which a call has effects.
@@ -43,16 +46,13 @@ METHODS = frozenset(
 )
 
 
-class AnnotatedCalls(Opaque):
+class AnnotatedCalls(Part):
     """What each annotation allows."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    needs = "arrays calls graph heap locks opaque program"
+
+    def __init__(self) -> None:
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
-
-    if TYPE_CHECKING:  # what classes beside this one do
-
-        def calls_unseen(self, name: str) -> None: ...
 
     def annotated_call(
         self, function: Any, known: Annotation, positional: list[Abstract], named: Named, seen: Any
@@ -60,37 +60,41 @@ class AnnotatedCalls(Opaque):
         """One opaque call of the function, or a reason why there is none."""
         name = name_of(function)
         if known.never:
-            raise self.refuse(reasons.ANNOTATED_NEVER, name)
+            raise refuse(reasons.ANNOTATED_NEVER, name)
         if not known.pure:
-            raise self.refuse(reasons.ANNOTATED_NOT_PURE, name)
-        positional = [self.resolve(value) for value in positional]
-        named = {key: self.resolve(value) for key, value in named.items()}
+            raise refuse(reasons.ANNOTATED_NOT_PURE, name)
+        positional = [resolve(value) for value in positional]
+        named = {key: resolve(value) for key, value in named.items()}
         arguments = [*positional, *named.values()]
         if known is PACKAGED:
             self._check_package_call(function, positional, named)
         targets = self._written_targets(function, known, positional, named)
-        fixed = all(self.is_fixed(argument) for argument in arguments)
+        fixed = all(is_fixed(argument) for argument in arguments)
         if known.deterministic and fixed and not targets and is_constant(seen):
             return Literal(seen)
-        if not all(self.is_pure(argument) for argument in arguments) and self.has_changed():
-            raise self.refuse(reasons.CALL_AFTER_CHANGES, name)
-        if known.fresh and self.shares_memory(seen, arguments):
-            raise self.refuse(reasons.ANNOTATED_FRESH_BUT_SHARES, name)
-        copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        if not all(self.heap.is_pure(argument) for argument in arguments) and self.has_changed():
+            raise refuse(reasons.CALL_AFTER_CHANGES, name)
+        if known.fresh and self.opaque.shares_memory(seen, arguments):
+            raise refuse(reasons.ANNOTATED_FRESH_BUT_SHARES, name)
+        copies = {
+            id(target): self.opaque.writable(function, target, arguments) for target in targets
+        }
         if known is PACKAGED:
             self._check_held(arguments)
             if _may_keep(seen):
                 copies |= self._kept_for_good(arguments)
-        registers = [self._given(argument, copies) for argument in arguments]
+        registers = [self.opaque.given_register(argument, copies) for argument in arguments]
         if name.partition(".")[0] != "scipy":
-            self.calls_unseen(name)
-        self.opaque_calls.append((name, self.at))
-        made = self.step("call", self.constant(function), registers, tuple(named), True)
+            self.locks.calls_unseen(name)
+        self.graph.opaque_calls.append((name, self.program.at))
+        made = self.program.step(
+            "call", self.program.constant(function), registers, tuple(named), True
+        )
         result = self._annotated_result(known, made, targets, seen)
         for target in targets:
-            self._take_over(target, copies[id(target)])
+            self.opaque.take_over(target, copies[id(target)])
         if targets:
-            self.forget_results()
+            self.opaque.forget_results()
         return result
 
     def _check_package_call(self, function: Any, positional: list[Abstract], named: Named) -> None:
@@ -98,18 +102,18 @@ class AnnotatedCalls(Opaque):
         name = name_of(function)
         last = name.rpartition(".")[2]
         if last in DRAWS or not (last in METHODS or not _is_method(function)):
-            raise self.refuse(reasons.PACKAGE_METHOD, name)
+            raise refuse(reasons.PACKAGE_METHOD, name)
         for key, value in _by_name(function, positional, named).items():
             unset = isinstance(value, Literal) and (
                 value.object in (None, False) or isinstance(value.object, str)
             )
             if (key in EFFECTS or key.startswith("overwrite_")) and not unset:
-                raise self.refuse(reasons.PACKAGE_ARGUMENT, name, key)
+                raise refuse(reasons.PACKAGE_ARGUMENT, name, key)
         for value in [*positional[1 if _is_method(function) else 0 :], *named.values()]:
             held = value.object if isinstance(value, (Literal, Host, Instance)) else None
             is_function = isinstance(value, (Closure, FunctionValue, Method, Partial))
             if is_function or (callable(held) and not isinstance(held, type)):
-                raise self.refuse(reasons.PACKAGE_CALLBACK, name, describe(value))
+                raise refuse(reasons.PACKAGE_CALLBACK, name, describe(value))
 
     def _annotated_result(
         self, known: Annotation, made: int, targets: list[Tensor], seen: Any
@@ -118,9 +122,9 @@ class AnnotatedCalls(Opaque):
             if seen is target.object:
                 return target
         if known.fresh:
-            return self.adopt(made, seen, external=False)
+            return self.heap.adopt(made, seen, external=False)
         # It may live elsewhere as well: an object of the caller like any other.
-        result = self.reach(lambda: made, seen)
+        result = self.heap.reach(lambda: made, seen)
         if known is PACKAGED:
             self.keep_apart_from_kept(result, seen)
         return result
@@ -129,14 +133,16 @@ class AnnotatedCalls(Opaque):
 
     def _check_held(self, arguments: list[Abstract]) -> None:
         """None of them holds a function of the user's, which would be called unseen."""
-        for value in self._parts_of(arguments):
+        for value in self.opaque.parts_of(arguments):
             if isinstance(value, Instance) and is_packaged(value.cls):
                 own = runs_own_code(value.object)
-                register = self.register_of(value)
-                test = self.step("call", self.constant(runs_own_code), [register], ())
-                self.guard("guard_truth", test, own, key=(test,))
+                register = self.program.register_of(value)
+                test = self.program.step(
+                    "call", self.program.constant(runs_own_code), [register], ()
+                )
+                self.program.guard("guard_truth", test, own, key=(test,))
                 if not own:
-                    raise self.refuse(reasons.PACKAGE_CALLBACK, describe(value), "a function in it")
+                    raise refuse(reasons.PACKAGE_CALLBACK, describe(value), "a function in it")
 
     def _kept_for_good(self, arguments: list[Abstract]) -> dict[int, int]:
         """The arrays themselves, which an object that is made of them may keep.
@@ -144,12 +150,12 @@ class AnnotatedCalls(Opaque):
         From here on nobody may write them.
         """
         kept = {}
-        for part in self._parts_of(arguments):
+        for part in self.opaque.parts_of(arguments):
             if not isinstance(part, Tensor) or part.is_scalar:
                 continue
             if part.storage.external and part.storage.written:
-                raise self.refuse(reasons.VIEW_ARRAY_WRITTEN)
-            kept[id(part)] = self.object_register(part)
+                raise refuse(reasons.VIEW_ARRAY_WRITTEN)
+            kept[id(part)] = self.arrays.object_register(part)
             part.storage.frozen = True
             self._kept_arrays.append((kept[id(part)], part.object))
         return kept
@@ -162,8 +168,8 @@ class AnnotatedCalls(Opaque):
             if array is None or may_share(array, seen):
                 result.storage.frozen = True
             else:
-                pair = (self.register_of(result), register)
-                self.guard("guard_overlap", *pair, False, key=pair)
+                pair = (self.program.register_of(result), register)
+                self.program.guard("guard_overlap", *pair, False, key=pair)
 
     def _written_targets(
         self, function: Any, known: Annotation, positional: list[Abstract], named: Named
@@ -175,14 +181,16 @@ class AnnotatedCalls(Opaque):
         targets = [given[name] for name in sorted(known.writes) if name in given]
         for target in targets:
             if not isinstance(target, Tensor):
-                raise self.refuse(reasons.WRITES_INTO_NO_ARRAY_GRAPH, name_of(function))
+                raise refuse(reasons.WRITES_INTO_NO_ARRAY_GRAPH, name_of(function))
         return targets
 
     def has_changed(self) -> bool:
         """Whether some object of the caller is not yet what the program made of it."""
-        objects = any(getattr(value, "changed", False) for value in self._reached.values())
-        variables = self.changed_variables or self.changed_cells or self.class_changes
-        return self.has_written_arrays() or objects or bool(variables)
+        objects = any(getattr(value, "changed", False) for value in self.heap.reached.values())
+        variables = (
+            self.calls.changed_variables or self.calls.changed_cells or self.heap.class_changes
+        )
+        return self.heap.has_written_arrays() or objects or bool(variables)
 
 
 def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:

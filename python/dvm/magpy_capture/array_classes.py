@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.containers import Containers
 from dvm.magpy_capture.masked import is_masked, masked_classes
 from dvm.magpy_capture.objects import PURE_TYPES, class_attribute, is_array
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.values import Abstract, Host, Literal, Size
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import Abstract, Host, Literal, Size, resolve
 
 #: Those whose whole content is the memory of the array.
 BARE_MEMORY: tuple[type, ...] = (np.ndarray, np.matrix, np.recarray)
@@ -36,8 +37,10 @@ MASKED_METHODS = frozenset(
 )
 
 
-class ArrayClasses(Containers):
+class ArrayClasses(Part):
     """Which classes of arrays a call of NumPy may be given."""
+
+    needs = "heap opaque program"
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run NumPy's code alone, as they do on every call."""
@@ -51,7 +54,7 @@ class ArrayClasses(Containers):
         if not own:
             names |= {*vars(np.ndarray), "__getattr__", "__getattribute__", "__setattr__"}
         for name in sorted(names):
-            self.guard_class(cls, name, class_attribute(cls, name))
+            self.heap.guard_class(cls, name, class_attribute(cls, name))
         return True
 
     def _adds_no_code(self, cls: type) -> bool:
@@ -79,9 +82,9 @@ class ArrayClasses(Containers):
             return False
         if "getattr" in scope or function.__builtins__.get("getattr") is not getattr:
             return False
-        self.guard_name(scope, "getattr", MISSING)
-        self.guard_name(function.__builtins__, "getattr", getattr)
-        self.guard(
+        self.program.guard_name(scope, "getattr", MISSING)
+        self.program.guard_name(function.__builtins__, "getattr", getattr)
+        self.program.guard(
             "guard_code",
             function,
             code,
@@ -94,29 +97,31 @@ class ArrayClasses(Containers):
     def attribute_of_subclass(self, base: Host, name: str, seen: Any) -> Abstract:
         """`x.name` that the array itself has: whoever made it, an object that others may hold."""
         key = ("getattr", base.register, name)
-        return self.reach(lambda: self.step("getattr", base.register, name, key=key), seen)
+        return self.heap.reach(
+            lambda: self.program.step("getattr", base.register, name, key=key), seen
+        )
 
     def set_attribute_of_subclass(self, base: Host, name: str, value: Abstract) -> None:
         """`x.name = value` of an array that the path made, before anybody else sees it."""
-        value = self.resolve(value)
+        value = resolve(value)
         kept = isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES
-        free = base.made and not hasattr(type(base.object), name) and self.is_pure(base)
+        free = base.made and not hasattr(type(base.object), name) and self.heap.is_pure(base)
         if not free or not (kept or isinstance(value, Size)):
-            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
-        given = [base.register, self.constant(name), self.register_of(value)]
-        self.step("call", self.constant(setattr), given, ())
-        self.forget_results()
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+        given = [base.register, self.program.constant(name), self.program.register_of(value)]
+        self.program.step("call", self.program.constant(setattr), given, ())
+        self.opaque.forget_results()
 
     def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
         """Registers with all that an array keeps its content in: of a masked one also the mask."""
         if not is_masked(array):
             return [(register, array)]
         key = ("getattr", register, "_mask")
-        mask = self.step("getattr", register, "_mask", key=key)
+        mask = self.program.step("getattr", register, "_mask", key=key)
         if not is_array(array._mask):  # none at all, which is one object
-            self.guard_is(mask, array._mask)
+            self.program.guard_is(mask, array._mask)
             return [(register, array)]
-        self.guard_type(mask, array._mask)
+        self.program.guard_type(mask, array._mask)
         return [(register, array), (mask, array._mask)]
 
     def is_array_class(self, thing: Any) -> bool:

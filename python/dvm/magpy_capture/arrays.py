@@ -16,8 +16,10 @@ import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.graphs import DTYPES, NAMES, NUMBERS, same_shape
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.tables import UFUNCS
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.tables import UFUNCS, VECTORS
 from dvm.magpy_capture.values import (
     Abstract,
     Content,
@@ -27,8 +29,9 @@ from dvm.magpy_capture.values import (
     Size,
     Storage,
     Tensor,
+    resolve,
 )
-from dvm.magpy_capture.written_parts import PartWrite, WrittenParts
+from dvm.magpy_capture.written_parts import PartWrite
 
 PYTHON_NUMBERS = (bool, int, float)
 INDICES = (int, type(None), type(Ellipsis))
@@ -45,8 +48,23 @@ def is_supported(dtype: np.dtype[Any]) -> bool:
     return dtype in NAMES and dtype.num in NUMBERS and not dtype.metadata
 
 
-class Arrays(WrittenParts):
+def fresh(
+    value: int,
+    dtype: str,
+    shape: SequenceOf[_dvm.Dim],
+    order: Order | None = None,
+    *,
+    is_scalar: bool = False,
+) -> Tensor:
+    """A new array whose content is `value`."""
+    order = c_order(len(shape)) if order is None else order
+    return Tensor(Storage(Content(value)), dtype, list(shape), order, is_scalar=is_scalar)
+
+
+class Arrays(Part):
     """Builds tensors with NumPy's rules."""
+
+    needs = "graph heap indexing products program views updates"
 
     # ---- from and to the host
 
@@ -67,17 +85,17 @@ class Arrays(WrittenParts):
         layout = "c_contiguous"
         if order is None:
             layout, order = _dvm.layout(array)
-        value = self.input_value(register, array, order, sizes)
+        value = self.graph.input_value(register, array, order, sizes)
         storage = Storage(Content(value), object=array)
         if external:
             storage.register, storage.initial = register, value
-            self.initials.add(value)
+            self.graph.initials.add(value)
         else:
             storage.host = register
         shape = self._unordered(self.graph.shape(value), order)
         dense = layout in ("c_contiguous", "permuted_contiguous")
         if not dense:
-            self._scattered.add(value)
+            self.graph.scattered.add(value)
         return Tensor(
             storage,
             NAMES[array.dtype],
@@ -89,9 +107,9 @@ class Arrays(WrittenParts):
         )
 
     def tensor_of_scalar(self, register: int, scalar: np.generic) -> Tensor:
-        array = self.step("call", self.constant(np.asarray), [register], ())
-        value = self.input_value(array, np.asarray(scalar), ())
-        self.scalar_of_array[array] = register
+        array = self.program.step("call", self.program.constant(np.asarray), [register], ())
+        value = self.graph.input_value(array, np.asarray(scalar), ())
+        self.graph.scalar_of_array[array] = register
         dtype = NAMES[scalar.dtype]
         storage = Storage(Content(value), host=register)
         self.scalar_owner(register, storage)
@@ -99,7 +117,7 @@ class Arrays(WrittenParts):
 
     def scalar_owner(self, register: int, storage: Storage) -> Storage:
         """Whose object the NumPy scalar in the register is: that of the first that uses it."""
-        owner: Storage = self._scalar_owners.setdefault(register, storage)
+        owner: Storage = self.graph.scalar_owners.setdefault(register, storage)
         return owner
 
     def _unordered(self, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]) -> list[_dvm.Dim]:
@@ -114,41 +132,43 @@ class Arrays(WrittenParts):
     def tensor_register(self, value: Tensor) -> int:
         """A host object with the present content, for callees that do not keep or change it."""
         if value.is_scalar:
-            register = self.leave(self.value_of(value), "numpy")
+            register = self.graph.leave(self.value_of(value), "numpy")
             self.scalar_owner(register, value.storage)
             return register
         if self.is_stale(value):
-            self.decide(value)
+            self.views.decide(value)
         if value.base is None and value.storage.locked:
             return self.object_register(value)
         if value.base is not None and value.remake is not None:
-            return self._remade(value, self.tensor_register(value.base))
+            return self.remade(value, self.tensor_register(value.base))
         storage = value.storage
         if storage.external and not storage.written:
             return storage.register
         order = None if value.order == c_order(value.rank) else value.order
-        return self.leave(self.value_of(value), "array", order)
+        return self.graph.leave(self.value_of(value), "array", order)
 
-    def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
+    def remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
         """The view made again of a host array; `shared` if equal ones may be one object."""
         view.unchecked = False
+        if view.maybe is not None:
+            view.maybe.made = True
         function, arguments, *rest = view.remake  # type: ignore[misc]
         names = rest[0] if rest else ()
         registers = [base, *map(self._argument_register, arguments)]
         if isinstance(function, str):
             key = ("operator", function, *registers) if shared else None
-            return self.step("operator", function, *registers, key=key)
+            return self.program.step("operator", function, *registers, key=key)
         key = ("remake", id(function), *registers, *names) if shared else None
-        return self.step("call", self.constant(function), registers, names, key=key)
+        return self.program.step("call", self.program.constant(function), registers, names, key=key)
 
     def _argument_register(self, argument: Abstract) -> int:
         """Of an index that is the same on every call, one object."""
         if isinstance(argument, Sequence):
-            parts = [self.resolve(part) for part in argument.elements]
+            parts = [resolve(part) for part in argument.elements]
             if all(isinstance(p, Literal) and type(p.object) in INDICES for p in parts):
                 index = tuple(p.object for p in parts)
-                return self.step("constant", index, key=("index", index))
-        return self.register_of(argument)
+                return self.program.step("constant", index, key=("index", index))
+        return self.program.register_of(argument)
 
     def object_register(self, value: Tensor) -> int:
         """The array object itself, in its final state: for results and stores."""
@@ -156,63 +176,69 @@ class Arrays(WrittenParts):
             value.leaving()
             value.leaving = None
         if self.is_stale(value) or self.is_early(value):
-            self.decide(value)
+            self.views.decide(value)
         if value.is_scalar and value.base is not None:  # NumPy took the view's one element
             value.memory, value.base = Storage(Content(self.value_of(value))), None
         storage = value.storage
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):
-            raise self.refuse(reasons.VIEW_LEAVES_FUNCTION)
+            raise refuse(reasons.VIEW_LEAVES_FUNCTION)
         if value.base is not None:
             if value.remake is None:
-                raise self.refuse(reasons.VIEW_LEAVES_FUNCTION)
+                raise refuse(reasons.VIEW_LEAVES_FUNCTION)
             if value.host < 0:
                 base = self.object_register(value.base)
-                value.host = self._remade(value, base, shared=False)
+                value.host = self.remade(value, base, shared=False)
             return value.host
         if storage.external:
             return storage.register
         if storage.host < 0:
             if value.is_scalar:
-                register = self.leave(self.value_of(value), "numpy")
+                register = self.graph.leave(self.value_of(value), "numpy")
                 if self.scalar_owner(register, storage) is not storage:  # to Python, two objects
-                    kind = self.constant(np.dtype(value.dtype).type)
-                    register = self.step("call", kind, [register], ())
+                    kind = self.program.constant(np.dtype(value.dtype).type)
+                    register = self.program.step("call", kind, [register], ())
                     self.scalar_owner(register, storage)
                 storage.host = register
             else:
                 storage.host = self._owned(value)
         if storage.locked:
-            given = [storage.host, self.constant(False)]
+            given = [storage.host, self.program.constant(False)]
             key = ("locked", storage.host)
-            self.step("call", self.constant(np.ndarray.setflags), given, ("write",), key=key)
+            self.program.step(
+                "call", self.program.constant(np.ndarray.setflags), given, ("write",), key=key
+            )
         return storage.host
 
     def _owned(self, value: Tensor) -> int:
         """The array that a Storage of the path becomes: no other object may share its memory."""
         order = None if value.order == c_order(value.rank) else value.order
         content = self.value_of(value)
-        root = self.root(content)
-        shared = root in self._taken or self.is_home(root) or self.is_computed(root)
-        if order is None and root == content and root in self.unowned - self._taken:
+        root = self.graph.root(content)
+        shared = (
+            root in self.graph.taken or self.graph.is_home(root) or self.graph.is_computed(root)
+        )
+        if order is None and root == content and root in self.graph.unowned - self.graph.taken:
             shared = False
-        if shared or (root != content and not self.is_shapeable(root)):
-            register = self.leave(content, "array", order)
+        if shared or (root != content and not self.graph.is_shapeable(root)):
+            register = self.graph.leave(content, "array", order)
             # In its own order, which a view that the segment returns may not lie in.
             backwards = order == c_order(value.rank)[::-1]
-            wanted = self.constant("C" if order is None else "F" if backwards else "K")
-            return self.step("call", self.constant(np.array), [register, wanted], ("order",))
-        self._taken.add(root)
-        return self.leave(content, "array", order)
+            wanted = self.program.constant("C" if order is None else "F" if backwards else "K")
+            return self.program.step(
+                "call", self.program.constant(np.array), [register, wanted], ("order",)
+            )
+        self.graph.taken.add(root)
+        return self.graph.leave(content, "array", order)
 
     # ---- contents
 
     def value_of(self, t: Tensor) -> int:
         """The graph value of the present content, axes in order of memory."""
         if self.is_stale(t):
-            self.decide(t)
+            self.views.decide(t)
         if t.base is None:
-            return self.content(t.storage.content)
+            return self.updates.content(t.storage.content)
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
             t.unchecked = False
@@ -227,34 +253,30 @@ class Arrays(WrittenParts):
         """Whether a copy by the host's call would be made before the caller's array is written."""
         return t.maybe is not None and t.storage.external and t.storage.written
 
-    def decide(self, t: Tensor) -> None:
-        raise NotImplementedError
-
-    def layout_register(self, t: Tensor) -> int:
-        raise NotImplementedError
-
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
-        self.may_write(t)
+        self.heap.may_write(t)
         storage = t.storage
         if not storage.external:
-            storage.content = Content(self._after(t, value, self.content(storage.content)))
+            storage.content = Content(
+                self.after_write(t, value, self.updates.content(storage.content))
+            )
             storage.version += 1
             storage.host = -1
             return
         self.write_part(PartWrite(t, lambda: value))
 
-    def may_write(self, t: Tensor) -> None:
+    def require_writeable(self, t: Tensor) -> None:
         """Refuses what the program may not write, or what dvm cannot."""
         storage = t.storage
         if storage.locked:
-            raise self.refuse(reasons.WRITE_INTO_ARRAY_READ_ONLY)
+            raise refuse(reasons.WRITE_INTO_ARRAY_READ_ONLY)
         if storage.frozen:
-            raise self.refuse(reasons.WRITE_INTO_MEMORY_OPAQUE_CALL)
+            raise refuse(reasons.WRITE_INTO_MEMORY_OPAQUE_CALL)
         each: Tensor | None = t
         while each is not None and each.base is not None:
             if each.write is None:
-                raise self.refuse(reasons.WRITE_THROUGH_KIND_VIEW)
+                raise refuse(reasons.WRITE_THROUGH_KIND_VIEW)
             each = each.base
 
     def write_part(self, write: PartWrite, change: Callable[[int], int] | None = None) -> None:
@@ -263,44 +285,44 @@ class Arrays(WrittenParts):
         change: from the content before to that behind it, if that is not done by the graph.
         """
         t, storage = write.view, write.view.storage
-        self.guard("guard_writeable", storage.register, True)
+        self.program.guard("guard_writeable", storage.register, True)
         before = storage.content
         if change is None:
             value = write.value
-            change = lambda content: self._after(t, value(), content)  # noqa: E731
-        write.content = storage.content = self.after(before, change)
+            change = lambda content: self.after_write(t, value(), content)  # noqa: E731
+        write.content = storage.content = self.updates.after(before, change)
         storage.version += 1
         storage.writes.append(write)
-        self.part_writes.append(write)
+        self.updates.part_writes.append(write)
 
-    def _after(self, t: Tensor, value: int, before: int) -> int:
+    def after_write(self, t: Tensor, value: int, before: int) -> int:
         """The content of the memory that was `before`, once `t` was written."""
         if t.base is None:
             return value
         assert t.write is not None
-        return self._after(t.base, t.write(self._part_of(t.base, before), value), before)
+        return self.after_write(t.base, t.write(self.part_of(t.base, before), value), before)
 
-    def _part_of(self, t: Tensor, content: int) -> int:
+    def part_of(self, t: Tensor, content: int) -> int:
         """The value of a view of memory with that content."""
         if t.base is None:
             return content
         assert t.view is not None
-        return t.view(self._part_of(t.base, content))
+        return t.view(self.part_of(t.base, content))
 
     # ---- writes that are repeated on the caller's array itself
 
     def is_part(self, write: PartWrite) -> bool:
         """Whether the host can make the view that was written, and it is a part of the array."""
         spine = write.content.spine
-        if spine and not any(self._ops[value][0] == "update" for value in spine):
+        if spine and not any(self.graph.ops[value][0] == "update" for value in spine):
             return False
-        return write.view.base is not None and self.is_remade(write.view)
+        return write.view.base is not None and self.updates.is_remade(write.view)
 
     def place_of(self, t: Tensor, storage: Storage, views: set[int]) -> int:
         """The register of the view of the caller's array, which goes into `views`."""
         if t.base is None:
             return storage.register
-        place = self._remade(t, self.place_of(t.base, storage, views))
+        place = self.remade(t, self.place_of(t.base, storage, views))
         views.add(place)
         return place
 
@@ -310,27 +332,14 @@ class Arrays(WrittenParts):
         touched: arrays of the caller's that were written before, as they were at entry.
         """
         value, t = write.value(), write.view
-        op, inputs = self._ops[value]
+        op, inputs = self.graph.ops[value]
         literal = inputs[0] if op == "broadcast" else value
-        if literal in self._literals:
-            return self.constant(self._literals[literal])
-        root = self.root(value)
-        if self.is_home(root) and (root in touched or root not in self.initials):
-            value = self.copy_value(value)  # as it was at entry
-        return self.leave(value, "array", None if t.order == c_order(t.rank) else t.order)
-
-    def fresh(
-        self,
-        value: int,
-        dtype: str,
-        shape: SequenceOf[_dvm.Dim],
-        order: Order | None = None,
-        *,
-        is_scalar: bool = False,
-    ) -> Tensor:
-        """A new array whose content is `value`."""
-        order = c_order(len(shape)) if order is None else order
-        return Tensor(Storage(Content(value)), dtype, list(shape), order, is_scalar=is_scalar)
+        if literal in self.graph.literals:
+            return self.program.constant(self.graph.literals[literal])
+        root = self.graph.root(value)
+        if self.graph.is_home(root) and (root in touched or root not in self.graph.initials):
+            value = self.graph.copy_value(value)  # as it was at entry
+        return self.graph.leave(value, "array", None if t.order == c_order(t.rank) else t.order)
 
     def view_of(
         self,
@@ -378,13 +387,13 @@ class Arrays(WrittenParts):
         value = self.value_of(t)
         rank, lead = t.rank, len(order) - t.rank
         wanted = [axis - lead for axis in order if axis >= lead]
-        value = self.transpose_value(value, [t.order.index(axis) for axis in wanted])
+        value = self.graph.transpose_value(value, [t.order.index(axis) for axis in wanted])
         if lead == 0 or order[:lead] == c_order(lead):
             return value
         if rank == 0:
             return value
         shape = [t.shape[axis - lead] if axis >= lead else self.graph.size(1) for axis in order]
-        return self.reshape_value(value, shape)
+        return self.views.reshape_value(value, shape)
 
     def in_c_order(self, t: Tensor) -> int:
         """The content with its axes in C order."""
@@ -435,10 +444,10 @@ class Arrays(WrittenParts):
         """The recorded array, whose order and repeated axes the path then is for."""
         t = t.cast_of or t
         if t.object is None:
-            raise self.refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
+            raise refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
         if t.base is not None:  # they depend on sizes
-            register = self.layout_register(t)
-            self.guard("guard_signature", register, t.object, key=(register,))
+            register = self.views.layout_register(t)
+            self.program.guard("guard_signature", register, t.object, key=(register,))
         return t.object
 
     def in_order(self, t: Tensor) -> Tensor:
@@ -446,7 +455,7 @@ class Arrays(WrittenParts):
         order = self.order_in_memory(t)
         if order == t.order:
             return t
-        return self.fresh(self.arranged(t, order), t.dtype, t.shape, order)
+        return fresh(self.arranged(t, order), t.dtype, t.shape, order)
 
     def exceeds_one(self, dim: _dvm.Dim) -> bool:
         """Whether the size is above 1, which the path then is for."""
@@ -460,33 +469,34 @@ class Arrays(WrittenParts):
         compare = {">": operator.gt, "!=": operator.ne}[comparison]
         if dim.constant is not None:
             return bool(compare(dim.constant, 1))
-        holds = bool(compare(self.observed(dim), 1))
-        test = self._operate(comparison, self.register_of_dim(dim), self.constant(1))
-        self.guard("guard_truth", test, holds)
+        holds = bool(compare(self.indexing.observed(dim), 1))
+        test = self.program.operate(
+            comparison, self.program.register_of_dim(dim), self.program.constant(1)
+        )
+        self.program.guard("guard_truth", test, holds)
         return holds
 
     # ---- operands
 
-    def observed(self, dim: _dvm.Dim) -> int:
-        raise NotImplementedError
-
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`."""
         if dtype not in DTYPES:
-            raise self.refuse(reasons.ARITHMETIC_OF_DTYPE, dtype)
-        operand = self.resolve(operand)
+            raise refuse(reasons.ARITHMETIC_OF_DTYPE, dtype)
+        operand = resolve(operand)
         if isinstance(operand, Tensor):
             return self.cast(operand, dtype)
         if isinstance(operand, Size):
             if np.dtype(dtype).kind in "iu" and dtype != "int64":
-                number = Host(self.register_of_dim(operand.dim), self.observed(operand.dim))
-                self._require_range(number, np.iinfo(dtype))
-            return self.fresh(self.dim_value(dtype, operand.dim), dtype, [])
+                number = Host(
+                    self.program.register_of_dim(operand.dim), self.indexing.observed(operand.dim)
+                )
+                self.require_range(number, np.iinfo(dtype))
+            return fresh(self.graph.dim_value(dtype, operand.dim), dtype, [])
         if isinstance(operand, Host) and type(operand.object) in PYTHON_NUMBERS:
             return self._number(operand, dtype)
         if isinstance(operand, Literal) and not issubclass(type(operand.object), np.ndarray):
-            return self.fresh(self._constant(operand.object, dtype), dtype, [])
-        raise self.refuse(reasons.ARITHMETIC_WITH, describe(operand))
+            return fresh(self._constant(operand.object, dtype), dtype, [])
+        raise refuse(reasons.ARITHMETIC_WITH, describe(operand))
 
     def _number(self, number: Host, dtype: str) -> Tensor:
         kind = type(number.object)
@@ -497,21 +507,21 @@ class Arrays(WrittenParts):
         else:
             own = "int64"
             if np.dtype(dtype).kind in "iu" and dtype != "int64":
-                self._require_range(number, np.iinfo(dtype))
-        value = self.scalar_value(own, number.register)
+                self.require_range(number, np.iinfo(dtype))
+        value = self.graph.scalar_value(own, number.register)
         if own == "int64" and dtype in ("float16", "float32"):
-            value = self.cast_value(value, "float64")  # as NumPy converts a Python int
-        return self.fresh(self.cast_value(value, dtype), dtype, [])
+            value = self.graph.cast_value(value, "float64")  # as NumPy converts a Python int
+        return fresh(self.graph.cast_value(value, dtype), dtype, [])
 
-    def _require_range(self, number: Host, limits: Any) -> None:
+    def require_range(self, number: Host, limits: Any) -> None:
         """NumPy checks a Python int against the range of a narrower loop, and raises."""
         below, above = number.object <= limits.max, number.object >= limits.min
         for name, limit, holds in (("<=", int(limits.max), below), (">=", int(limits.min), above)):
             if abs(limit) < 2**63:
-                test = self._operate(name, number.register, self.constant(limit))
-                self.guard("guard_truth", test, bool(holds))
+                test = self.program.operate(name, number.register, self.program.constant(limit))
+                self.program.guard("guard_truth", test, bool(holds))
         if not (below and above):
-            raise self.refuse(reasons.NUMBER_ARITHMETIC, number.object, limits.dtype)
+            raise refuse(reasons.NUMBER_ARITHMETIC, number.object, limits.dtype)
 
     def _constant(self, value: Any, dtype: str) -> int:
         if type(value) is int:
@@ -522,12 +532,12 @@ class Arrays(WrittenParts):
                 else abs(value) < 2**63
             )
             if not fits:
-                raise self.refuse(reasons.NUMBER, value, dtype)
-        return self.constant_value(dtype, value)
+                raise refuse(reasons.NUMBER, value, dtype)
+        return self.graph.constant_value(dtype, value)
 
     def kind(self, operand: Abstract) -> Any:
         """What NumPy's promotion sees: a dtype, or a Python number type (weak)."""
-        operand = self.resolve(operand)
+        operand = resolve(operand)
         if isinstance(operand, Tensor):
             return np.dtype(operand.dtype)
         if isinstance(operand, Size):
@@ -540,15 +550,15 @@ class Arrays(WrittenParts):
                 return np.dtype(bool)
             if type(operand.object) in PYTHON_NUMBERS:
                 return type(operand.object)
-        raise self.refuse(reasons.OPERAND, describe(operand))
+        raise refuse(reasons.OPERAND, describe(operand))
 
     # ---- elementwise
 
     def cast(self, t: Tensor, dtype: str) -> Tensor:
         if t.dtype == dtype:
             return t
-        value = self.cast_value(self.value_of(t), dtype)
-        made = self.fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
+        value = self.graph.cast_value(self.value_of(t), dtype)
+        made = fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
         if t.loose:
             made.loose, made.cast_of = True, t.cast_of or t
         return made
@@ -569,23 +579,27 @@ class Arrays(WrittenParts):
 
     def broadcast_dim(self, a: _dvm.Dim, b: _dvm.Dim) -> _dvm.Dim:
         """bcast(a, b), in which each size occurs once however often it was met."""
-        parts = [self._broadcast_of.get(dim, frozenset([dim])) for dim in (a, b)]
+        parts = [self.graph.broadcast_of.get(dim, frozenset([dim])) for dim in (a, b)]
         if parts[1] <= parts[0]:
             return a
         if parts[0] <= parts[1]:
             return b
-        if self.is_derived(a) and self.is_derived(b) and self.observed(a) == self.observed(b):
+        if (
+            self.is_derived(a)
+            and self.is_derived(b)
+            and self.indexing.observed(a) == self.indexing.observed(b)
+        ):
             # Halves, rests and clipped ranges that meet are equal by the program's design. Their
             # bcast() would grow with every step of it.
             self.require_equal(a, b)
             return a
-        products = [dim for dim in (a, b) if dim in self.product_sizes]
-        if products and self.observed(a) == self.observed(b) != 1:
+        products = [dim for dim in (a, b) if dim in self.graph.product_sizes]
+        if products and self.indexing.observed(a) == self.indexing.observed(b) != 1:
             # A bias has the size of the columns it is added to, so that their kernel may add it.
             self.require_equal(a, b)
             return products[0]
         result = a.bcast(b)
-        self._broadcast_of[result] = parts[0] | parts[1]
+        self.graph.broadcast_of[result] = parts[0] | parts[1]
         return result
 
     @staticmethod
@@ -603,7 +617,7 @@ class Arrays(WrittenParts):
 
     def require_equal(self, a: _dvm.Dim, b: _dvm.Dim) -> None:
         """The path is for calls in which these sizes are equal."""
-        self._require_equal([a], [b])
+        self.program.require_all_equal([a], [b])
 
     def elementwise(
         self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None
@@ -611,9 +625,9 @@ class Arrays(WrittenParts):
         shape = self.common_shape(operands)
         order = self.result_order(operands, len(shape)) if order is None else order
         stored = [shape[axis] for axis in order]
-        values = [self.broadcast_value(self.arranged(t, order), stored) for t in operands]
-        value = self.elementwise_value(op, values)
-        return self.fresh(value, dtype, shape, order, is_scalar=not shape)
+        values = [self.graph.broadcast_value(self.arranged(t, order), stored) for t in operands]
+        value = self.graph.elementwise_value(op, values)
+        return fresh(value, dtype, shape, order, is_scalar=not shape)
 
     def loop_of(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Any:
         """The dtypes of the ufunc's inner loop for these operands."""
@@ -621,10 +635,10 @@ class Arrays(WrittenParts):
         try:
             dtypes = function.resolve_dtypes(kinds, **kwargs)
         except TypeError as mismatch:
-            raise self.refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
+            raise refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
         for dtype in dtypes:
             if not is_supported(dtype):
-                raise self.refuse(reasons.DTYPE, dtype.name)
+                raise refuse(reasons.DTYPE, dtype.name)
         return [NAMES[dtype] for dtype in dtypes]
 
     def ufunc(
@@ -638,13 +652,15 @@ class Arrays(WrittenParts):
 
         order: in which the result is wanted, where NumPy's is not what it will have.
         """
+        if function is np.matmul or function in VECTORS:
+            return self.products.matrix_product(function, operands, **kwargs)
         if function is np.square:
             loop = self.loop_of(function, operands, **kwargs)
             x = self.operand(operands[0], loop[0])
             return self.elementwise("mul", [x, x], loop[-1], order)
         op = UFUNCS.get(function)
         if op is None or len(operands) != function.nin:
-            raise self.refuse(reasons.UFUNC, function.__name__)
+            raise refuse(reasons.UFUNC, function.__name__)
         loop = self.loop_of(function, operands, **kwargs)
         if op == "power" and (factors := self.factors_of_power(operands, loop[0])):
             return self.elementwise("mul", factors, loop[-1], order)
@@ -662,7 +678,7 @@ class Arrays(WrittenParts):
 
         NumPy's own loop computes squares so; a cube has at most 1.3 ulp, and no flags of its own.
         """
-        power = self.resolve(operands[1])
+        power = resolve(operands[1])
         if dtype not in ("float32", "float64") or not isinstance(power, Literal):
             return []
         if type(power.object) not in (int, float) or power.object not in (2, 3):
@@ -689,13 +705,13 @@ class Arrays(WrittenParts):
 
     def broadcast(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """The content repeated to `shape`, in C order, as new memory."""
-        value = self.broadcast_value(self.arranged(t, c_order(len(shape))), shape)
-        return self.fresh(value, t.dtype, shape)
+        value = self.graph.broadcast_value(self.arranged(t, c_order(len(shape))), shape)
+        return fresh(value, t.dtype, shape)
 
     def copy(self, t: Tensor, order: Order | None = None) -> Tensor:
         """New memory with the same elements (K order by default)."""
         order = self.copied_order(t) if order is None else order
-        return self.fresh(self.copy_value(self.arranged(t, order)), t.dtype, t.shape, order)
+        return fresh(self.graph.copy_value(self.arranged(t, order)), t.dtype, t.shape, order)
 
     def copied_order(self, t: Tensor) -> Order:
         """The memory order of a copy in K order: axes that repeat their memory come innermost.
@@ -707,19 +723,19 @@ class Arrays(WrittenParts):
 
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
-        self.may_write(t)
+        self.heap.may_write(t)
         if self._is_copy(t, value):
             if self._holds_it(t, value):
                 return
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))
             return
-        self.assign(t, self._fitted(self.cast(value, t.dtype), t))
+        self.assign(t, self.fitted(self.cast(value, t.dtype), t))
 
     def _is_copy(self, t: Tensor, value: Tensor) -> bool:
         """Whether what is written is an array of the caller's, or a part of one, as it is then."""
         own = t.storage.external and value.storage.external and value.dtype == t.dtype
-        if not own or value.is_scalar or value.rank > t.rank or not self.is_remade(value):
+        if not own or value.is_scalar or value.rank > t.rank or not self.updates.is_remade(value):
             return False
         sizes = zip(reversed(value.shape), reversed(t.shape), strict=False)
         return all(size.constant == 1 or size == wanted for size, wanted in sizes)
@@ -731,25 +747,25 @@ class Arrays(WrittenParts):
             return False
         if any(write.key >= 0 for write in writes):
             return False
-        return self.value_of(t) == self._fitted(value, t)
+        return self.value_of(t) == self.fitted(value, t)
 
     def _part_copied(self, source: Tensor, before: Content, t: Tensor) -> int:
         """The content that `source` had before, as that of `t`."""
-        value = self._part_of(source, self.content(before))
-        return self._fitted(self.fresh(value, source.dtype, source.shape, source.order), t)
+        value = self.part_of(source, self.updates.content(before))
+        return self.fitted(fresh(value, source.dtype, source.shape, source.order), t)
 
-    def _fitted(self, source: Tensor, t: Tensor) -> int:
+    def fitted(self, source: Tensor, t: Tensor) -> int:
         """What is written, in the shape and the order of memory of `t`."""
         stored = self.stored_shape(t)
         if source.rank > t.rank:
             extra = source.rank - t.rank
             if any(dim.constant != 1 for dim in source.shape[:extra]):
-                raise self.refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
+                raise refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
             kept = source.shape[extra:]
-            flat = self.reshape_value(self.in_c_order(source), kept)
-            source = self.fresh(flat, source.dtype, kept)
+            flat = self.views.reshape_value(self.in_c_order(source), kept)
+            source = fresh(flat, source.dtype, kept)
         content = self._sized(self.arranged(source, t.order), stored)
-        return self.broadcast_value(content, stored)
+        return self.graph.broadcast_value(content, stored)
 
     def _sized(self, value: int, stored: SequenceOf[_dvm.Dim]) -> int:
         """A value of which sizes are known that are open in `stored`: equal, or NumPy raises."""
@@ -760,8 +776,8 @@ class Arrays(WrittenParts):
         ]
         if same_shape(own, wanted):
             return value
-        self._require_equal(own, wanted)
-        return self.reshape_value(value, wanted)
+        self.program.require_all_equal(own, wanted)
+        return self.views.reshape_value(value, wanted)
 
     # ---- reductions
 
@@ -776,7 +792,7 @@ class Arrays(WrittenParts):
         self.require_order(t, axes)
         places = sorted(t.order.index(axis) for axis in axes)
         for run in reversed(adjacent_runs(places)):
-            value = self.reduce_value(op, value, run)
+            value = self.graph.reduce_value(op, value, run)
         return self.without_axes(value, t, axes, keepdims)
 
     def require_order(self, t: Tensor, axes: SequenceOf[int]) -> None:
@@ -787,12 +803,14 @@ class Arrays(WrittenParts):
         kept = [axis for axis in t.order if axis not in axes]
         if kept == sorted(kept):
             return
-        size = self.product(t.shape[axis] for axis in axes)
+        size = self.graph.product(t.shape[axis] for axis in axes)
         if size.constant is None or size.constant == 0:
-            some = self._operate("!=", self.register_of_dim(size), self.constant(0))
-            self.guard("guard_truth", some, bool(self.observed(size)))
-            if not self.observed(size):
-                raise self.refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
+            some = self.program.operate(
+                "!=", self.program.register_of_dim(size), self.program.constant(0)
+            )
+            self.program.guard("guard_truth", some, bool(self.indexing.observed(size)))
+            if not self.indexing.observed(size):
+                raise refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
 
     def without_axes(self, value: int, t: Tensor, axes: SequenceOf[int], keepdims: bool) -> Tensor:
         """The value of a reduction of `t`, in which the axes have size 1, with or without these."""
@@ -800,13 +818,13 @@ class Arrays(WrittenParts):
         for axis in axes:
             shape[axis] = self.graph.size(1)
         if keepdims:
-            return self.fresh(value, t.dtype, shape, t.order)
+            return fresh(value, t.dtype, shape, t.order)
         kept = [axis for axis in range(t.rank) if axis not in axes]
         order = tuple(kept.index(axis) for axis in t.order if axis not in axes)
         stored = [t.shape[axis] for axis in t.order if axis not in axes]
-        value = self.reshape_value(value, stored)
+        value = self.views.reshape_value(value, stored)
         dims = [t.shape[axis] for axis in kept]
-        return self.fresh(value, t.dtype, dims, order, is_scalar=not dims)
+        return fresh(value, t.dtype, dims, order, is_scalar=not dims)
 
 
 def adjacent_runs(axes: SequenceOf[int]) -> list[list[int]]:

@@ -15,41 +15,45 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.deques import Deques
 from dvm.magpy_capture.objects import class_attribute, has_identity
 from dvm.magpy_capture.opaque import Named, name_of
-from dvm.magpy_capture.values import Abstract, Host, Instance, Literal, Sequence, Size, Tensor
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    Instance,
+    Literal,
+    Sequence,
+    Size,
+    Tensor,
+    resolve,
+)
 
 CACHED = functools._lru_cache_wrapper
 #: Types whose objects are told by their values, if they are no NaN.
 VALUES = (int, float, complex, bool, str, bytes, type(None))
 
 
-class Caches(Deques):
+class Caches(Part):
     """Calls of cached functions."""
 
-    #: of the path: each counts as a hit when the path has committed
-    cache_hits: list[tuple[Any, list[int], tuple[str, ...]]]
+    needs = "callbacks heap program python"
 
-    has_paths = False  # whether the function has been captured before
-
-    def next_callback(self) -> Any:
-        """The function whose body C code ran next, or None."""
-        raise NotImplementedError
-
-    def pass_by_body(self) -> bool:
-        """Pass by the body that C code ran next; False where it changed what it did not make."""
-        raise NotImplementedError
+    def __init__(self, has_paths: bool) -> None:
+        self.has_paths = has_paths  # whether the function has been captured before
+        # of the path: each counts as a hit when the path has committed
+        self.cache_hits: list[tuple[Any, list[int], tuple[str, ...]]] = []
 
     def cached_call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        given = [self.resolve(value) for value in positional]
-        named = {name: self.resolve(value) for name, value in named.items()}
+        given = [resolve(value) for value in positional]
+        named = {name: resolve(value) for name, value in named.items()}
         arguments = [*given, *named.values()]
         table = table_of(function)
         if table is None or not all(map(self._is_told, arguments)):
-            raise self.refuse(reasons.CALL_CACHES_VALUES, name_of(function))
+            raise refuse(reasons.CALL_CACHES_VALUES, name_of(function))
         known = [self._told(argument) for argument in arguments]
         registers = [self._told_register(argument) for argument in arguments]
         typed = function.cache_parameters()["typed"]
@@ -58,43 +62,50 @@ class Caches(Deques):
         else:
             parts = list(zip(known, registers, strict=True))
             parts = self._key_of(parts, list(named), typed)
-            key, at = tuple(part for part, _ in parts), self.step("tuple", [r for _, r in parts])
-        missed = self.next_callback() is not None
-        if missed and (self.has_paths or key not in table or not self.pass_by_body()):
+            key, at = (
+                tuple(part for part, _ in parts),
+                self.program.step("tuple", [r for _, r in parts]),
+            )
+        missed = self.callbacks.next_callback() is not None
+        if missed and (self.has_paths or key not in table or not self.callbacks.pass_by_body()):
             self._guard_kept(at, table, False)
-            raise self.refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
+            raise refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
         self._guard_kept(at, table, True)
         if key not in table:
-            raise self.refuse(reasons.CACHE_FORGETS_RESULT, name_of(function))
-        made = self.step("cached", at, table)
+            raise refuse(reasons.CACHE_FORGETS_RESULT, name_of(function))
+        made = self.program.step("cached", at, table)
         self.cache_hits.append((function, registers, tuple(named)))
-        return self.reach(lambda: made, seen)
+        return self.heap.reach(lambda: made, seen)
 
     def _guard_kept(self, key: int, table: dict[Any, Any], kept: bool) -> None:
-        self.guard("guard_truth", self._operate("in", key, self.constant(table)), kept)
+        self.program.guard(
+            "guard_truth", self.program.operate("in", key, self.program.constant(table)), kept
+        )
 
     def _key_of(
         self, parts: list[tuple[Any, int]], names: list[str], typed: bool
     ) -> list[tuple[Any, int]]:
         """The elements of the key, as functools makes it in C, each with its register."""
-        types = [(type(part), self.constant(type(part))) for part, _ in parts] if typed else []
+        types = (
+            [(type(part), self.program.constant(type(part))) for part, _ in parts] if typed else []
+        )
         plain, keywords = parts[: len(parts) - len(names)], parts[len(parts) - len(names) :]
         if names:
-            plain.append((KEYWORDS, self.constant(KEYWORDS)))
+            plain.append((KEYWORDS, self.program.constant(KEYWORDS)))
             for name, part in zip(names, keywords, strict=True):
-                plain += [(name, self.constant(name)), part]
+                plain += [(name, self.program.constant(name)), part]
         return plain + types
 
     def _is_told(self, value: Abstract) -> bool:
         """Whether equal objects of its kind are one key, and its hash is nothing of the user's."""
         if isinstance(value, Sequence):
-            parts = map(self.resolve, value.elements)
+            parts = map(resolve, value.elements)
             return value.cls is tuple and value.owner is None and all(map(self._is_told, parts))
         if isinstance(value, Instance):  # by its identity
             if value.register < 0 or not has_identity(value.cls):
                 return False
             for name in ("__hash__", "__eq__"):
-                self.guard_class(value.cls, name, class_attribute(value.cls, name))
+                self.heap.guard_class(value.cls, name, class_attribute(value.cls, name))
             return True
         if isinstance(value, Tensor):
             return value.is_scalar and bool(value.object == value.object)
@@ -107,14 +118,14 @@ class Caches(Deques):
     def _told(self, value: Abstract) -> Any:
         """The object itself in the recorded call."""
         if isinstance(value, Sequence):
-            return tuple(self._told(self.resolve(part)) for part in value.elements)
-        return self.observed_value(value) if isinstance(value, Size) else value.object
+            return tuple(self._told(resolve(part)) for part in value.elements)
+        return self.python.observed_value(value) if isinstance(value, Size) else value.object
 
     def _told_register(self, value: Abstract) -> int:
         if isinstance(value, Sequence) and value.register < 0:
-            parts = [self._told_register(self.resolve(part)) for part in value.elements]
-            return self.step("tuple", parts)
-        return value.register if isinstance(value, Instance) else self.register_of(value)
+            parts = [self._told_register(resolve(part)) for part in value.elements]
+            return self.program.step("tuple", parts)
+        return value.register if isinstance(value, Instance) else self.program.register_of(value)
 
 
 def table_of(function: Any) -> dict[Any, Any] | None:

@@ -18,12 +18,11 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.callees import FUNCTIONS
 from dvm.magpy_capture.events import Operands
-from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.objects import GETTERS, class_attribute, own_attribute
-from dvm.magpy_capture.pattern_events import PatternEvents
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.settrace_callees import defines, runs
-from dvm.magpy_capture.spec import BodyRaised, NotCapturable, PathSpec
+from dvm.magpy_capture.spec import BodyRaised, NotCapturable, refuse
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.tables import PURE, is_numpy_function
 from dvm.magpy_capture.values import (
@@ -46,6 +45,7 @@ from dvm.magpy_capture.values import (
     Storage,
     Tensor,
     Unread,
+    resolve,
 )
 
 #: Bodies within bodies: each takes some frames of the lowering's own.
@@ -56,19 +56,13 @@ ASKED = (abs, float, int, max, min)
 CONTAINERS = (ListValue, DictValue, SetValue, DequeValue, Sequence, Instance)
 
 
-class Callbacks(PatternEvents):
+class Callbacks(Part):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
-    def __init__(
-        self,
-        spec: PathSpec,
-        recording: dict[str, Any],
-        modes: Modes,
-        builtins: dict[str, Any],
-        whole: set[int],
-    ) -> None:
-        super().__init__(spec, recording, modes, builtins, whole)
-        self.events = recording["events"]
+    needs = "callees calls flow heap outputs program python recorded walk"
+
+    def __init__(self, events: list[Any]) -> None:
+        self.events = events
         self.number = 0  # of the event that comes next
         self._depth = 0
         self._over: dict[int, int] = {}  # where bodies begin that were lowered before -> their end
@@ -79,8 +73,8 @@ class Callbacks(PatternEvents):
     # ---- events
 
     def on_calls_back(self, _n: str, operands: Operands, *_: Any) -> None:
-        name = getattr(self.seen(operands[0]), "__qualname__", "a function")
-        raise self.refuse(reasons.C_CODE_CALLS_BACK, name)
+        name = getattr(self.recorded.seen(operands[0]), "__qualname__", "a function")
+        raise refuse(reasons.C_CODE_CALLS_BACK, name)
 
     def raised_at(self, number: int) -> int:
         """Where the event before `number` ended with an exception of its own; -1: it did not."""
@@ -96,7 +90,7 @@ class Callbacks(PatternEvents):
         self.skip()
         if self.number == len(self.events) or self.events[self.number][0] != "calls_back":
             return None
-        return self.seen(self.events[self.number][2][0])
+        return self.recorded.seen(self.events[self.number][2][0])
 
     def on_unpack(self, name: str, operands: Operands, *rest: Any) -> Abstract:
         """The bodies that an iterator ran stand behind the events of all its parts."""
@@ -106,7 +100,7 @@ class Callbacks(PatternEvents):
                 break
             end += 1
         self.number = end
-        value = super().on_unpack(name, operands, *rest)
+        value = self.flow.unpacked(name, operands, *rest)
         if self.number > end:
             self._over[end] = self.number
         self.number = here
@@ -117,10 +111,6 @@ class Callbacks(PatternEvents):
         self.number = self._over.pop(self.number, self.number)
         return self.number
 
-    def lower_event(self) -> None:
-        """Lower the event that comes next, and the bodies that C code runs for it."""
-        raise NotImplementedError
-
     # ---- calls by C code
 
     def apply(
@@ -129,21 +119,21 @@ class Callbacks(PatternEvents):
         arguments: list[Abstract],
         named: dict[str, Abstract] | None = None,
     ) -> Abstract:
-        function, named = self.resolve(function), named or {}
+        function, named = resolve(function), named or {}
         if self.calls_back(function):
             return self.call_back(function, arguments, named)
         if isinstance(function, Partial):
             given = [*function.positional, *arguments]
             return self.apply(function.function, given, {**function.named, **named})
-        arguments = [self.resolve(argument) for argument in arguments]
+        arguments = [resolve(argument) for argument in arguments]
         if isinstance(function, CompareKey):
             return CompareKey(function.function, arguments[0])
-        before = self.seen_result
+        before = self.calls.seen_result
         seen = self._answer(function, arguments, named)
-        value = self.call(function, arguments, named, seen)
-        self.seen_result = before
+        value = self.calls.call(function, arguments, named, seen)
+        self.calls.seen_result = before
         if seen is not None:
-            self.check(value, seen)
+            self.recorded.check(value, seen)
         return value
 
     def operated(self, kind: str, name: str, a: Abstract, b: Abstract) -> Abstract:
@@ -152,7 +142,7 @@ class Callbacks(PatternEvents):
         for value in (a, b):
             if isinstance(value, Instance):
                 for method in methods:
-                    self.guard_class(value.cls, method, class_attribute(value.cls, method))
+                    self.heap.guard_class(value.cls, method, class_attribute(value.cls, method))
         asked = [(a, methods[0], b), (b, methods[1], a)]
         while (body := self.next_callback()) is not None and asked:
             this, method, other = asked.pop(0)
@@ -160,14 +150,14 @@ class Callbacks(PatternEvents):
                 answer = self.call_back(Literal(body), [this, other], {})
                 if not isinstance(answer, Literal) or answer.object is not NotImplemented:
                     return answer
-        raise self.refuse(reasons.C_CODE_COMPARES_ADDS, describe(a), describe(b))
+        raise refuse(reasons.C_CODE_COMPARES_ADDS, describe(a), describe(b))
 
     def pass_by_body(self) -> bool:
         """Pass by the body that C code ran next; False where it changed what it did not make."""
         begin, end = self.number, body_end(self.events, self.number)
         for kind, _, operands, *_ in self.events[begin:end]:
             if kind.startswith(("store", "delete")):
-                origin, made = self.nodes[operands[0]][:2]
+                origin, made = self.recorded.nodes[operands[0]][:2]
                 own = origin == "event" and begin <= made < end
                 if kind in ("store_global", "store_cell") or not own:
                     return False
@@ -182,31 +172,31 @@ class Callbacks(PatternEvents):
             self._pass_to(end)
 
     def _pass_to(self, end: int) -> None:
-        self.forget_snapshots(self.number, end)
+        self.walk.forget_snapshots(self.number, end)
         self.number = end
-
-    def forget_snapshots(self, begin: int, end: int) -> None:
-        """What containers held at first sight within these events, no call of the path sees."""
-        raise NotImplementedError
 
     # ---- generators
 
     def on_resumes(self, _n: str, operands: Operands, *_: Any) -> None:
-        raise self.refuse(reasons.C_CODE_ASKS_ITEMS, self.seen(operands[0]).__qualname__)
+        raise refuse(reasons.C_CODE_ASKS_ITEMS, self.recorded.seen(operands[0]).__qualname__)
 
     def on_yields(self, _n: str, operands: Operands, *_: Any) -> None:
-        self.value(operands[0])
-        self.waiting = (self.frames.pop(), self.builtins.pop(), self.entered.pop())
+        self.recorded.value(operands[0])
+        self.waiting = (
+            self.outputs.frames.pop(),
+            self.recorded.builtins.pop(),
+            self.recorded.entered.pop(),
+        )
 
     def generator(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:
         """A call of a generator function, whose body runs when items are asked for."""
-        callee, positional, named = self.reached(callee, positional, named)
+        callee, positional, named = self.callees.reached(callee, positional, named)
         code = getattr(getattr(callee, "object", None), "__code__", None)
         if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
-            raise self.refuse(reasons.CALL, describe(callee))
-        self.enter_function(callee)
+            raise refuse(reasons.CALL, describe(callee))
+        self.callees.enter_function(callee)
         made = GeneratorValue(lambda: self._next_item(made, seen), callee, positional, named)
         return made
 
@@ -216,25 +206,25 @@ class Callbacks(PatternEvents):
             return End
         events, number = self.events, self.skip()
         if number == len(events) or events[number][0] != "resumes":
-            raise self.refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
-        if self.seen(events[number][2][0]) is not seen:
-            raise self.refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
-        depth = len(self.frames)
+            raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
+        if self.recorded.seen(events[number][2][0]) is not seen:
+            raise refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
+        depth = len(self.outputs.frames)
         with self.within():
             self.number += 1
             if generator.frame is None:
                 self._enter(generator.function, generator.positional, generator.named)
             else:
                 frame, builtins, entered = generator.frame
-                self.frames.append(frame)
-                self.builtins.append(builtins)
-                self.entered.append(entered)
+                self.outputs.frames.append(frame)
+                self.recorded.builtins.append(builtins)
+                self.recorded.entered.append(entered)
             kind, left, operands = self._run_to(depth)
             generator.frame = self.waiting
             generator.finished = kind == "leave"
             if left == "raised":
                 raise BodyRaised
-            return End if generator.finished else self.value(operands[0])
+            return End if generator.finished else self.recorded.value(operands[0])
 
     # ---- bodies
 
@@ -242,7 +232,7 @@ class Callbacks(PatternEvents):
         """Whether the body that comes next is run by calling this."""
         body = self.next_callback()
         while isinstance(function, Partial):
-            function = self.resolve(function.function)
+            function = resolve(function.function)
         callee = function.function if isinstance(function, Method) else None
         if isinstance(function, (*FUNCTIONS, Host, Instance)):
             callee = function.object
@@ -253,26 +243,30 @@ class Callbacks(PatternEvents):
     ) -> Abstract:
         """`callee(*positional, **named)`, of which the body was recorded next."""
         with self.within():
-            return self._call_back(self.resolve(callee), positional, named)
+            return self._call_back(resolve(callee), positional, named)
 
     @contextlib.contextmanager
     def within(self) -> Iterator[None]:
         """Within the event that runs a body; afterwards its lowering goes on."""
         if self._depth == MAX_DEPTH:
-            raise self.refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
+            raise refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
         self._depth += 1
-        at, seen_result, pending = self.at, self.seen_result, self.pending
-        self.pending = None  # of a body before: this one was not followed
+        at, seen_result, pending = self.program.at, self.calls.seen_result, self.recorded.pending
+        self.recorded.pending = None  # of a body before: this one was not followed
         try:
             yield
+        except NotCapturable as refusal:
+            refusal.place(self.program.at)
+            raise
         finally:
             self._depth -= 1
-            self.at, self.seen_result, self.pending = at, seen_result, pending
+            self.program.at, self.calls.seen_result = at, seen_result
+            self.recorded.pending = pending
 
     def _call_back(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract]
     ) -> Abstract:
-        callee, positional, named = self.reached(callee, positional, named)
+        callee, positional, named = self.callees.reached(callee, positional, named)
         if isinstance(callee, Literal) and isinstance(callee.object, type):
             return self._make(callee, positional, named)
         return self._run(callee, positional, named)
@@ -283,20 +277,20 @@ class Callbacks(PatternEvents):
         """`cls(...)`: the bodies of `__new__` and `__init__`, as far as they are in Python."""
         cls = callee.object
         for name in ("__new__", "__init__"):
-            self.guard_class(cls, name, class_attribute(cls, name))
+            self.heap.guard_class(cls, name, class_attribute(cls, name))
         maker, body = class_attribute(cls, "__new__"), self.next_callback()
         if body is not None and defines(cls, "__new__", body):
             made = self._run(Literal(maker.__func__), [callee, *positional], named)
         elif maker is vars(object)["__new__"]:
-            self.guard_lifetime(cls)
+            self.heap.guard_lifetime(cls)
             made = Instance(cls)
         else:
-            raise self.refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         body = self.next_callback()
         if body is not None and defines(cls, "__init__", body):
             self._run(Literal(body), [made, *positional], named)
         elif class_attribute(cls, "__init__") is not object.__init__:
-            raise self.refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         return made
 
     def _run(
@@ -305,14 +299,14 @@ class Callbacks(PatternEvents):
         """Lower the body that was recorded next, with these arguments."""
         body = self.next_callback()
         if not isinstance(function, FUNCTIONS) or body is not function.object:
-            raise self.refuse(reasons.C_CODE_CALLS_BACK, describe(function))
-        depth = len(self.frames)
+            raise refuse(reasons.C_CODE_CALLS_BACK, describe(function))
+        depth = len(self.outputs.frames)
         self.number += 1
         self._enter(function, positional, named)
         _, left, operands = self._run_to(depth)
         if left == "raised":
             raise BodyRaised
-        return self.value(operands[0])
+        return self.recorded.value(operands[0])
 
     def _enter(
         self,
@@ -321,24 +315,26 @@ class Callbacks(PatternEvents):
         named: dict[str, Abstract],
     ) -> None:
         """Bind the values that C code gave, and enter the body."""
-        self.enter_function(function)
+        self.callees.enter_function(function)
         for value in self._bound(function, positional, named):
             kind, _, _, _, node, *_ = self.events[self.number]
             assert kind == "given"
-            self.assume(value, self.seen(node))
-            self.values[node] = value
+            self.assume(value, self.recorded.seen(node))
+            self.recorded.values[node] = value
             self.number += 1
-        self.values[self.events[self.number][2][-1]] = function
-        self.lower_event()
+        self.recorded.values[self.events[self.number][2][-1]] = function
+        self.walk.lower_event()
 
     def _run_to(self, depth: int) -> tuple[str, str, Operands]:
         """Lower the body until no more frames than these are open; its last event."""
         last = self.number
-        while len(self.frames) > depth:
+        while len(self.outputs.frames) > depth:
             last = self.skip()
             if last == len(self.events):
-                raise NotCapturable(self.recording["aborted"], self.recording["aborted_at"])
-            self.lower_event()
+                raise NotCapturable(
+                    self.recorded.recording["aborted"], self.recorded.recording["aborted_at"]
+                )
+            self.walk.lower_event()
         kind, left, operands, *_ = self.events[last]
         return kind, left, operands
 
@@ -361,8 +357,8 @@ class Callbacks(PatternEvents):
         values = []
         for slot, name in enumerate(code.co_varnames[:plain]):
             if name not in given:
-                seen = self.seen(self.events[self.number + slot][4])
-                given[name] = self.default(function.object, slot, seen)
+                seen = self.recorded.seen(self.events[self.number + slot][4])
+                given[name] = self.recorded.default(function.object, slot, seen)
             values.append(given[name])
         if code.co_flags & 0x04:
             values.append(Sequence(list(positional[code.co_argcount :])))
@@ -375,7 +371,7 @@ class Callbacks(PatternEvents):
         known = getattr(value, "object", None)
         if isinstance(value, Tensor):
             if known is None or value.is_scalar:
-                self.check(value, seen)
+                self.recorded.check(value, seen)
                 return
         elif isinstance(value, (Literal, Host)):
             if type(known) is type(seen) and (known is seen or is_equal(known, seen)):
@@ -386,7 +382,7 @@ class Callbacks(PatternEvents):
         elif not isinstance(value, Unread) and known is None:
             return
         if known is not seen:
-            raise self.refuse(reasons.C_CODE_CALLS_BACK_ANOTHER, describe(value))
+            raise refuse(reasons.C_CODE_CALLS_BACK_ANOTHER, describe(value))
 
     # ---- C functions called by C code
 
@@ -399,19 +395,21 @@ class Callbacks(PatternEvents):
         """
         callee = function.object if isinstance(function, Literal) else None
         if isinstance(function, Method):
-            if not isinstance(function.base, (Literal, Host)) or not self.is_pure(function.base):
+            if not isinstance(function.base, (Literal, Host)) or not self.heap.is_pure(
+                function.base
+            ):
                 return None
             callee = getattr(function.base.object, function.name)
         elif not is_answering(callee):
-            raise self.refuse(reasons.C_CODE_CALLS, describe(function))
+            raise refuse(reasons.C_CODE_CALLS, describe(function))
         objects = []
         for argument in [*arguments, *named.values()]:
             if isinstance(argument, CONTAINERS):
                 looking = any(callee is each for each in LOOKING)
                 if isinstance(function, Method) or isinstance(callee, GETTERS) or looking:
                     return self._looked_at(callee, argument)
-                raise self.refuse(reasons.C_CODE_CALLS, describe(function))
-            seen = self.observed_value(argument)
+                raise refuse(reasons.C_CODE_CALLS, describe(function))
+            seen = self.python.observed_value(argument)
             if isinstance(seen, np.ndarray):
                 self._look_into(function, argument)
             objects.append(seen)
@@ -420,7 +418,7 @@ class Callbacks(PatternEvents):
             try:
                 return callee(*objects[: len(arguments)], **given)  # type: ignore[misc]
             except Exception as error:
-                raise self.refuse(
+                raise refuse(
                     reasons.EXCEPTION_IN_CALLED, type(error).__name__, describe(function)
                 ) from None
 
@@ -430,7 +428,7 @@ class Callbacks(PatternEvents):
         Of nothing, NumPy's functions warn.
         """
         if not isinstance(array, Tensor) or not array.object.size:
-            raise self.refuse(reasons.C_CODE_CALLS_WITH, describe(function), describe(array))
+            raise refuse(reasons.C_CODE_CALLS_WITH, describe(function), describe(array))
         self._looks.append((array.storage, array.storage.version))
 
     def _looked_at(self, getter: Any, base: Abstract) -> Any:
@@ -447,9 +445,9 @@ class Callbacks(PatternEvents):
     def check_looks(self) -> None:
         """What the lowering has looked at held then what it holds now."""
         if any(storage.version != version for storage, version in self._looks):
-            raise self.refuse(reasons.ARRAY_CHANGED_AFTER_C_CODE)
+            raise refuse(reasons.ARRAY_CHANGED_AFTER_C_CODE)
         if any(name in instance.changed for instance, name in self._attributes):
-            raise self.refuse(reasons.ATTRIBUTE_CHANGED_AFTER_C_CODE)
+            raise refuse(reasons.ATTRIBUTE_CHANGED_AFTER_C_CODE)
 
 
 def is_answering(callee: Any) -> bool:

@@ -12,10 +12,11 @@ import types
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.events import Events
 from dvm.magpy_capture.objects import class_attribute, is_mutable_class
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.settrace_callees import wrapped
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -25,6 +26,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    resolve,
 )
 
 #: A cell that is found without a function in a register.
@@ -33,14 +35,15 @@ FIXED = (-1, -1)
 FUNCTIONS = (Literal, FunctionValue, Closure)
 
 
-class Callees(Events):
+class Callees(Part):
     """Functions by their code, and the cells they close over."""
+
+    needs = "calls heap program recorded"
 
     #: what a followed call leads to
     leading: Abstract | None = None
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self) -> None:
         # Of each cell of the recorded call: the register of a function that closes over it, and
         # its place there; FIXED of one that is the same on every call.
         self._cells: dict[int, tuple[int, int]] = {}
@@ -52,26 +55,28 @@ class Callees(Events):
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract]
     ) -> tuple[Abstract, list[Abstract], dict[str, Abstract]]:
         """The function or type that runs in the end, and its arguments."""
-        callee = self.resolve(callee)
+        callee = resolve(callee)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
-            callee = self.opened_partial(callee)
+            callee = self.calls.opened_partial(callee)
         if isinstance(callee, Partial):
             positional, named = [*callee.positional, *positional], {**callee.named, **named}
             return self.reached(callee.function, positional, named)
         if isinstance(callee, Method):
             return self.reached(Literal(callee.function), [callee.base, *positional], named)
         if isinstance(callee, Host) and type(callee.object) is types.MethodType:
-            this = self.part_of_method(callee, "__self__", callee.object.__self__)
-            function = self.part_of_method(callee, "__func__", callee.object.__func__)
+            this = self.calls.part_of_method(callee, "__self__", callee.object.__self__)
+            function = self.calls.part_of_method(callee, "__func__", callee.object.__func__)
             return self.reached(function, [this, *positional], named)
         if isinstance(callee, Instance) and callee.cls is _dvm.Compiled:
             register, inner = callee.register, callee.object.__wrapped__
             key = ("getattr", register, "__wrapped__")
-            made = self.reach(lambda: self.step("getattr", register, "__wrapped__", key=key), inner)
+            made = self.heap.reach(
+                lambda: self.program.step("getattr", register, "__wrapped__", key=key), inner
+            )
             return made, positional, named
         if isinstance(callee, Instance):
             found = class_attribute(callee.cls, "__call__")
-            self.guard_class(callee.cls, "__call__", found)
+            self.heap.guard_class(callee.cls, "__call__", found)
             return self.reached(Literal(found), [callee, *positional], named)
         if isinstance(callee, Literal) and (inner := wrapped(callee.object)) is not None:
             callee = Literal(inner)
@@ -81,28 +86,28 @@ class Callees(Events):
         """The body is recorded: other calls lead to a function of the same code, or miss."""
         if not isinstance(callee, (*FUNCTIONS, Method, Partial, Instance)):
             if not isinstance(callee, Host) or type(callee.object) is not types.MethodType:
-                raise self.refuse(reasons.CALL, describe(callee))
+                raise refuse(reasons.CALL, describe(callee))
         self.leading, _, _ = self.reached(callee, [], {})
         called = getattr(self.leading, "object", None)
         if isinstance(called, type):
             if is_mutable_class(type(called)):
                 found = class_attribute(type(called), "__call__")
-                self.guard_class(type(called), "__call__", found)
+                self.heap.guard_class(type(called), "__call__", found)
             for name in ("__new__", "__init__"):
-                self.guard_class(called, name, class_attribute(called, name))
+                self.heap.guard_class(called, name, class_attribute(called, name))
 
     def entered_function(self, function: types.FunctionType, node: int) -> Abstract:
         """The value of the function whose body begins."""
-        if self.pending is None:  # C code calls it, and so the lowering knows it
-            return self.values.get(node, Literal(function))
+        if self.recorded.pending is None:  # C code calls it, and so the lowering knows it
+            return self.recorded.values.get(node, Literal(function))
         leading, self.leading = self.leading, None
         if leading is None:
-            return self.closures.get(id(function), Literal(function))
+            return self.recorded.closures.get(id(function), Literal(function))
         if leading.object is function:
             return leading
         # What a type or a builtin runs is found in classes, which are guarded.
         if not isinstance(leading.object, (type, types.BuiltinFunctionType)):
-            raise self.refuse(reasons.CALL_RUNS, describe(leading), function.__qualname__)
+            raise refuse(reasons.CALL_RUNS, describe(leading), function.__qualname__)
         return Literal(function)
 
     # ---- functions
@@ -112,24 +117,24 @@ class Callees(Events):
         if isinstance(value, Closure):
             return
         function = value.object
-        known = self.functions.setdefault(id(function), value)
+        known = self.recorded.functions.setdefault(id(function), value)
         if type(known) is not type(value):  # what one of them reads is found through the other
             self.by_identity(known)
             self.by_identity(value)
         if isinstance(value, FunctionValue):
             where = (function.__globals__, function.__builtins__)
             parts = (function.__code__, *where)
-            self.guard("guard_function", value.register, *parts, key=(value.register,))
+            self.program.guard("guard_function", value.register, *parts, key=(value.register,))
         else:
-            self.guard_function(function)
+            self.recorded.guard_function(function)
         self.meet_cells(value)
 
     def by_identity(self, value: Abstract) -> Abstract:
         """A function as the one object that it is on every call."""
-        value = self.resolve(value)
+        value = resolve(value)
         if not isinstance(value, FunctionValue):
             return value
-        self.guard_is(value.register, value.object)
+        self.program.guard_is(value.register, value.object)
         return Literal(value.object)
 
     # ---- cells
@@ -141,25 +146,27 @@ class Callees(Events):
             other = self._cells.setdefault(id(cell), home)
             self._alive[id(cell)] = cell
             if home != other and max(home[0], other[0]) >= 0:
-                self.guard("guard_same", self._fetch(cell, home), self._fetch(cell, other), True)
+                self.program.guard(
+                    "guard_same", self._fetch(cell, home), self._fetch(cell, other), True
+                )
 
     def _fetch(self, cell: Any, home: tuple[int, int]) -> int:
         if home[0] < 0:
-            return self.constant(cell)
-        return self.step("cell_of", *home, key=("cell_of", *home))
+            return self.program.constant(cell)
+        return self.program.step("cell_of", *home, key=("cell_of", *home))
 
     def cell_contents(self, cell: Any, seen: Any) -> Abstract:
-        if id(cell) in self.cells:
-            return self.cells[id(cell)]
+        if id(cell) in self.recorded.cells:
+            return self.recorded.cells[id(cell)]
         home = self._cells.get(id(cell), FIXED)
 
         def contents() -> int:
             if home[0] < 0:
-                return self.step("cell", cell, key=("cell", id(cell)))
+                return self.program.step("cell", cell, key=("cell", id(cell)))
             holder = self._fetch(cell, home)
-            return self.step("contents", holder, key=("contents", holder))
+            return self.program.step("contents", holder, key=("contents", holder))
 
-        return self.reach(contents, seen)
+        return self.heap.reach(contents, seen)
 
     def cell_register(self, cell: Any) -> int:
         """A register with the cell itself, which is none of the others that the path knows."""
@@ -168,7 +175,7 @@ class Callees(Events):
         for known, other in self._cells.items():
             if known != id(cell) and max(home[0], other[0]) >= 0:
                 apart = self._fetch(self._alive[known], other)
-                self.guard("guard_same", made, apart, False)
+                self.program.guard("guard_same", made, apart, False)
         return made
 
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.derived import inherited
-from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.indexing import Indexing
-from dvm.magpy_capture.objects import class_attribute, is_array, is_constant, is_nan
+from dvm.magpy_capture.objects import class_attribute, is_array, is_nan
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -38,6 +37,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     SetValue,
     Tensor,
+    resolve,
 )
 
 #: Methods that are what Python's own container does to a list of abstract values.
@@ -48,30 +48,29 @@ DICT_METHODS = frozenset(
 )
 
 
-class Containers(Indexing):
+class Containers(Part):
     """Containers whose parts are abstract values."""
 
-    seen_result: Any = None  # what the call being lowered returned
+    needs = "calls counters deques heap indexing opaque operators program python sets sorting views"
 
-    def __init__(self, spec: PathSpec, modes: Modes) -> None:
-        super().__init__(spec, modes)
-        self._keys: list[Instance | IdNumber] = []  # that were used as such
+    def __init__(self) -> None:
+        self.keys: list[Instance | IdNumber] = []  # that were used as such
 
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
-        value = self.content_of(value, "__iter__")
+        value = self.heap.content_of(value, "__iter__")
         if isinstance(value, OwnDict):
-            return list(map(Literal, self.own_items(value)))
+            return list(map(Literal, self.heap.own_items(value)))
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
             return [self.of_key(key) for key in value.items]
         if isinstance(value, SetValue):
             if len(value.elements) > 1:
-                raise self.refuse(reasons.ORDER_SET)
+                raise refuse(reasons.ORDER_SET)
             return [self.of_key(part) for part in value.elements]
         if isinstance(value, RangeValue):
-            parts = (self.integer(part) for part in (value.start, value.stop, value.step))
+            parts = (self.indexing.integer(part) for part in (value.start, value.stop, value.step))
             return [Literal(i) for i in range(*parts)]
         if isinstance(value, DictView):
             items = value.base.items
@@ -87,24 +86,24 @@ class Containers(Indexing):
         ):
             return [Literal(part) for part in value.object]
         if isinstance(value, Host) and isinstance(value.object, (str, bytes, range)):
-            return [Literal(part) for part in self.pin(value, value.object).object]
+            return [Literal(part) for part in self.program.pin(value, value.object).object]
         if isinstance(value, FlatValue):
             self._look(value)
-            value = self.flat_view(value.base)
+            value = self.views.flat_view(value.base)
         if isinstance(value, Tensor) and value.rank:
-            length = self.observed(value.shape[0])
+            length = self.indexing.observed(value.shape[0])
             self.known_size(value.shape[0])
-            return [self.index(value, Literal(i)) for i in range(length)]
+            return [self.indexing.index(value, Literal(i)) for i in range(length)]
         if isinstance(value, Host) and is_array(value.object) and value.object.ndim:
             length = len(value.object)
-            count = self.operator("len", [value])
-            self.guard("guard_value", count, length, key=(count,))
+            count = self.program.operator("len", [value])
+            self.program.guard("guard_value", count, length, key=(count,))
             # Each look gives a new view or scalar, as it does in the program.
             return [
-                self.host_operation("getitem", [value, Literal(i)], value.object[i])
+                self.heap.host_operation("getitem", [value, Literal(i)], value.object[i])
                 for i in range(length)
             ]
-        raise self.refuse(reasons.ITERATION_OVER, describe(value))
+        raise refuse(reasons.ITERATION_OVER, describe(value))
 
     def each(self, value: Abstract) -> Iterator[Abstract]:
         """The same, one after the other: what an iterator runs happens between two of them."""
@@ -114,21 +113,17 @@ class Containers(Indexing):
 
     def listed(self, value: Abstract) -> Abstract:
         """What an iterator still gives as a list, for C code that asks it for all."""
-        value = self.resolve(value)
+        value = resolve(value)
         return ListValue(self.elements(value)) if isinstance(value, IteratorValue) else value
-
-    def apply(self, function: Abstract, arguments: list[Abstract]) -> Abstract:
-        """What `function(*arguments)` gives where C code calls it: a recorded body, if any."""
-        raise NotImplementedError
 
     def iterator(self, value: Abstract) -> IteratorValue:
         """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
-        value = self.content_of(value, "__iter__")
+        value = self.heap.content_of(value, "__iter__")
         if isinstance(value, IteratorValue):
             return value
         if isinstance(value, FlatValue):
             self._look(value)
-            value = self.flat_view(value.base)
+            value = self.views.flat_view(value.base)
         position = 0
         if isinstance(value, Tensor) and value.rank:
             fixed: list[Abstract] | None = [value] * self.known_size(value.shape[0])
@@ -143,67 +138,67 @@ class Containers(Indexing):
                 return End
             position += 1
             if isinstance(value, Tensor):
-                return self.index(value, Literal(position - 1))
-            return self.resolve(parts[position - 1])
+                return self.indexing.index(value, Literal(position - 1))
+            return resolve(parts[position - 1])
 
         return IteratorValue(pull)
 
     def _look(self, flat: FlatValue) -> None:
         """A flat iterator goes on where it was; a path is for one walk from its beginning."""
         if flat.walked:
-            raise self.refuse(reasons.FLAT_ITERATOR_USED_BEFORE)
+            raise refuse(reasons.FLAT_ITERATOR_USED_BEFORE)
         flat.walked = True
 
     def known_size(self, dim: Any) -> int:
         """The size as it was in the recorded call; other sizes take another path."""
         if dim.constant is not None:
             return int(dim.constant)
-        seen = self.observed(dim)
-        register = self.register_of_dim(dim)
-        self.guard("guard_value", register, seen, key=(register,))
+        seen = self.indexing.observed(dim)
+        register = self.program.register_of_dim(dim)
+        self.program.guard("guard_value", register, seen, key=(register,))
         return seen
 
     def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
         """`base[key]` of a container."""
-        base = self.content_of(base, "__getitem__")
+        base = self.heap.content_of(base, "__getitem__")
         if isinstance(base, (Sequence, ListValue)):
-            place = self.plain(key)
+            place = self.indexing.plain(key)
             if isinstance(base, ListValue) and base.has_part(place):
                 if place in base.stores:
-                    return self.resolve(base.stores[place])
+                    return resolve(base.stores[place])
                 assert base.part is not None
-                return self.resolve(base.part(place))
+                return resolve(base.part(place))
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
             try:
-                return self.resolve(base.elements[operator.index(place)])
+                return resolve(base.elements[operator.index(place)])
             except IndexError:
-                raise self.refuse(reasons.INDEX_BEYOND_END) from None
+                raise refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
             may_lack = isinstance(base, DefaultDict) or base.owner is not None
             part = None if base.is_read or base.stores else base.part
             if part is not None and not isinstance(name, Instance) and part(name) is not None:
-                return self.resolve(part(name))  # fetching it misses where it is not there
+                return resolve(part(name))  # fetching it misses where it is not there
             if (may_lack or isinstance(name, Instance)) and not self.has_key(base, name):
                 return self.missing(base, name)
             found = self.dict_part(base, name)
             if found is None:
-                raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
-            return self.resolve(found)
+                raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+            return resolve(found)
         if isinstance(base, DequeValue):
-            return self.deque_element(base, key)
+            return self.deques.deque_element(base, key)
         if isinstance(base, Converter):
-            return self.resolve(base.arrays[self.integer(key)])
+            return resolve(base.arrays[self.indexing.integer(key)])
         if isinstance(base, OwnDict):
-            if not self.owns(base, self.plain(key)):
-                raise self.refuse(reasons.KEY_MISSING)
-            return self.resolve(base.instance.attributes[self.plain(key)])
+            if not self.heap.owns(base, self.indexing.plain(key)):
+                raise refuse(reasons.KEY_MISSING)
+            return resolve(base.instance.attributes[self.indexing.plain(key)])
         if isinstance(base, Literal) and isinstance(base.object, tuple):
-            self.plain(key)
+            self.indexing.plain(key)
             return Literal(seen)
-        return self.host_operation("getitem", [base, key], seen)
+        return self.heap.host_operation("getitem", [base, key], seen)
 
     def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
         """`base.get(key)`; of a dict that was not read, no other key is looked at."""
@@ -218,63 +213,54 @@ class Containers(Indexing):
     def has_key(self, base: DictValue, key: Any) -> bool:
         """Whether the dict has the key. Where it was not read, the path is for one answer."""
         if isinstance(key, IdNumber) and base.register >= 0:
-            raise self.refuse(reasons.IDENTITY_NUMBER)
+            raise refuse(reasons.IDENTITY_NUMBER)
         if base.is_read or base.stores:
             return key in base.items
         present = base.part is not None and base.part(key) is not None
         if base.owner is None:
-            test = self._operate("in", self.register_of(self.of_key(key)), base.register)
+            test = self.program.operate(
+                "in", self.program.register_of(self.of_key(key)), base.register
+            )
         else:  # whatever the subclass says
-            asked = self.constant(base.cls.__contains__)
-            given = [base.register, self.register_of(self.of_key(key))]
-            test = self.step("call", asked, given, ())
-        self.guard("guard_truth", test, present)
+            asked = self.program.constant(base.cls.__contains__)
+            given = [base.register, self.program.register_of(self.of_key(key))]
+            test = self.program.step("call", asked, given, ())
+        self.program.guard("guard_truth", test, present)
         return present
 
     def lack_key(self, base: Abstract, key: Abstract) -> None:
         """`base[key]` ran a method in Python: where that is `__missing__`, for want of the key."""
-        content = self.content_of(base, "__getitem__")
+        content = self.heap.content_of(base, "__getitem__")
         if isinstance(content, DictValue) and self.has_key(content, self.key(key)):
-            raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+            raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
 
     def missing(self, base: DictValue, key: Any) -> Abstract:
         """`base[key]` without that key, where C code makes it up."""
         own = base.owner
         if own is not None:
             found = class_attribute(own.cls, "__missing__")
-            self.guard_class(own.cls, "__missing__", found)
+            self.heap.guard_class(own.cls, "__missing__", found)
             if found is not inherited(own.cls, "__missing__"):
-                raise self.refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+                raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
         if not isinstance(base, DefaultDict):
-            raise self.refuse(reasons.KEY_MISSING)
-        return self.missing_item(base, key)
-
-    def forget_results(self) -> None:
-        raise NotImplementedError
-
-    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
-        raise NotImplementedError
-
-    def opaque(
-        self, function: Any, positional: list[Abstract], named: dict[str, Abstract], seen: Any
-    ) -> Abstract:
-        raise NotImplementedError
+            raise refuse(reasons.KEY_MISSING)
+        return self.deques.missing_item(base, key)
 
     def key(self, value: Abstract) -> Any:
         """A known key or element: told from others by its value, no NaN; or an object by itself."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Sequence) and value.cls is tuple:
             return tuple(map(self.key, value.elements))
         if isinstance(value, IdNumber):
-            self._tell_apart_from(value, [each for each in self._keys if type(each) is IdNumber])
+            self._tell_apart_from(value, [each for each in self.keys if type(each) is IdNumber])
             return value
         if isinstance(value, Instance) and value.content is None:
             self.guard_identity(value, "__hash__", "__eq__")
-            self._tell_apart_from(value, [each for each in self._keys if type(each) is Instance])
+            self._tell_apart_from(value, [each for each in self.keys if type(each) is Instance])
             return value
-        key = self.plain(value)
+        key = self.indexing.plain(value)
         if is_nan(key):
-            raise self.refuse(reasons.NAN_CONTAINER)
+            raise refuse(reasons.NAN_CONTAINER)
         return key
 
     def of_key(self, key: Any) -> Abstract:
@@ -293,29 +279,23 @@ class Containers(Indexing):
             return
         for other in others:
             a, b = (each.of if isinstance(each, IdNumber) else each for each in (key, other))
-            if self.class_of(a) is self.class_of(b):
-                self.same_object(a, b, False)
-        self._keys.append(key)
+            if self.python.class_of(a) is self.python.class_of(b):
+                self.operators.same_object(a, b, False)
+        self.keys.append(key)
 
     def guard_identity(self, value: Instance, *methods: str) -> None:
         """Objects of its class are told apart by who they are."""
         for name in methods:
             if class_attribute(value.cls, name) is not vars(object)[name]:
-                raise self.refuse(reasons.NEEDS_CONSTANT, describe(value))
-            self.guard_class(value.cls, name, vars(object)[name])
-
-    def class_of(self, value: Abstract) -> type:
-        raise NotImplementedError
-
-    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
-        raise NotImplementedError
+                raise refuse(reasons.NEEDS_CONSTANT, describe(value))
+            self.heap.guard_class(value.cls, name, vars(object)[name])
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
-        base = self.content_of(base, "__setitem__")
+        base = self.heap.content_of(base, "__setitem__")
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
-            self.opaque(np.ndarray.__setitem__, [base, key, value], {}, None)
+            self.opaque.call(np.ndarray.__setitem__, [base, key, value], {}, None)
             return
-        key = self.resolve(key)
+        key = resolve(key)
         if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
             base.stores.append((key, value))
             base.changed = True
@@ -324,15 +304,15 @@ class Containers(Indexing):
             base.items[self.key(key)] = value
             base.changed = True
             return None
-        place = self.plain(key)
+        place = self.indexing.plain(key)
         if isinstance(base, OwnDict):
-            return self.set_own(base, place, value)
+            return self.heap.set_own(base, place, value)
         if isinstance(base, ListValue) and isinstance(place, slice):
             parts = self.elements(value)
             base.elements[place] = parts
             base.wrote("set", place, ListValue(parts))
         elif isinstance(base, ListValue) and base.has_part(place):
-            self.step("item", base.register, place, key=("item", base.register, place))
+            self.program.step("item", base.register, place, key=("item", base.register, place))
             base.stores[place] = value
             base.wrote("set", place, value)
         elif isinstance(base, (DequeValue, ListValue)):
@@ -340,46 +320,48 @@ class Containers(Indexing):
             base.elements[at] = value
             base.wrote("set", at % len(base.elements), value)
         else:
-            raise self.refuse(reasons.ASSIGNMENT_PART, describe(base))
+            raise refuse(reasons.ASSIGNMENT_PART, describe(base))
         return None
 
     def delete_element(self, base: Abstract, key: Abstract) -> None:
-        base = self.content_of(base, "__delitem__")
+        base = self.heap.content_of(base, "__delitem__")
         if isinstance(base, ListValue):
-            place = self.plain(key)
+            place = self.indexing.plain(key)
             del base.elements[place]
             base.wrote("delete", place)
         elif isinstance(base, DictValue):
             del base.items[self.key(key)]
             base.changed = True
         else:
-            raise self.refuse(reasons.DEL_PART, describe(base))
+            raise refuse(reasons.DEL_PART, describe(base))
 
     def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
         """`item in container`, of those whose elements are known; None of another."""
-        container = self.content_of(container, "__contains__")
+        container = self.heap.content_of(container, "__contains__")
         if isinstance(container, DictValue):
             return Literal(self.has_key(container, self.key(item)))
         if isinstance(container, SetValue):
             if (self.key(item) in container.elements) != seen:
-                raise self.refuse(reasons.NEEDS_CONSTANT, describe(self.resolve(item)))
+                raise refuse(reasons.NEEDS_CONSTANT, describe(resolve(item)))
             return Literal(seen)
         if isinstance(container, OpenSet):
             return Literal(self._is_in(container, self.key(item)))
         if isinstance(container, OwnDict):
-            self.owns(container, self.plain(item))
+            self.heap.owns(container, self.indexing.plain(item))
             return Literal(seen)
         return None
 
     def _is_in(self, container: OpenSet, key: Any) -> bool:
         if isinstance(key, IdNumber):
-            raise self.refuse(reasons.IDENTITY_NUMBER)
+            raise refuse(reasons.IDENTITY_NUMBER)
         for entry in reversed(container.log):
             if entry.given == [key]:
                 return bool(entry.key is set.add)
         present = getattr(key, "object", key) in container.elements
-        test = self._operate("in", self.register_of(self.of_key(key)), container.register)
-        self.guard("guard_truth", test, present)
+        test = self.program.operate(
+            "in", self.program.register_of(self.of_key(key)), container.register
+        )
+        self.program.guard("guard_truth", test, present)
         return present
 
     def _is_plain_key(self, key: Abstract) -> bool:
@@ -389,45 +371,16 @@ class Containers(Indexing):
 
     # ---- methods
 
-    def sort_list(
-        self,
-        iterable: Abstract,
-        /,
-        *,
-        key: Abstract = Literal(None),
-        reverse: Abstract = Literal(False),
-    ) -> Abstract:
-        raise NotImplementedError
-
-    def assume(self, value: Abstract, seen: Any) -> None:
-        """Give up where the value of the lowering is another than the recorded object."""
-        raise NotImplementedError
-
-    def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
-        """What a defaultdict makes up for a key."""
-        raise NotImplementedError
-
-    def counter_method(
-        self, base: CounterValue, name: str, given: list[Abstract], named: dict[str, Abstract]
-    ) -> Abstract:
-        raise NotImplementedError
-
-    def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
-        raise NotImplementedError
-
-    def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
-        raise NotImplementedError
-
     def sort_in_place(self, base: ListValue, **named: Abstract) -> None:
         """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
         parts = list(base.elements)
         base.wrote("replace")
         base.elements.clear()
-        self.seen_result = None
+        self.calls.seen_result = None
         try:
-            ordered = self.elements(self.sort_list(Sequence(parts), **named))
+            ordered = self.elements(self.sorting.sort_list(Sequence(parts), **named))
             if base.elements:
-                raise self.refuse(reasons.LIST_CHANGES_WHILE_SORTED)
+                raise refuse(reasons.LIST_CHANGES_WHILE_SORTED)
             parts = ordered
         finally:
             base.elements[:] = parts
@@ -446,12 +399,12 @@ class Containers(Indexing):
         if name == "__getitem__":
             return self.element(base, positional[0], seen)
         if isinstance(base, CounterValue) and name in COUNTER_METHODS:
-            return self.counter_method(base, name, positional, named)
+            return self.counters.counter_method(base, name, positional, named)
         if isinstance(base, DequeValue) and not named:
-            return self.deque_method(base, name, positional)
+            return self.deques.deque_method(base, name, positional)
         if isinstance(base, (DictValue, OwnDict)) and name == "update":
             if named and positional:
-                raise self.refuse(reasons.UPDATE_DICT_BOTH_DICT_KEYWORDS)
+                raise refuse(reasons.UPDATE_DICT_BOTH_DICT_KEYWORDS)
             for key, value in named.items():
                 self.store_element(base, Literal(key), value)
             if named:
@@ -459,19 +412,19 @@ class Containers(Indexing):
         elif isinstance(base, OrderedValue) and set(named) == {"last"}:
             positional = [*positional, named["last"]]
         elif named:
-            raise self.refuse(reasons.METHOD_KEYWORDS, name)
+            raise refuse(reasons.METHOD_KEYWORDS, name)
         if isinstance(base, ListValue):
             return self._list_method(base, name, positional, seen)
         if isinstance(base, DictValue):
             return self._dict_method(base, name, positional)
         if isinstance(base, (SetValue, OpenSet)):
-            return self.set_method(base, name, positional)
+            return self.sets.set_method(base, name, positional)
         if isinstance(base, OwnDict):
             return self._own_dict_method(base, name, positional)
         if isinstance(base, Sequence) and name in ("index", "count"):
             values = [self.key(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
-        raise self.refuse(reasons.METHOD_OF, name, describe(base))
+        raise refuse(reasons.METHOD_OF, name, describe(base))
 
     def _list_method(
         self, base: ListValue, name: str, positional: list[Abstract], seen: Any
@@ -480,43 +433,43 @@ class Containers(Indexing):
             values = [self.key(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
         if name not in LIST_METHODS:
-            raise self.refuse(reasons.METHOD_OF_LIST, name)
+            raise refuse(reasons.METHOD_OF_LIST, name)
         if name == "copy":
             return ListValue(list(base.elements))
         if name in ("append", "extend"):
             if name == "append":
                 base.append(positional[0])
                 return Literal(None)
-            source = self.resolve(positional[0])
+            source = resolve(positional[0])
             for part in self.elements(source) if source is base else self.each(source):
                 base.append(part)
             return Literal(None)
         if name in ("insert", "pop") and positional:
-            positional = [self.integer(positional[0]), *positional[1:]]
+            positional = [self.indexing.integer(positional[0]), *positional[1:]]
         made = getattr(base.elements, name)(*positional)
         base.wrote("call", getattr(list, name), *positional)
-        return Literal(None) if made is None else self.resolve(made)
+        return Literal(None) if made is None else resolve(made)
 
     def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
         if isinstance(base, OrderedValue) and name == "move_to_end":
             return self._move_to_end(base, *positional)
         if name not in DICT_METHODS:
-            raise self.refuse(reasons.METHOD_OF_DICT, name)
+            raise refuse(reasons.METHOD_OF_DICT, name)
         if name in ("items", "keys", "values"):
             return DictView(base, name)
         if name == "get":
             key = self.key(positional[0])
             default = positional[1] if len(positional) > 1 else Literal(None)
             if not self.has_key(base, key):
-                return self.resolve(default)
-            return self.resolve(self.dict_part(base, key))
+                return resolve(default)
+            return resolve(self.dict_part(base, key))
         if name == "setdefault" and not self.has_key(base, self.key(positional[0])):
             default = positional[1] if len(positional) > 1 else Literal(None)
             self.store_element(base, positional[0], default)
-            return self.resolve(default)
+            return resolve(default)
         items = base.items
         if name == "copy" and base.owner is not None and base.cls is not dict:
-            raise self.refuse(reasons.METHOD_OF, name, describe(base.owner))
+            raise refuse(reasons.METHOD_OF, name, describe(base.owner))
         if name == "copy" and isinstance(base, DefaultDict):
             return DefaultDict(base.factory, dict(items))
         if name == "copy" and isinstance(base, OrderedValue):
@@ -529,12 +482,16 @@ class Containers(Indexing):
             base.cleared = True
             return Literal(None)
         if name == "popitem":
-            first = isinstance(base, OrderedValue) and positional and not self.plain(positional[0])
+            first = (
+                isinstance(base, OrderedValue)
+                and positional
+                and not self.indexing.plain(positional[0])
+            )
             key = next(iter(items)) if first else next(reversed(items))
             value = items.pop(key)
             return Sequence([self.of_key(key), value])
         if name == "update":
-            other = self.mapping_of(positional[0])
+            other = self.heap.mapping_of(positional[0])
             if not isinstance(other, DictValue):
                 for pair in self.each(other):
                     key, value = self.elements(pair)
@@ -545,43 +502,33 @@ class Containers(Indexing):
         key = self.key(positional[0])
         default = positional[1] if len(positional) > 1 else Literal(None)
         if name == "setdefault":
-            return self.resolve(items.setdefault(key, default))
-        return self.resolve(items.pop(key, default))
+            return resolve(items.setdefault(key, default))
+        return resolve(items.pop(key, default))
 
     def _move_to_end(
         self, base: OrderedValue, key: Abstract, last: Abstract = Literal(True)
     ) -> Abstract:
         name, items = self.key(key), base.items
         if name not in items:
-            raise self.refuse(reasons.KEY_MISSING)
+            raise refuse(reasons.KEY_MISSING)
         rest = {other: value for other, value in items.items() if other != name}
         moved = {name: items[name]}
-        ordered = rest | moved if self.plain(last) else moved | rest
+        ordered = rest | moved if self.indexing.plain(last) else moved | rest
         items.clear()
         items.update(ordered)
         base.changed = True
         return Literal(None)
 
-    def set_method(
-        self, base: SetValue | OpenSet, name: str, positional: list[Abstract]
-    ) -> Abstract:
-        raise NotImplementedError
-
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
-        first = self.resolve(positional[0]) if positional else None
+        first = resolve(positional[0]) if positional else None
         if name in ("items", "keys", "values", "copy") and first is None:
-            return self._dict_method(DictValue(self.own_items(base)), name, [])
+            return self._dict_method(DictValue(self.heap.own_items(base)), name, [])
         if name == "get" and first is not None:
-            if self.owns(base, self.plain(first)):
-                return self.resolve(base.instance.attributes[self.plain(first)])
-            return self.resolve(positional[1]) if len(positional) > 1 else Literal(None)
+            if self.heap.owns(base, self.indexing.plain(first)):
+                return resolve(base.instance.attributes[self.indexing.plain(first)])
+            return resolve(positional[1]) if len(positional) > 1 else Literal(None)
         if name == "update" and isinstance(first, DictValue):
             for key, item in first.items.items():
-                self.set_own(base, key, item)
+                self.heap.set_own(base, key, item)
             return Literal(None)
-        raise self.refuse(reasons.METHOD_OF_NAMESPACE, name)
-
-    def is_fixed(self, value: Abstract) -> bool:
-        """Whether `value` is the same object or an equal constant on every call."""
-        value = self.resolve(value)
-        return isinstance(value, Literal) and is_constant(value.object)
+        raise refuse(reasons.METHOD_OF_NAMESPACE, name)

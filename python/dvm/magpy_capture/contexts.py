@@ -10,15 +10,18 @@ filters are.)
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.locks import Locks
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Raised
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Raised, resolve
 
 
 @dataclass(eq=False)
@@ -63,52 +66,55 @@ def expectation() -> Any:
     return getattr(sys.modules.get("pytest"), "raises", None)
 
 
-class Contexts(Locks):
+class Contexts(Part):
     """Entering and leaving them."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    needs = "graph heap indexing program"
+
+    def __init__(self) -> None:
         self.caught: list[CaughtWarnings] = []  # that are entered
 
     # ---- warnings
 
+    @means(warnings.catch_warnings)
     def make_caught_warnings(self, *, record: Abstract = Literal(False)) -> Abstract:
-        return CaughtWarnings(bool(self.plain(record)))
+        return CaughtWarnings(bool(self.indexing.plain(record)))
 
+    @means(warnings.simplefilter, warnings.filterwarnings)
     def set_filter(self, action: Abstract, *rest: Abstract, **named: Abstract) -> Abstract:
         """`simplefilter` and `filterwarnings`; their effect ends with the manager's block."""
         if not self.caught:
-            raise self.refuse(reasons.FILTER_WARNINGS_OUTLIVES_FUNCTION)
+            raise refuse(reasons.FILTER_WARNINGS_OUTLIVES_FUNCTION)
         for value in (*rest, *named.values()):
-            self.plain(value)
-        self.sets_filters = True
+            self.indexing.plain(value)
+        self.graph.sets_filters = True
         manager = self.caught[-1]
-        if self.plain(action) != "ignore" and manager.calls < 0:
-            manager.calls = self.calls_made
+        if self.indexing.plain(action) != "ignore" and manager.calls < 0:
+            manager.calls = self.program.calls_made
         return Literal(None)
 
     def enter_warnings(self, manager: CaughtWarnings, seen: Any) -> Abstract:
         if manager.entered:
-            raise self.refuse(reasons.MANAGER_ENTERED_AGAIN)
+            raise refuse(reasons.MANAGER_ENTERED_AGAIN)
         manager.entered = True
         self.caught.append(manager)
         if not manager.keeps:
             return Literal(None)
         if seen:  # filled by now
-            raise self.refuse(reasons.WARNING_PROGRAM_CATCHES)
+            raise refuse(reasons.WARNING_PROGRAM_CATCHES)
         manager.log = ListValue([], object=seen)
         return manager.log
 
     def leave_warnings(self, manager: CaughtWarnings) -> Abstract:
         if not self.caught or self.caught.pop() is not manager:
-            raise self.refuse(reasons.MANAGERS_LEFT_ANOTHER_ORDER)
-        if 0 <= manager.calls < self.calls_made:
+            raise refuse(reasons.MANAGERS_LEFT_ANOTHER_ORDER)
+        if 0 <= manager.calls < self.program.calls_made:
             if not ignores_nothing():
-                raise self.refuse(reasons.WARNINGS_CAUGHT_WHERE_CALLER_IGNORES)
-            test = self.step("call", self.constant(ignores_nothing), [], ())
-            self.guard("guard_truth", test, True)
+                raise refuse(reasons.WARNINGS_CAUGHT_WHERE_CALLER_IGNORES)
+            test = self.program.step("call", self.program.constant(ignores_nothing), [], ())
+            self.program.guard("guard_truth", test, True)
         if manager.log is not None and manager.log.changed:
-            raise self.refuse(reasons.CHANGE_LIST_CAUGHT_WARNINGS)
+            raise refuse(reasons.CHANGE_LIST_CAUGHT_WARNINGS)
         return Literal(None)
 
     # ---- expected exceptions
@@ -116,37 +122,40 @@ class Contexts(Locks):
     def make_expected(self, positional: list[Abstract], named: Named) -> Expected:
         """`pytest.raises(types, match=...)`: pytest's own, on every replay."""
         if len(positional) != 1 or not set(named) <= {"match"}:
-            raise self.refuse(reasons.PYTEST_RAISES_FUNCTION)
-        classes = self.plain(positional[0])
-        match = self.plain(named["match"]) if "match" in named else None
+            raise refuse(reasons.PYTEST_RAISES_FUNCTION)
+        classes = self.indexing.plain(positional[0])
+        match = self.indexing.plain(named["match"]) if "match" in named else None
         if not isinstance(match, (str, type(None))):
-            raise self.refuse(reasons.PYTEST_RAISES_MATCH_NO_TEXT)
-        registers = [self.constant(classes), self.constant(match)]
-        return Expected(self.step("call", self.constant(expectation()), registers, ("match",)))
+            raise refuse(reasons.PYTEST_RAISES_MATCH_NO_TEXT)
+        registers = [self.program.constant(classes), self.program.constant(match)]
+        return Expected(
+            self.program.step("call", self.program.constant(expectation()), registers, ("match",))
+        )
 
     def enter_expected(self, manager: Expected) -> Abstract:
-        entering = self.step("getattr", manager.register, "__enter__")
-        self.step("call", entering, [], ())
+        entering = self.program.step("getattr", manager.register, "__enter__")
+        self.program.step("call", entering, [], ())
         return ExceptionInfo(manager)
 
     def leave_expected(self, manager: Expected, arguments: list[Abstract], seen: Any) -> Abstract:
-        kind, exception, _ = map(self.resolve, arguments)
+        kind, exception, _ = map(resolve, arguments)
         if not isinstance(exception, Raised):
-            raise self.refuse(reasons.PYTEST_RAISES_WITHOUT_EXCEPTION)
+            raise refuse(reasons.PYTEST_RAISES_WITHOUT_EXCEPTION)
         manager.exception = exception
-        leaving = self.step("getattr", manager.register, "__exit__")
-        nothing = self.constant(None)
-        registers = [self.register_of(kind), exception.register, nothing]
-        return self.computed(self.step("call", leaving, registers, ()), seen)
+        leaving = self.program.step("getattr", manager.register, "__exit__")
+        nothing = self.program.constant(None)
+        registers = [self.program.register_of(kind), exception.register, nothing]
+        return self.heap.computed(self.program.step("call", leaving, registers, ()), seen)
 
     def information(self, base: ExceptionInfo, name: str) -> Abstract:
         exception = base.expected.exception
         if exception is None or name not in ("value", "type"):
-            raise self.refuse(reasons.ATTRIBUTE_PYTEST_RAISES_GIVES, name)
+            raise refuse(reasons.ATTRIBUTE_PYTEST_RAISES_GIVES, name)
         return exception if name == "value" else Literal(type(exception.object))
 
+    @means(traceback.clear_frames)
     def forget_frames(self, traceback: Abstract) -> Abstract:
         """`traceback.clear_frames`: a replay has no frames."""
-        if not isinstance(self.resolve(traceback), Hidden):
-            raise self.refuse(reasons.FRAMES, describe(traceback))
+        if not isinstance(resolve(traceback), Hidden):
+            raise refuse(reasons.FRAMES, describe(traceback))
         return Literal(None)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from dvm import _dvm, reasons
 from dvm.magpy_capture.arrays import Order, adjacent_runs, c_order, same_shape
 from dvm.magpy_capture.einsum_text import Layout, Path, memory_order, sizes_that_matter
-from dvm.magpy_capture.numpy_questions import NumpyQuestions
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import Tensor
 
 #: dtype of a product -> dtypes in which it is computed: of the factors, and of their sums.
@@ -40,14 +41,18 @@ class Factor:
     labels: tuple[str, ...]
 
 
-class Contractions(NumpyQuestions):
+class Contractions(Part):
     """Products of factors, pair by pair."""
+
+    needs = "arrays graph indexing shapes views updates"
 
     def matrices(self, a: int, b: int, dtype: str) -> int:
         """Products of matrices of one dtype, in that dtype."""
         elements, sums = COMPUTED_IN.get(dtype, (dtype, dtype))
-        value = self.matmul_value(self.cast_value(a, elements), self.cast_value(b, elements), sums)
-        return self.cast_value(value, dtype)
+        value = self.graph.matmul_value(
+            self.graph.cast_value(a, elements), self.graph.cast_value(b, elements), sums
+        )
+        return self.graph.cast_value(value, dtype)
 
     # ---- labels
 
@@ -67,14 +72,14 @@ class Contractions(NumpyQuestions):
             for name, size in zip(names, operand.shape, strict=True):
                 known = sizes.setdefault(name, size)
                 if name in stretched:
-                    sizes[name] = self.broadcast_dim(known, size)
-                elif self.observed(known) != self.observed(size):
-                    raise self.refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
+                    sizes[name] = self.arrays.broadcast_dim(known, size)
+                elif self.indexing.observed(known) != self.indexing.observed(size):
+                    raise refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
                     sizes[name] = size if known.constant is None else known
                     pairs.append((known, size))
         for known, size in pairs:
-            self.require_equal(known, size)
+            self.arrays.require_equal(known, size)
         return sizes
 
     def as_it_lies(self, t: Tensor, sizes: SequenceOf[_dvm.Dim]) -> tuple[int, Order]:
@@ -82,15 +87,17 @@ class Contractions(NumpyQuestions):
 
         Where it is open whether an array is a view, C order does, of which nobody need know more.
         """
-        if t.maybe is not None and t.open_order is not None and not self.is_stale(t):
+        if t.maybe is not None and t.open_order is not None and not self.arrays.is_stale(t):
             value, order = t.maybe.content, c_order(t.rank)
         else:
-            value, order = self.value_of(t), t.order
+            value, order = self.arrays.value_of(t), t.order
         stored = [sizes[axis] for axis in order]
         if t.contiguous or t.maybe is not None or same_shape(self.graph.shape(value), stored):
-            return self.reshape_value(value, stored), order
+            return self.views.reshape_value(value, stored), order
         # Of what does not lie densely a reshape is a copy, and a slice of everything is none.
-        return self.slice_value(value, [self.size(0)] * t.rank, [1] * t.rank, stored), order
+        return self.updates.slice_value(
+            value, [self.graph.size(0)] * t.rank, [1] * t.rank, stored
+        ), order
 
     def factor(
         self, t: Tensor, labels: SequenceOf[str], sizes: Sizes, stretched: Collection[str] = ()
@@ -101,7 +108,7 @@ class Contractions(NumpyQuestions):
         ]
         value, order = self.as_it_lies(t, own)
         names = tuple(labels[axis] for axis in order)
-        return Factor(self.broadcast_value(value, [sizes[name] for name in names]), names)
+        return Factor(self.graph.broadcast_value(value, [sizes[name] for name in names]), names)
 
     def order_of_sums(
         self,
@@ -119,14 +126,14 @@ class Contractions(NumpyQuestions):
         kept = set()  # sizes that the result has
         layouts = []
         for t, names in zip(operands, labels, strict=True):
-            still = self.repeated_axes(t)
+            still = self.arrays.repeated_axes(t)
             dims = []
             for axis, name in enumerate(names):
-                dim = self.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
+                dim = self.graph.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
                 dims.append(dim)
                 if name in output:
                     kept.add(dim)
-            own = tuple(axis for axis in self.order_in_memory(t) if axis < len(names))
+            own = tuple(axis for axis in self.arrays.order_in_memory(t) if axis < len(names))
             layouts.append((own, dims))
         # What is remembered of other calls has no names of symbols.
         known = dict.fromkeys(dim for _, dims in layouts for dim in dims)
@@ -142,14 +149,16 @@ class Contractions(NumpyQuestions):
         for dim, name in short.items():
             if name not in sizes_that_matter(*question, path):
                 continue
-            if self.is_size(dim, 1):
+            if self.shapes.is_size(dim, 1):
                 small.append((name, 1))
-            elif dim not in kept and self.is_size(dim, 0):
+            elif dim not in kept and self.shapes.is_size(dim, 0):
                 small.append((name, 0))
         return memory_order(*question, tuple(small), path)
 
     def transposed_value(self, factor: Factor, labels: SequenceOf[str]) -> int:
-        return self.transpose_value(factor.value, [factor.labels.index(name) for name in labels])
+        return self.graph.transpose_value(
+            factor.value, [factor.labels.index(name) for name in labels]
+        )
 
     def _sizes_in(self, *factors: Factor) -> Sizes:
         return {
@@ -167,10 +176,10 @@ class Contractions(NumpyQuestions):
         if not gone:
             return factor
         for run in reversed(adjacent_runs(gone)):
-            value = self.reduce_value("any" if dtype == "bool" else "sum", value, run)
+            value = self.graph.reduce_value("any" if dtype == "bool" else "sum", value, run)
         sizes = self.graph.shape(value)
         left = [axis for axis in range(len(names)) if axis not in gone]
-        value = self.reshape_value(value, [sizes[axis] for axis in left])
+        value = self.views.reshape_value(value, [sizes[axis] for axis in left])
         return Factor(value, tuple(names[axis] for axis in left))
 
     def contracted(
@@ -193,15 +202,15 @@ class Contractions(NumpyQuestions):
         right = self._merged(b, batch, common, columns)
         sizes, names = self._sizes_in(a, b), (*batch, *rows, *columns)
         value = self.matrices(left, right, dtype)
-        return Factor(self.reshape_value(value, [sizes[name] for name in names]), names)
+        return Factor(self.views.reshape_value(value, [sizes[name] for name in names]), names)
 
     def _merged(self, factor: Factor, batch: list[str], first: list[str], second: list[str]) -> int:
         """As matrices, of which there is one for each place along the labels of the batch."""
         value = self.transposed_value(factor, [*batch, *first, *second])
         sizes = self.graph.shape(value)
         begin, middle = len(batch), len(batch) + len(first)
-        merged = [self.product(sizes[begin:middle]), self.product(sizes[middle:])]
-        return self.reshape_value(value, [*sizes[:begin], *merged])
+        merged = [self.graph.product(sizes[begin:middle]), self.graph.product(sizes[middle:])]
+        return self.views.reshape_value(value, [*sizes[:begin], *merged])
 
     def _elementwise(self, a: Factor, b: Factor, order: SequenceOf[str], dtype: str) -> Factor:
         sizes = self._sizes_in(a, b)
@@ -209,23 +218,25 @@ class Contractions(NumpyQuestions):
         spread = []
         for one in (a, b):
             own = [name for name in names if name in one.labels]
-            shape = [sizes[name] if name in own else self.size(1) for name in names]
-            value = self.reshape_value(self.transposed_value(one, own), shape)
-            spread.append(self.broadcast_value(value, [sizes[name] for name in names]))
-        value = self.from_zero(self.elementwise_value("mul", spread), dtype)
+            shape = [sizes[name] if name in own else self.graph.size(1) for name in names]
+            value = self.views.reshape_value(self.transposed_value(one, own), shape)
+            spread.append(self.graph.broadcast_value(value, [sizes[name] for name in names]))
+        value = self.from_zero(self.graph.elementwise_value("mul", spread), dtype)
         return Factor(value, tuple(names))
 
     def from_zero(self, value: int, dtype: str) -> int:
         """A product as NumPy's sums of products have it, which begin with 0: never -0."""
         if not dtype.startswith("float"):
             return value
-        zero = self.broadcast_value(self.constant_value(dtype, 0.0), self.graph.shape(value))
-        return self.elementwise_value("add", [value, zero])
+        zero = self.graph.broadcast_value(
+            self.graph.constant_value(dtype, 0.0), self.graph.shape(value)
+        )
+        return self.graph.elementwise_value("add", [value, zero])
 
     def finished(self, factor: Factor, labels: SequenceOf[str]) -> int:
         """The value with its axes in that order, as new memory."""
         value = self.transposed_value(factor, labels)
-        return value if value == factor.value else self.copy_value(value)
+        return value if value == factor.value else self.graph.copy_value(value)
 
 
 __all__ = ["Contractions", "Factor", "Sizes"]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.objects import PURE_TYPES, is_constant
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.sets import Sets
-from dvm.magpy_capture.tables import BUILTINS
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -23,17 +24,19 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
+    resolve,
 )
-
-BUILTINS[copy.deepcopy] = "deep_copied"
 
 #: What is its own copy.
 ATOMS = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType)
 
 
-class DeepCopies(Sets):
+class DeepCopies(Part):
     """`copy.deepcopy(x)`; of instances nobody knows what __reduce_ex__ gives."""
 
+    needs = "arrays opaque operators program"
+
+    @means(copy.deepcopy)
     def deep_copied(self, x: Abstract) -> Abstract:
         done: dict[int, tuple[Abstract, Abstract]] = {}
         made = self._deep(x, done)
@@ -42,17 +45,14 @@ class DeepCopies(Sets):
 
     def _tell_apart(self, values: list[Abstract]) -> None:
         """Objects of the caller that are one object on another call would have one copy there."""
-        own = [(self.own_register(value), type(value)) for value in values]
+        own = [(self.operators.own_register(value), type(value)) for value in values]
         for place, (register, kind) in enumerate(own):
             for other, its_kind in own[:place]:
                 if min(register, other) >= 0 and kind is its_kind:
-                    self.guard("guard_same", register, other, False)
-
-    def own_register(self, value: Abstract) -> int:
-        raise NotImplementedError
+                    self.program.guard("guard_same", register, other, False)
 
     def _deep(self, value: Abstract, done: dict[int, tuple[Abstract, Abstract]]) -> Abstract:
-        value = self.resolve(value)
+        value = resolve(value)
         if id(value) not in done:
             done[id(value)] = (value, value)  # which keeps it, and so its id
             done[id(value)] = (value, self._copied_once(value, done))
@@ -60,13 +60,13 @@ class DeepCopies(Sets):
 
     def _copied_once(self, value: Abstract, done: dict[int, Any]) -> Abstract:
         if isinstance(value, Tensor) and not value.is_scalar:
-            return self.copy(value)
+            return self.arrays.copy(value)
         if isinstance(value, Size) or self._is_atom(value):
             return value
         if isinstance(value, Sequence):
             parts = [self._deep(part, done) for part in value.elements]
             kept = all(
-                part is self.resolve(own) for part, own in zip(parts, value.elements, strict=True)
+                part is resolve(own) for part, own in zip(parts, value.elements, strict=True)
             )
             return value if kept and value.cls is tuple else Sequence(parts, value.cls)
         if isinstance(value, SetValue):
@@ -82,8 +82,8 @@ class DeepCopies(Sets):
             table.items.update((key, self._deep(part, done)) for key, part in value.items.items())
             return table
         if isinstance(value, Host) and type(value.object) is np.ndarray:
-            return self.opaque(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
-        raise self.refuse(reasons.DEEP_COPY, describe(value))
+            return self.opaque.call(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
+        raise refuse(reasons.DEEP_COPY, describe(value))
 
     def _is_atom(self, value: Abstract) -> bool:
         if isinstance(value, Literal):

@@ -6,23 +6,29 @@ matters to nobody until then.
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections import deque
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.iterators import Iterators
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.objects import class_attribute
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING, describe
 from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
+    CounterValue,
     DefaultDict,
     DequeValue,
     Instance,
     ListValue,
     Literal,
     Sequence,
+    is_none,
+    resolve,
 )
 
 #: Methods that are what Python's own deque does to abstract values.
@@ -36,43 +42,53 @@ ARRAY_LIKE = (
 )
 
 
-class Deques(Iterators):
+NOTHING = Literal(0)
+
+
+class Deques(Part):
     """The containers of module collections."""
 
+    needs = "callbacks containers heap indexing program python"
+
+    @means(collections.deque)
     def make_deque(self, iterable: Abstract = Literal(()), maxlen: Abstract = NONE) -> Abstract:
-        made = DequeValue(deque(maxlen=self.plain(maxlen)))
-        for part in self.each(iterable):
+        made = DequeValue(deque(maxlen=self.indexing.plain(maxlen)))
+        for part in self.containers.each(iterable):
             made.elements.append(part)
         return made
 
+    @means(collections.defaultdict)
     def make_default_dict(
         self, factory: Abstract = NONE, source: Abstract = NONE, /, **items: Abstract
     ) -> Abstract:
-        given = self.make_dict(source, **items)
-        return DefaultDict(self.resolve(factory), given.items)
+        given = self.python.make_dict(source, **items)
+        return DefaultDict(resolve(factory), given.items)
 
     def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
-        if self.is_none(base.factory):
-            raise self.refuse(reasons.KEY_MISSING)
-        made = self.apply(base.factory, [])
-        self.store_element(base, Literal(key), made)
+        """What a defaultdict or a Counter makes up for a key."""
+        if isinstance(base, CounterValue):
+            return NOTHING
+        if is_none(base.factory):
+            raise refuse(reasons.KEY_MISSING)
+        made = self.callbacks.apply(base.factory, [])
+        self.containers.store_element(base, Literal(key), made)
         return made
 
     def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
         try:
-            return self.resolve(base.elements[operator.index(self.plain(key))])
+            return resolve(base.elements[operator.index(self.indexing.plain(key))])
         except IndexError:
-            raise self.refuse(reasons.INDEX_BEYOND_END) from None
+            raise refuse(reasons.INDEX_BEYOND_END) from None
 
     def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
         if name == "copy":
             return DequeValue(base.elements.copy())
         if name not in DEQUE_METHODS | {"extend", "extendleft"}:
-            raise self.refuse(reasons.METHOD_OF_DEQUE, name)
+            raise refuse(reasons.METHOD_OF_DEQUE, name)
         if name == "append":
             base.append(given[0])
         elif name in ("extend", "extendleft"):
-            for part in self.each(given[0]):
+            for part in self.containers.each(given[0]):
                 if name == "extend":
                     base.append(part)
                 else:
@@ -80,27 +96,29 @@ class Deques(Iterators):
                     base.wrote("call", deque.appendleft, part)
         else:
             numbers = name in ("rotate", "insert")
-            arguments = [self.integer(given[0]), *given[1:]] if numbers and given else given
+            arguments = (
+                [self.indexing.integer(given[0]), *given[1:]] if numbers and given else given
+            )
             try:
                 made = getattr(base.elements, name)(*arguments)
             except IndexError:
-                raise self.refuse(reasons.END, name, describe(base)) from None
+                raise refuse(reasons.END, name, describe(base)) from None
             base.wrote("call", getattr(deque, name), *arguments)
-            return NONE if made is None else self.resolve(made)
+            return NONE if made is None else resolve(made)
         return NONE
 
     def in_sequence(self, value: Abstract) -> Abstract:
         """For NumPy, to which a deque is as good as a list, and a subclass that says no more."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Instance) and isinstance(value.content, (ListValue, Sequence)):
             asked = [name for name in ARRAY_LIKE if class_attribute(value.cls, name) is not MISSING]
             if asked or value.attributes:
                 return value
             for name in ARRAY_LIKE:
-                self.guard_class(value.cls, name, MISSING)
+                self.heap.guard_class(value.cls, name, MISSING)
                 if value.register >= 0:
-                    self.guard("guard_lacks", value.register, name)
-            return self.content_of(value, "__iter__", "__len__", "__getitem__")
+                    self.program.guard("guard_lacks", value.register, name)
+            return self.heap.content_of(value, "__iter__", "__len__", "__getitem__")
         return ListValue(list(value.elements)) if isinstance(value, DequeValue) else value
 
 

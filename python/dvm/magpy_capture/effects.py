@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
-from dvm.magpy_capture.arrays import Arrays
 from dvm.magpy_capture.derived import base_of, inherited, kind_of
 from dvm.magpy_capture.graphs import numbers_of
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -40,7 +40,11 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Storage,
     Tensor,
+    resolve,
 )
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
 
 #: Steps that can miss: never after `commit`.
 FETCHES = (
@@ -65,7 +69,7 @@ ARRAY = ("array", None)  # kind and order of an output that is a new array in C 
 class Finisher:
     """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
 
-    def __init__(self, lowering: Any) -> None:
+    def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.built: dict[int, int] = {}  # id of an abstract container -> register
         self.pending: list[tuple[Any, ...]] = []  # steps after commit
@@ -76,12 +80,12 @@ class Finisher:
     def prepare(self, value: Abstract, seen: set[int]) -> None:
         """Compute every array and scalar that `value` leads to."""
         low = self.lowering
-        value = low.resolve(value)
+        value = resolve(value)
         if id(value) in seen:
             return
         seen.add(id(value))
         if isinstance(value, Tensor):
-            low.object_register(value)
+            low.arrays.object_register(value)
         elif isinstance(value, (Sequence, ListValue, DequeValue)):
             for part in self._parts_that_leave(value):
                 self.prepare(part, seen)
@@ -91,10 +95,10 @@ class Finisher:
             if value.register >= 0 and not value.changed:
                 return
             for key, part in value.stores:
-                low.register_of(key)
+                low.program.register_of(key)
                 self.prepare(part, seen)
             for name, part in value.items.items() if value.is_read else ():
-                self.prepare(low.of_key(name), seen)
+                self.prepare(low.containers.of_key(name), seen)
                 self.prepare(part, seen)
         elif isinstance(value, Instance):
             names = value.attributes if value.register < 0 else value.changed
@@ -109,23 +113,23 @@ class Finisher:
             for part in (value.start, value.stop, value.step):
                 self.prepare(part, seen)
         elif isinstance(value, Host):
-            low.leaving_host(value)
+            low.host_arrays.leaving_host(value)
         elif isinstance(value, (Size, RangeValue, IdNumber)):
-            low.register_of(value)
+            low.program.register_of(value)
         elif isinstance(value, Literal):
             self.literal(value)
         elif isinstance(value, SetValue):
             for key in value.elements if value.register < 0 else ():
-                self.prepare(low.of_key(key), seen)
+                self.prepare(low.containers.of_key(key), seen)
             for entry in value.log:
                 for part in entry.given:
                     self.prepare(part, seen)
         elif isinstance(value, OpenSet):
             for entry in value.log:
                 for key in entry.given:
-                    self.prepare(low.of_key(key), seen)
+                    self.prepare(low.containers.of_key(key), seen)
         elif not isinstance(value, FunctionValue):
-            raise low.refuse(reasons.LEAVES_FUNCTION, describe(value))
+            raise refuse(reasons.LEAVES_FUNCTION, describe(value))
 
     @staticmethod
     def _parts_that_leave(value: Sequence | ListValue | DequeValue) -> Iterable[Abstract]:
@@ -140,12 +144,12 @@ class Finisher:
 
     def literal(self, value: Literal) -> int:
         """A register with the object, or with a new one of its value."""
-        held = int(self.lowering.constant(value.object))
+        held = int(self.lowering.program.constant(value.object))
         if not value.made:
             return held
         if value.host < 0:
-            kind = self.lowering.constant(type(value.object))
-            value.host = int(self.lowering.step("call", kind, [held], ()))
+            kind = self.lowering.program.constant(type(value.object))
+            value.host = int(self.lowering.program.step("call", kind, [held], ()))
         return value.host
 
     # ---- objects: after commit
@@ -153,15 +157,15 @@ class Finisher:
     def build(self, value: Abstract) -> int:
         """A register with the object itself; each abstract object becomes one object."""
         low = self.lowering
-        value = low.resolve(value)
+        value = resolve(value)
         if isinstance(value, Tensor):
-            return int(low.object_register(value))
+            return int(low.arrays.object_register(value))
         if isinstance(value, Literal):
             return self.literal(value)
         if isinstance(value, Host):
-            return int(low.leaving_host(value))
+            return int(low.host_arrays.leaving_host(value))
         if isinstance(value, (Size, RangeValue, SliceValue, IdNumber)):
-            return int(low.register_of(value))
+            return int(low.program.register_of(value))
         if id(value) in self.built:
             return self.built[id(value)]
         self.kept.append(value)
@@ -174,19 +178,21 @@ class Finisher:
     def _make(self, value: Abstract) -> int:
         low = self.lowering
         if isinstance(value, Sequence):
-            made = low.step("tuple", [self.build(part) for part in value.elements])
+            made = low.program.step("tuple", [self.build(part) for part in value.elements])
             if value.cls is not tuple:
-                maker = low.constant(value.cls._make)  # type: ignore[attr-defined]
-                made = low.step("call", maker, [made], ())
+                maker = low.program.constant(value.cls._make)  # type: ignore[attr-defined]
+                made = low.program.step("call", maker, [made], ())
             self.built[id(value)] = made
             return int(made)
         if isinstance(value, Method):
             base = self.build(value.base)
-            return int(low.step("getattr", base, value.name))
+            return int(low.program.step("getattr", base, value.name))
         if isinstance(value, Closure):
-            raise low.refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
+            raise refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
         if isinstance(value, SetValue):
-            made = low.step("set", [self.build(low.of_key(part)) for part in value.elements])
+            made = low.program.step(
+                "set", [self.build(low.containers.of_key(part)) for part in value.elements]
+            )
             self.built[id(value)] = made
             return int(made)
         # These may contain themselves: made empty, then filled.
@@ -199,28 +205,30 @@ class Finisher:
             self.fill_instance(value, made, list(value.attributes))
         elif isinstance(value, ListValue):
             if not self._leads_to(value, value):
-                made = low.step("list", [self.build(part) for part in value.elements])
+                made = low.program.step("list", [self.build(part) for part in value.elements])
                 self.built[id(value)] = made
             else:
-                made = self.built[id(value)] = low.step("list", [])
+                made = self.built[id(value)] = low.program.step("list", [])
                 parts = [self.build(part) for part in value.elements]
-                low.steps.append(("list_replace", made, parts))
+                low.program.steps.append(("list_replace", made, parts))
         elif isinstance(value, DequeValue):
-            arguments = [low.step("list", []), low.constant(value.elements.maxlen)]
-            made = low.step("call", low.constant(deque), arguments, ())
+            arguments = [low.program.step("list", []), low.program.constant(value.elements.maxlen)]
+            made = low.program.step("call", low.program.constant(deque), arguments, ())
             self.built[id(value)] = made
             self.extend(deque.extend, made, value.elements)
         elif isinstance(value, OrderedValue):
-            made = self.built[id(value)] = low.step("call", low.constant(value.cls), [], ())
+            made = self.built[id(value)] = low.program.step(
+                "call", low.program.constant(value.cls), [], ()
+            )
             self.fill_dict(value, made)
         elif isinstance(value, DefaultDict):
             is_counter = isinstance(value, CounterValue)
-            maker = low.constant(Counter if is_counter else defaultdict)
+            maker = low.program.constant(Counter if is_counter else defaultdict)
             given = [] if is_counter else [self.build(value.factory)]
-            made = self.built[id(value)] = low.step("call", maker, given, ())
+            made = self.built[id(value)] = low.program.step("call", maker, given, ())
             self.fill_dict(value, made)
         else:
-            made = self.built[id(value)] = low.step("dict", [])
+            made = self.built[id(value)] = low.program.step("dict", [])
             self.fill_dict(value, made)
         return int(made)
 
@@ -229,35 +237,43 @@ class Finisher:
         low = self.lowering
         base = value.cls if kind_of(value.cls) else base_of(value.cls)
         if base is None:
-            return int(low.step("instance", value.cls))
-        given = [low.constant(value.cls)]
+            return int(low.program.step("instance", value.cls))
+        given = [low.program.constant(value.cls)]
         if isinstance(value.content, Sequence):
-            given.append(low.step("tuple", [self.build(part) for part in value.content.elements]))
-        made = int(low.step("call", low.constant(base.__new__), given, ()))
+            given.append(
+                low.program.step("tuple", [self.build(part) for part in value.content.elements])
+            )
+        made = int(low.program.step("call", low.program.constant(base.__new__), given, ()))
         factory = getattr(value.content, "factory", None)
         if factory is not None:
-            low.steps.append(("set_attribute", made, "default_factory", self.build(factory)))
+            low.program.steps.append(
+                ("set_attribute", made, "default_factory", self.build(factory))
+            )
         return made
 
     def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
         """Append to a list or a deque, by its own method."""
-        self.call(method, [register, self.lowering.step("list", [*map(self.build, parts)])])
+        self.call(method, [register, self.lowering.program.step("list", [*map(self.build, parts)])])
 
     def call(self, function: Any, registers: list[int]) -> None:
         """An effect that is a call."""
         low = self.lowering
-        low.steps.append(("effect", low.register(), low.constant(function), registers, ()))
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), registers, ())
+        )
 
     def write_back(self, value: ListValue | DequeValue | SetValue | OpenSet) -> None:
         """What was done to a container of the caller, and no more: others may write elsewhere."""
         low, register = self.lowering, value.register
         if isinstance(value, OpenSet):
             for entry in value.log:
-                self.call(entry.key, [register, *map(self.build, map(low.of_key, entry.given))])
+                self.call(
+                    entry.key, [register, *map(self.build, map(low.containers.of_key, entry.given))]
+                )
             return
         if not isinstance(value, SetValue) and any(e.what == "replace" for e in value.log):
             parts = [self.build(part) for part in value.elements]
-            low.steps.append(("list_replace", register, parts))
+            low.program.steps.append(("list_replace", register, parts))
             return
         for entry in value.log:
             if entry.what == "extend":
@@ -265,13 +281,13 @@ class Finisher:
                 self.extend(kind.extend, register, entry.given)
                 continue
             given = [
-                low.constant(part) if isinstance(part, int) else self.build(part)
+                low.program.constant(part) if isinstance(part, int) else self.build(part)
                 for part in entry.given
             ]
             if entry.what == "set":
-                self.set_item(value, register, low.constant(entry.key), *given)
+                self.set_item(value, register, low.program.constant(entry.key), *given)
             elif entry.what == "delete":
-                self.delete_item(value, register, low.constant(entry.key))
+                self.delete_item(value, register, low.program.constant(entry.key))
             else:
                 self.call(entry.key, [register, *given])
 
@@ -280,18 +296,18 @@ class Finisher:
         if getattr(value, "owner", None) is not None:
             self.call(value.cls.__setitem__, [register, key, item])
         else:
-            self.lowering.steps.append(("set_item", register, key, item))
+            self.lowering.program.steps.append(("set_item", register, key, item))
 
     def delete_item(self, value: Abstract, register: int, key: int) -> None:
         if getattr(value, "owner", None) is not None:
             self.call(value.cls.__delitem__, [register, key])
         else:
-            self.lowering.steps.append(("delete_item", register, key))
+            self.lowering.program.steps.append(("delete_item", register, key))
 
     def _leads_to(self, start: Abstract, target: Abstract) -> bool:
         stack, seen = list(start.elements), set()
         while stack:
-            value = self.lowering.resolve(stack.pop())
+            value = resolve(stack.pop())
             if value is target:
                 return True
             if id(value) in seen or getattr(value, "register", -1) >= 0:
@@ -308,7 +324,7 @@ class Finisher:
     def fill_dict(self, value: DictValue, register: int) -> None:
         if not value.is_read:
             for key, item in value.stores:
-                place = self.lowering.register_of(key)
+                place = self.lowering.program.register_of(key)
                 self.set_item(value, register, place, self.build(item))
             return
         if value.register >= 0:
@@ -321,10 +337,10 @@ class Finisher:
         for key, item in value.items.items():
             flat += [self._key(key), self.build(item)]
         if flat:
-            self.lowering.steps.append(("dict_fill", register, flat))
+            self.lowering.program.steps.append(("dict_fill", register, flat))
 
     def _key(self, key: Any) -> int:
-        return self.build(self.lowering.of_key(key))
+        return self.build(self.lowering.containers.of_key(key))
 
     def _write_items(self, value: DictValue, register: int) -> None:
         """What became of the items of one of the caller: somebody may iterate over the others."""
@@ -346,7 +362,7 @@ class Finisher:
                 self.set_item(value, register, self._key(key), self.build(item))
 
     def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
-        steps = self.lowering.steps
+        steps = self.lowering.program.steps
         for name in names:
             part = value.attributes[name]
             if isinstance(part, Gone):
@@ -357,45 +373,55 @@ class Finisher:
             if class_attribute(value.cls, "__setattr__") is inherited(value.cls, "__setattr__"):
                 steps.append(("set_attribute", register, name, built))
             else:  # the class's own has run, or was passed by (as in a frozen dataclass)
-                setter = self.lowering.constant(object.__setattr__)
-                arguments = [register, self.lowering.constant(name), built]
-                steps.append(("effect", self.lowering.register(), setter, arguments, ()))
+                setter = self.lowering.program.constant(object.__setattr__)
+                arguments = [register, self.lowering.program.constant(name), built]
+                steps.append(("effect", self.lowering.program.register(), setter, arguments, ()))
 
 
-def finish(low: Any, result: Abstract) -> None:
+def finish(low: Lowering, result: Abstract) -> None:
     """Append the end of the path: computations left, `commit`, effects, `return`."""
-    if not low.leaves_modes:
-        raise low.refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
-    if not low.leaves_locks:
-        raise low.refuse(reasons.LOCK_OUTLIVES_FUNCTION)
+    if not low.graph.leaves_modes:
+        raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+    if not low.locks.leaves_locks:
+        raise refuse(reasons.LOCK_OUTLIVES_FUNCTION)
     end = Finisher(low)
     changed = _changed_objects(low)
     seen: set[int] = set()
     for value in changed:
         end.prepare(value, seen)
-    for _, _, value in low.changed_variables.values():
+    for _, _, value in low.calls.changed_variables.values():
         end.prepare(value, seen)
-    for _, value in low.changed_cells.values():
+    for _, value in low.calls.changed_cells.values():
         end.prepare(value, seen)
-    for cls, _, value in low.class_changes.values():
-        low.constant(cls)
+    for cls, _, value in low.heap.class_changes.values():
+        low.program.constant(cls)
         end.prepare(value, seen)
-    for _, arguments, _ in low.impure_calls:
+    for _, arguments, _ in low.outputs.impure_calls:
         for argument in arguments:
             end.prepare(argument, seen)
     end.prepare(result, seen)
     writes, views = _array_effects(low)
     _keep_apart(low, changed)
-    cells = [(low.cell_register(cell), value) for cell, value in low.changed_cells.values()]
-    low.compute_fallible()
-    if changed or writes or low.changed_variables or low.changed_cells or low.class_changes:
-        low.guard_outputs()
+    cells = [
+        (low.callees.cell_register(cell), value) for cell, value in low.calls.changed_cells.values()
+    ]
+    low.views.compute_fallible()
+    if (
+        changed
+        or writes
+        or low.calls.changed_variables
+        or low.calls.changed_cells
+        or low.heap.class_changes
+    ):
+        low.outputs.guard_outputs()
     if writes:
-        low.put_segment_last()
-    low.steps.append(("commit",))
-    for function, arguments, names in low.cache_hits:
-        low.steps.append(("effect", low.register(), low.constant(function), arguments, names))
-    low.steps.extend(writes)
+        low.graph.put_segment_last()
+    low.program.steps.append(("commit",))
+    for function, arguments, names in low.caches.cache_hits:
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), arguments, names)
+        )
+    low.program.steps.extend(writes)
     for value in changed:
         register = value.register
         if isinstance(value, (ListValue, DequeValue, SetValue, OpenSet)):
@@ -404,27 +430,31 @@ def finish(low: Any, result: Abstract) -> None:
             end.fill_dict(value, register)
         else:
             end.fill_instance(value, register, list(value.changed))
-    for scope, name, value in low.changed_variables.values():
-        low.steps.append(("set_variable", scope, name, end.build(value)))
-    for cls, name, value in low.class_changes.values():
-        low.steps.append(("set_attribute", low.constant(cls), name, end.build(value)))
+    for scope, name, value in low.calls.changed_variables.values():
+        low.program.steps.append(("set_variable", scope, name, end.build(value)))
+    for cls, name, value in low.heap.class_changes.values():
+        low.program.steps.append(
+            ("set_attribute", low.program.constant(cls), name, end.build(value))
+        )
     for cell, value in cells:
-        low.steps.append(("set_cell", cell, end.build(value)))
-    for function, arguments, names in low.impure_calls:
+        low.program.steps.append(("set_cell", cell, end.build(value)))
+    for function, arguments, names in low.outputs.impure_calls:
         registers = [end.build(argument) for argument in arguments]
-        low.steps.append(("effect", low.register(), low.constant(function), registers, names))
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), registers, names)
+        )
     returned = end.build(result)
-    if low.locks:
-        low.steps.append(("unlock",))
-    low.steps.append(("return", returned))
+    if low.locks.taken:
+        low.program.steps.append(("unlock",))
+    low.program.steps.append(("return", returned))
     if all(step[0] == "copyto" for step in writes):
         _name_targets(low, [step[1:] for step in writes], views)
-    behind = low.steps[low.steps.index(("commit",)) :]
+    behind = low.program.steps[low.program.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
-        raise low.refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
+        raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
 
 
-def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
+def _name_targets(low: Lowering, copies: list[Any], views: set[int]) -> None:
     """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
 
     If it gives the replay up then, the original must write the same arrays, not having read what
@@ -432,23 +462,23 @@ def _name_targets(low: Any, copies: list[Any], views: set[int]) -> None:
     of them either, and that no check comes too late, is asked of the Plan and of the call
     (cpp/capture/replay/targets.h).
     """
-    commit = low.steps.index(("commit",))
-    name, segment, *_ = low.steps[commit - 1]
+    commit = low.program.steps.index(("commit",))
+    name, segment, *_ = low.program.steps[commit - 1]
     if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
         return
-    for kind, *operands in low.steps[: commit - 1]:
+    for kind, *operands in low.program.steps[: commit - 1]:
         is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
         if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
             return
     made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
-    named = Counter(numbers_of(low.steps[commit:]))
+    named = Counter(numbers_of(low.program.steps[commit:]))
     if all(source in made and named[source] == 1 for _, source in copies):
         segment.targets = {source: target for target, source in copies}
 
 
-def _changed_objects(low: Any) -> list[Abstract]:
+def _changed_objects(low: Lowering) -> list[Abstract]:
     """The caller's objects whose own state the program changed; the content of one apart."""
-    reached = [value for value in low._reached.values() if not isinstance(value, Tensor)]
+    reached = [value for value in low.heap.reached.values() if not isinstance(value, Tensor)]
     contents = [getattr(value, "content", None) for value in reached]
     return [
         value
@@ -459,23 +489,23 @@ def _changed_objects(low: Any) -> list[Abstract]:
     ]
 
 
-def _keep_apart(low: Any, changed: list[Abstract]) -> None:
+def _keep_apart(low: Lowering, changed: list[Abstract]) -> None:
     """A changed object of the caller is none of the others it reached in another way."""
     for value in changed:
         value = getattr(value, "owner", None) or value
         if isinstance(value, Instance):
-            low.guard_own_dict(value)
-        for other in low._reached.values():
+            low.heap.guard_own_dict(value)
+        for other in low.heap.reached.values():
             if other is not value and type(other) is type(value) and other.register >= 0:
                 if getattr(other, "cls", None) is getattr(value, "cls", None):
-                    low.guard("guard_same", value.register, other.register, False)
-    for owner, _, _ in low.class_changes.values():
-        for other in low._reached.values():
+                    low.program.guard("guard_same", value.register, other.register, False)
+    for owner, _, _ in low.heap.class_changes.values():
+        for other in low.heap.reached.values():
             if isinstance(other, FunctionValue) and other.object is not owner:
-                low.guard("guard_same", other.register, low.constant(owner), False)
+                low.program.guard("guard_same", other.register, low.program.constant(owner), False)
 
 
-def _leaves_in_parts(low: Arrays, storage: Storage) -> bool:
+def _leaves_in_parts(low: Lowering, storage: Storage) -> bool:
     """Whether each write is made on the array itself, and not all of it copied there and back.
 
     Many parts of a small array cost more than that.
@@ -485,43 +515,43 @@ def _leaves_in_parts(low: Arrays, storage: Storage) -> bool:
         return False
     if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
         return False
-    return all(write.key >= 0 or low.is_part(write) for write in writes)
+    return all(write.key >= 0 or low.arrays.is_part(write) for write in writes)
 
 
-def _array_effects(low: Arrays) -> tuple[list[Any], set[int]]:
+def _array_effects(low: Lowering) -> tuple[list[Any], set[int]]:
     """Steps that write the caller's arrays, in program order, and the views they write through."""
     effects: list[Any] = []
-    for private in low._private_arrays:  # type: ignore[attr-defined]
+    for private in low.heap.private_arrays:
         effects.append(("copyto", private.home, private.register))
-    written = [tensor for tensor in low._external_arrays if tensor.storage.written]  # type: ignore[attr-defined]
+    written = [tensor for tensor in low.heap.external_arrays if tensor.storage.written]
     in_parts = {id(t.storage) for t in written if _leaves_in_parts(low, t.storage)}
     views: set[int] = set()
     touched: set[int] = set()  # contents at entry that the steps so far have changed
     late: set[int] = set()  # arrays that lack what was written so far
-    for write in low.part_writes:
+    for write in low.updates.part_writes:
         storage = write.view.storage
         if id(storage) not in in_parts:
             late.add(id(storage))
             touched.add(storage.initial)
             continue
-        low.forgo(write.content)
-        place = low.place_of(write.view, storage, views)
+        low.updates.forgo(write.content)
+        place = low.arrays.place_of(write.view, storage, views)
         original = write.original
         if write.key >= 0:
             effects.append(("set_item", place, write.key, write.source))
         elif original is not None and id(original.storage) not in late:
-            source = low.place_of(original, original.storage, views)
+            source = low.arrays.place_of(original, original.storage, views)
             effects.append(("copyto", place, source))
         else:
-            effects.append(("copyto", place, low.source_of(write, touched)))
+            effects.append(("copyto", place, low.arrays.source_of(write, touched)))
         touched.add(storage.initial)
     for tensor in written:
         storage = tensor.storage
-        value = storage.initial if id(storage) in in_parts else low.content(storage.content)
+        value = storage.initial if id(storage) in in_parts else low.updates.content(storage.content)
         if value == storage.initial:
             continue
-        if low.is_home(low.root(value)):
-            value = low.copy_value(value)  # another array of the caller: as it was at entry
+        if low.graph.is_home(low.graph.root(value)):
+            value = low.graph.copy_value(value)  # another array of the caller: as it was at entry
         order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
-        effects.append(("copyto", storage.register, low.leave(value, "array", order)))
+        effects.append(("copyto", storage.register, low.graph.leave(value, "array", order)))
     return effects, views

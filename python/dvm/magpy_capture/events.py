@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.calls import Calls
-from dvm.magpy_capture.graphs import Modes, numpy_name
+from dvm.magpy_capture.graphs import numpy_name
 from dvm.magpy_capture.objects import class_attribute, is_constant, is_mutable_class
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING
-from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.special_methods import looked_up
 from dvm.magpy_capture.values import (
     Abstract,
@@ -22,24 +22,21 @@ from dvm.magpy_capture.values import (
     Instance,
     Literal,
     Tensor,
+    resolve,
 )
 
 Operands = list[int]
 Followed = tuple[str, str, list[str], int, Any]
 
 
-class Events(Calls):
+class Events(Part):
     """Values by node, read where the program first used them."""
 
+    needs = "callees containers heap indexing program"
+
     def __init__(
-        self,
-        spec: PathSpec,
-        recording: dict[str, Any],
-        modes: Modes,
-        builtins: dict[str, Any],
-        whole: set[int] = frozenset(),  # type: ignore[assignment]
+        self, recording: dict[str, Any], builtins: dict[str, Any], whole: set[int]
     ) -> None:
-        super().__init__(spec, modes)
         self.builtins = [builtins]  # of the frames that are open: a function may have its own
         self.recording = recording
         self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
@@ -53,10 +50,6 @@ class Events(Calls):
         # kind, name, keywords, result, callee.
         self.pending: Followed | None = None
         self.entered: list[Followed | None] = []
-        for node in self.nodes:
-            if node[5] is not None:
-                self.snapshots.setdefault(id(node[4]), node[5])
-
         # Arrays of which the program set the shape: the recorded objects have the last one.
         self.shaped = {
             id(self.seen(event[2][0]))
@@ -71,43 +64,39 @@ class Events(Calls):
 
     def value(self, node: int) -> Abstract:
         if node < 0:
-            raise self.refuse(reasons.VALUE_UNKNOWN_ORIGIN)
+            raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         if node not in self.values:
             self.values[node] = self.origin(node)
-        value = self.resolve(self.values[node])
+        value = resolve(self.values[node])
         self.values[node] = value
         return value
 
     def origin(self, node: int) -> Abstract:
         kind, index, name, scope, seen, _ = self.nodes[node]
         if kind == "argument":
-            fetch = lambda: self.step("argument", index, key=("argument", index))  # noqa: E731
-            return self.reach(fetch, seen)
+            fetch = lambda: self.program.step("argument", index, key=("argument", index))  # noqa: E731
+            return self.heap.reach(fetch, seen)
         if kind == "global":
             return self.global_variable(scope, name, seen)
         if kind == "closure":
-            return self.cell_contents(scope, seen)
+            return self.callees.cell_contents(scope, seen)
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
-            raise self.refuse(reasons.VALUE_UNKNOWN_ORIGIN)
+            raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         return Literal(seen)
 
     def global_variable(self, scope: dict[str, Any], name: str, seen: Any) -> Abstract:
         if (id(scope), name) in self.globals:
             return self.globals[id(scope), name]
         if name not in scope:
-            self.guard_name(scope, name, MISSING)
+            self.program.guard_name(scope, name, MISSING)
             scope = self.builtins[-1]
 
         def fetch() -> int:
-            return self.step("variable", scope, name, key=("variable", id(scope), name))
+            return self.program.step("variable", scope, name, key=("variable", id(scope), name))
 
-        return self.reach(fetch, seen, (scope, name))
-
-    def cell_contents(self, cell: Any, seen: Any) -> Abstract:
-        """A variable of an enclosing function."""
-        raise NotImplementedError
+        return self.heap.reach(fetch, seen, (scope, name))
 
     def default(self, function: types.FunctionType, slot: int, seen: Any) -> Abstract:
         """A parameter that the call did not give.
@@ -119,45 +108,43 @@ class Events(Calls):
         known = self.functions.get(id(function))
         if isinstance(known, FunctionValue):
             holder = known.register
-            fetch = lambda: self.step("preset", holder, slot, key=("preset", holder, slot))  # noqa: E731
-            return self.reach(fetch, seen)
+            fetch = lambda: self.program.step("preset", holder, slot, key=("preset", holder, slot))  # noqa: E731
+            return self.heap.reach(fetch, seen)
         closure = self.closures.get(id(function))
         if closure is not None and slot < code.co_argcount:
-            return self.resolve(self.elements(closure.defaults)[slot - code.co_argcount])
+            return resolve(self.containers.elements(closure.defaults)[slot - code.co_argcount])
         if closure is not None:
-            return self.resolve(closure.named_defaults.items[code.co_varnames[slot]])
+            return resolve(closure.named_defaults.items[code.co_varnames[slot]])
         if slot < code.co_argcount:
             if is_constant(seen):
                 return Literal(seen)
             defaults = function.__defaults__ or ()
             place = slot - (code.co_argcount - len(defaults))
-            holder = self.constant(defaults)
-            fetch = lambda: self.step("item", holder, place, key=("item", holder, place))  # noqa: E731
+            holder = self.program.constant(defaults)
+            fetch = lambda: self.program.step("item", holder, place, key=("item", holder, place))  # noqa: E731
         else:
-            holder = self.constant(function.__kwdefaults__)
+            holder = self.program.constant(function.__kwdefaults__)
             key = code.co_varnames[slot]
-            fetch = lambda: self.step("key", holder, key, key=("key", holder, key))  # noqa: E731
-        return self.reach(fetch, seen)
+            fetch = lambda: self.program.step("key", holder, key, key=("key", holder, key))  # noqa: E731
+        return self.heap.reach(fetch, seen)
 
     def guard_function(self, function: types.FunctionType) -> None:
         """It does what it does now: its code and its defaults."""
         parts = (function.__code__, function.__defaults__, function.__kwdefaults__)
-        self.guard("guard_code", function, *parts, key=(id(function),))
+        self.program.guard("guard_code", function, *parts, key=(id(function),))
 
     def check(self, value: Abstract, seen: Any) -> None:
         """Compares the lowered value with what the execution produced."""
-        value = self.resolve(value)
+        value = resolve(value)
         if not isinstance(value, Tensor):
             return
         if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
-            raise self.refuse(reasons.RESULT_TYPE, type(seen).__name__)
+            raise refuse(reasons.RESULT_TYPE, type(seen).__name__)
         dtype = numpy_name(seen.dtype)
         if id(seen) in self.shaped:  # it has another shape by now
-            seen = seen.reshape([self.observed(dim) for dim in value.shape])
+            seen = seen.reshape([self.indexing.observed(dim) for dim in value.shape])
         if dtype != value.dtype or seen.ndim != value.rank:
-            raise self.refuse(
-                reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank
-            )
+            raise refuse(reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank)
         value.is_scalar = isinstance(seen, np.generic)
         if value.is_scalar:
             value.object = seen
@@ -171,7 +158,7 @@ class Events(Calls):
                 and order != [a for a in value.order if a in big]
                 and all(seen.strides[axis] for axis in big)
             ):
-                raise self.refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
+                raise refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
 
     def dispatched(self, operands: Operands) -> None:
         """A followed operator: the classes of its operands decide what runs."""
@@ -182,4 +169,4 @@ class Events(Calls):
             cls = value.cls if isinstance(value, Instance) else type(getattr(value, "object", None))
             if isinstance(value, (Instance, Host)) and is_mutable_class(cls):
                 for method in looked_up(kind, name):
-                    self.guard_class(cls, method, class_attribute(cls, method))
+                    self.heap.guard_class(cls, method, class_attribute(cls, method))

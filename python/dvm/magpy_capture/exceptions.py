@@ -15,8 +15,10 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.objects import class_attribute
-from dvm.magpy_capture.opaque import Named, Opaque, name_of
+from dvm.magpy_capture.opaque import Named, name_of
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING, describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.tables import OPERATORS, WRITES, is_numpy_function
 from dvm.magpy_capture.values import (
     Abstract,
@@ -28,6 +30,7 @@ from dvm.magpy_capture.values import (
     Raised,
     Size,
     Tensor,
+    resolve,
 )
 
 #: What raises by itself in a replay (warnings, error states), or says that it cannot go on.
@@ -39,47 +42,51 @@ LOOKS: tuple[Any, ...] = (
 )
 
 
-class Exceptions(Opaque):
+class Exceptions(Part):
     """What raises, and the exceptions themselves."""
+
+    needs = "heap indexing opaque program"
 
     def raising_operator(
         self, kind: str, name: str, operands: list[Abstract], seen: BaseException
     ) -> Raised:
         """An operator, a subscript or an attribute that raised."""
-        operands = [self.resolve(operand) for operand in operands]
+        operands = [resolve(operand) for operand in operands]
         function: Any = OPERATORS.get(kind, {}).get(name)
         if kind == "attribute":
             function, operands = getattr, [operands[0], Literal(name)]
         if function is None:
-            raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+            raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
         if kind == "subscript" and isinstance(operands[0], DictValue):
             if type(seen) is not KeyError:
-                raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
-            key = self.constant(self.plain(operands[1]))
+                raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+            key = self.program.constant(self.indexing.plain(operands[1]))
             len(operands[0].items)  # which guards the keys
-            return Raised(self.step("call", self.constant(KeyError), [key], ()), seen)
+            return Raised(
+                self.program.step("call", self.program.constant(KeyError), [key], ()), seen
+            )
         return self.raising(function, operands, {}, seen)
 
     def raising_call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: BaseException
     ) -> Raised:
-        callee = self.resolve(callee)
+        callee = resolve(callee)
         function = callee.object if isinstance(callee, Literal) else None
         if isinstance(callee, Method):
-            base = self.resolve(callee.base)
+            base = resolve(callee.base)
             if isinstance(base, Tensor) or (
                 isinstance(base, Host) and type(base.object) is np.ndarray
             ):
                 function, positional = getattr(np.ndarray, callee.name), [base, *positional]
-            elif isinstance(base, Literal) and self.is_pure(base):
+            elif isinstance(base, Literal) and self.heap.is_pure(base):
                 function = getattr(base.object, callee.name)
-            elif isinstance(base, (Host, Size)) and self.is_pure(base):
+            elif isinstance(base, (Host, Size)) and self.heap.is_pure(base):
                 function = getattr(
                     int if isinstance(base, Size) else type(base.object), callee.name
                 )
                 positional = [base, *positional]
         if not self._only_raises(function):
-            raise self.refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+            raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
         return self.raising(function, positional, named, seen)
 
     def _only_raises(self, function: Any) -> bool:
@@ -102,8 +109,8 @@ class Exceptions(Opaque):
     ) -> Raised:
         kind = type(seen)
         if not issubclass(kind, Exception) or issubclass(kind, NEVER_EXPECTED):
-            raise self.refuse(reasons.EXCEPTION_RAISED, kind.__name__)
-        made: Raised = self.opaque(function, positional, named, seen)
+            raise refuse(reasons.EXCEPTION_RAISED, kind.__name__)
+        made: Raised = self.opaque.call(function, positional, named, seen)
         return made
 
     def make_exception(
@@ -113,13 +120,15 @@ class Exceptions(Opaque):
         for name in ("__new__", "__init__"):
             found = class_attribute(cls, name)
             if isinstance(found, types.FunctionType) and not cls.__module__.startswith("numpy"):
-                raise self.refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
-            self.guard_class(cls, name, MISSING if found is None else found)
-        for argument in map(self.resolve, [*positional, *named.values()]):
-            if not self.is_pure(argument):
-                raise self.refuse(reasons.FUNCTION_OF, name_of(cls), describe(argument))
-        registers = [self.register_of(value) for value in [*positional, *named.values()]]
-        return Raised(self.step("call", self.constant(cls), registers, tuple(named)), seen)
+                raise refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
+            self.heap.guard_class(cls, name, MISSING if found is None else found)
+        for argument in map(resolve, [*positional, *named.values()]):
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, name_of(cls), describe(argument))
+        registers = [self.program.register_of(value) for value in [*positional, *named.values()]]
+        return Raised(
+            self.program.step("call", self.program.constant(cls), registers, tuple(named)), seen
+        )
 
     def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:
         if name == "__class__":
@@ -130,5 +139,7 @@ class Exceptions(Opaque):
             return Method(base, name)
         if name == "args":
             key = ("getattr", base.register, name)
-            return self.computed(self.step("getattr", base.register, name, key=key), seen)
-        raise self.refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+            return self.heap.computed(
+                self.program.step("getattr", base.register, name, key=key), seen
+            )
+        raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.arrays import Order, c_order, same_shape
+from dvm.magpy_capture.arrays import Order, c_order, fresh, same_shape
+from dvm.magpy_capture.indexing import index_parts
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.spec import NotCapturable
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import (
@@ -26,8 +29,8 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
+    resolve,
 )
-from dvm.magpy_capture.written_places import WrittenPlaces
 
 ZERO = Literal(0)
 
@@ -60,8 +63,10 @@ class Places:
         return [axis for axis in range(self.table.rank) if axis not in self.axes]
 
 
-class FancyIndexing(WrittenPlaces):
+class FancyIndexing(Part):
     """Reads and writes through arrays of indices, of arrays that the path made."""
+
+    needs = "arrays conversions graph indexing places program shapes ufuncs views"
 
     # ---- reads
 
@@ -69,14 +74,14 @@ class FancyIndexing(WrittenPlaces):
         self, base: Tensor, key: Abstract, parts: list[Abstract], seen: Any
     ) -> Abstract:
         if isinstance(seen, np.ndarray) and self._is_readable(base):
-            if len(parts) == 1 and self._is_mask(base, self.resolve(parts[0])):
-                return self._compressed(base, self.tensor(parts[0]), seen)
+            if len(parts) == 1 and self.places.is_mask(base, resolve(parts[0])):
+                return self._compressed(base, self.shapes.tensor(parts[0]), seen)
             places = self._places(base, parts)
             if places is not None:
                 taken = self._elements_at(places, base, parts, seen.base is not None)
                 if taken is not None:
                     return taken
-        return super().advanced_index(base, key, parts, seen)
+        return self.conversions.index_on_host(base, key, parts, seen)
 
     def _is_readable(self, base: Tensor) -> bool:
         """Whether reading a part of it needs nothing of it as a whole."""
@@ -85,13 +90,13 @@ class FancyIndexing(WrittenPlaces):
 
     def _places(self, base: Tensor, parts: list[Abstract], written: bool = False) -> Places | None:
         """None: of a form that is left to NumPy."""
-        resolved = [self.resolve(part) for part in parts]
+        resolved = [resolve(part) for part in parts]
         arrays = [self._as_indices(part) for part in resolved]
         basic = [
             SliceValue(Literal(None), Literal(None), Literal(None)) if array is not None else part
             for part, array in zip(resolved, arrays, strict=True)
         ]
-        if not any(array is not None for array in arrays) or not self.is_basic(basic):
+        if not any(array is not None for array in arrays) or not self.indexing.is_basic(basic):
             return None
         used = sum(not _is(part, None, Ellipsis) for part in basic)
         if used > base.rank or sum(_is(part, Ellipsis) for part in basic) > 1:
@@ -114,24 +119,24 @@ class FancyIndexing(WrittenPlaces):
         adjacent = places[-1] - places[0] == len(places) - 1
         assert first is not None
         whole = all(_is(part, Ellipsis) or _is_everything(part) for part in basic)
-        table = base if whole else self.index(base, Sequence(basic), written=written)
+        table = base if whole else self.indexing.index(base, Sequence(basic), written=written)
         chosen = [array for array in arrays if array is not None]
         return Places(table, axes, chosen, first if adjacent else 0)
 
     def _as_indices(self, part: Abstract) -> Tensor | None:
         """An array of indices, if the part is one that is followed here."""
         if isinstance(part, (ListValue, Sequence)):
-            if not self.is_places(part):
+            if not self.places.is_places(part):
                 return None
             try:
-                part = self.as_array(part)
+                part = self.ufuncs.as_array(part)
             except NotCapturable:
                 return None
         if not isinstance(part, Tensor) or part.is_scalar or part.rank == 0 or part.loose:
             return None
         if np.dtype(part.dtype).kind not in "iu" or part.dtype == "uint64":
             return None
-        return self.cast(part, "int64") if part.order == c_order(part.rank) else None
+        return self.arrays.cast(part, "int64") if part.order == c_order(part.rank) else None
 
     def _elements_at(
         self, places: Places, base: Tensor, parts: list[Abstract], is_view: bool
@@ -140,7 +145,7 @@ class FancyIndexing(WrittenPlaces):
 
         is_view: whether NumPy made it a view, of an array whose axes lie in order of memory.
         """
-        example = self.indexed_example(base, parts)
+        example = self.conversions.indexed_example(base, parts)
         if example is None:
             return None
         order: Order = tuple(_dvm.layout(example)[1])
@@ -154,11 +159,13 @@ class FancyIndexing(WrittenPlaces):
             return None
         before, after = ([others[k] for k in side] for side in sides)
         merged = self._with_axes_merged(table, before, places.axes, after)
-        value = self.along_value("gather", [merged, self.in_c_order(index)], len(before))
+        value = self.graph.along_value(
+            "gather", [merged, self.arrays.in_c_order(index)], len(before)
+        )
         if not is_view:
-            return self.fresh(value, table.dtype, shape, order)
-        made = self.fresh(value, table.dtype, [shape[axis] for axis in order])
-        return self.transposed(made, [order.index(axis) for axis in range(len(order))])
+            return fresh(value, table.dtype, shape, order)
+        made = fresh(value, table.dtype, [shape[axis] for axis in order])
+        return self.shapes.transposed(made, [order.index(axis) for axis in range(len(order))])
 
     def _result_shape(self, places: Places, index: Tensor) -> list[_dvm.Dim]:
         rest = [places.table.shape[axis] for axis in places.others]
@@ -169,15 +176,15 @@ class FancyIndexing(WrittenPlaces):
     ) -> int:
         """The content with those axes as one between the others."""
         arranged = (*before, *axes, *after)
-        value = self.arranged(table, arranged)
+        value = self.arrays.arranged(table, arranged)
         if len(axes) == 1:
             return value
         if not table.contiguous:
-            value = self.copy_value(value)
+            value = self.graph.copy_value(value)
         shape = [table.shape[axis] for axis in arranged]
         first, last = len(before), len(before) + len(axes)
-        joined = [*shape[:first], self.product(shape[first:last]), *shape[last:]]
-        return self.reshape_value(value, joined)
+        joined = [*shape[:first], self.graph.product(shape[first:last]), *shape[last:]]
+        return self.views.reshape_value(value, joined)
 
     def _positions(self, places: Places) -> Tensor:
         """Of each set of indices the position along their axes taken as one, or one outside."""
@@ -186,92 +193,97 @@ class FancyIndexing(WrittenPlaces):
         sizes = [places.table.shape[axis] for axis in places.axes]
         wrapped, within = [], []
         for index, dim in zip(places.arrays, sizes, strict=True):
-            negative = self.ufunc(np.less, [index, ZERO])
-            from_end = self.ufunc(np.add, [index, Size(dim)])
-            index = self.elementwise("select", [negative, from_end, index], "int64")
+            negative = self.arrays.ufunc(np.less, [index, ZERO])
+            from_end = self.arrays.ufunc(np.add, [index, Size(dim)])
+            index = self.arrays.elementwise("select", [negative, from_end, index], "int64")
             wrapped.append(index)
-            within.append(self.ufunc(np.greater_equal, [index, ZERO]))
-            within.append(self.ufunc(np.less, [index, Size(dim)]))
+            within.append(self.arrays.ufunc(np.greater_equal, [index, ZERO]))
+            within.append(self.arrays.ufunc(np.less, [index, Size(dim)]))
         position, inside = wrapped[0], within[0]
         for index, dim in zip(wrapped[1:], sizes[1:], strict=True):
-            position = self.ufunc(np.multiply, [position, Size(dim)])
-            position = self.ufunc(np.add, [position, index])
+            position = self.arrays.ufunc(np.multiply, [position, Size(dim)])
+            position = self.arrays.ufunc(np.add, [position, index])
         for test in within[1:]:
-            inside = self.ufunc(np.logical_and, [inside, test])
-        outside = self.operand(Size(self.product(sizes)), "int64")
-        return self.elementwise("select", [inside, position, outside], "int64")
+            inside = self.arrays.ufunc(np.logical_and, [inside, test])
+        outside = self.arrays.operand(Size(self.graph.product(sizes)), "int64")
+        return self.arrays.elementwise("select", [inside, position, outside], "int64")
 
     # ---- masks
 
     def _compressed(self, base: Tensor, mask: Tensor, seen: Any) -> Tensor:
         """`base[mask]` for a mask of its shape."""
-        self._require_equal(mask.shape, base.shape)
-        line, total = self.flat_value(base), self.product(base.shape)
+        self.program.require_all_equal(mask.shape, base.shape)
+        line, total = self.flat_value(base), self.graph.product(base.shape)
         size = self.number_of_true(mask, seen.shape[0])
-        chosen = self.reshape_value(self.flat_value(mask), [total])
-        value = self.compress_value(line, chosen, 0, size)
-        return self.fresh(value, base.dtype, [size])
+        chosen = self.views.reshape_value(self.flat_value(mask), [total])
+        value = self.graph.compress_value(line, chosen, 0, size)
+        return fresh(value, base.dtype, [size])
 
     def flat_value(self, x: Tensor) -> int:
         """The elements in C order, along one axis."""
-        value = self.in_c_order(x)
+        value = self.arrays.in_c_order(x)
         if not x.contiguous:
-            value = self.copy_value(value)
-        return self.reshape_value(value, [self.product(x.shape)])
+            value = self.graph.copy_value(value)
+        return self.views.reshape_value(value, [self.graph.product(x.shape)])
 
     def number_of_true(self, mask: Tensor, seen: int) -> _dvm.Dim:
         """How many elements are true, as a size."""
-        ones = self.cast_value(self.flat_value(mask), "int64")
-        count = self.reduce_value("sum", ones, [0])
-        return self.size_of_int(self.leave(self.reshape_value(count, []), "int"), seen)
+        ones = self.graph.cast_value(self.flat_value(mask), "int64")
+        count = self.graph.reduce_value("sum", ones, [0])
+        return self.indexing.size_of_int(
+            self.graph.leave(self.views.reshape_value(count, []), "int"), seen
+        )
 
     # ---- writes
 
     def advanced_store(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
-        masked = len(parts) == 1 and self._is_mask(base, self.resolve(parts[0]))
-        apart = not self._is_of(base.storage, [*parts, value])
+        masked = len(parts) == 1 and self.places.is_mask(base, resolve(parts[0]))
+        apart = not self.places.is_of(base.storage, [*parts, value])
         if apart and self._is_readable(base) and (masked or not base.storage.external):
             try:
-                source = self.cast(self.element_of(value, base.dtype), base.dtype)
+                source = self.arrays.cast(self.ufuncs.element_of(value, base.dtype), base.dtype)
             except NotCapturable:  # what the graph cannot convert, NumPy can
                 source = None
             if source is not None:
-                if masked and self._stored_at_mask(base, self.tensor(parts[0]), source):
+                if masked and self._stored_at_mask(base, self.shapes.tensor(parts[0]), source):
                     return
                 if not masked and self._scattered_to(base, parts, source, ""):
                     return
-        super().advanced_store(base, parts, value)
+        self.places.store_in_places(base, parts, value)
 
     def _stored_at_mask(self, base: Tensor, mask: Tensor, source: Tensor) -> bool:
         """Put as many elements as are true where they are; False: a number, or not so."""
-        if source.rank != 1 or self.observed(source.shape[0]) == 1:
+        if source.rank != 1 or self.indexing.observed(source.shape[0]) == 1:
             return False
-        self._require_equal(mask.shape, base.shape)
-        line = base if base.rank == 1 else self.flat_view(base)
-        size = self.number_of_true(mask, self.observed(source.shape[0]))
-        chosen = self.reshape_value(self.flat_value(mask), line.shape)
-        self._require_equal([size], source.shape)
-        given = self.reshape_value(self.in_c_order(source), [size])
-        places = self.nonzero_value(chosen, size)
-        self.assign(line, self.along_value("scatter", [self.value_of(line), places, given], 0))
+        self.program.require_all_equal(mask.shape, base.shape)
+        line = base if base.rank == 1 else self.views.flat_view(base)
+        size = self.number_of_true(mask, self.indexing.observed(source.shape[0]))
+        chosen = self.views.reshape_value(self.flat_value(mask), line.shape)
+        self.program.require_all_equal([size], source.shape)
+        given = self.views.reshape_value(self.arrays.in_c_order(source), [size])
+        places = self.graph.nonzero_value(chosen, size)
+        self.arrays.assign(
+            line, self.graph.along_value("scatter", [self.arrays.value_of(line), places, given], 0)
+        )
         return True
 
+    @means(np.put, np.ndarray.put)
     def put(
         self, a: Abstract, ind: Abstract, v: Abstract, mode: Abstract = Literal("raise")
     ) -> Abstract:
-        target = self.tensor(a)
+        target = self.shapes.tensor(a)
         if (
             self._is_readable(target)
             and not target.storage.external
-            and self.plain(mode) == "raise"
+            and self.indexing.plain(mode) == "raise"
         ):
-            source = self.cast(self.element_of(v, target.dtype), target.dtype)
-            index = self._as_indices(self.resolve(ind))
+            source = self.arrays.cast(self.ufuncs.element_of(v, target.dtype), target.dtype)
+            index = self._as_indices(resolve(ind))
             if index is not None and (not source.rank or same_shape(source.shape, index.shape)):
-                line = target if target.rank == 1 else self.flat_view(target)
+                line = target if target.rank == 1 else self.views.flat_view(target)
                 if self._scattered_to(line, [index], source, ""):
                     return Literal(None)
-        return super().put(a, ind, v, mode)
+        return self.places.put_in_places(a, ind, v, mode)
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         ufunc = getattr(function, "__self__", None)
@@ -279,7 +291,7 @@ class FancyIndexing(WrittenPlaces):
             target, places, value = positional
             if isinstance(target, Tensor) and self._combined_at(ufunc, target, places, value):
                 return True
-        return super().written_at(function, positional)
+        return self.places.written_in_places(function, positional)
 
     def _combined_at(
         self, ufunc: np.ufunc, target: Tensor, places: Abstract, value: Abstract
@@ -288,39 +300,41 @@ class FancyIndexing(WrittenPlaces):
         exact = EXACT_AT if target.dtype[0] == "f" else (*EXACT_AT, *EXACT_AT_OF_INTEGERS)
         if ufunc not in exact or not self._is_readable(target):
             return False
-        if self._is_of(target.storage, [*self.index_parts(places), value]):
+        if self.places.is_of(target.storage, [*index_parts(places), value]):
             return False
         if target.storage.external and not self._is_dense(target, places):
             return False
-        value = self.resolve(value)
+        value = resolve(value)
         number = ARRAYS_OF_NUMBERS.get(type(getattr(value, "object", None)))
         own = value.dtype if isinstance(value, Tensor) else number
         if own != target.dtype:
             return False
         try:
-            loop = self.loop_of(ufunc, [target, value])
-            source = self.operand(value, target.dtype)
+            loop = self.arrays.loop_of(ufunc, [target, value])
+            source = self.arrays.operand(value, target.dtype)
         except NotCapturable:
             return False
         if any(dtype != target.dtype for dtype in loop):
             return False
-        return self._scattered_to(target, self.index_parts(places), source, UFUNCS[ufunc])
+        return self._scattered_to(target, index_parts(places), source, UFUNCS[ufunc])
 
     def _is_dense(self, target: Tensor, places: Abstract) -> bool:
         """Whether there are as many indices as places, in the recorded call.
 
         Then a copy of the array costs little beside them.
         """
-        index = self._as_indices(self.resolve(places))
+        index = self._as_indices(resolve(places))
         if index is None:
             return False
-        return self.observed(self.product(index.shape)) >= self.observed(target.shape[0])
+        return self.indexing.observed(self.graph.product(index.shape)) >= self.indexing.observed(
+            target.shape[0]
+        )
 
     def _scattered_to(
         self, base: Tensor, parts: list[Abstract], source: Tensor, combined_by: str
     ) -> bool:
         """Put, or combine, the elements where the parts say; False: left to NumPy."""
-        if self._is_mask(base, self.resolve(parts[0])):
+        if self.places.is_mask(base, resolve(parts[0])):
             return False
         places = self._places(base, parts, written=True)
         if places is None:
@@ -341,23 +355,21 @@ class FancyIndexing(WrittenPlaces):
         order = (*(rank_of[a] for a in before), *chosen, *(rank_of[a] for a in after))
         given = self._elements_for(source, [shape[axis] for axis in order], order)
         merged = self._with_axes_merged(table, list(before), places.axes, list(after))
-        operands = [merged, self.in_c_order(index), given]
-        made = self.along_value("scatter", operands, first, combined_by)
-        self.assign(table, self.reshape_value(made, self.stored_shape(table)))
+        operands = [merged, self.arrays.in_c_order(index), given]
+        made = self.graph.along_value("scatter", operands, first, combined_by)
+        self.arrays.assign(table, self.views.reshape_value(made, self.arrays.stored_shape(table)))
         return True
 
     def _elements_for(self, source: Tensor, shape: SequenceOf[_dvm.Dim], order: Order) -> int:
         """Elements for axes in that order: of size 1 where they are the same."""
-        value = self.arranged(source, order)
+        value = self.arrays.arranged(source, order)
         if not source.rank:  # a number has no memory
-            return self.copy_value(value, [self.size(1)] * len(shape))
+            return self.graph.copy_value(value, [self.graph.size(1)] * len(shape))
         own = self.graph.shape(value)
-        own = [self.size(1)] * (len(shape) - len(own)) + list(own)
-        value = self.reshape_value(value, own)
-        fits = [
-            d.constant == 1 or d == wanted for d, wanted in zip(own, shape, strict=True)
-        ]
-        return value if all(fits) else self.broadcast_value(value, shape)
+        own = [self.graph.size(1)] * (len(shape) - len(own)) + list(own)
+        value = self.views.reshape_value(value, own)
+        fits = [d.constant == 1 or d == wanted for d, wanted in zip(own, shape, strict=True)]
+        return value if all(fits) else self.graph.broadcast_value(value, shape)
 
 
 def _is(part: Abstract, *things: object) -> bool:

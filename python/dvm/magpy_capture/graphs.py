@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.program import Program
-from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import refuse
 
 #: NumPy name -> name in the graph
 DTYPES: dict[str, str] = dict(_dvm.dtype_table)
@@ -64,16 +64,19 @@ class Segment:
     targets: dict[int, int] = field(default_factory=dict)
 
 
-class Graphs(Program):
+class Graphs(Part):
     """The path's graph with value numbering, and its segments."""
 
-    def __init__(self, spec: PathSpec, modes: Modes) -> None:
-        super().__init__(spec)
-        self.graph = _dvm.Graph()
+    needs = "program views"
+
+    def __init__(self, modes: Modes) -> None:
+        self.native = _dvm.Graph()
+        self.shape = self.native.shape  # of a value
+        self.dtype = self.native.dtype
         self.modes = self._outer_modes = modes
         self.asked_modes = False  # whether the path says what they are
         self._symbols = 0
-        self._ops: list[tuple[str, tuple[int, ...]]] = []  # by value
+        self.ops: list[tuple[str, tuple[int, ...]]] = []  # by value
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._fallible: list[int] = []
         self._segment_of: dict[int, Segment] = {}
@@ -82,24 +85,21 @@ class Graphs(Program):
         self._scalars: dict[int, int] = {}  # value of op scalar -> register of the number
         self.scalar_of_array: dict[int, int] = {}  # 0-d array -> the NumPy scalar it was made of
         self._made: dict[tuple[int, str, Any], int] = {}  # (value, kind, order) -> register
-        self._empties = 0
-        self._taken: set[int] = set()  # graph values whose memory belongs to one array
+        self.empties = 0
+        self.taken: set[int] = set()  # graph values whose memory belongs to one array
         self.unowned: set[int] = set()  # and those that have left with no array to belong to
-        self._scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
+        self.scalar_owners: dict[int, Any] = {}  # register of a NumPy scalar -> whose it is
         self.opaque_calls: list[tuple[str, Any]] = []
-        self._broadcast_of: dict[_dvm.Dim, frozenset[_dvm.Dim]] = {}  # -> what it is broadcast from
+        self.broadcast_of: dict[_dvm.Dim, frozenset[_dvm.Dim]] = {}  # -> what it is broadcast from
         self.product_sizes: set[_dvm.Dim] = set()  # open ones of rows and columns of products
         self.symbol_values: dict[str, int] = {}  # in the recorded call
         # Of integers: an invalid operation has another value than NumPy's in any error state.
         self._undefined: set[int] = set()
-        self._covered: set[int] = set()  # values that some segment computes
+        self.covered: set[int] = set()  # values that some segment computes
         self._shapeable: set[int] = set()
-        self._scattered: set[int] = set()  # inputs whose elements do not lie densely
-        self._literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
-        self._updates: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # -> starts, steps
-        self.part_writes: list[Any] = []  # all of the path, in program order
+        self.scattered: set[int] = set()  # inputs whose elements do not lie densely
+        self.literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
         self.sets_filters = False  # of warnings, within the path
-        self._unchecked: list[Any] = []  # views made with integers, which may be out of bounds
         self.initials: set[int] = set()  # arrays of the caller as they were at entry
 
     # ---- nodes
@@ -122,33 +122,33 @@ class Graphs(Program):
         try:
             value = make()
         except _dvm.Error as error:  # an op, dtype or size that the core does not have
-            raise self.refuse(reasons.CORE, error) from None
+            raise refuse(reasons.CORE, error) from None
         self._record(op, tuple(inputs), value, arithmetic or op)
         self._numbers[key] = value
         return value
 
     def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
-        while len(self._ops) <= value:
-            self._ops.append((op, inputs))
-        does, floats = arithmetic or op, self.graph.dtype(value)[0] == "f"
+        while len(self.ops) <= value:
+            self.ops.append((op, inputs))
+        does, floats = arithmetic or op, self.dtype(value)[0] == "f"
         if does in ("cast", "power", "reciprocal") and not floats:
             self._undefined.add(value)
-        if _dvm.may_raise(does, self.graph.dtype(value)) or op in CHECKED:
+        if _dvm.may_raise(does, self.dtype(value)) or op in CHECKED:
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:
         self._symbols += 1
-        return self.graph.symbol(f"s{self._symbols - 1}")
+        return self.native.symbol(f"s{self._symbols - 1}")
 
     def size(self, n: int | _dvm.Dim) -> _dvm.Dim:
         if not isinstance(n, int):
             return n
         if not -(2**62) < n < 2**62:
-            raise self.refuse(reasons.SIZE, n)
-        return self.graph.size(n)
+            raise refuse(reasons.SIZE, n)
+        return self.native.size(n)
 
     def product(self, dims: Iterable[_dvm.Dim]) -> _dvm.Dim:
-        total = self.graph.size(1)
+        total = self.native.size(1)
         for dim in dims:
             total = total * dim
         return total
@@ -169,17 +169,17 @@ class Graphs(Program):
             stored = list(symbols.values())
         else:
             symbols, stored = {}, [sizes[axis] for axis in order]
-        value = self.graph.input(DTYPES[NAMES[array.dtype]], stored, at=self.at)
+        value = self.native.input(DTYPES[NAMES[array.dtype]], stored, at=self.program.at)
         self._record("input", (), value)
         for axis, symbol in symbols.items():
-            self.symbol_homes[str(symbol)] = (register, axis)
+            self.program.symbol_homes[str(symbol)] = (register, axis)
             self.symbol_values[str(symbol)] = array.shape[axis]
             self._input_of[str(symbol)] = value
         if list(order) != sorted(order):
-            register = self.step(
+            register = self.program.step(
                 "call",
-                self.constant(np.ndarray.transpose),
-                [register, self.constant(tuple(order))],
+                self.program.constant(np.ndarray.transpose),
+                [register, self.program.constant(tuple(order))],
                 (),
             )
         self._homes[value] = register
@@ -187,7 +187,7 @@ class Graphs(Program):
 
     def scalar_value(self, dtype: str, register: int) -> int:
         def make() -> int:
-            value = self.graph.scalar(DTYPES[dtype], at=self.at)
+            value = self.native.scalar(DTYPES[dtype], at=self.program.at)
             self._scalars[value] = register
             return value
 
@@ -195,60 +195,76 @@ class Graphs(Program):
 
     def constant_value(self, dtype: str, literal: Any) -> int:
         if dtype not in DTYPES:
-            raise self.refuse(reasons.CONSTANT_DTYPE, dtype)
+            raise refuse(reasons.CONSTANT_DTYPE, dtype)
         try:
             with np.errstate(all="raise", under="ignore"):  # as NumPy converts Python's numbers
                 typed = np.asarray(literal).astype(dtype)
         except FloatingPointError as error:
-            raise self.refuse(reasons.CONSTANT, error) from None
+            raise refuse(reasons.CONSTANT, error) from None
         value = self.node(
             "constant",
             (),
-            lambda: self.graph.constant(DTYPES[dtype], typed.item(), at=self.at),
+            lambda: self.native.constant(DTYPES[dtype], typed.item(), at=self.program.at),
             (dtype, typed.tobytes()),
         )
-        self._literals[value] = typed
+        self.literals[value] = typed
         return value
 
     def dim_value(self, dtype: str, dim: _dvm.Dim) -> int:
         return self.node(
-            "dim", (), lambda: self.graph.dim_value(DTYPES[dtype], dim, at=self.at), (dtype, dim)
+            "dim",
+            (),
+            lambda: self.native.dim_value(DTYPES[dtype], dim, at=self.program.at),
+            (dtype, dim),
         )
 
     def elementwise_value(self, op: str, inputs: SequenceOf[int]) -> int:
-        return self.node(op, inputs, lambda: self.graph.elementwise(op, list(inputs), at=self.at))
+        return self.node(
+            op, inputs, lambda: self.native.elementwise(op, list(inputs), at=self.program.at)
+        )
 
     def cast_value(self, value: int, dtype: str) -> int:
-        if self.graph.dtype(value) == DTYPES[dtype]:
+        if self.dtype(value) == DTYPES[dtype]:
             return value
         return self.node(
-            "cast", (value,), lambda: self.graph.cast(value, DTYPES[dtype], at=self.at), (dtype,)
+            "cast",
+            (value,),
+            lambda: self.native.cast(value, DTYPES[dtype], at=self.program.at),
+            (dtype,),
         )
 
     def broadcast_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
-        if same_shape(self.graph.shape(value), shape):
+        if same_shape(self.shape(value), shape):
             return value
         return self.copy_value(value, shape)
 
     def copy_value(self, value: int, shape: SequenceOf[_dvm.Dim] | None = None) -> int:
         """The same elements as new memory (of a broadcast shape, when given)."""
-        sizes = list(self.graph.shape(value) if shape is None else shape)
+        sizes = list(self.shape(value) if shape is None else shape)
         return self.node(
-            "broadcast", (value,), lambda: self.graph.broadcast(value, sizes, at=self.at), sizes
+            "broadcast",
+            (value,),
+            lambda: self.native.broadcast(value, sizes, at=self.program.at),
+            sizes,
         )
 
     def reduce_value(self, op: str, value: int, axes: list[int]) -> int:
-        made = self.node(op, (value,), lambda: self.graph.reduce(op, value, axes, at=self.at), axes)
+        made = self.node(
+            op, (value,), lambda: self.native.reduce(op, value, axes, at=self.program.at), axes
+        )
         self._shapeable.add(made)
         return made
 
     def matmul_value(self, a: int, b: int, dtype: str) -> int:
         """The products of matrices of one shape but for the last two axes."""
         made = self.node(
-            "matmul", (a, b), lambda: self.graph.matmul(a, b, DTYPES[dtype], at=self.at), (dtype,)
+            "matmul",
+            (a, b),
+            lambda: self.native.matmul(a, b, DTYPES[dtype], at=self.program.at),
+            (dtype,),
         )
         self._shapeable.add(made)
-        sizes = self.graph.shape(made)[-2:]
+        sizes = self.shape(made)[-2:]
         self.product_sizes.update(size for size in sizes if size.constant is None)
         return made
 
@@ -259,7 +275,7 @@ class Graphs(Program):
         made = self.node(
             op,
             inputs,
-            lambda: self.graph.along(op, list(inputs), axis, combined_by, at=self.at),
+            lambda: self.native.along(op, list(inputs), axis, combined_by, at=self.program.at),
             (axis, combined_by),
             combined_by,
         )
@@ -271,7 +287,7 @@ class Graphs(Program):
         made = self.node(
             "compress",
             (value, mask),
-            lambda: self.graph.compress(value, mask, axis, size, at=self.at),
+            lambda: self.native.compress(value, mask, axis, size, at=self.program.at),
             (axis, size),
         )
         self._shapeable.add(made)
@@ -280,7 +296,7 @@ class Graphs(Program):
     def nonzero_value(self, mask: int, size: _dvm.Dim) -> int:
         """Where a mask is true, which is so at `size` positions."""
         return self.node(
-            "nonzero", (mask,), lambda: self.graph.nonzero(mask, size, at=self.at), (size,)
+            "nonzero", (mask,), lambda: self.native.nonzero(mask, size, at=self.program.at), (size,)
         )
 
     def iota_value(self, dtype: str, size: _dvm.Dim) -> int:
@@ -288,16 +304,19 @@ class Graphs(Program):
         return self.node(
             "iota",
             (),
-            lambda: self.graph.iota(DTYPES[dtype], [size], 0, at=self.at),
+            lambda: self.native.iota(DTYPES[dtype], [size], 0, at=self.program.at),
             (dtype, size),
         )
 
-    def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
-        if same_shape(self.graph.shape(value), shape):
+    def reshaped_node(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
+        if same_shape(self.shape(value), shape):
             return value
         sizes = list(shape)
         return self.node(
-            "reshape", (value,), lambda: self.graph.reshape(value, sizes, at=self.at), sizes
+            "reshape",
+            (value,),
+            lambda: self.native.reshape(value, sizes, at=self.program.at),
+            sizes,
         )
 
     def transpose_value(self, value: int, axes: SequenceOf[int]) -> int:
@@ -305,10 +324,13 @@ class Graphs(Program):
         if order == sorted(order):
             return value
         return self.node(
-            "transpose", (value,), lambda: self.graph.transpose(value, order, at=self.at), order
+            "transpose",
+            (value,),
+            lambda: self.native.transpose(value, order, at=self.program.at),
+            order,
         )
 
-    def slice_value(
+    def sliced_node(
         self,
         value: int,
         starts: SequenceOf[_dvm.Dim],
@@ -318,7 +340,9 @@ class Graphs(Program):
         return self.node(
             "slice",
             (value,),
-            lambda: self.graph.slice(value, list(starts), list(steps), list(shape), at=self.at),
+            lambda: self.native.slice(
+                value, list(starts), list(steps), list(shape), at=self.program.at
+            ),
             (*starts, *steps, *shape),
         )
 
@@ -339,7 +363,7 @@ class Graphs(Program):
             return self._home_as(self._homes[value], kind)
         if key not in self._made:
             segment = self._segment_of.get(value) or self._cut(value)
-            register = self.register()
+            register = self.program.register()
             place = None if order is None else tuple(order.index(a) for a in range(len(order)))
             segment.outputs.append((value, register, kind, place))
             self._made[key] = register
@@ -352,18 +376,18 @@ class Graphs(Program):
             return register
         scalar = self.scalar_of_array.get(register)
         if scalar is None:
-            scalar = self._operate("getitem", register, self.constant(()))
-        return scalar if kind == "numpy" else self._operate(kind, scalar)
+            scalar = self.program.operate("getitem", register, self.program.constant(()))
+        return scalar if kind == "numpy" else self.program.operate(kind, scalar)
 
     def root(self, value: int) -> int:
         """The value whose memory `value` is a view of."""
-        while self._ops[value][0] in ("reshape", "transpose", "slice"):
-            value = self._ops[value][1][0]
+        while self.ops[value][0] in ("reshape", "transpose", "slice"):
+            value = self.ops[value][1][0]
         return value
 
     def is_shapeable(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return value in self._shapeable or self._ops[value][0] == "broadcast"
+        return value in self._shapeable or self.ops[value][0] == "broadcast"
 
     def is_home(self, value: int) -> bool:
         return value in self._homes
@@ -381,11 +405,13 @@ class Graphs(Program):
         needed = self._needed(value)
         place = self._last_segment()
         if place is not None and self._may_join(place, value, needed):
-            self.steps.move_to_end(place)
+            self.program.steps.move_to_end(place)
         else:
             flags, only_warns = self._flags(*TOLD), self._flags("warn")
-            self.steps.append(("segment", Segment(self.modes, flags=flags, only_warns=only_warns)))
-        segment: Segment = self.steps[-1][1]
+            self.program.steps.append(
+                ("segment", Segment(self.modes, flags=flags, only_warns=only_warns))
+            )
+        segment: Segment = self.program.steps[-1][1]
         for node in needed:
             if self._segment_of.get(node) is segment:
                 continue
@@ -394,7 +420,7 @@ class Graphs(Program):
             elif node in self._segment_of:
                 segment.inputs.append(node)
                 self.leave(node)
-            elif self._ops[node][0] not in FREE:
+            elif self.ops[node][0] not in FREE:
                 self._segment_of[node] = segment
         self._segment_of[value] = segment
         if needed & self._undefined:
@@ -402,13 +428,13 @@ class Graphs(Program):
             segment.only_warns &= ~FLAG_BITS["invalid"]
         if any(self._may_tie_zeros(node) for node in needed):
             segment.flags |= _dvm.tied_zeros_flag
-        self._covered |= needed
+        self.covered |= needed
         segment.inputs = sorted(set(segment.inputs))
         return segment
 
     def _may_tie_zeros(self, node: int) -> bool:
         """Whether NumPy's loops decide which of two zeros an extreme is."""
-        return self._ops[node][0] in EXTREMES and self.graph.dtype(node).startswith("f")
+        return self.ops[node][0] in EXTREMES and self.dtype(node).startswith("f")
 
     def _needed(self, value: int) -> set[int]:
         """What computes `value`, back to what the host or a segment has already."""
@@ -420,13 +446,15 @@ class Graphs(Program):
                 continue
             needed.add(node)
             if node not in self._homes and node not in self._segment_of:
-                stack.extend(self._ops[node][1])
+                stack.extend(self.ops[node][1])
         return needed
 
     def _last_segment(self) -> int | None:
         """The place of a segment with nothing behind it but steps that only compute."""
-        for place in range(len(self.steps) - 1, max(-1, len(self.steps) - REACH), -1):
-            name, operand, *_ = self.steps[place]
+        for place in range(
+            len(self.program.steps) - 1, max(-1, len(self.program.steps) - REACH), -1
+        ):
+            name, operand, *_ = self.program.steps[place]
             if name == "segment":
                 return place if len(operand.outputs) < REACH else None
             if name not in MOVABLE:
@@ -438,7 +466,7 @@ class Graphs(Program):
 
         A view of what it computes stays apart: it is made of the array that leaves.
         """
-        segment: Segment = self.steps[place][1]
+        segment: Segment = self.program.steps[place][1]
         if segment.modes != self.modes or self._segment_of.get(self.root(value)) is segment:
             return False
         made = {register for _, register, *_ in segment.outputs}
@@ -448,9 +476,9 @@ class Graphs(Program):
             for node in needed
             if node in self._homes and self._segment_of.get(node) is not segment
         }
-        read.update(self.int_homes.values())
-        read.update(register for register, _ in self.symbol_homes.values())
-        for step in self.steps[place + 1 :]:
+        read.update(self.program.int_homes.values())
+        read.update(register for register, _ in self.program.symbol_homes.values())
+        for step in self.program.steps[place + 1 :]:
             read.update(operand for operand in step[2:] if isinstance(operand, int))
         return not made & read
 
@@ -460,12 +488,12 @@ class Graphs(Program):
             FLAG_BITS[name] for name, mode in zip(ERRORS, self.modes, strict=True) if mode in modes
         )
 
-    def compute_fallible(self) -> None:
+    def compute_unused(self) -> None:
         """Compute what nothing used so far, if it can fail or raise a floating-point flag."""
         for value in self._fallible:
-            if value in self._covered or value in self._homes:
+            if value in self.covered or value in self._homes:
                 continue
-            if self._ops[value][0] in ("reshape", "broadcast"):
+            if self.ops[value][0] in ("reshape", "broadcast"):
                 self._require_fit(value)
             else:
                 self.leave(value)
@@ -476,9 +504,9 @@ class Graphs(Program):
 
         From the last value to the first, so that what others need becomes part of theirs.
         """
-        for value in reversed(range(len(self._ops))):
-            known = value in self._covered or value in self._homes
-            if not known and self._ops[value][0] not in FREE | {"input"}:
+        for value in reversed(range(len(self.ops))):
+            known = value in self.covered or value in self._homes
+            if not known and self.ops[value][0] not in FREE | {"input"}:
                 self.leave(value)
                 self.unowned.add(value)
 
@@ -487,24 +515,26 @@ class Graphs(Program):
         place = self._last_segment()
         if place is None:
             return
-        made = {register for _, register, *_ in self.steps[place][1].outputs}
-        if not made & {word for step in self.steps[place + 1 :] for word in numbers_of(step[2:])}:
-            self.steps.move_to_end(place)
+        made = {register for _, register, *_ in self.program.steps[place][1].outputs}
+        if not made & {
+            word for step in self.program.steps[place + 1 :] for word in numbers_of(step[2:])
+        }:
+            self.program.steps.move_to_end(place)
 
     def _require_fit(self, value: int) -> None:
         """The path is for calls in which the shape of a reshape or a broadcast is possible."""
-        op, (source,) = self._ops[value]
-        before, after = self.graph.shape(source), self.graph.shape(value)
+        op, (source,) = self.ops[value]
+        before, after = self.shape(source), self.shape(value)
         if op == "reshape":
-            self._require_equal([self.product(before)], [self.product(after)])
+            self.program.require_all_equal([self.product(before)], [self.product(after)])
         else:
             for old, new in zip(reversed(before), reversed(after), strict=False):
                 if old.constant != 1 and old != new:  # 1, or equal
-                    self._require_equal([(old - 1) * (old - new)], [self.graph.size(0)])
+                    self.program.require_all_equal([(old - 1) * (old - new)], [self.native.size(0)])
 
     def set_modes(self, modes: Modes) -> None:
         if modes != self.modes:
-            self.compute_fallible()
+            self.views.compute_fallible()
             self.modes = modes
 
     @property
@@ -518,33 +548,33 @@ class Graphs(Program):
             inner != "ignore" == outer
             for inner, outer in zip(self.modes, self._outer_modes, strict=True)
         ):
-            raise self.refuse(reasons.CALL_NUMPY_ERROR_STATE_IGNORES)
+            raise refuse(reasons.CALL_NUMPY_ERROR_STATE_IGNORES)
 
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""
         computes = ("segment", "call", "operator", "raises")
-        if self.asked_modes or any(step[0] in computes for step in self.steps):
-            self.steps.insert(0, ("guard_errstate", self._outer_modes))
-        for index, step in enumerate(self.steps):
+        if self.asked_modes or any(step[0] in computes for step in self.program.steps):
+            self.program.steps.insert(0, ("guard_errstate", self._outer_modes))
+        for index, step in enumerate(self.program.steps):
             if step[0] != "segment":
                 continue
             segment: Segment = step[1]
             outputs = list(dict.fromkeys(value for value, *_ in segment.outputs))
-            graph, scalars, unbound = self.graph.extract(segment.inputs, outputs)
+            graph, scalars, unbound = self.native.extract(segment.inputs, outputs)
             inputs = list(segment.inputs)
-            ints = [symbol for symbol in unbound if symbol in self.int_homes]
+            ints = [symbol for symbol in unbound if symbol in self.program.int_homes]
             if len(unbound) > len(ints):
                 inputs += self._binders(unbound, inputs)
-                graph, scalars, _ = self.graph.extract(inputs, outputs)
+                graph, scalars, _ = self.native.extract(inputs, outputs)
             for symbol in ints:
-                graph.scalar("i64", size=self.int_dims[symbol])
+                graph.scalar("i64", size=self.program.int_dims[symbol])
             by_output = sorted(segment.outputs, key=lambda output: outputs.index(output[0]))
             run = (
                 "run",
                 graph,
                 [self._homes[value] for value in inputs],
                 [self._scalars[value] for value in scalars]
-                + [self.int_homes[symbol] for symbol in ints],
+                + [self.program.int_homes[symbol] for symbol in ints],
                 [
                     (graph.outputs[outputs.index(value)], *rest, segment.targets.get(rest[0], -1))
                     for value, *rest in by_output
@@ -552,7 +582,7 @@ class Graphs(Program):
                 segment.flags,
                 0 if self.sets_filters else segment.only_warns,
             )
-            self.steps.replace(index, run)
+            self.program.steps.replace(index, run)
 
     def _binders(self, unbound: Iterable[str], present: list[int]) -> list[int]:
         """Inputs that the segment does not read, but whose sizes it needs."""

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.array_classes import BARE_MEMORY, ArrayClasses
+from dvm.magpy_capture.array_classes import BARE_MEMORY
 from dvm.magpy_capture.masked import is_masked
 from dvm.magpy_capture.objects import PLAIN_TYPES, imported
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import Abstract, Host, Tensor
 
 MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
@@ -59,13 +61,13 @@ def is_view_or_empty(made: Array, base: Array) -> bool:
     return made.size == 0 or np.may_share_memory(made, base)
 
 
-class HostArrays(ArrayClasses):
+class HostArrays(Part):
     """What a path knows of them, and how they are written."""
 
-    on_host: frozenset[int] = frozenset()  # ids of arrays of which no view may be in the graph
+    needs = "arrays heap program"
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, on_host: set[int]) -> None:
+        self.on_host = on_host  # ids of arrays of which no view may be in the graph
         self.wanted_on_host: set[int] = set()
 
     def keep_on_host(self, array: Any) -> None:
@@ -79,17 +81,19 @@ class HostArrays(ArrayClasses):
         if external and id(seen) in self.on_host:
             return self._private(register, seen)
         if external:
-            self._meet_opaque(register, seen)
+            self.heap.meet_opaque(register, seen)
         value = Host(register, seen, made=not external)
         if not external and seen.dtype.hasobject and not self.holds_plain(value):
-            raise self.refuse(reasons.ARRAY_HOLDS_OBJECTS_PATH_MADE)
+            raise refuse(reasons.ARRAY_HOLDS_OBJECTS_PATH_MADE)
         return value
 
     def guard_objects(self, register: int, seen: Array) -> None:
         """Whether its elements are objects is the same on every call."""
-        dtype = self.step("getattr", register, "dtype", key=("getattr", register, "dtype"))
-        answer = self.step("getattr", dtype, "hasobject", key=("getattr", dtype, "hasobject"))
-        self.guard("guard_truth", answer, bool(seen.dtype.hasobject))
+        dtype = self.program.step("getattr", register, "dtype", key=("getattr", register, "dtype"))
+        answer = self.program.step(
+            "getattr", dtype, "hasobject", key=("getattr", dtype, "hasobject")
+        )
+        self.program.guard("guard_truth", answer, bool(seen.dtype.hasobject))
 
     def holds_plain(self, value: Host) -> bool:
         """Whether its elements are plain objects, which every call of the path agrees on."""
@@ -100,12 +104,14 @@ class HostArrays(ArrayClasses):
             if any(type(part) is cls for part in seen.flat):
                 for name, found in vars(cls).items():
                     if name.startswith("__") and callable(found):
-                        self.guard_class(cls, name, found)
+                        self.heap.guard_class(cls, name, found)
         if not value.root.owned:
             key = ("plain", value.register)
-            callee = self.constant(holds_plain_objects)
-            self.guard(
-                "guard_truth", self.step("call", callee, [value.register], (), key=key), True
+            callee = self.program.constant(holds_plain_objects)
+            self.program.guard(
+                "guard_truth",
+                self.program.step("call", callee, [value.register], (), key=key),
+                True,
             )
         return True
 
@@ -124,7 +130,7 @@ class HostArrays(ArrayClasses):
         """
         if isinstance(base, Host):
             return self._view_of_host(made, base, seen, remake)
-        result = self.computed(made, seen)
+        result = self.heap.computed(made, seen)
         base.storage.frozen = True
         if isinstance(result, Tensor):
             result.storage.frozen, result.storage.seen_in = True, base.storage
@@ -134,28 +140,28 @@ class HostArrays(ArrayClasses):
         self, made: int, base: Host, seen: Array, remake: Callable[[int], int] | None
     ) -> Abstract:
         root = base.root
-        if not self.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
-            self.guard_type(made, seen)
+        if not self.heap.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
+            self.program.guard_type(made, seen)
             if root.home >= 0:  # where it is a copy, it is made of the content
                 if seen.size:
-                    self.guard("guard_overlap", made, base.register, True)
+                    self.program.guard("guard_overlap", made, base.register, True)
                 else:
                     self.guard_view(made, base.register, True)
             return Host(made, seen, made=base.made, owned=base.owned, base=base, remake=remake)
         external = not (root.made or root.owned)
-        self.guard("guard_signature", made, seen, key=(made,))
-        view = self.tensor_of_array(made, seen, external=external)
+        self.program.guard("guard_signature", made, seen, key=(made,))
+        view = self.arrays.tensor_of_array(made, seen, external=external)
         view.storage.root = root.object
         if external:
-            self._meet(view)
+            self.heap.meet(view)
         else:
             root.frozen = view.storage.frozen = True
         return view
 
     def guard_view(self, made: int, base: int, is_view: bool) -> None:
-        callee, key = self.constant(is_view_or_empty), ("is view", made, base)
-        shares = self.step("call", callee, [made, base], (), key=key)
-        self.guard("guard_truth", shares, is_view, key=(shares,))
+        callee, key = self.program.constant(is_view_or_empty), ("is view", made, base)
+        shares = self.program.step("call", callee, [made, base], (), key=key)
+        self.program.guard("guard_truth", shares, is_view, key=(shares,))
 
     def leaving_host(self, value: Host) -> int:
         """The object itself, which of an array written for the caller is the caller's own."""
@@ -164,7 +170,7 @@ class HostArrays(ArrayClasses):
         if value.base is None:
             return value.home
         if value.remake is None:
-            raise self.refuse(reasons.VIEW_ARRAY_WRITTEN_LEAVES_FUNCTION)
+            raise refuse(reasons.VIEW_ARRAY_WRITTEN_LEAVES_FUNCTION)
         if value.host < 0:
             value.host = value.remake(self.leaving_host(value.base))
         return value.host
@@ -175,26 +181,26 @@ class HostArrays(ArrayClasses):
         """The array is written in place from here on, or the path is refused."""
         root = target.root
         if is_masked(root.object) or is_masked(target.object):
-            raise self.refuse(reasons.WRITES_INTO, name, describe(root))
+            raise refuse(reasons.WRITES_INTO, name, describe(root))
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.keep_on_host(root.object)
-            raise self.refuse(reasons.WRITES_INTO_ARRAY, name, target.object.dtype)
+            raise refuse(reasons.WRITES_INTO_ARRAY, name, target.object.dtype)
 
     def _private(self, register: int, seen: Array) -> Host:
         """A copy of an array of the caller: like it in all but who owns the memory."""
-        self.guard("guard_signature", register, seen, key=(register,))
-        self.guard("guard_writeable", register, True)
+        self.program.guard("guard_signature", register, seen, key=(register,))
+        self.program.guard("guard_writeable", register, True)
         if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
-            raise self.refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
-        self.refuse_overlapping_itself(seen)
-        for tensor in self._external_arrays:
-            self._apart(register, seen, tensor.storage.register, tensor.storage.object)
-        self._meet_opaque(register, seen)
-        for other, array in self._opaque_arrays[:-1]:
-            self._apart(register, seen, other, array)
-        copy = self.step("call", self.constant(like), [register], ())
+            raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
+        self.heap.refuse_overlapping_itself(seen)
+        for tensor in self.heap.external_arrays:
+            self.heap.apart(register, seen, tensor.storage.register, tensor.storage.object)
+        self.heap.meet_opaque(register, seen)
+        for other, array in self.heap.opaque_arrays[:-1]:
+            self.heap.apart(register, seen, other, array)
+        copy = self.program.step("call", self.program.constant(like), [register], ())
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
-            raise self.refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_USER)
-        self._private_arrays.append(value)
+            raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_USER)
+        self.heap.private_arrays.append(value)
         return value

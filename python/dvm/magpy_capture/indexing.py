@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Order
-from dvm.magpy_capture.objects import Objects
+from dvm.magpy_capture.arrays import Order, fresh
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -24,6 +25,7 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
+    resolve,
 )
 
 
@@ -39,8 +41,19 @@ class Selection:
     result: list[int | None] = field(default_factory=list)
 
 
-class Indexing(Objects):
+def index_parts(key: Abstract) -> list[Abstract]:
+    key = resolve(key)
+    if isinstance(key, Sequence):
+        return [resolve(part) for part in key.elements]
+    if isinstance(key, Literal) and type(key.object) is tuple:
+        return [Literal(part) for part in key.object]
+    return [key]
+
+
+class Indexing(Part):
     """Views made by basic indexing."""
+
+    needs = "arrays callees graph program views updates"
 
     # ---- compile-time values
 
@@ -48,27 +61,27 @@ class Indexing(Objects):
         """The size in the recorded call."""
         if dim.constant is not None:
             return int(dim.constant)
-        return dim.evaluate(self.symbol_values)
+        return dim.evaluate(self.graph.symbol_values)
 
     def known(self, value: Abstract) -> Literal:
         """`value` as a literal, guarded where it is not one."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Literal):
             return value
         if isinstance(value, Size):
-            return self.pin(value, self.observed(value.dim))
+            return self.program.pin(value, self.observed(value.dim))
         if isinstance(value, Host):
-            return self.pin(value, value.object)
+            return self.program.pin(value, value.object)
         if isinstance(value, Tensor) and value.is_scalar and value.object is not None:
             kind = {"b": "bool", "f": "float"}.get(np.dtype(value.dtype).kind, "int")
-            register = self.leave(self.value_of(value), kind)
-            self.guard("guard_value", register, value.object.item(), key=(register,))
+            register = self.graph.leave(self.arrays.value_of(value), kind)
+            self.program.guard("guard_value", register, value.object.item(), key=(register,))
             return Literal(value.object, identical=False)
-        raise self.refuse(reasons.NEEDS_CONSTANT, describe(value))
+        raise refuse(reasons.NEEDS_CONSTANT, describe(value))
 
     def plain(self, value: Abstract) -> Any:
         """A compile-time Python object: an axis, a flag, a dtype, a key."""
-        value = self.by_identity(value)
+        value = self.callees.by_identity(value)
         if isinstance(value, Sequence):
             return tuple(self.plain(part) for part in value.elements)
         if isinstance(value, ListValue):
@@ -77,28 +90,25 @@ class Indexing(Objects):
             return slice(*(self.plain(part) for part in (value.start, value.stop, value.step)))
         return self.known(value).object
 
-    def by_identity(self, value: Abstract) -> Abstract:
-        raise NotImplementedError
-
     def integer(self, value: Abstract) -> int:
         number = self.plain(value)
         try:
             return operator.index(number)
         except TypeError:
-            raise self.refuse(reasons.NEEDS_INT, number) from None
+            raise refuse(reasons.NEEDS_INT, number) from None
 
     def dim_of(self, value: Abstract) -> _dvm.Dim:
         """A Python int as a size: symbolic where it is one."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Size):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
             return self.dim_of_int(value.register, value.object)
         if isinstance(value, Tensor) and value.is_scalar and np.dtype(value.dtype).kind in "iu":
             if value.object is not None:
-                register = self.leave(self.value_of(value), "int")
+                register = self.graph.leave(self.arrays.value_of(value), "int")
                 return self.dim_of_int(register, int(value.object))
-        return self.size(self.integer(value))
+        return self.graph.size(self.integer(value))
 
     def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed or passed int as a size of either sign."""
@@ -110,15 +120,15 @@ class Indexing(Objects):
 
     def _symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
         if abs(seen) >= 2**62:
-            raise self.refuse(reasons.SIZE, seen)
-        for name, home in self.int_homes.items():
+            raise refuse(reasons.SIZE, seen)
+        for name, home in self.program.int_homes.items():
             if home == register:
-                return self.int_dims[name]
-        name = f"{kind}{len(self.int_homes)}"
-        self.int_homes[name] = register
-        self.symbol_values[name] = seen
-        self.int_dims[name] = self.graph.symbol(name, lo=low)
-        return self.int_dims[name]
+                return self.program.int_dims[name]
+        name = f"{kind}{len(self.program.int_homes)}"
+        self.program.int_homes[name] = register
+        self.graph.symbol_values[name] = seen
+        self.program.int_dims[name] = self.graph.native.symbol(name, lo=low)
+        return self.program.int_dims[name]
 
     def is_negative(self, dim: _dvm.Dim) -> bool:
         """Whether the size is below zero; where that is not plain, the path is for one answer."""
@@ -127,8 +137,10 @@ class Indexing(Objects):
         if dim.is_natural:
             return False
         negative = self.observed(dim) < 0
-        test = self._operate("<", self.register_of_dim(dim), self.constant(0))
-        self.guard("guard_truth", test, negative)
+        test = self.program.operate(
+            "<", self.program.register_of_dim(dim), self.program.constant(0)
+        )
+        self.program.guard("guard_truth", test, negative)
         return negative
 
     def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
@@ -136,14 +148,6 @@ class Indexing(Objects):
         return dim if (dim - low).is_natural else dim.max(low)
 
     # ---- the index
-
-    def index_parts(self, key: Abstract) -> list[Abstract]:
-        key = self.resolve(key)
-        if isinstance(key, Sequence):
-            return [self.resolve(part) for part in key.elements]
-        if isinstance(key, Literal) and type(key.object) is tuple:
-            return [Literal(part) for part in key.object]
-        return [key]
 
     def is_basic(self, parts: list[Abstract]) -> bool:
         return all(
@@ -163,7 +167,7 @@ class Indexing(Objects):
         selection = Selection()
         used = sum(1 for part in parts if not _is(part, None) and not _is(part, Ellipsis))
         if used > t.rank:
-            raise self.refuse(reasons.TOO_MANY_INDICES_ARRAY)
+            raise refuse(reasons.TOO_MANY_INDICES_ARRAY)
         if not any(_is(part, Ellipsis) for part in parts):
             parts = [*parts, Literal(Ellipsis)]
         axis = 0
@@ -173,7 +177,7 @@ class Indexing(Objects):
                 continue
             if _is(part, Ellipsis):
                 for _ in range(t.rank - used):
-                    self._take(selection, axis, self.size(0), 1, t.shape[axis])
+                    self._take(selection, axis, self.graph.size(0), 1, t.shape[axis])
                     axis += 1
                 continue
             if isinstance(part, SliceValue) or (
@@ -186,7 +190,7 @@ class Indexing(Objects):
                     start = t.shape[axis] + start
                 selection.starts.append(start)
                 selection.steps.append(1)
-                selection.counts.append(self.size(1))
+                selection.counts.append(self.graph.size(1))
                 selection.kept.append(False)
             axis += 1
         return selection
@@ -209,12 +213,12 @@ class Indexing(Objects):
         given = self.plain(part.step)
         step = 1 if given is None else operator.index(given)
         if step == 0:
-            raise self.refuse(reasons.SLICE_STEP)
-        zero, one = self.size(0), self.size(1)
+            raise refuse(reasons.SLICE_STEP)
+        zero, one = self.graph.size(0), self.graph.size(1)
         low, high = (zero, size) if step > 0 else (zero - 1, size - one)
 
         def position(bound: Abstract, default: _dvm.Dim) -> _dvm.Dim:
-            bound = self.resolve(bound)
+            bound = resolve(bound)
             if _is(bound, None):
                 return default
             offset = self.dim_of(bound)
@@ -243,15 +247,16 @@ class Indexing(Objects):
 
         written: it is written next, which checks the integers.
         """
-        parts = self.index_parts(key)
+        parts = index_parts(key)
         if t.is_scalar and parts:  # its value is put into an array, of which the result is a view
-            t = self.fresh(self.copy_value(self.value_of(t)), t.dtype, [], ())
+            t = fresh(self.graph.copy_value(self.arrays.value_of(t)), t.dtype, [], ())
         selection = self.select(t, parts)
         stored_starts = [selection.starts[axis] for axis in t.order]
         stored_steps = [selection.steps[axis] for axis in t.order]
         stored_counts = [selection.counts[axis] for axis in t.order]
         shape = [
-            self.size(1) if axis is None else selection.counts[axis] for axis in selection.result
+            self.graph.size(1) if axis is None else selection.counts[axis]
+            for axis in selection.result
         ]
         order = self._view_order(t, selection)
         stored = [shape[axis] for axis in order]
@@ -264,20 +269,22 @@ class Indexing(Objects):
 
         def view(value: int) -> int:
             if not whole:
-                value = self.slice_value(value, stored_starts, stored_steps, stored_counts)
-            return self.reshape_value(value, stored)
+                value = self.updates.slice_value(value, stored_starts, stored_steps, stored_counts)
+            return self.views.reshape_value(value, stored)
 
         def write(base: int, value: int) -> int:
-            value = self.reshape_value(value, stored_counts)
+            value = self.views.reshape_value(value, stored_counts)
             if whole:
                 return value
-            return self.update_value(base, value, stored_starts, stored_steps)
+            return self.updates.update_value(base, value, stored_starts, stored_steps)
 
         if not shape and not any(_is(part, Ellipsis) for part in parts):
-            return self.fresh(view(self.value_of(t)), t.dtype, [], is_scalar=True)
-        made = self.view_of(t, shape, order, view, write, ("getitem", [key]), contiguous=whole)
+            return fresh(view(self.arrays.value_of(t)), t.dtype, [], is_scalar=True)
+        made = self.arrays.view_of(
+            t, shape, order, view, write, ("getitem", [key]), contiguous=whole
+        )
         if not all(selection.kept) and not written:
-            self.check_view(made)
+            self.updates.check_view(made)
         return made
 
     def _view_order(self, t: Tensor, selection: Selection) -> Order:

@@ -7,15 +7,19 @@ whether an item passes is an outcome.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.python_functions import NONE, PythonFunctions
-from dvm.magpy_capture.spec import BodyRaised
+from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.spec import BodyRaised, refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -24,14 +28,23 @@ from dvm.magpy_capture.values import (
     Literal,
     Sequence,
     Tensor,
+    is_none,
+    resolve,
 )
 
 ADD = Literal(operator.add)
+#: by which NumPy's own functions take several arrays at once, where it has it
+CONVERTERS = [
+    vars(module)["_array_converter"]
+    for module in [sys.modules.get("numpy._core._multiarray_umath")]
+    if module is not None and "_array_converter" in vars(module)
+]
 
 
 def lazily(make: Callable[..., Iterator[Abstract]]) -> Callable[..., Abstract]:
     """Let a generator method give an iterator; it begins when the first item is pulled."""
 
+    @functools.wraps(make)
     def made(self: Iterators, *arguments: Any, **named: Any) -> Abstract:
         items = make(self, *arguments, **named)
         broken = False
@@ -39,7 +52,7 @@ def lazily(make: Callable[..., Iterator[Abstract]]) -> Callable[..., Abstract]:
         def pull() -> Any:
             nonlocal broken
             if broken:  # Python's own would go on, but a generator has no way back
-                raise self.refuse(reasons.ITERATOR_GOES_AFTER_EXCEPTION)
+                raise refuse(reasons.ITERATOR_GOES_AFTER_EXCEPTION)
             try:
                 return next(items, End)
             except BodyRaised:
@@ -48,48 +61,51 @@ def lazily(make: Callable[..., Iterator[Abstract]]) -> Callable[..., Abstract]:
 
         return IteratorValue(pull)
 
-    made.__wrapped__ = make  # type: ignore[attr-defined]
     return made
 
 
-class Iterators(PythonFunctions):
+class Iterators(Part):
     """What Python's iterators do to abstract values."""
 
+    needs = "callbacks containers indexing operators python sorting"
+
     def columns(self, iterables: tuple[Abstract, ...]) -> list[Callable[[], Any]]:
-        return [self.iterator(iterable).pull for iterable in iterables]
+        return [self.containers.iterator(iterable).pull for iterable in iterables]
 
     # ---- builtins
 
+    @means(iter)
     def make_iter(self, iterable: Abstract, sentinel: Abstract | None = None) -> Abstract:
         if sentinel is None:
-            return self.iterator(iterable)
+            return self.containers.iterator(iterable)
         return self._until(iterable, sentinel)
 
     @lazily
     def _until(self, function: Abstract, sentinel: Abstract) -> Iterator[Abstract]:
-        while not self.same_value(sentinel, part := self.resolve(self.apply(function, []))):
+        while not self.sorting.same_value(
+            sentinel, part := resolve(self.callbacks.apply(function, []))
+        ):
             yield part
 
-    def same_value(self, a: Abstract, b: Abstract) -> bool:
-        """`a == b` as C code asks it, which is an outcome."""
-        raise NotImplementedError
-
+    @means(reversed)
     def make_reversed(self, sequence: Abstract) -> Abstract:
-        return self.iterator(Sequence(self.elements(sequence)[::-1]))
+        return self.containers.iterator(Sequence(self.containers.elements(sequence)[::-1]))
 
+    @means(next)
     def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
         if not isinstance(iterator, IteratorValue):
-            raise self.refuse(reasons.NEXT, describe(iterator))
+            raise refuse(reasons.NEXT, describe(iterator))
         part = iterator.pull()
         if part is not End:
-            return self.resolve(part)
+            return resolve(part)
         if default is None:
-            raise self.refuse(reasons.NEXT_ITERATOR_END)
+            raise refuse(reasons.NEXT_ITERATOR_END)
         return default
 
+    @means(zip)
     def make_zip(self, *iterables: Abstract, strict: Abstract = Literal(False)) -> Abstract:
         columns = self.columns(iterables)
-        same_length = bool(self.plain(strict))
+        same_length = bool(self.indexing.plain(strict))
 
         def pull() -> Any:
             row: list[Abstract] = []
@@ -98,16 +114,17 @@ class Iterators(PythonFunctions):
                 if part is End:
                     others = columns[1:] if same_length and not row else []
                     if (same_length and row) or any(other() is not End for other in others):
-                        raise self.refuse(reasons.ZIP_UNEQUAL_LENGTHS)
+                        raise refuse(reasons.ZIP_UNEQUAL_LENGTHS)
                     return End
                 row.append(part)
             return Sequence(row) if row else End
 
         return IteratorValue(pull)
 
+    @means(enumerate)
     def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
-        numbers = itertools.count(self.integer(start))
-        pull = self.iterator(iterable).pull
+        numbers = itertools.count(self.indexing.integer(start))
+        pull = self.containers.iterator(iterable).pull
 
         def numbered() -> Any:
             part = pull()
@@ -115,23 +132,26 @@ class Iterators(PythonFunctions):
 
         return IteratorValue(numbered)
 
+    @means(map)
     def make_map(self, function: Abstract, *iterables: Abstract) -> Abstract:
         rows = self.make_zip(*iterables)
 
         def pull() -> Any:
             row = rows.pull()
-            return End if row is End else self.apply(function, row.elements)
+            return End if row is End else self.callbacks.apply(function, row.elements)
 
         return IteratorValue(pull)
 
+    @means(filter)
     def make_filter(self, function: Abstract, iterable: Abstract) -> Abstract:
         return self._passing(function, iterable, True)
 
+    @means(itertools.filterfalse)
     def make_filter_false(self, predicate: Abstract, iterable: Abstract) -> Abstract:
         return self._passing(predicate, iterable, False)
 
     def _passing(self, function: Abstract, iterable: Abstract, wanted: bool) -> Abstract:
-        pull = self.iterator(iterable).pull
+        pull = self.containers.iterator(iterable).pull
 
         def passing() -> Any:
             while (part := pull()) is not End:
@@ -142,109 +162,123 @@ class Iterators(PythonFunctions):
         return IteratorValue(passing)
 
     def _holds(self, function: Abstract, part: Abstract) -> bool:
-        return self.decided(part if self.is_none(function) else self.apply(function, [part]))
+        return self.python.decided(
+            part if is_none(function) else self.callbacks.apply(function, [part])
+        )
 
+    @means(functools.reduce)
     def reduced(
         self, function: Abstract, iterable: Abstract, initial: Abstract | None = None
     ) -> Abstract:
-        pull = self.iterator(iterable).pull
+        pull = self.containers.iterator(iterable).pull
         result = pull() if initial is None else initial
         if result is End:
-            raise self.refuse(reasons.FUNCTOOLS_REDUCE_NOTHING)
+            raise refuse(reasons.FUNCTOOLS_REDUCE_NOTHING)
         while (part := pull()) is not End:
-            result = self.combined(function, self.resolve(result), self.resolve(part))
-        return self.resolve(result)
-
-    def combined(self, function: Abstract, a: Abstract, b: Abstract) -> Abstract:
-        """`function(a, b)`, where it is an operator perhaps."""
-        raise NotImplementedError
+            result = self.operators.combined(function, resolve(result), resolve(part))
+        return resolve(result)
 
     # ---- itertools
 
+    @means(itertools.chain)
     @lazily
     def make_chain(self, *iterables: Abstract) -> Iterator[Abstract]:
         for iterable in iterables:
-            yield from self.each(iterable)
+            yield from self.containers.each(iterable)
 
+    @means(itertools.chain.from_iterable)
     @lazily
     def make_chain_of(self, iterables: Abstract) -> Iterator[Abstract]:
-        for iterable in self.each(iterables):
-            yield from self.each(iterable)
+        for iterable in self.containers.each(iterables):
+            yield from self.containers.each(iterable)
 
+    @means(itertools.starmap)
     @lazily
     def make_star_map(self, function: Abstract, iterable: Abstract) -> Iterator[Abstract]:
-        for row in self.each(iterable):
-            yield self.apply(function, self.elements(row))
+        for row in self.containers.each(iterable):
+            yield self.callbacks.apply(function, self.containers.elements(row))
 
+    @means(itertools.takewhile)
     @lazily
     def make_take_while(self, predicate: Abstract, iterable: Abstract) -> Iterator[Abstract]:
-        for part in self.each(iterable):
+        for part in self.containers.each(iterable):
             if not self._holds(predicate, part):
                 return
             yield part
 
+    @means(itertools.dropwhile)
     @lazily
     def make_drop_while(self, predicate: Abstract, iterable: Abstract) -> Iterator[Abstract]:
         dropping = True
-        for part in self.each(iterable):
+        for part in self.containers.each(iterable):
             dropping = dropping and self._holds(predicate, part)
             if not dropping:
                 yield part
 
+    @means(itertools.accumulate)
     @lazily
     def make_accumulate(
         self, iterable: Abstract, func: Abstract = NONE, *, initial: Abstract = NONE
     ) -> Iterator[Abstract]:
-        pull = self.iterator(iterable).pull
-        total = pull() if self.is_none(initial) else initial
+        pull = self.containers.iterator(iterable).pull
+        total = pull() if is_none(initial) else initial
         if total is End:
             return
         yield total
-        function = ADD if self.is_none(func) else func
+        function = ADD if is_none(func) else func
         while (part := pull()) is not End:
-            total = self.combined(function, self.resolve(total), self.resolve(part))
+            total = self.operators.combined(function, resolve(total), resolve(part))
             yield total
 
+    @means(itertools.compress)
     @lazily
     def make_compress(self, data: Abstract, selectors: Abstract) -> Iterator[Abstract]:
-        for part, selector in zip(self.each(data), self.each(selectors), strict=False):
-            if self.decided(selector):
+        for part, selector in zip(
+            self.containers.each(data), self.containers.each(selectors), strict=False
+        ):
+            if self.python.decided(selector):
                 yield part
 
+    @means(itertools.pairwise)
     @lazily
     def make_pairwise(self, iterable: Abstract, /) -> Iterator[Abstract]:
-        pull = self.iterator(iterable).pull
+        pull = self.containers.iterator(iterable).pull
         before = pull()
         while before is not End and (part := pull()) is not End:
             yield Sequence([before, part])
             before = part
 
+    @means(itertools.count)
     @lazily
     def make_count(
         self, start: Abstract = Literal(0), step: Abstract = Literal(1)
     ) -> Iterator[Abstract]:
-        for number in itertools.count(self.integer(start), self.integer(step)):
+        for number in itertools.count(self.indexing.integer(start), self.indexing.integer(step)):
             yield Literal(number)
 
+    @means(itertools.repeat)
     @lazily
     def make_repeat(self, object: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
         forever = itertools.repeat(object)
-        yield from forever if times is None else [object] * self.integer(times)
+        yield from forever if times is None else [object] * self.indexing.integer(times)
 
+    @means(itertools.cycle)
     @lazily
     def make_cycle(self, iterable: Abstract, /) -> Iterator[Abstract]:
         saved = []
-        for part in self.each(iterable):
+        for part in self.containers.each(iterable):
             saved.append(part)
             yield part
         while saved:
             yield from saved
 
+    @means(itertools.islice)
     @lazily
     def make_islice(self, iterable: Abstract, /, *bounds: Abstract) -> Iterator[Abstract]:
-        places = [self.plain(bound) for bound in bounds]
-        yield from itertools.islice(self.each(iterable), *places)
+        places = [self.indexing.plain(bound) for bound in bounds]
+        yield from itertools.islice(self.containers.each(iterable), *places)
 
+    @means(itertools.zip_longest)
     @lazily
     def make_longest(self, *iterables: Abstract, fillvalue: Abstract = NONE) -> Iterator[Abstract]:
         columns: list[Callable[[], Any] | None] = [*self.columns(iterables)]
@@ -262,8 +296,9 @@ class Iterators(PythonFunctions):
                 return
             yield Sequence(row)
 
+    @means(itertools.tee)
     def make_tee(self, iterable: Abstract, n: Abstract = Literal(2)) -> Abstract:
-        pull = self.iterator(iterable).pull
+        pull = self.containers.iterator(iterable).pull
         seen: list[Abstract] = []
 
         def follower() -> IteratorValue:
@@ -277,11 +312,12 @@ class Iterators(PythonFunctions):
 
             return IteratorValue(next_of_all)
 
-        return Sequence([follower() for _ in range(self.integer(n))])
+        return Sequence([follower() for _ in range(self.indexing.integer(n))])
 
+    @means(itertools.groupby)
     def make_group_by(self, iterable: Abstract, key: Abstract = NONE) -> Abstract:
         """Groups end where another one is asked for, as Python's own do."""
-        pull = self.iterator(iterable).pull
+        pull = self.containers.iterator(iterable).pull
         rank: list[Abstract] = []  # the key of what was pulled last
         part: list[Abstract] = []  # that itself, until it was given
         target: list[Abstract] = []  # the key of the group that was given last
@@ -290,14 +326,14 @@ class Iterators(PythonFunctions):
         def advance() -> bool:
             if (item := pull()) is End:
                 return False
-            rank[:] = [self.resolve(item if self.is_none(key) else self.apply(key, [item]))]
+            rank[:] = [resolve(item if is_none(key) else self.callbacks.apply(key, [item]))]
             part[:] = [item]
             return True
 
         def next_group() -> Any:
             nonlocal group
             mine = group = object()
-            while not rank or (target and self.same_value(target[0], rank[0])):
+            while not rank or (target and self.sorting.same_value(target[0], rank[0])):
                 if not advance():
                     return End
             of_group = target[:] = rank[:]
@@ -305,29 +341,33 @@ class Iterators(PythonFunctions):
             def member() -> Any:
                 if group is not mine or not (part or advance()):
                     return End
-                return part.pop() if self.same_value(of_group[0], rank[0]) else End
+                return part.pop() if self.sorting.same_value(of_group[0], rank[0]) else End
 
             return Sequence([rank[0], IteratorValue(member)])
 
         return IteratorValue(next_group)
 
+    @means(itertools.product)
     def make_product(self, *iterables: Abstract, repeat: Abstract = Literal(1)) -> Abstract:
-        pools = [self.elements(iterable) for iterable in iterables] * self.integer(repeat)
+        pools = [
+            self.containers.elements(iterable) for iterable in iterables
+        ] * self.indexing.integer(repeat)
         return self._rows(itertools.product(*pools))
 
     def make_nd_index(self, *shape: Abstract) -> Abstract:
-        given = [self.resolve(part) for part in shape]
+        given = [resolve(part) for part in shape]
         if len(given) == 1 and isinstance(given[0], (Sequence, Literal)):
             single = given[0]
             if isinstance(single, Sequence) or isinstance(single.object, tuple):
-                given = self.elements(single)
-        pools = [[Literal(i) for i in range(self.integer(size))] for size in given]
+                given = self.containers.elements(single)
+        pools = [[Literal(i) for i in range(self.indexing.integer(size))] for size in given]
         return self._rows(itertools.product(*pools))
 
+    @means(*CONVERTERS)
     def make_converter(self, *arrays: Abstract) -> Abstract:
-        parts = [self.resolve(array) for array in arrays]
+        parts = [resolve(array) for array in arrays]
         if not all(isinstance(part, Tensor) and not part.is_scalar for part in parts):
-            raise self.refuse(reasons.NUMPY_S_CONVERSION_NO_ARRAY)
+            raise refuse(reasons.NUMPY_S_CONVERSION_NO_ARRAY)
         return Converter(parts)
 
     def converted(
@@ -335,21 +375,28 @@ class Iterators(PythonFunctions):
     ) -> Abstract:
         """Arrays stay what they are, and so does what was made of them."""
         if name == "wrap" and len(positional) == 1 and not named:
-            return self.resolve(positional[0])
+            return resolve(positional[0])
         if name == "as_arrays" and not positional and not named:
             return Sequence(list(base.arrays))
-        raise self.refuse(reasons.NUMPY_S_CONVERSION, name)
+        raise refuse(reasons.NUMPY_S_CONVERSION, name)
 
+    @means(itertools.combinations)
     def make_combinations(self, iterable: Abstract, r: Abstract) -> Abstract:
-        return self._rows(itertools.combinations(self.elements(iterable), self.integer(r)))
+        return self._rows(
+            itertools.combinations(self.containers.elements(iterable), self.indexing.integer(r))
+        )
 
+    @means(itertools.combinations_with_replacement)
     def make_combinations_again(self, iterable: Abstract, r: Abstract) -> Abstract:
-        rows = itertools.combinations_with_replacement(self.elements(iterable), self.integer(r))
+        rows = itertools.combinations_with_replacement(
+            self.containers.elements(iterable), self.indexing.integer(r)
+        )
         return self._rows(rows)
 
+    @means(itertools.permutations)
     def make_permutations(self, iterable: Abstract, r: Abstract = NONE) -> Abstract:
-        length = None if self.is_none(r) else self.integer(r)
-        return self._rows(itertools.permutations(self.elements(iterable), length))
+        length = None if is_none(r) else self.indexing.integer(r)
+        return self._rows(itertools.permutations(self.containers.elements(iterable), length))
 
     def _rows(self, rows: Iterator[tuple[Abstract, ...]]) -> Abstract:
         made = (Sequence(list(row)) for row in rows)

@@ -13,10 +13,10 @@ import threading
 from typing import Any, TypeGuard
 
 from dvm import reasons
-from dvm.magpy_capture.exceptions import Exceptions
 from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import Step
+from dvm.magpy_capture.spec import Step, refuse
 from dvm.magpy_capture.values import Abstract, Instance, Literal
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -33,13 +33,14 @@ def is_lock(value: Abstract) -> TypeGuard[Instance]:
     return isinstance(value, Instance) and value.cls in LOCKS
 
 
-class Locks(Exceptions):
+class Locks(Part):
     """Taking them and letting go."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    needs = "indexing program"
+
+    def __init__(self) -> None:
         #: of the path: register of a lock -> how often the program has it at present
-        self.locks: dict[int, int] = {}
+        self.taken: dict[int, int] = {}
         self._unseen = ""  # the last call of code that dvm does not see into
 
     def lock_method(
@@ -49,51 +50,51 @@ class Locks(Exceptions):
         if name in LEAVING:
             return self.leave_lock(lock)
         if name not in TAKING:
-            raise self.refuse(reasons.CALL_METHOD, name, describe(lock))
+            raise refuse(reasons.CALL_METHOD, name, describe(lock))
         # Whether to wait, and how long: an error for some numbers.
-        given = [self.plain(value) for value in (*positional, *named.values())]
-        if seen is False and given == [False] and self.locks.get(lock.register):
+        given = [self.indexing.plain(value) for value in (*positional, *named.values())]
+        if seen is False and given == [False] and self.taken.get(lock.register):
             return Literal(False)  # as `threading.Condition` asks who has it
         if seen is False:
-            raise self.refuse(reasons.LOCK_NOT_HAD)
+            raise refuse(reasons.LOCK_NOT_HAD)
         return self.enter_lock(lock)
 
     def enter_lock(self, lock: Instance) -> Abstract:
         register = lock.register
-        if register not in self.locks:
+        if register not in self.taken:
             if self._unseen:
-                raise self.refuse(reasons.LOCK_BESIDE_CALL, self._unseen)
+                raise refuse(reasons.LOCK_BESIDE_CALL, self._unseen)
             self._take_early(register)
-            self.locks[register] = 0
-        self.locks[register] += 1
+            self.taken[register] = 0
+        self.taken[register] += 1
         return Literal(True)
 
     def leave_lock(self, lock: Instance) -> Abstract:
-        if not self.locks.get(lock.register):
-            raise self.refuse(reasons.LOCK_OF_CALLER)
-        self.locks[lock.register] -= 1
+        if not self.taken.get(lock.register):
+            raise refuse(reasons.LOCK_OF_CALLER)
+        self.taken[lock.register] -= 1
         return Literal(None)
 
     def calls_unseen(self, name: str) -> None:
         """The program calls code that dvm does not see into, which may take locks of its own."""
-        if not all(self.locks.values()):
-            raise self.refuse(reasons.LOCK_BESIDE_CALL, name)
+        if not all(self.taken.values()):
+            raise refuse(reasons.LOCK_BESIDE_CALL, name)
         self._unseen = name
 
     @property
     def leaves_locks(self) -> bool:
         """Whether the program has let go of all that it took."""
-        return not any(self.locks.values())
+        return not any(self.taken.values())
 
     def _take_early(self, register: int) -> None:
         """Take it before the first step that lets other threads run.
 
         What is read from then on is read under the lock, and what was read before is still so.
         """
-        steps = self.steps
+        steps = self.program.steps
         begin = len(steps)
-        for other in self.locks:
-            self.guard("guard_same", other, register, False)
+        for other in self.taken:
+            self.program.guard("guard_same", other, register, False)
         steps.append(("lock", register))
         late = [steps.pop() for _ in range(len(steps) - begin)][::-1]
         loud = next((i for i, step in enumerate(steps) if not _is_quiet(step)), begin)
@@ -106,13 +107,13 @@ class Locks(Exceptions):
     def _reaching(self, register: int, begin: int) -> list[int]:
         """The steps from `begin` on by which a register is reached, and what guards their types."""
         wanted, found = {register}, []
-        for place in reversed(range(begin, len(self.steps))):
-            name, *words = self.steps[place]
+        for place in reversed(range(begin, len(self.program.steps))):
+            name, *words = self.program.steps[place]
             if name == "guard_type" and words[0] in wanted:
                 found.append(place)
-            elif wanted & _made_by(self.steps[place]):
+            elif wanted & _made_by(self.program.steps[place]):
                 if name not in QUIET:
-                    raise self.refuse(reasons.LOCK_COMPUTED)
+                    raise refuse(reasons.LOCK_COMPUTED)
                 found.append(place)
                 if name in PARTS:
                     wanted.add(words[1])

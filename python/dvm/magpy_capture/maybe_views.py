@@ -16,43 +16,41 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Arrays, Order, c_order
-from dvm.magpy_capture.graphs import Modes
-from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.arrays import Order, c_order
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.values import Content, Literal, MaybeView, Storage, Tensor
 
 
-class MaybeViews(Arrays):
+class MaybeViews(Part):
     """What is open about a view is decided when something depends on it."""
 
-    def __init__(self, spec: PathSpec, modes: Modes) -> None:
-        super().__init__(spec, modes)
+    needs = "arrays graph indexing program updates"
+
+    def __init__(self) -> None:
         self._maybe_views: list[MaybeView] = []
 
     def compute_fallible(self) -> None:
+        """Compute what nothing used so far, if NumPy could raise or warn there."""
         for maybe in self._maybe_views:
             if not maybe.made:
-                self.leave(maybe.content)
+                self.graph.leave(maybe.content)
         self._maybe_views.clear()
-        super().compute_fallible()
-
-    def _remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
-        if view.maybe is not None:
-            view.maybe.made = True
-        return super()._remade(view, base, shared=shared)
+        self.updates.check_views()
+        self.graph.compute_unused()
 
     def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
         """The value in another shape; a copy of it where its axes cannot merge as they lie."""
         if self._is_scattered(value):
             groups = self._groups(self.graph.shape(value), shape, ask=False)
             if groups is None or any(len(old) > 1 for old, _ in groups):
-                value = self.copy_value(value)
-        return super().reshape_value(value, shape)
+                value = self.graph.copy_value(value)
+        return self.graph.reshaped_node(value, shape)
 
     def _is_scattered(self, value: int) -> bool:
-        while self._ops[value][0] in ("reshape", "transpose"):
-            value = self._ops[value][1][0]
-        return self._ops[value][0] == "slice" or value in self._scattered
+        while self.graph.ops[value][0] in ("reshape", "transpose"):
+            value = self.graph.ops[value][1][0]
+        return self.graph.ops[value][0] == "slice" or value in self.graph.scattered
 
     def maybe_view(
         self,
@@ -70,11 +68,13 @@ class MaybeViews(Arrays):
         again, back: from the base's graph value to this one's, with its axes in C order, and back.
         open_order: a view may have another memory order than the copy, which is in C order.
         """
-        made = self.view_of(
+        made = self.arrays.view_of(
             base, shape, c_order(len(shape)) if order is None else order, again, None, remake
         )
         made.contiguous = False
-        made.maybe = maybe = MaybeView(base.storage.version, self.value_of(base), again, back)
+        made.maybe = maybe = MaybeView(
+            base.storage.version, self.arrays.value_of(base), again, back
+        )
         made.view = lambda _base: self._in_order(maybe.content, made.order)
         self._maybe_views.append(maybe)
         if open_order:
@@ -83,22 +83,26 @@ class MaybeViews(Arrays):
 
     def flat_view(self, x: Tensor) -> Tensor:
         """The elements in C order, to be read and written; no array that could leave the path."""
-        size = self.product(x.shape)
+        size = self.graph.product(x.shape)
 
         def view(value: int) -> int:
-            ordered = self.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
-            return self.reshape_value(ordered if x.contiguous else self.copy_value(ordered), [size])
+            ordered = self.graph.transpose_value(
+                value, [x.order.index(axis) for axis in range(x.rank)]
+            )
+            return self.reshape_value(
+                ordered if x.contiguous else self.graph.copy_value(ordered), [size]
+            )
 
         def write(_base: int, value: int) -> int:
-            return self.transpose_value(self.reshape_value(value, x.shape), x.order)
+            return self.graph.transpose_value(self.reshape_value(value, x.shape), x.order)
 
         remake = (np.ndarray.reshape, [Literal(-1)])
         dense = x.contiguous and x.order == c_order(x.rank)
-        return self.view_of(x, [size], c_order(1), view, write, remake if dense else None)
+        return self.arrays.view_of(x, [size], c_order(1), view, write, remake if dense else None)
 
     def _in_order(self, value: int, order: Order) -> int:
         """A value whose axes are in C order, with them in order of memory."""
-        return self.transpose_value(value, order)
+        return self.graph.transpose_value(value, order)
 
     def _close_order(self, t: Tensor) -> None:
         """The order is the recorded one; where the sizes cannot tell it, the host is asked."""
@@ -111,14 +115,14 @@ class MaybeViews(Arrays):
             return
         large = [dim for dim in base.shape if dim.constant != 1]
         if base.contiguous and self._merges_apart(base, t.shape):
-            if all(self.observed(dim) > 1 for dim in large):
+            if all(self.indexing.observed(dim) > 1 for dim in large):
                 for dim in large:
-                    self.exceeds_one(dim)
+                    self.arrays.exceeds_one(dim)
                 return  # a copy
         if seen is None:
-            raise self.refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
-        made = self._remade(t, self.layout_register(base))
-        self.guard("guard_signature", made, seen, key=(made,))
+            raise refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
+        made = self.arrays.remade(t, self.layout_register(base))
+        self.program.guard("guard_signature", made, seen, key=(made,))
         t.axes = tuple(_dvm.layout(seen)[1])
 
     def decide(self, t: Tensor) -> None:
@@ -128,32 +132,34 @@ class MaybeViews(Arrays):
             return
         order = t.order
         if t.object is None or base.object is None:
-            raise self.refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
+            raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.layout_register(base)
         if t.object.size:
             is_view = bool(np.may_share_memory(t.object, base.object))
-            pair = (self._remade(t, register), register)
-            self.guard("guard_overlap", *pair, is_view, key=pair)
+            pair = (self.arrays.remade(t, register), register)
+            self.program.guard("guard_overlap", *pair, is_view, key=pair)
             if not is_view:
-                empty = self._operate(
-                    "==", self.register_of_dim(self.product(t.shape)), self.constant(0)
+                empty = self.program.operate(
+                    "==",
+                    self.program.register_of_dim(self.graph.product(t.shape)),
+                    self.program.constant(0),
                 )
-                self.guard("guard_truth", empty, False)
+                self.program.guard("guard_truth", empty, False)
         else:  # without elements there is nothing to share, but it has a base
             is_view = True
-            self.require_equal(self.product(t.shape), self.size(0))
+            self.arrays.require_equal(self.graph.product(t.shape), self.graph.size(0))
         t.maybe = t.cached = None
         if is_view:
             t.view = lambda value: self._in_order(maybe.again(value), order)
             if maybe.back is not None:
                 places = [order.index(axis) for axis in range(t.rank)]
                 back = maybe.back
-                t.write = lambda _base, value: back(self.transpose_value(value, places))
+                t.write = lambda _base, value: back(self.graph.transpose_value(value, places))
             return
         content = self._in_order(maybe.content, order)
         if t.remake is not None and t.remake[0] is np.ndarray.reshape:
             # A view still, of a copy of the whole in C order.
-            copy = self.copy_value(self.reshape_value(maybe.content, base.shape))
+            copy = self.graph.copy_value(self.reshape_value(maybe.content, base.shape))
             t.base = Tensor(
                 Storage(Content(copy), version=maybe.born), t.dtype, base.shape, c_order(base.rank)
             )
@@ -161,11 +167,11 @@ class MaybeViews(Arrays):
             places = [order.index(axis) for axis in range(t.rank)]
             own = base.shape
             t.write = lambda _base, value: self.reshape_value(
-                self.transpose_value(value, places), own
+                self.graph.transpose_value(value, places), own
             )
             return
         t.base = t.view = t.remake = None
-        t.memory = Storage(Content(self.copy_value(content)), version=maybe.born)
+        t.memory = Storage(Content(self.graph.copy_value(content)), version=maybe.born)
 
     def decide_all(self, t: Tensor) -> None:
         """Decide this array and what it is a view of."""
@@ -177,10 +183,10 @@ class MaybeViews(Arrays):
     def layout_register(self, t: Tensor) -> int:
         """A host array with the strides that the program's own one has."""
         if t.base is not None:
-            return self._remade(t, self.layout_register(t.base))
+            return self.arrays.remade(t, self.layout_register(t.base))
         if t.storage.external:
             return t.storage.register
-        return self.tensor_register(t)
+        return self.arrays.tensor_register(t)
 
     # ---- which axes a reshape keeps apart
 
@@ -232,16 +238,16 @@ class MaybeViews(Arrays):
             group: tuple[list[int], list[int]] = ([rest[0].pop(0)], [rest[1].pop(0)])
             while True:
                 products = [
-                    self.product(dims[axis] for axis in part)
+                    self.graph.product(dims[axis] for axis in part)
                     for dims, part in zip((old, new), group, strict=True)
                 ]
                 if products[0] == products[1]:
                     break
-                before, after = map(self.observed, products)
+                before, after = map(self.indexing.observed, products)
                 if before == after:
                     if not ask or not before:
                         return None
-                    self.require_equal(*products)
+                    self.arrays.require_equal(*products)
                     break
                 side = 0 if before < after else 1
                 if not rest[side]:

@@ -14,45 +14,32 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.arrays import Order, c_order
-from dvm.magpy_capture.contractions import Contractions
+from dvm.magpy_capture.arrays import Order, c_order, fresh
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy_ufuncs import NONE
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.tables import FUNCTIONS, numpy_table
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.tables import VECTORS
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
-numpy_table({name: name for name in ("dot", "vdot", "inner", "tensordot")}, {"dot": "dot"})
-FUNCTIONS[np.linalg.multi_dot] = "multi_dot"
-FUNCTIONS[np.linalg.matrix_power] = "matrix_power"
 
-#: ufunc -> whether its operands are vectors, where that does not follow from their ranks
-VECTORS: dict[np.ufunc, tuple[bool, bool]] = {
-    getattr(np, name): vectors
-    for name, vectors in (
-        ("matvec", (False, True)),
-        ("vecmat", (True, False)),
-        ("vecdot", (True, True)),
-    )
-    if hasattr(np, name)
-}
-
-
-class NumpyProducts(Contractions):
+class NumpyProducts(Part):
     """What the op matmul of the graph computes, in NumPy's shapes, dtypes and memory orders."""
+
+    needs = (
+        "arrays containers contractions graph indexing program reductions shapes "
+        "ufunc_methods ufuncs views"
+    )
 
     # ---- ufuncs
 
-    def ufunc(
-        self,
-        function: np.ufunc,
-        operands: SequenceOf[Abstract],
-        order: Order | None = None,
-        **kwargs: Any,
+    def matrix_product(
+        self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any
     ) -> Tensor:
-        if function is not np.matmul and function not in VECTORS:
-            return super().ufunc(function, operands, order, **kwargs)
-        dtype, *_ = self.loop_of(function, operands, **kwargs)
-        a, b = (self.operand(each, dtype) for each in operands)
+        """np.matmul and its kin, of vectors and matrices."""
+        dtype, *_ = self.arrays.loop_of(function, operands, **kwargs)
+        a, b = (self.arrays.operand(each, dtype) for each in operands)
         row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
         return self._matmul(a, b, row, column)
 
@@ -61,39 +48,39 @@ class NumpyProducts(Contractions):
     ) -> None:
         """Rows and columns of a product are not repeated into `out`, as a batch is."""
         if function is not np.matmul and function not in VECTORS:
-            return super().require_core(function, operands, result, out)
-        a, b = (self.as_array(each) for each in operands)
+            return
+        a, b = (self.ufuncs.as_array(each) for each in operands)
         row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
         core = (not row) + (not column)
         if out.rank < core:
-            raise self.refuse(reasons.OUT_ANOTHER_RANK_RESULT)
+            raise refuse(reasons.OUT_ANOTHER_RANK_RESULT)
         if core:
-            self._require_equal(out.shape[-core:], result.shape[-core:])
+            self.program.require_all_equal(out.shape[-core:], result.shape[-core:])
 
     def _matmul(self, a: Tensor, b: Tensor, row: bool, column: bool) -> Tensor:
         """A vector counts as one row or as one column, which the result lacks."""
         ranks = a.rank - 2 + row, b.rank - 2 + column
         if min(ranks) < 0:
-            raise self.refuse(reasons.PRODUCT_OF, describe(a), describe(b))
+            raise refuse(reasons.PRODUCT_OF, describe(a), describe(b))
         size = self._common_size(a, b, -1 if column else -2)
         rows = [] if row else [a.shape[-2]]
         columns = [] if column else [b.shape[-1]]
-        batch = self.broadcast_shape([a.shape[: ranks[0]], b.shape[: ranks[1]]])
-        one = [self.size(1)]
+        batch = self.arrays.broadcast_shape([a.shape[: ranks[0]], b.shape[: ranks[1]]])
+        one = [self.graph.size(1)]
         left = self._matrices_of(a, [*rows, size], [*(rows or one), size], batch)
         right = self._matrices_of(b, [size, *columns], [size, *(columns or one)], batch)
         shape = [*batch, *rows, *columns]
-        value = self.reshape_value(self.matrices(left, right, a.dtype), shape)
+        value = self.views.reshape_value(self.contractions.matrices(left, right, a.dtype), shape)
         first = self._batch_order((a, b), ranks)
         order = (*first, *range(len(first), len(shape)))
         if order != c_order(len(shape)):
-            value = self.copy_value(self.transpose_value(value, order))
-        return self.fresh(value, a.dtype, shape, order, is_scalar=not shape)
+            value = self.graph.copy_value(self.graph.transpose_value(value, order))
+        return fresh(value, a.dtype, shape, order, is_scalar=not shape)
 
     def _common_size(self, a: Tensor, b: Tensor, axis: int) -> _dvm.Dim:
         """The size to sum along, which both have in calls of this path."""
         sizes = a.shape[-1], b.shape[axis]
-        self.require_equal(*sizes)
+        self.arrays.require_equal(*sizes)
         return sizes[0] if sizes[1].constant is None else sizes[1]
 
     def _matrices_of(
@@ -105,10 +92,10 @@ class NumpyProducts(Contractions):
     ) -> int:
         """Its last axes, of sizes `own`, as a matrix, which is repeated for the batch."""
         lead = t.shape[: t.rank - len(own)]
-        value, order = self.as_it_lies(t, [*lead, *own])
-        value = self.transpose_value(value, [order.index(axis) for axis in range(t.rank)])
-        value = self.reshape_value(value, [*lead, *matrix])
-        return self.broadcast_value(value, [*batch, *matrix])
+        value, order = self.contractions.as_it_lies(t, [*lead, *own])
+        value = self.graph.transpose_value(value, [order.index(axis) for axis in range(t.rank)])
+        value = self.views.reshape_value(value, [*lead, *matrix])
+        return self.graph.broadcast_value(value, [*batch, *matrix])
 
     def _batch_order(self, operands: SequenceOf[Tensor], ranks: SequenceOf[int]) -> Order:
         """The order in memory of the axes in front of those of the matrices: K order."""
@@ -117,56 +104,60 @@ class NumpyProducts(Contractions):
             return c_order(rank)
         letters = ascii_lowercase[:rank]
         labels = [letters[rank - own :] for own in ranks]
-        return self.order_of_sums(operands, labels, letters, {})
+        return self.contractions.order_of_sums(operands, labels, letters, {})
 
     # ---- np.dot and its kin
 
+    @means(np.dot, np.ndarray.dot)
     def dot(self, a: Abstract, b: Abstract, out: Abstract = NONE) -> Tensor:
         x, y = self._pair(a, b)
         if not x.rank or not y.rank:
             return self._into(self._scaled(x, y), out)
         return self._into(self._summed_over(x, y, [x.rank - 1], [max(y.rank - 2, 0)]), out)
 
+    @means(np.inner)
     def inner(self, a: Abstract, b: Abstract) -> Tensor:
         x, y = self._pair(a, b)
         if not x.rank or not y.rank:
             return self._scaled(x, y)
         return self._summed_over(x, y, [x.rank - 1], [y.rank - 1])
 
+    @means(np.vdot)
     def vdot(self, a: Abstract, b: Abstract) -> Tensor:
-        x, y = (self.flat(each) for each in self._pair(a, b))
+        x, y = (self.reductions.flat(each) for each in self._pair(a, b))
         return self._summed_over(x, y, [0], [0])
 
+    @means(np.tensordot, np.linalg.tensordot)
     def tensordot(self, a: Abstract, b: Abstract, axes: Abstract = Literal(2)) -> Tensor:
         x, y = self._pair(a, b)
-        given = self.plain(axes)
+        given = self.indexing.plain(axes)
         if isinstance(given, (tuple, list)) and len(given) == 2:
             pairs = [list(each) if isinstance(each, (tuple, list)) else [each] for each in given]
         else:
-            count = self.integer(axes)
+            count = self.indexing.integer(axes)
             pairs = [list(range(-count, 0)), list(range(count))]
         own = [
-            [self.axis(axis, t.rank) for axis in each]
+            [self.ufunc_methods.axis(axis, t.rank) for axis in each]
             for t, each in zip((x, y), pairs, strict=True)
         ]
         if len(own[0]) != len(own[1]) or any(len(set(each)) < len(each) for each in own):
-            raise self.refuse(reasons.TENSORDOT_AXES, given)
+            raise refuse(reasons.TENSORDOT_AXES, given)
         made = self._summed_over(x, y, *own)
         made.is_scalar = False
         return made
 
     def _pair(self, a: Abstract, b: Abstract) -> tuple[Tensor, Tensor]:
         """Both as arrays of the dtype that they have in common."""
-        x, y = self.as_array(a), self.as_array(b)
-        dtype = self.common_dtype([x, y])
-        return self.cast(x, dtype), self.cast(y, dtype)
+        x, y = self.ufuncs.as_array(a), self.ufuncs.as_array(b)
+        dtype = self.shapes.common_dtype([x, y])
+        return self.arrays.cast(x, dtype), self.arrays.cast(y, dtype)
 
     def _scaled(self, x: Tensor, y: Tensor) -> Tensor:
         """With an operand that has no axes. In which order the result lies depends on the dtype."""
         for t in (x, y):
-            if self.order_in_memory(t) != c_order(t.rank):
-                raise self.refuse(reasons.PRODUCT_OF, describe(x), describe(y))
-        return self.ufunc(np.multiply, [x, y])
+            if self.arrays.order_in_memory(t) != c_order(t.rank):
+                raise refuse(reasons.PRODUCT_OF, describe(x), describe(y))
+        return self.arrays.ufunc(np.multiply, [x, y])
 
     def _summed_over(self, x: Tensor, y: Tensor, axes: list[int], others: list[int]) -> Tensor:
         """Summed over pairs of axes; what is left of `x` and then of `y` lies in C order."""
@@ -176,42 +167,46 @@ class NumpyProducts(Contractions):
         partner = [paired.get(axis) or next(letters) for axis in range(y.rank)]
         gone = paired.values()
         left = [name for name in (*labels, *partner) if name not in gone]
-        sizes = self.sizes_of([x, y], [labels, partner])
-        a, b = self.factor(x, labels, sizes), self.factor(y, partner, sizes)
-        made = self.contracted(a, b, left, left, x.dtype)
+        sizes = self.contractions.sizes_of([x, y], [labels, partner])
+        a, b = (
+            self.contractions.factor(x, labels, sizes),
+            self.contractions.factor(y, partner, sizes),
+        )
+        made = self.contractions.contracted(a, b, left, left, x.dtype)
         shape = [sizes[name] for name in left]
-        value = self.finished(made, left)
-        return self.fresh(value, x.dtype, shape, is_scalar=not shape)
+        value = self.contractions.finished(made, left)
+        return fresh(value, x.dtype, shape, is_scalar=not shape)
 
     def _into(self, result: Tensor, out: Abstract) -> Tensor:
         """The result, or `out` with it, which NumPy takes in its dtype and in C order only.
 
         Of an `out` without axes it gives back the number.
         """
-        into = self.result_array(out)
+        into = self.ufunc_methods.result_array(out)
         if into is not None:
             if into.rank == 0:
-                raise self.refuse(reasons.OUT, describe(into))
+                raise refuse(reasons.OUT, describe(into))
             if into.dtype != result.dtype or into.order != c_order(into.rank):
-                raise self.refuse(reasons.OUT, describe(into))
+                raise refuse(reasons.OUT, describe(into))
             if not into.contiguous:
-                raise self.refuse(reasons.OUT, describe(into))
-        return self.deliver(result, into)
+                raise refuse(reasons.OUT, describe(into))
+        return self.ufunc_methods.deliver(result, into)
 
     # ---- several products
 
+    @means(np.linalg.multi_dot)
     def multi_dot(self, arrays: Abstract, *, out: Abstract = NONE) -> Tensor:
         """In the order of least work, by the sizes of the recorded call."""
-        parts = [self.as_array(part) for part in self.elements(arrays)]
+        parts = [self.ufuncs.as_array(part) for part in self.containers.elements(arrays)]
         inner = parts[1:-1]
         fits = len(parts) > 1 and all(t.rank == 2 for t in inner)
         if not fits or any(t.rank not in (1, 2) for t in parts):
-            raise self.refuse(reasons.PRODUCT_OF, *map(describe, parts[:2]))
+            raise refuse(reasons.PRODUCT_OF, *map(describe, parts[:2]))
         if len({t.dtype for t in parts}) > 1 and len(parts) > 2:
-            raise self.refuse(reasons.MULTI_DOT_DTYPES)
-        sizes = [1 if parts[0].rank == 1 else self.observed(parts[0].shape[0])]
-        sizes += [self.observed(t.shape[0]) for t in parts[1:]]
-        sizes += [1 if parts[-1].rank == 1 else self.observed(parts[-1].shape[1])]
+            raise refuse(reasons.MULTI_DOT_DTYPES)
+        sizes = [1 if parts[0].rank == 1 else self.indexing.observed(parts[0].shape[0])]
+        sizes += [self.indexing.observed(t.shape[0]) for t in parts[1:]]
+        sizes += [1 if parts[-1].rank == 1 else self.indexing.observed(parts[-1].shape[1])]
 
         def chain(begin: int, end: int) -> Tensor:
             if begin == end:
@@ -222,22 +217,25 @@ class NumpyProducts(Contractions):
         splits = _cheapest_splits(sizes)
         return self._into(chain(0, len(parts) - 1), out)
 
+    @means(np.linalg.matrix_power)
     def matrix_power(self, a: Abstract, n: Abstract) -> Tensor:
-        x, power = self.as_array(a), self.integer(n)
+        x, power = self.ufuncs.as_array(a), self.indexing.integer(n)
         if x.rank < 2 or power < 1:
-            raise self.refuse(reasons.MATRIX_POWER, power)
-        self.require_equal(x.shape[-2], x.shape[-1])
+            raise refuse(reasons.MATRIX_POWER, power)
+        self.arrays.require_equal(x.shape[-2], x.shape[-1])
         if power == 1:
             return x
         if power == 3:  # as NumPy does, and not by squares
-            return self.ufunc(np.matmul, [self.ufunc(np.matmul, [x, x]), x])
+            return self.arrays.ufunc(np.matmul, [self.arrays.ufunc(np.matmul, [x, x]), x])
         square, result = x, None
         while power:
             power, odd = divmod(power, 2)
             if odd:
-                result = square if result is None else self.ufunc(np.matmul, [result, square])
+                result = (
+                    square if result is None else self.arrays.ufunc(np.matmul, [result, square])
+                )
             if power:
-                square = self.ufunc(np.matmul, [square, square])
+                square = self.arrays.ufunc(np.matmul, [square, square])
         assert result is not None
         return result
 

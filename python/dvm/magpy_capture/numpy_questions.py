@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.numpy_writes import NumpyWrites
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.tables import numpy_table
-from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size, Tensor
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size, Tensor, resolve
 
-numpy_table(
-    dict.fromkeys(("result_type", "can_cast", "promote_types", "issubdtype"), "about_dtypes")
-)
-
-
-class NumpyQuestions(NumpyWrites):
-    """The recorded answer is that of every call of the path."""
-
-    def about_dtypes(self, *given: Abstract, **named: Abstract) -> Abstract:
-        for part in map(self.resolve, (*given, *named.values())):
-            if not self._has_one_dtype(part):
-                raise self.refuse(reasons.QUESTION_ABOUT_DTYPE, describe(part))
-        return Literal(self.seen_result)
-
-    def _has_one_dtype(self, value: Abstract) -> bool:
-        """Whether every value on this path has the dtype, or the type, of the recorded one."""
-        if isinstance(value, Sequence):
-            return all(self._has_one_dtype(self.resolve(part)) for part in value.elements)
-        number: Any = getattr(value, "object", None)
-        if isinstance(value, Host):
-            return type(number) in (bool, int, float) or isinstance(number, np.generic)
-        return isinstance(value, (Tensor, Size, Literal))
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
 
 
-__all__ = ["NumpyQuestions"]
+@means(np.result_type, np.can_cast, np.promote_types, np.issubdtype)
+def about_dtypes(lower: Lowering, *given: Abstract, **named: Abstract) -> Abstract:
+    for part in map(resolve, (*given, *named.values())):
+        if not _has_one_dtype(lower, part):
+            raise refuse(reasons.QUESTION_ABOUT_DTYPE, describe(part))
+    return Literal(lower.calls.seen_result)
+
+
+def _has_one_dtype(lower: Lowering, value: Abstract) -> bool:
+    """Whether every value on this path has the dtype, or the type, of the recorded one."""
+    if isinstance(value, Sequence):
+        return all(_has_one_dtype(lower, resolve(part)) for part in value.elements)
+    number: Any = getattr(value, "object", None)
+    if isinstance(value, Host):
+        return type(number) in (bool, int, float) or isinstance(number, np.generic)
+    return isinstance(value, (Tensor, Size, Literal))

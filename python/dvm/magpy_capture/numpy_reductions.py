@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dvm.magpy_capture.arrays import fresh
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE
-from dvm.magpy_capture.tables import numpy_table
-from dvm.magpy_capture.ufunc_methods import UfuncMethods
-from dvm.magpy_capture.values import Abstract, Literal, Tensor
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 _SHARED = {name: name + "_of" for name in ("sum", "prod", "max", "min", "any", "all")} | {
     "argmax": "argmax",
@@ -17,23 +18,13 @@ _SHARED = {name: name + "_of" for name in ("sum", "prod", "max", "min", "any", "
     "cumsum": "cumsum",
     "cumprod": "cumprod",
 }
-numpy_table(
-    {
-        **_SHARED,
-        "amax": "max_of",
-        "amin": "min_of",
-        "ptp": "ptp_of",
-        "count_nonzero": "count_nonzero",
-    },
-    _SHARED,
-)
 
 
 def _with_dtype(function: np.ufunc) -> Callable[..., Tensor]:
     """np.sum and np.prod."""
 
     def reduce(
-        self: UfuncMethods,
+        self: Reductions,
         a: Abstract,
         axis: Abstract = NONE,
         dtype: Abstract = NONE,
@@ -42,7 +33,9 @@ def _with_dtype(function: np.ufunc) -> Callable[..., Tensor]:
         initial: Abstract = ABSENT,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.ufunc_reduce(function, a, axis, dtype, out, keepdims, initial, where)
+        return self.ufunc_methods.ufunc_reduce(
+            function, a, axis, dtype, out, keepdims, initial, where
+        )
 
     return reduce
 
@@ -51,7 +44,7 @@ def _with_initial(function: np.ufunc) -> Callable[..., Tensor]:
     """np.max and np.min."""
 
     def reduce(
-        self: UfuncMethods,
+        self: Reductions,
         a: Abstract,
         axis: Abstract = NONE,
         out: Abstract = NONE,
@@ -59,7 +52,9 @@ def _with_initial(function: np.ufunc) -> Callable[..., Tensor]:
         initial: Abstract = ABSENT,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.ufunc_reduce(function, a, axis, NONE, out, keepdims, initial, where)
+        return self.ufunc_methods.ufunc_reduce(
+            function, a, axis, NONE, out, keepdims, initial, where
+        )
 
     return reduce
 
@@ -68,7 +63,7 @@ def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
     """np.any and np.all."""
 
     def reduce(
-        self: UfuncMethods,
+        self: Reductions,
         a: Abstract,
         axis: Abstract = NONE,
         out: Abstract = NONE,
@@ -76,21 +71,26 @@ def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
         *,
         where: Abstract = TRUE,
     ) -> Tensor:
-        return self.ufunc_reduce(function, a, axis, Literal(bool), out, keepdims, ABSENT, where)
+        return self.ufunc_methods.ufunc_reduce(
+            function, a, axis, Literal(bool), out, keepdims, ABSENT, where
+        )
 
     return reduce
 
 
-class Reductions(UfuncMethods):
+class Reductions(Part):
     """Folds, positions of extremes, and running results."""
 
-    sum_of = _with_dtype(np.add)
-    prod_of = _with_dtype(np.multiply)
-    max_of = _with_initial(np.maximum)
-    min_of = _with_initial(np.minimum)
-    any_of = _of_truth(np.logical_or)
-    all_of = _of_truth(np.logical_and)
+    needs = "arrays calls graph heap indexing ufunc_methods ufuncs views"
 
+    sum_of = means(np.sum, np.ndarray.sum)(_with_dtype(np.add))
+    prod_of = means(np.prod, np.ndarray.prod)(_with_dtype(np.multiply))
+    max_of = means(np.max, np.amax, np.ndarray.max)(_with_initial(np.maximum))
+    min_of = means(np.min, np.amin, np.ndarray.min)(_with_initial(np.minimum))
+    any_of = means(np.any, np.ndarray.any)(_of_truth(np.logical_or))
+    all_of = means(np.all, np.ndarray.all)(_of_truth(np.logical_and))
+
+    @means(np.ptp)
     def ptp_of(
         self,
         a: Abstract,
@@ -100,22 +100,30 @@ class Reductions(UfuncMethods):
     ) -> Tensor:
         highest = self.max_of(a, axis, NONE, keepdims)
         lowest = self.min_of(a, axis, NONE, keepdims)
-        return self.deliver(self.ufunc(np.subtract, [highest, lowest]), self.result_array(out))
+        return self.ufunc_methods.deliver(
+            self.arrays.ufunc(np.subtract, [highest, lowest]), self.ufunc_methods.result_array(out)
+        )
 
+    @means(np.count_nonzero)
     def count_nonzero(
         self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE
     ) -> Abstract:
-        x = self.as_array(a)
-        order = self.order_in_memory(x) if x.dtype == "bool" else self.copied_order(x)
-        x = self.fresh(self.arranged(x, order), x.dtype, x.shape, order)
-        x = self.cast(self.cast(x, "bool"), "int64")
-        result = self.reduce("sum", x, self.axes(axis, x.rank), self.keeps(keepdims))
-        if isinstance(self.seen_result, int):  # older versions of NumPy
-            return self.computed(self.leave(self.value_of(result), "int"), self.seen_result)
+        x = self.ufuncs.as_array(a)
+        order = self.arrays.order_in_memory(x) if x.dtype == "bool" else self.arrays.copied_order(x)
+        x = fresh(self.arrays.arranged(x, order), x.dtype, x.shape, order)
+        x = self.arrays.cast(self.arrays.cast(x, "bool"), "int64")
+        result = self.arrays.reduce(
+            "sum", x, self.ufunc_methods.axes(axis, x.rank), self.ufunc_methods.keeps(keepdims)
+        )
+        if isinstance(self.calls.seen_result, int):  # older versions of NumPy
+            return self.heap.computed(
+                self.graph.leave(self.arrays.value_of(result), "int"), self.calls.seen_result
+            )
         return result
 
     # ---- positions
 
+    @means(np.argmax, np.ndarray.argmax)
     def argmax(
         self,
         a: Abstract,
@@ -126,6 +134,7 @@ class Reductions(UfuncMethods):
     ) -> Tensor:
         return self._position("argmax", a, axis, out, keepdims)
 
+    @means(np.argmin, np.ndarray.argmin)
     def argmin(
         self,
         a: Abstract,
@@ -140,40 +149,42 @@ class Reductions(UfuncMethods):
         self, op: str, a: Abstract, axis: Abstract, out: Abstract, keepdims: Abstract
     ) -> Tensor:
         x, place = self._along(a, axis)
-        value = self.along_value(op, [self.in_c_order(x)], place)
-        ones = [self.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
-        if not self.keeps(keepdims):
+        value = self.graph.along_value(op, [self.arrays.in_c_order(x)], place)
+        ones = [self.graph.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
+        if not self.ufunc_methods.keeps(keepdims):
             shape = ones[:place] + ones[place + 1 :]
         else:  # of a flattened array, one size for each axis that it had
-            given = self.as_array(a).rank
-            shape = ones if given == x.rank else [self.size(1)] * given
-        value = self.reshape_value(value, shape)
-        found = self.fresh(value, "int64", shape, is_scalar=not shape)
-        return self.deliver(found, self.result_array(out))
+            given = self.ufuncs.as_array(a).rank
+            shape = ones if given == x.rank else [self.graph.size(1)] * given
+        value = self.views.reshape_value(value, shape)
+        found = fresh(value, "int64", shape, is_scalar=not shape)
+        return self.ufunc_methods.deliver(found, self.ufunc_methods.result_array(out))
 
     def _along(self, a: Abstract, axis: Abstract) -> tuple[Tensor, int]:
         """The array and its axis to work along; flattened where no axis is named."""
-        x = self.as_array(a)
-        if self.is_none(axis) or x.rank == 0:
-            self.axes(axis, x.rank)
+        x = self.ufuncs.as_array(a)
+        if is_none(axis) or x.rank == 0:
+            self.ufunc_methods.axes(axis, x.rank)
             return self.flat(x), 0
-        return x, self.axis(self.plain(axis), x.rank)
+        return x, self.ufunc_methods.axis(self.indexing.plain(axis), x.rank)
 
     def flat(self, x: Tensor) -> Tensor:
         """All elements in C order, as new memory."""
-        size = self.product(x.shape)
-        value = self.in_c_order(x)
+        size = self.graph.product(x.shape)
+        value = self.arrays.in_c_order(x)
         if not x.contiguous:
-            value = self.copy_value(value)
-        return self.fresh(self.reshape_value(value, [size]), x.dtype, [size])
+            value = self.graph.copy_value(value)
+        return fresh(self.views.reshape_value(value, [size]), x.dtype, [size])
 
     # ---- running results
 
+    @means(np.cumsum, np.ndarray.cumsum)
     def cumsum(
         self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE
     ) -> Tensor:
         return self._running(np.add, a, axis, dtype, out)
 
+    @means(np.cumprod, np.ndarray.cumprod)
     def cumprod(
         self, a: Abstract, axis: Abstract = NONE, dtype: Abstract = NONE, out: Abstract = NONE
     ) -> Tensor:
@@ -183,4 +194,4 @@ class Reductions(UfuncMethods):
         self, function: np.ufunc, a: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
     ) -> Tensor:
         x, place = self._along(a, axis)
-        return self.accumulate(function, x, Literal(place), dtype, out)
+        return self.ufunc_methods.accumulate(function, x, Literal(place), dtype, out)

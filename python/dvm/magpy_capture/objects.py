@@ -32,12 +32,11 @@ from dvm.magpy_capture.derived import (
     is_plain_tuple,
     kind_of,
 )
-from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.joint_memory import owner_of, place_of, share_elements
 from dvm.magpy_capture.masked import is_masked, is_masked_constant, is_masked_function, may_share
-from dvm.magpy_capture.maybe_views import MaybeViews
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import MISSING, describe
-from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -64,6 +63,7 @@ from dvm.magpy_capture.values import (
     Storage,
     Tensor,
     Unread,
+    resolve,
 )
 
 #: (operator of the language, how many operands) -> the function that is it
@@ -113,22 +113,29 @@ FLAGS = type(np.zeros(0).flags)
 FACTORY: Any = vars(defaultdict)["default_factory"]
 
 
-class Objects(MaybeViews):
+def is_fixed(value: Abstract) -> bool:
+    """Whether `value` is the same object or an equal constant on every call."""
+    value = resolve(value)
+    return isinstance(value, Literal) and is_constant(value.object)
+
+
+class Objects(Part):
     """The heap of one path."""
 
-    def __init__(self, spec: PathSpec, modes: Modes) -> None:
-        super().__init__(spec, modes)
-        self._reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
+    needs = "array_classes arrays containers graph host_arrays indexing program shapes views"
+
+    def __init__(self, joint: set[int], snapshots: dict[int, Any]) -> None:
+        self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
         self._reached_registers: dict[int, int] = {}
-        self._external_arrays: list[Tensor] = []
-        self._opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
-        self._private_arrays: list[Host] = []  # of the caller, written on the host
+        self.external_arrays: list[Tensor] = []
+        self.opaque_arrays: list[tuple[int, np.ndarray[Any, Any]]] = []  # as host objects alone
+        self.private_arrays: list[Host] = []  # of the caller, written on the host
         #: attributes that the program set of classes and functions
         self.class_changes: dict[tuple[int, str], tuple[Any, str, Abstract]] = {}
-        self.joint: frozenset[int] = frozenset()  # ids of arrays that are views of another
+        self.joint = joint  # ids of arrays that are views of another
         self.wanted_joint: set[int] = set()
         self._joint_registers: list[int] = []
-        self.snapshots: dict[int, Any] = {}  # id of a container -> its content at first sight
+        self.snapshots = snapshots  # id of a container -> its content at first sight
 
     # ---- reaching
 
@@ -148,20 +155,20 @@ class Objects(MaybeViews):
             fixed = name is not None
         if fixed or type(seen) in (*SINGLETONS, object) or is_package_function(seen):
             if name is not None:
-                self.guard_name(name[0], name[1], seen)
+                self.program.guard_name(name[0], name[1], seen)
             else:
-                self.guard_is(fetch(), seen)
+                self.program.guard_is(fetch(), seen)
             return Literal(seen)
         register = fetch()
-        if id(seen) in self._reached:
+        if id(seen) in self.reached:
             known = self._reached_registers[id(seen)]
             if known != register:
-                self.guard("guard_same", known, register, True)
-            return self._reached[id(seen)]
+                self.program.guard("guard_same", known, register, True)
+            return self.reached[id(seen)]
         value = self.adopt(register, seen, external=True)
         if not isinstance(value, (Literal, Host)) or getattr(value, "home", -1) >= 0:
-            self._kept.append(seen)
-            self._reached[id(seen)] = value
+            self.program.kept.append(seen)
+            self.reached[id(seen)] = value
             self._reached_registers[id(seen)] = register
         return value
 
@@ -177,37 +184,37 @@ class Objects(MaybeViews):
 
         sizes: of an array of which nothing else is unknown.
         """
-        self.check_time()
+        self.program.check_time()
         kind = type(seen)
         if self.fits_graph(seen):
-            self.guard("guard_signature", register, seen, key=(register,))
+            self.program.guard("guard_signature", register, seen, key=(register,))
             if external and id(seen) in self.joint:
                 return self._joint(register, seen)
-            tensor = self.tensor_of_array(register, seen, external=external, sizes=sizes)
+            tensor = self.arrays.tensor_of_array(register, seen, external=external, sizes=sizes)
             if external:
-                self._meet(tensor)
+                self.meet(tensor)
             return tensor
         if issubclass(kind, np.generic) and is_supported(seen.dtype):
-            self.guard_type(register, seen)
-            return self.tensor_of_scalar(register, seen)
+            self.program.guard_type(register, seen)
+            return self.arrays.tensor_of_scalar(register, seen)
         if kind is bool and not external:  # only a branch on it steers the program
-            self.guard_type(register, seen)
+            self.program.guard_type(register, seen)
             return Host(register, seen)
         if kind in SINGLETONS:
-            self.guard_is(register, seen)
+            self.program.guard_is(register, seen)
             return Literal(seen)
         if kind in (str, bytes):
             return self._text(register, seen, external)
         if issubclass(kind, np.dtype) and seen.isbuiltin != 1:  # one of many equal ones
-            self.guard_type(register, seen)
+            self.program.guard_type(register, seen)
             return Host(register, seen)
         if kind is types.FunctionType and code_behind(seen) is not None:
-            self.guard_type(register, seen)
+            self.program.guard_type(register, seen)
             return FunctionValue(register, seen)
         if issubclass(kind, FIXED) or is_shared_draw(seen) or is_masked_constant(seen):
-            self.guard_is(register, seen)
+            self.program.guard_is(register, seen)
             return Literal(seen)
-        self.guard_type(register, seen)
+        self.program.guard_type(register, seen)
         if kind is tuple or is_plain_tuple(kind):
             return self.adopt_tuple(register, seen)
         if kind is deque:
@@ -221,13 +228,13 @@ class Objects(MaybeViews):
             if any(has_identity(type(item)) for item in items):
                 return OpenSet(register, seen, frozenset(items))
             if any(map(is_nan, items)):
-                raise self.refuse(reasons.NAN_CONTAINER)
-            self.guard("guard_value", register, set(items), key=(register,))
+                raise refuse(reasons.NAN_CONTAINER)
+            self.program.guard("guard_value", register, set(items), key=(register,))
             return SetValue(set(items), register, object=seen)
-        if self._is_plain_instance(seen):
+        if self.is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
         if is_array(seen):
-            return self.host_array_of(register, seen, external)
+            return self.host_arrays.host_array_of(register, seen, external)
         return Host(register, seen, made=not external)
 
     @staticmethod
@@ -238,9 +245,9 @@ class Objects(MaybeViews):
 
     def _text(self, register: int, seen: Any, external: bool) -> Abstract:
         if not external:
-            self.guard_type(register, seen)
+            self.program.guard_type(register, seen)
             return Host(register, seen)
-        self.guard("guard_value", register, seen, key=(register,))
+        self.program.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
 
     def _adopt_derived(self, register: int, seen: Any, base: type) -> Abstract:
@@ -258,7 +265,7 @@ class Objects(MaybeViews):
 
         The value itself where it is none, or where its class has one of its own.
         """
-        value = self.resolve(value)
+        value = resolve(value)
         if not isinstance(value, Instance) or value.content is None:
             return value
         for name in methods:
@@ -283,7 +290,7 @@ class Objects(MaybeViews):
             return parts[place]
 
         def load() -> list[Abstract]:
-            self.guard("guard_length", register, len(items), key=(register,))
+            self.program.guard("guard_length", register, len(items), key=(register,))
             return [part(place) for place in range(len(items))]
 
         if external:
@@ -294,9 +301,11 @@ class Objects(MaybeViews):
         items = list(self.snapshots.get(id(seen), seen))
 
         def load() -> deque[Any]:
-            longest = self.step("getattr", register, "maxlen", key=("getattr", register, "maxlen"))
-            self.guard("guard_value", longest, seen.maxlen, key=(longest,))
-            self.guard("guard_length", register, len(items), key=(register,))
+            longest = self.program.step(
+                "getattr", register, "maxlen", key=("getattr", register, "maxlen")
+            )
+            self.program.guard("guard_value", longest, seen.maxlen, key=(longest,))
+            self.program.guard("guard_length", register, len(items), key=(register,))
             parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
             return deque(parts, seen.maxlen)
 
@@ -304,7 +313,7 @@ class Objects(MaybeViews):
 
     def adopt_tuple(self, register: int, seen: Any, external: bool = True) -> Abstract:
         items = tuple.__getitem__(seen, slice(None))
-        self.guard("guard_length", register, len(items), key=(register,))
+        self.program.guard("guard_length", register, len(items), key=(register,))
         parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
         return Sequence(parts, type(seen), register, seen)
 
@@ -316,7 +325,7 @@ class Objects(MaybeViews):
 
     def adopt_default(self, register: int, seen: Any, external: bool = True) -> Abstract:
         factory = FACTORY.__get__(seen)
-        fetch = functools.partial(self.step, "getattr", register, "default_factory")
+        fetch = functools.partial(self.program.step, "getattr", register, "default_factory")
         return self._adopt_items(
             DefaultDict(Unread(lambda: self.reach(fetch, factory), factory), None),
             register,
@@ -334,9 +343,9 @@ class Objects(MaybeViews):
         for key in items:
             pure = type(key) in PURE_TYPES or isinstance(key, (type, tuple))
             if not pure and not (own and has_identity(type(key))):
-                raise self.refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
+                raise refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
             if is_nan(key):
-                raise self.refuse(reasons.NAN_CONTAINER)
+                raise refuse(reasons.NAN_CONTAINER)
         parts: dict[Any, Any] = {
             k: self._part("key", register, k, item)
             for k, item in items.items()
@@ -346,10 +355,12 @@ class Objects(MaybeViews):
         def part(key: Any) -> Any:
             if own and isinstance(key, Instance) and key not in parts and key.object in items:
                 item = items[key.object]
-                given = [register, self.register_of(key)]
+                given = [register, self.program.register_of(key)]
 
                 def fetch() -> int:
-                    return self.step("call", self.constant(dict.__getitem__), given, ())
+                    return self.program.step(
+                        "call", self.program.constant(dict.__getitem__), given, ()
+                    )
 
                 parts[key] = Unread(lambda: self.reach(fetch, item), item)
             return parts.get(key)
@@ -357,17 +368,21 @@ class Objects(MaybeViews):
         def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
             if own:
                 return loaded_each(stores)
-            self.guard("guard_keys", register, tuple(items), key=(register,))
+            self.program.guard("guard_keys", register, tuple(items), key=(register,))
             value.initial = dict(parts)
-            return parts | {self.pin(k, getattr(k, "object", None)).object: v for k, v in stores}
+            return parts | {
+                self.program.pin(k, getattr(k, "object", None)).object: v for k, v in stores
+            }
 
         def loaded_each(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
-            listed = self.step("iterate", register, len(items))
+            listed = self.program.step("iterate", register, len(items))
             for place, key in enumerate(items):
                 found = self._part("item", listed, place, key).read()
-                name = self.key(self.pin(found, key) if isinstance(found, Host) else found)
+                name = self.containers.key(
+                    self.program.pin(found, key) if isinstance(found, Host) else found
+                )
                 value.initial[name] = part(name)
-            return value.initial | {self.pin(k, k.object).object: v for k, v in stores}
+            return value.initial | {self.program.pin(k, k.object).object: v for k, v in stores}
 
         value.load, value.part, value.object = load, part, seen
         value.register = register if external else -1
@@ -377,7 +392,7 @@ class Objects(MaybeViews):
 
     def _part(self, step: str, base: int, index: Any, seen: Any, external: bool = True) -> Unread:
         """A part of a container; text and truths in one that the path computed stay open."""
-        self.check_time()
+        self.program.check_time()
         value: list[Abstract] = []
         is_open = not external and type(seen) in (str, bytes, bool)
 
@@ -385,19 +400,18 @@ class Objects(MaybeViews):
             if not value:
                 key = (step, base, index)
                 if is_open:
-                    register = self.step(step, base, index, key=key)
+                    register = self.program.step(step, base, index, key=key)
                     value.append(self.adopt(register, seen, external=False))
                 else:
-                    value.append(self.reach(lambda: self.step(step, base, index, key=key), seen))
+                    value.append(
+                        self.reach(lambda: self.program.step(step, base, index, key=key), seen)
+                    )
             return value[0]
 
         return Unread(read, seen)
 
-    def key(self, value: Abstract) -> Any:
-        raise NotImplementedError
-
     @staticmethod
-    def _is_plain_instance(seen: Any) -> bool:
+    def is_plain_instance(seen: Any) -> bool:
         """An instance of a Python class whose attributes work as the language's default says."""
         cls = type(seen)
         if cls is types.SimpleNamespace:
@@ -407,49 +421,49 @@ class Objects(MaybeViews):
     # ---- memory shared between the caller's arrays
 
     def has_written_arrays(self) -> bool:
-        return any(tensor.storage.written for tensor in self._external_arrays)
+        return any(tensor.storage.written for tensor in self.external_arrays)
 
-    def _meet(self, tensor: Tensor) -> None:
+    def meet(self, tensor: Tensor) -> None:
         """A new array of the caller: it must not share memory with one written before."""
-        for other in self._external_arrays:
+        for other in self.external_arrays:
             if other.storage.written:
                 self._part_from(other.storage, tensor.storage)
-        for private in self._private_arrays:
-            self._apart(private.home, private.object, tensor.storage.register, tensor.object)
-        self._external_arrays.append(tensor)
+        for private in self.private_arrays:
+            self.apart(private.home, private.object, tensor.storage.register, tensor.object)
+        self.external_arrays.append(tensor)
 
     def refuse_overlapping_itself(self, array: np.ndarray[Any, Any]) -> None:
         """What such a write leaves follows from NumPy's order, which copies do not have."""
         if _dvm.repeated_axes(array) or _dvm.is_overlapping(array):
-            raise self.refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
+            raise refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
 
     def may_write(self, t: Tensor) -> None:
-        self.decide_all(t)
+        self.views.decide_all(t)
         if t.storage.root is not None:
-            self.keep_on_host(t.storage.root)
+            self.host_arrays.keep_on_host(t.storage.root)
             if is_masked(t.storage.root):
-                raise self.refuse(reasons.WRITE_INTO_ARRAY_MASKED)
+                raise refuse(reasons.WRITE_INTO_ARRAY_MASKED)
         first = not t.storage.written and t.storage.external
         if first:
             self.refuse_overlapping_itself(t.storage.object)
-            for other in self._external_arrays:
+            for other in self.external_arrays:
                 if other.storage is not t.storage:
                     self._part_from(t.storage, other.storage)
-            for register, array in self._opaque_arrays:
-                self._apart(t.storage.register, t.storage.object, register, array)
-        super().may_write(t)
+            for register, array in self.opaque_arrays:
+                self.apart(t.storage.register, t.storage.object, register, array)
+        self.arrays.require_writeable(t)
 
     def _part_from(self, a: Storage, b: Storage) -> None:
-        self._apart(a.register, a.object, b.register, b.object)
+        self.apart(a.register, a.object, b.register, b.object)
 
-    def _meet_opaque(self, register: int, array: np.ndarray[Any, Any]) -> None:
+    def meet_opaque(self, register: int, array: np.ndarray[Any, Any]) -> None:
         """The same for an array that the graph cannot hold."""
-        for other in self._external_arrays:
+        for other in self.external_arrays:
             if other.storage.written:
-                self._apart(other.storage.register, other.storage.object, register, array)
-        for private in self._private_arrays:
-            self._apart(private.home, private.object, register, array)
-        self._opaque_arrays.append((register, array))
+                self.apart(other.storage.register, other.storage.object, register, array)
+        for private in self.private_arrays:
+            self.apart(private.home, private.object, register, array)
+        self.opaque_arrays.append((register, array))
 
     def _can_join(self, *arrays: Any) -> bool:
         """Whether all are views of one array that the graph can hold."""
@@ -464,51 +478,47 @@ class Objects(MaybeViews):
         """An array of the caller as a view of the one whose memory it is, for others are too."""
         placed = None if seen.base is None else place_of(seen)
         if placed is None:  # it is the owner, or was never asked for
-            tensor = self.tensor_of_array(register, seen, external=True)
-            self._meet(tensor)
+            tensor = self.arrays.tensor_of_array(register, seen, external=True)
+            self.meet(tensor)
             return tensor
         key = ("getattr", register, "base")
-        owner = self.reach(lambda: self.step("getattr", register, "base", key=key), seen.base)
+        owner = self.reach(
+            lambda: self.program.step("getattr", register, "base", key=key), seen.base
+        )
         shape, part = placed
         home = owner.storage.register
         tensor, made = owner, home
         if shape is not None:
-            tensor = self.reshape(owner, Literal(shape))
-            given = [home, self.constant(shape)]
-            made = self.step("call", self.constant(np.ndarray.reshape), given, ())
-        tensor = self.index(tensor, Literal(part))
-        made = self.step("operator", "getitem", made, self.constant(part))
-        self.guard("guard_view", register, made)
-        self.guard("guard_writeable", register, bool(seen.flags.writeable))
+            tensor = self.shapes.reshape(owner, Literal(shape))
+            given = [home, self.program.constant(shape)]
+            made = self.program.step("call", self.program.constant(np.ndarray.reshape), given, ())
+        tensor = self.indexing.index(tensor, Literal(part))
+        made = self.program.step("operator", "getitem", made, self.program.constant(part))
+        self.program.guard("guard_view", register, made)
+        self.program.guard("guard_writeable", register, bool(seen.flags.writeable))
         for other in self._joint_registers:
-            self.guard("guard_same", register, other, False)
+            self.program.guard("guard_same", register, other, False)
         self._joint_registers.append(register)
         tensor.host, tensor.object, tensor.writeable = register, seen, seen.flags.writeable
         return tensor
 
-    def reshape(self, a: Abstract, shape: Abstract) -> Tensor:
-        raise NotImplementedError
-
-    def index(self, t: Tensor, key: Abstract) -> Tensor:
-        raise NotImplementedError
-
-    def _apart(self, one: int, a: Any, two: int, b: Any) -> None:
+    def apart(self, one: int, a: Any, two: int, b: Any) -> None:
         meet = False
-        for first, x in self.memory_registers(one, a):
-            for second, y in self.memory_registers(two, b):
+        for first, x in self.array_classes.memory_registers(one, a):
+            for second, y in self.array_classes.memory_registers(two, b):
                 if not np.may_share_memory(x, y):
-                    self.guard("guard_overlap", first, second, False, key=(first, second))
+                    self.program.guard("guard_overlap", first, second, False, key=(first, second))
                     continue
                 overlap = share_elements(x, y)
-                self.guard("guard_shared", first, second, overlap, key=(first, second))
+                self.program.guard("guard_shared", first, second, overlap, key=(first, second))
                 meet = meet or overlap
         if meet:
             if self._can_join(a, b):
                 self.wanted_joint |= {id(a), id(b)}
             for array in (a, b, a.base, b.base):
-                if any(array is known for _, known in self._opaque_arrays):
-                    self.keep_on_host(array)
-            raise self.refuse(reasons.SHARED_MEMORY_WRITTEN)
+                if any(array is known for _, known in self.opaque_arrays):
+                    self.host_arrays.keep_on_host(array)
+            raise refuse(reasons.SHARED_MEMORY_WRITTEN)
 
     # ---- attributes of instances
 
@@ -517,17 +527,17 @@ class Objects(MaybeViews):
         if name in base.attributes:
             value = base.attributes[name]
             if isinstance(value, Gone):
-                raise self.refuse(reasons.ATTRIBUTE_DELETED, name)
-            return self.resolve(value)
+                raise refuse(reasons.ATTRIBUTE_DELETED, name)
+            return resolve(value)
         if base.cls is functools.partial and name in ("func", "args", "keywords"):
             return self._read(base, name, "getattr", seen)
         getter = inherited(base.cls, "__getattribute__")
         self.guard_class(base.cls, "__getattribute__", getter)
         if class_attribute(base.cls, "__getattribute__") is not getter:
-            raise self.refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
+            raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
         for cls in base.cls.__mro__:
             if (id(cls), name) in self.class_changes:
-                raise self.refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
+                raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
         if name == "__class__":
@@ -541,31 +551,31 @@ class Objects(MaybeViews):
             return CacheLock()
         if (place := field_of(found)) is not None and isinstance(base.content, Sequence):
             self.guard_class(base.cls, name, found)
-            return self.resolve(base.content.elements[place])
+            return resolve(base.content.elements[place])
         if base.register < 0:
             return self.class_value(base, found, name, seen)
         if hasattr(type(found), "__set__"):  # a data descriptor: a slot
             if not isinstance(found, types.MemberDescriptorType):
-                raise self.refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
+                raise refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
             self.guard_class(base.cls, name, found)
             return self._read(base, name, "getattr", seen)
         own = own_attribute(base.object, name)
         if found is MISSING or own is not MISSING:
             self.guard_class(base.cls, name, found)
             if is_constant_of(base.cls, name) and is_constant(seen):
-                self.guard_is(base.register, base.object)
+                self.program.guard_is(base.register, base.object)
                 return Literal(seen)
             # The program may have written it since: a default of the class may have been read.
             hidden = seen is found and own is not seen
             return self._read(base, name, "getattr" if hidden else "attribute", seen)
-        self.guard("guard_lacks", base.register, name)
+        self.program.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
 
     def _read(self, base: Instance, name: str, step: str, seen: Any) -> Abstract:
         register = base.register
 
         def fetch() -> int:
-            return self.step(step, register, name, key=(step, register, name))
+            return self.program.step(step, register, name, key=(step, register, name))
 
         value = self.reach(fetch, seen)
         base.attributes[name] = value
@@ -574,7 +584,7 @@ class Objects(MaybeViews):
     def class_value(self, base: Instance, found: Any, name: str, seen: Any) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
-            raise self.refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
+            raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
         if isinstance(found, (*BOUND, *SLOTS, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
         if isinstance(found, (*BOUND, *SLOTS)):
@@ -592,22 +602,26 @@ class Objects(MaybeViews):
         """
 
         def fetch() -> int:
-            return self.step("getattr", self.constant(cls), name, key=("getattr", id(cls), name))
+            return self.program.step(
+                "getattr", self.program.constant(cls), name, key=("getattr", id(cls), name)
+            )
 
         self.guard_descriptor(found)
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
-            raise self.refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
+            raise refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
         return self.reach(fetch, seen)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
-        self.guard_name(cls, name, found)
+        self.program.guard_name(cls, name, found)
 
     def guard_bases(self, cls: type) -> None:
         """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
         if is_mutable_class(cls):
-            holder = self.constant(cls)
-            order = self.step("getattr", holder, "__mro__", key=("getattr", holder, "__mro__"))
-            self.guard_is(order, cls.__mro__)
+            holder = self.program.constant(cls)
+            order = self.program.step(
+                "getattr", holder, "__mro__", key=("getattr", holder, "__mro__")
+            )
+            self.program.guard_is(order, cls.__mro__)
 
     def guard_descriptor(self, found: Any) -> None:
         """What a class holds stays the kind of descriptor that it is, or none."""
@@ -620,7 +634,7 @@ class Objects(MaybeViews):
     def guard_lifetime(self, cls: type) -> None:
         """Nothing tells when an object of the class dies."""
         if class_attribute(cls, "__del__") is not MISSING:
-            raise self.refuse(reasons.MAKING_OBJECT_TYPE_DEL, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE_DEL, cls.__name__)
         self.guard_class(cls, "__del__", MISSING)
 
     def guard_own_dict(self, base: Instance) -> None:
@@ -630,10 +644,10 @@ class Objects(MaybeViews):
         if inherited(base.cls, "__dict__") is class_attribute(base.cls, "__dict__"):
             return  # it has none
         if vars(base.object) is base.object:
-            raise self.refuse(reasons.WRITE_INTO_DICT, describe(base))
+            raise refuse(reasons.WRITE_INTO_DICT, describe(base))
         key = ("getattr", base.register, "__dict__")
-        own = self.step("getattr", base.register, "__dict__", key=key)
-        self.guard("guard_same", own, base.register, False)
+        own = self.program.step("getattr", base.register, "__dict__", key=key)
+        self.program.guard("guard_same", own, base.register, False)
 
     # ---- an instance's own __dict__
 
@@ -641,13 +655,13 @@ class Objects(MaybeViews):
         """Whether the `__dict__` has the name, which every call of the path agrees on."""
         instance = own.instance
         if type(name) is not str:
-            raise self.refuse(reasons.NAME_DICT_NOT_STR)
+            raise refuse(reasons.NAME_DICT_NOT_STR)
         if name in instance.attributes:
             return not isinstance(instance.attributes[name], Gone)
         if instance.register < 0:
             return False
         if name not in own.initial:
-            self.guard("guard_lacks", instance.register, name)
+            self.program.guard("guard_lacks", instance.register, name)
             return False
         self._read(instance, name, "attribute", own.initial[name])
         return True
@@ -660,17 +674,17 @@ class Objects(MaybeViews):
             name for name in names if hasattr(type(class_attribute(instance.cls, name)), "__set__")
         ]
         if slots or not own.early:
-            raise self.refuse(reasons.METHOD_OF_NAMESPACE, "items")
+            raise refuse(reasons.METHOD_OF_NAMESPACE, "items")
         if instance.register >= 0:
             key = ("getattr", instance.register, "__dict__")
-            table = self.step("getattr", instance.register, "__dict__", key=key)
-            self.guard("guard_keys", table, tuple(own.initial), key=(table,))
+            table = self.program.step("getattr", instance.register, "__dict__", key=key)
+            self.program.guard("guard_keys", table, tuple(own.initial), key=(table,))
             for name in own.initial:
                 self.owns(own, name)
             names = list(dict.fromkeys([*own.initial, *instance.changed]))
         kept = {name: instance.attributes[name] for name in names}
         if any(isinstance(part, Gone) for part in kept.values()):
-            raise self.refuse(reasons.METHOD_OF_NAMESPACE, "items")
+            raise refuse(reasons.METHOD_OF_NAMESPACE, "items")
         return kept
 
     def set_own(self, own: OwnDict, name: Any, value: Abstract) -> None:
@@ -678,7 +692,7 @@ class Objects(MaybeViews):
         cls = own.instance.cls
         setter, found = class_attribute(cls, "__setattr__"), class_attribute(cls, name)
         if setter is not inherited(cls, "__setattr__") or hasattr(type(found), "__set__"):
-            raise self.refuse(reasons.WRITE_INTO_DICT, describe(own.instance))
+            raise refuse(reasons.WRITE_INTO_DICT, describe(own.instance))
         self.guard_class(cls, "__setattr__", setter)
         self.guard_class(cls, name, found)
         own.instance.attributes[name] = value
@@ -687,12 +701,12 @@ class Objects(MaybeViews):
     def set_plainly(self, instance: Instance, name: Any, value: Abstract) -> None:
         """`object.__setattr__(instance, name, value)`: into a slot, or the `__dict__`."""
         if type(name) is not str:
-            raise self.refuse(reasons.ATTRIBUTE_WHOSE_NAME_NOT_STR)
+            raise refuse(reasons.ATTRIBUTE_WHOSE_NAME_NOT_STR)
         found = class_attribute(instance.cls, name)
         self.guard_class(instance.cls, name, found)
         slot = isinstance(found, types.MemberDescriptorType)
         if hasattr(type(found), "__set__") and not slot:
-            raise self.refuse(reasons.SETTING_ATTRIBUTE, name, describe(instance))
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(instance))
         instance.attributes[name] = value
         instance.changed[name] = None
 
@@ -704,13 +718,13 @@ class Objects(MaybeViews):
     def set_of_function(self, base: Abstract, name: str) -> Abstract | None:
         """What the program has set as this attribute of a function."""
         change = self.class_changes.get((id(self.own_function(base)), name))
-        return self.resolve(change[2]) if change is not None else None
+        return resolve(change[2]) if change is not None else None
 
     # ---- what may be computed on the host
 
     def is_pure(self, value: Abstract) -> bool:
         """Whether operators on `value` run no code of the user and change nothing."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
         if isinstance(value, Raised):  # unless Python code of the user's says what it looks like
@@ -718,11 +732,11 @@ class Objects(MaybeViews):
             module = type(value.object).__module__
             return not isinstance(text, types.FunctionType) or module.startswith("numpy")
         if isinstance(value, Host) and is_array(value.object):
-            if not self.is_opaque_class(type(value.object)):
+            if not self.array_classes.is_opaque_class(type(value.object)):
                 return False
-            return not value.object.dtype.hasobject or self.holds_plain(value)
+            return not value.object.dtype.hasobject or self.host_arrays.holds_plain(value)
         if isinstance(value, (Literal, Host)):
-            if self.is_array_class(value.object) or is_masked_constant(value.object):
+            if self.array_classes.is_array_class(value.object) or is_masked_constant(value.object):
                 return True
             return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
@@ -739,81 +753,53 @@ class Objects(MaybeViews):
 
     def host_operation(self, name: str, operands: list[Abstract], seen: Any) -> Abstract:
         """A pure operator on host objects; folded when all of them are known."""
-        operands = [self.resolve(operand) for operand in operands]
+        operands = [resolve(operand) for operand in operands]
         for operand in operands:
             if not self.is_pure(operand):
-                raise self.refuse(reasons.OPERATOR, name, describe(operand))
+                raise refuse(reasons.OPERATOR, name, describe(operand))
             if isinstance(getattr(operand, "object", None), (np.ndarray, np.generic)):
-                self.check_modes()
+                self.graph.check_modes()
         known = all(isinstance(operand, Literal) for operand in operands) and is_constant(seen)
         if known and not isinstance(seen, np.generic):  # arithmetic of NumPy's may warn
             return Literal(seen)
         if isinstance(seen, np.ndarray):
             return self.host_array(name, operands, seen)
-        made = self.operator(name, operands, shared=type(seen) in PURE_TYPES)
+        made = self.program.operator(name, operands, shared=type(seen) in PURE_TYPES)
         result = self.computed(made, seen)
         if isinstance(seen, np.void) and isinstance(operands[0], Host):  # a view of its element
-            key = self.register_of(operands[1]) if len(operands) > 1 else -1
+            key = self.program.register_of(operands[1]) if len(operands) > 1 else -1
             result.base = operands[0]
-            result.remake = lambda own: self.step("operator", name, own, key)
+            result.remake = lambda own: self.program.step("operator", name, own, key)
         return result
-
-    def guard_view(self, made: int, base: int, is_view: bool) -> None:
-        """Whether it shares memory with its base, or has no element that would tell."""
-        raise NotImplementedError
 
     def host_array(
         self, name: str, operands: list[Abstract], seen: np.ndarray[Any, Any]
     ) -> Abstract:
         """The array that an operator on host arrays gives: a new one each time, or a view."""
-        registers = [self.register_of(operand) for operand in operands]
+        registers = [self.program.register_of(operand) for operand in operands]
         function = ARRAY_OPERATORS.get((name, len(operands)))
         if function is None:
-            made = self.step("operator", name, *registers)
+            made = self.program.step("operator", name, *registers)
         else:  # NumPy computes: an opaque call, and counted as one
-            self.opaque_calls.append((f"operator {name}", self.at))
-            made = self.step("call", self.constant(function), registers, (), True)
+            self.graph.opaque_calls.append((f"operator {name}", self.program.at))
+            made = self.program.step("call", self.program.constant(function), registers, (), True)
         base = operands[0]
         if isinstance(base, Host) and isinstance(base.object, np.ndarray):
             empty = name == "getitem" and not seen.size  # it may be one where there is something
             is_view = empty or may_share(base.object, seen)
             if name == "getitem" and base.root.home >= 0:
-                self.guard_view(made, base.register, is_view)
+                self.host_arrays.guard_view(made, base.register, is_view)
             if is_view:
-                return self.view_on_host(
-                    made, base, seen, lambda own: self.step("operator", name, own, *registers[1:])
+                return self.host_arrays.view_on_host(
+                    made,
+                    base,
+                    seen,
+                    lambda own: self.program.step("operator", name, own, *registers[1:]),
                 )
         result = self.computed(made, seen)
         if isinstance(result, Host):
             result.owned = True
         return result
-
-    def view_on_host(
-        self,
-        made: int,
-        base: Abstract,
-        seen: np.ndarray[Any, Any],
-        remake: Callable[[int], int] | None = None,
-    ) -> Abstract:
-        raise NotImplementedError
-
-    def host_array_of(self, register: int, seen: np.ndarray[Any, Any], external: bool) -> Abstract:
-        raise NotImplementedError
-
-    def holds_plain(self, value: Host) -> bool:
-        raise NotImplementedError
-
-    def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
-        raise NotImplementedError
-
-    def keep_on_host(self, array: Any) -> None:
-        raise NotImplementedError
-
-    def is_opaque_class(self, cls: type) -> bool:
-        raise NotImplementedError
-
-    def is_array_class(self, thing: Any) -> bool:
-        raise NotImplementedError
 
 
 def code_behind(function: Any) -> types.CodeType | None:

@@ -18,11 +18,12 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.arrays import c_order
-from dvm.magpy_capture.host_arrays import HostArrays
 from dvm.magpy_capture.masked import is_numpys_code, may_share
-from dvm.magpy_capture.objects import is_array, is_constant
+from dvm.magpy_capture.objects import is_array, is_constant, is_fixed
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -36,6 +37,7 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
+    resolve,
 )
 
 Named = dict[str, Abstract]
@@ -49,30 +51,30 @@ METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
-class Opaque(HostArrays):
+class Opaque(Part):
     """Calls of functions that have no meaning in the graph."""
+
+    needs = "array_classes arrays callbacks calls fancy graph heap host_arrays program views"
 
     changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
     changed_cells: dict[int, tuple[Any, Abstract]]
 
-    def opaque(
-        self, function: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
+    def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
         """The host's own function, called on every replay and counted.
 
         seen: what it returned, or the exception that it raised.
         """
-        self.check_modes()
+        self.graph.check_modes()
         owner = getattr(function, "__self__", function)  # of v.reduce
         if is_made_of_function(owner):
-            self.require_plain_code(owner, self.constant(owner))
-        positional = [self.resolve(value) for value in positional]
-        named = {name: self.resolve(value) for name, value in named.items()}
+            self.require_plain_code(owner, self.program.constant(owner))
+        positional = [resolve(value) for value in positional]
+        named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
         for argument in arguments:
-            if not self.is_pure(argument):
-                raise self.refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
-        if seen is None and not named and self.written_at(function, positional):
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        if seen is None and not named and self.fancy.written_at(function, positional):
             return NONE
         targets = self.written(function, positional, named)
         computes = function in INPLACE or isinstance(function, np.ufunc)
@@ -80,82 +82,80 @@ class Opaque(HostArrays):
             self._require_plain(function, arguments, targets)
         raises = isinstance(seen, BaseException)
         if raises and targets:
-            raise self.refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
+            raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
         fixed = (
             not raises
-            and all(self.is_fixed(argument) for argument in arguments)
+            and all(is_fixed(argument) for argument in arguments)
             and is_constant(seen)
             and not _is_inexact(seen)  # NumPy warns of some: the mean of nothing
         )
         if fixed and not targets and not isinstance(function, np.ufunc):
             return Literal(seen, made=isinstance(seen, np.generic))
-        copies = {id(target): self._writable(function, target, arguments) for target in targets}
+        copies = {id(target): self.writable(function, target, arguments) for target in targets}
         copies |= self._shared_for_good(arguments, seen)
-        registers = [self._given(argument, copies) for argument in arguments]
-        callee = self.constant(function)
-        self.opaque_calls.append((name_of(function), self.at))
+        registers = [self.given_register(argument, copies) for argument in arguments]
+        callee = self.program.constant(function)
+        self.graph.opaque_calls.append((name_of(function), self.program.at))
         if raises:
-            made = self.step("raises", callee, registers, tuple(named), type(seen))
+            made = self.program.step("raises", callee, registers, tuple(named), type(seen))
             result: Abstract = Raised(made, seen)
         else:
-            made = self.step("call", callee, registers, tuple(named), True)
+            made = self.program.step("call", callee, registers, tuple(named), True)
             given = dict(zip(map(id, arguments), registers, strict=True))
             result = self._result(function, made, arguments, tuple(named), targets, seen, given)
         for target in targets:
             if isinstance(target, Tensor):
-                self._take_over(target, copies[id(target)])
+                self.take_over(target, copies[id(target)])
         if targets:
             self.forget_results()
         return result
 
     def require_plain_code(self, thing: Any, register: int) -> None:
         """C code calls the user's function out of sight: on no path may it do more than compute."""
-        test = self.step("call", self.constant(runs_plainly), [register], ())
-        self.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.changed_variables or self.changed_cells:
-            raise self.refuse(reasons.CALLED_FOR_EACH, name_of(thing))
-        self.pass_by_bodies()
-
-    def pass_by_bodies(self) -> None:
-        """Pass by the bodies that C code ran for the present event."""
-        raise NotImplementedError
+        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
+        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
+        if not plain or self.calls.changed_variables or self.calls.changed_cells:
+            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
+        self.callbacks.pass_by_bodies()
 
     def made_of_function(self, maker: Any, positional: list[Abstract], seen: Any) -> Abstract:
         """`np.frompyfunc(f, 1, 1)` or `np.vectorize(f)`: what was recorded serves all calls.
 
         A function that closes over something is another on each call.
         """
-        function = self.resolve(positional[0]) if positional else NONE
+        function = resolve(positional[0]) if positional else NONE
         known = isinstance(function, (Literal, Closure, FunctionValue))
         given = function.object if known else None
         fixed = isinstance(function, (Literal, FunctionValue))
         if isinstance(function, Closure) and isinstance(given, types.FunctionType):
             fixed = not (given.__closure__ or given.__defaults__ or given.__kwdefaults__)
-        if not callable(given) or not fixed or not all(map(self.is_fixed, positional[1:])):
-            raise self.refuse(reasons.CALL_MAKES, name_of(maker), describe(function))
+        if not callable(given) or not fixed or not all(map(is_fixed, positional[1:])):
+            raise refuse(reasons.CALL_MAKES, name_of(maker), describe(function))
         if isinstance(function, FunctionValue):
-            self.guard_is(function.register, given)
+            self.program.guard_is(function.register, given)
         return Literal(seen)
 
     def vectorized(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A call of an np.vectorize."""
-        self.check_modes()
-        arguments = [self.resolve(value) for value in [*positional, *named.values()]]
+        self.graph.check_modes()
+        arguments = [resolve(value) for value in [*positional, *named.values()]]
         for argument in arguments:
-            if not self.is_pure(argument):
-                raise self.refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
-        register = self.register_of(callee)
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
+        register = self.program.register_of(callee)
         self.require_plain_code(callee.object, register)
-        registers = [register, *map(self.register_of, arguments)]
-        function = self.constant(np.vectorize.__call__)
-        self.opaque_calls.append(("numpy.vectorize", self.at))
-        made = self.step("call", function, registers, tuple(named), True)
+        registers = [register, *map(self.program.register_of, arguments)]
+        function = self.program.constant(np.vectorize.__call__)
+        self.graph.opaque_calls.append(("numpy.vectorize", self.program.at))
+        made = self.program.step("call", function, registers, tuple(named), True)
         if isinstance(seen, tuple):
             parts = enumerate(seen)
-            return Sequence([self.computed(self.step("item", made, i), part) for i, part in parts])
-        return self.computed(made, seen)
+            return Sequence(
+                [self.heap.computed(self.program.step("item", made, i), part) for i, part in parts]
+            )
+        return self.heap.computed(made, seen)
 
     # ---- what is written
 
@@ -174,7 +174,7 @@ class Opaque(HostArrays):
         else:
             given = self._written_by_name(function, positional, named)
         parts = [
-            self.resolve(part)
+            resolve(part)
             for value in given
             for part in (value.elements if isinstance(value, Sequence) else [value])
         ]
@@ -184,14 +184,14 @@ class Opaque(HostArrays):
         self, function: Any, positional: list[Abstract], named: Named
     ) -> list[Abstract]:
         """What a function other than a ufunc writes, by the names of its parameters."""
-        if all(_array_of(part) is None for part in self._parts_of([*positional, *named.values()])):
+        if all(_array_of(part) is None for part in self.parts_of([*positional, *named.values()])):
             return []
         if function in READERS:
             return []
         try:
             bound = signature_of(function).bind(*positional, **named).arguments
         except (TypeError, ValueError) as mismatch:
-            raise self.refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
+            raise refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
         first = next(iter(bound.values()), NONE)
         given = [bound.get("out", NONE)]
         of_class = isinstance(function, METHOD_TYPES) or is_numpys_code(function)
@@ -211,76 +211,78 @@ class Opaque(HostArrays):
         for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
-                raise self.refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
+                raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
             if stored and _array_of(value) is not None and not _holds_objects(value):
                 if not _is_scalar(value):
-                    raise self.refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
+                    raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
 
-    def _writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
+    def writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
         """A register with an array to write into instead of `target`, or -1: itself."""
         if isinstance(target, Host) and is_array(target.object):
-            self.writable_host(target, name_of(function))
+            self.host_arrays.writable_host(target, name_of(function))
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
-            raise self.refuse(reasons.WRITES_INTO, name_of(function), describe(target))
-        for part in self._parts_of(arguments):
+            raise refuse(reasons.WRITES_INTO, name_of(function), describe(target))
+        for part in self.parts_of(arguments):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
-                raise self.refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
-        twice = sum(part is target for part in self._parts_of(arguments)) > 1
+                raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
+        twice = sum(part is target for part in self.parts_of(arguments)) > 1
         if twice and not isinstance(function, np.ufunc):  # which reads each element in time
-            raise self.refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
-        return self.step("own", self.tensor_register(target))
+            raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
+        return self.program.step("own", self.arrays.tensor_register(target))
 
     def _shared_for_good(self, arguments: list[Abstract], seen: Any) -> dict[int, int]:
         """The arrays themselves that a result keeps in a form which the graph does not know.
 
         From here on nobody may write them.
         """
-        if not isinstance(seen, np.ndarray) or self.fits_graph(seen):
+        if not isinstance(seen, np.ndarray) or self.heap.fits_graph(seen):
             return {}
         shared = {}
-        for part in self._parts_of(arguments):
+        for part in self.parts_of(arguments):
             array = _array_of(part)
             if not isinstance(part, Tensor) or part.is_scalar or array is None:
                 continue
             if may_share(array, seen):
                 if part.storage.external and part.storage.written:
-                    raise self.refuse(reasons.VIEW_ARRAY_WRITTEN)
-                shared[id(part)] = self.object_register(part)
+                    raise refuse(reasons.VIEW_ARRAY_WRITTEN)
+                shared[id(part)] = self.arrays.object_register(part)
                 part.storage.frozen = True
         return shared
 
-    def _parts_of(self, arguments: list[Abstract]) -> Iterator[Abstract]:
-        for argument in map(self.resolve, arguments):
+    def parts_of(self, arguments: list[Abstract]) -> Iterator[Abstract]:
+        for argument in map(resolve, arguments):
             if isinstance(argument, (Sequence, ListValue)):
-                yield from self._parts_of(argument.elements)
+                yield from self.parts_of(argument.elements)
             else:
                 yield argument
 
-    def _given(self, argument: Abstract, copies: dict[int, int]) -> int:
+    def given_register(self, argument: Abstract, copies: dict[int, int]) -> int:
         """The register of an argument, with copies in place of what is written."""
         if copies.get(id(argument), -1) >= 0:
             return copies[id(argument)]
         if isinstance(argument, Sequence) and any(
-            id(self.resolve(part)) in copies for part in argument.elements
+            id(resolve(part)) in copies for part in argument.elements
         ):
-            parts = [self._given(self.resolve(part), copies) for part in argument.elements]
-            return self.step("tuple", parts)
-        return self.register_of(argument)
+            parts = [self.given_register(resolve(part), copies) for part in argument.elements]
+            return self.program.step("tuple", parts)
+        return self.program.register_of(argument)
 
-    def _take_over(self, target: Tensor, copy: int) -> None:
+    def take_over(self, target: Tensor, copy: int) -> None:
         """The written copy becomes the content of the array."""
         assert target.object is not None
         like = np.array(target.object)
-        self.guard("guard_signature", copy, like, key=(copy,))
-        content = self.tensor_of_array(copy, like, external=False, sizes=target.shape)
-        self.unowned.add(content.storage.content.value)
-        self.write(target, content)
+        self.program.guard("guard_signature", copy, like, key=(copy,))
+        content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
+        self.graph.unowned.add(content.storage.content.value)
+        self.arrays.write(target, content)
 
     def forget_results(self) -> None:
         """What was read from host arrays so far is to be read again."""
-        for key in [key for key in self._known if key[0] in ("operator", "getattr", "remake")]:
-            del self._known[key]
+        for key in [
+            key for key in self.program.known_steps if key[0] in ("operator", "getattr", "remake")
+        ]:
+            del self.program.known_steps[key]
 
     # ---- results
 
@@ -305,7 +307,13 @@ class Opaque(HostArrays):
             return Sequence(
                 [
                     self._result(
-                        function, self.step("item", made, i), arguments, None, targets, part, given
+                        function,
+                        self.program.step("item", made, i),
+                        arguments,
+                        None,
+                        targets,
+                        part,
+                        given,
                     )
                     for i, part in enumerate(seen)
                 ]
@@ -313,8 +321,8 @@ class Opaque(HostArrays):
         if isinstance(seen, np.ndarray):
             return self._array(function, made, arguments, names, seen, given)
         if self.shares_memory(seen, arguments):
-            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
-        result = self.computed(made, seen)
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
+        result = self.heap.computed(made, seen)
         if not _makes_new(function):
             self._keep_apart(result, arguments)
         return result
@@ -329,12 +337,12 @@ class Opaque(HostArrays):
         given: dict[int, int],
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
-        arrays = [part for part in self._parts_of(arguments) if _array_of(part) is not None]
+        arrays = [part for part in self.parts_of(arguments) if _array_of(part) is not None]
         sharing = [
             part for part in arrays if _array_of(part) is seen or may_share(_array_of(part), seen)
         ]
         if not sharing:
-            result = self.computed(made, seen)
+            result = self.heap.computed(made, seen)
             apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
             if not _makes_new(function):
                 self._keep_apart(result, arrays)
@@ -343,27 +351,29 @@ class Opaque(HostArrays):
             elif isinstance(result, Tensor):
                 result.storage.locked = not seen.flags.writeable
                 if not _makes_new(function):  # without elements it may be a view of what is locked
-                    self.guard("guard_writeable", made, bool(seen.flags.writeable))
+                    self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
             return result
         base = sharing[0]
-        if not self.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
-            return self.computed(made, seen)  # of which all are frozen
+        if not self.heap.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
+            return self.heap.computed(made, seen)  # of which all are frozen
         if len(sharing) > 1:
-            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
         if seen is _array_of(base):
-            self.guard("guard_same", made, self._register_given(base, arguments, given), True)
+            self.program.guard(
+                "guard_same", made, self._register_given(base, arguments, given), True
+            )
             return base
         remake = None
         if names is not None and arguments[0] is base and isinstance(base, Host):
             rest = arguments[1:]
 
             def remake(own: int) -> int:
-                given = [own, *(self.register_of(argument) for argument in rest)]
-                return self.step("call", self.constant(function), given, names)
+                given = [own, *(self.program.register_of(argument) for argument in rest)]
+                return self.program.step("call", self.program.constant(function), given, names)
 
         if names is not None and isinstance(base, Tensor) and arguments[0] is base:
             return self.made_again(function, made, base, arguments[1:], names, seen)
-        return self.view_on_host(made, base, seen, remake)
+        return self.host_arrays.view_on_host(made, base, seen, remake)
 
     def _register_given(
         self, value: Abstract, arguments: list[Abstract], given: dict[int, int]
@@ -374,9 +384,9 @@ class Opaque(HostArrays):
                 return given[id(argument)]
             if isinstance(argument, (Sequence, ListValue)):
                 for i, part in enumerate(argument.elements):
-                    if self.resolve(part) is value:
-                        return self.step("item", given[id(argument)], i)
-        return self.register_of(value)
+                    if resolve(part) is value:
+                        return self.program.step("item", given[id(argument)], i)
+        return self.program.register_of(value)
 
     def made_again(
         self,
@@ -392,27 +402,29 @@ class Opaque(HostArrays):
         It is read as an input of the graph. After a write to its base, and where it leaves the
         path, the function is called on the new content, or on the array itself.
         """
-        first = self.computed(made, seen)
+        first = self.heap.computed(made, seen)
         if not isinstance(first, Tensor):
-            raise self.refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         shape = [first.shape[axis] for axis in first.order]
 
         def again(value: int) -> int:
             if value == source:
-                content = self.value_of(first)
+                content = self.arrays.value_of(first)
             else:
                 order = None if base.order == c_order(base.rank) else base.order
-                register = self.leave(value, "array", order)
-                given = [register, *(self.register_of(argument) for argument in arguments)]
-                callee = self.constant(function)
-                array = self.step("call", callee, given, names, True)
-                content = self.input_value(array, seen, first.order)
-                content = self.reshape_value(content, shape)
-            return self.transpose_value(content, [first.order.index(a) for a in range(first.rank)])
+                register = self.graph.leave(value, "array", order)
+                given = [register, *(self.program.register_of(argument) for argument in arguments)]
+                callee = self.program.constant(function)
+                array = self.program.step("call", callee, given, names, True)
+                content = self.graph.input_value(array, seen, first.order)
+                content = self.views.reshape_value(content, shape)
+            return self.graph.transpose_value(
+                content, [first.order.index(a) for a in range(first.rank)]
+            )
 
-        source = self.value_of(base)
+        source = self.arrays.value_of(base)
         remake = (function, [*arguments], names)
-        view = self.maybe_view(base, first.shape, again, None, remake, order=first.order)
+        view = self.views.maybe_view(base, first.shape, again, None, remake, order=first.order)
         assert view.maybe is not None
         view.dtype = first.dtype
         view.maybe.made = True  # the call has been made
@@ -422,15 +434,17 @@ class Opaque(HostArrays):
     def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
         """The function may return its argument or a view of it: not on this path."""
         results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
-        for made in map(self.resolve, results):
+        for made in map(resolve, results):
             if _array_of(made) is None:
                 continue
-            for argument in self._parts_of(arguments):
+            for argument in self.parts_of(arguments):
                 if (array := _array_of(argument)) is not None:
-                    register = self.register_of(made)
-                    for other, _ in self.memory_registers(self.register_of(argument), array):
+                    register = self.program.register_of(made)
+                    for other, _ in self.array_classes.memory_registers(
+                        self.program.register_of(argument), array
+                    ):
                         pair = (register, other)
-                        self.guard("guard_overlap", *pair, False, key=pair)
+                        self.program.guard("guard_overlap", *pair, False, key=pair)
 
     def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
         results = seen if isinstance(seen, (tuple, list)) else [seen]
@@ -438,7 +452,7 @@ class Opaque(HostArrays):
             isinstance(result, np.ndarray)
             and _array_of(part) is not None
             and may_share(_array_of(part), result)
-            for part in self._parts_of(arguments)
+            for part in self.parts_of(arguments)
             for result in results
         )
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.arrays import Order
-from dvm.magpy_capture.numpy_ufuncs import Ufuncs
+from dvm.magpy_capture.arrays import Order, fresh
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.tables import UFUNCS
 from dvm.magpy_capture.values import Literal, Tensor
 
@@ -22,30 +23,37 @@ from dvm.magpy_capture.values import Literal, Tensor
 WIDE_OF_HALVES = (np.subtract, np.divide)
 
 
-class OrderedFolds(Ufuncs):
+class OrderedFolds(Part):
     """`reduce`, `accumulate` and `reduceat` where the order of elements is part of the meaning."""
+
+    needs = "arrays graph updates"
 
     def scan(self, function: np.ufunc, x: Tensor, axis: int) -> Tensor:
         """`function.accumulate` in the dtype of `x`."""
         place = x.order.index(axis)
-        value = self.along_value("scan", [self.value_of(x)], place, self.op_of(function))
-        return self.fresh(value, x.dtype, x.shape, x.order)
+        value = self.graph.along_value(
+            "scan", [self.arrays.value_of(x)], place, self.op_of(function)
+        )
+        return fresh(value, x.dtype, x.shape, x.order)
 
     def pieces(self, function: np.ufunc, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         """`function.reduceat` in the dtype of `x`."""
         if x.dtype == "float16" and function in (*WIDE_OF_HALVES, np.multiply):
-            raise self.refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
+            raise refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
         if indices.rank != 1 or not np.can_cast(indices.dtype, np.int64):
-            raise self.refuse(reasons.REDUCEAT, describe(indices))
-        places, order = self.value_of(self.cast(indices, "int64")), order_of_pieces(x.order, axis)
-        parts = [self.arranged(x, order), places]
-        value = self.along_value("fold_at", parts, order.index(axis), self.op_of(function))
+            raise refuse(reasons.REDUCEAT, describe(indices))
+        places, order = (
+            self.arrays.value_of(self.arrays.cast(indices, "int64")),
+            order_of_pieces(x.order, axis),
+        )
+        parts = [self.arrays.arranged(x, order), places]
+        value = self.graph.along_value("fold_at", parts, order.index(axis), self.op_of(function))
         shape = [indices.shape[0] if a == axis else dim for a, dim in enumerate(x.shape)]
-        return self.fresh(value, x.dtype, shape, order)
+        return fresh(value, x.dtype, shape, order)
 
     def op_of(self, function: np.ufunc) -> str:
         if function not in UFUNCS:
-            raise self.refuse(reasons.UFUNC, function.__name__)
+            raise refuse(reasons.UFUNC, function.__name__)
         return UFUNCS[function]
 
     def ordered_fold(
@@ -61,33 +69,33 @@ class OrderedFolds(Ufuncs):
         if not axes:
             begin = first if first is not None else self._identity(function, x)
             return self._fold_of_one(function, x, begin, mask)
-        self.require_order(x, axes)
+        self.arrays.require_order(x, axes)
         wide = x.dtype == "float16" and function in WIDE_OF_HALVES
         if wide and (x.rank > 1 or mask is not None):
-            raise self.refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
-        folded = self.cast(x, "float32") if wide else x
+            raise refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
+        folded = self.arrays.cast(x, "float32") if wide else x
         for axis in reversed(axes):
             begin = first if first is not None and axis == axes[0] else self._identity(function, x)
             folded = self._fold(function, folded, axis, begin, mask)
             mask = None
-        folded = self.cast(folded, x.dtype)
-        return self.without_axes(self.value_of(folded), folded, axes, keepdims)
+        folded = self.arrays.cast(folded, x.dtype)
+        return self.arrays.without_axes(self.arrays.value_of(folded), folded, axes, keepdims)
 
     def _fold_of_one(
         self, function: np.ufunc, x: Tensor, begin: Tensor | None, mask: Tensor | None
     ) -> Tensor:
         """Over no axis each element is all there is to fold."""
         if begin is None:
-            return self.copy(x)
-        made = self.elementwise(self.op_of(function), [begin, x], x.dtype, x.order)
+            return self.arrays.copy(x)
+        made = self.arrays.elementwise(self.op_of(function), [begin, x], x.dtype, x.order)
         if mask is None:
             return made
-        return self.elementwise("select", [mask, made, begin], x.dtype, mask.order)
+        return self.arrays.elementwise("select", [mask, made, begin], x.dtype, mask.order)
 
     def _identity(self, function: np.ufunc, x: Tensor) -> Tensor | None:
         if function.identity is None:
             return None
-        return self.operand(Literal(function.identity), x.dtype)
+        return self.arrays.operand(Literal(function.identity), x.dtype)
 
     def _fold(
         self,
@@ -100,23 +108,25 @@ class OrderedFolds(Ufuncs):
         """One axis becomes one element, of which the first operand is `begin` or its first one."""
         order = x.order if mask is None else mask.order
         place = order.index(axis)
-        rest, stored = self.arranged(x, order), [x.shape[a] for a in order]
-        one = [*stored[:place], self.size(1), *stored[place + 1 :]]
+        rest, stored = self.arrays.arranged(x, order), [x.shape[a] for a in order]
+        one = [*stored[:place], self.graph.size(1), *stored[place + 1 :]]
         if begin is not None:
-            start = self.broadcast_value(self.value_of(self.cast(begin, x.dtype)), one)
+            start = self.graph.broadcast_value(
+                self.arrays.value_of(self.arrays.cast(begin, x.dtype)), one
+            )
         elif mask is not None:
-            raise self.refuse(reasons.REDUCE_WHERE_NO_INITIAL, function.__name__)
+            raise refuse(reasons.REDUCE_WHERE_NO_INITIAL, function.__name__)
         else:  # of no elements there is no first, and the replay is dropped
-            origin, steps = [self.size(0)] * x.rank, [1] * x.rank
-            start = self.slice_value(rest, origin, steps, one)
+            origin, steps = [self.graph.size(0)] * x.rank, [1] * x.rank
+            start = self.updates.slice_value(rest, origin, steps, one)
             stored[place] = stored[place] - 1
-            origin[place] = self.size(1)
-            rest = self.slice_value(rest, origin, steps, stored)
-        parts = [start, rest] if mask is None else [start, rest, self.value_of(mask)]
+            origin[place] = self.graph.size(1)
+            rest = self.updates.slice_value(rest, origin, steps, stored)
+        parts = [start, rest] if mask is None else [start, rest, self.arrays.value_of(mask)]
         op = "fold" if mask is None else "fold_where"
-        value = self.along_value(op, parts, place, self.op_of(function))
-        shape = [self.size(1) if a == axis else dim for a, dim in enumerate(x.shape)]
-        return self.fresh(value, x.dtype, shape, order)
+        value = self.graph.along_value(op, parts, place, self.op_of(function))
+        shape = [self.graph.size(1) if a == axis else dim for a, dim in enumerate(x.shape)]
+        return fresh(value, x.dtype, shape, order)
 
 
 def order_of_pieces(order: Order, axis: int) -> Order:

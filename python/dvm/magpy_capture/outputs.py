@@ -13,11 +13,10 @@ import sys
 import types
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture import log_records, shown_warnings
-from dvm.magpy_capture.contexts import Contexts
 from dvm.magpy_capture.log_records import (
     IS_ENABLED,
     LEVELLED,
@@ -25,11 +24,22 @@ from dvm.magpy_capture.log_records import (
     WITH_TRACEBACK,
     is_plain_stream,
 )
+from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.objects import PURE_TYPES
 from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import Location
-from dvm.magpy_capture.values import Abstract, DictValue, Host, Instance, Literal, Sequence, Size
+from dvm.magpy_capture.spec import Location, refuse
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    Instance,
+    Literal,
+    Sequence,
+    Size,
+    resolve,
+)
 
 NONE, FALSE, ONE = Literal(None), Literal(False), Literal(1)
 
@@ -47,39 +57,30 @@ class Frame:
     called_at: Location
 
 
-class Outputs(Contexts):
+class Outputs(Part):
     """Calls that a replay makes behind all else."""
 
-    frames: list[Frame]
-    function: Any  # that was recorded
+    needs = "calls contexts graph heap indexing program python recorded sets"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, function: Any) -> None:
+        self.function = function  # that was recorded
+        self.frames: list[Frame] = []  # that are being lowered
         self.impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]] = []
         self.streams: list[Abstract | None] = []  # that are written: None for sys.stdout
         self.warns = False
 
-    if TYPE_CHECKING:  # what classes beside this one do
-
-        def seen(self, node: int) -> Any: ...
-
-        def decided(self, value: Abstract) -> bool: ...
-
-        def is_shown(self, value: Abstract) -> bool: ...
-
-        def observed_value(self, value: Abstract) -> Any: ...
-
     # ---- streams
 
+    @means(print)
     def print_line(
         self, *values: Abstract, file: Abstract = NONE, flush: Abstract = FALSE, **named: Abstract
     ) -> Abstract:
         """Printed after the path has committed; the text is computed before."""
         if not set(named) <= {"sep", "end"}:
-            raise self.refuse(reasons.FUNCTION_WITH, "print", ", ".join(named))
+            raise refuse(reasons.FUNCTION_WITH, "print", ", ".join(named))
         parts = [self._text_of(value) for value in (*values, *named.values())]
         names = [*named]
-        if self.decided(flush):
+        if self.python.decided(flush):
             parts.append(Literal(True))
             names.append("flush")
         self.streams.append(stream := self._stream(file))
@@ -90,11 +91,11 @@ class Outputs(Contexts):
         return NONE
 
     def _stream(self, file: Abstract) -> Abstract | None:
-        file = self.resolve(file)
+        file = resolve(file)
         if isinstance(file, Literal) and file.object is None:
             return None
         if not is_plain_stream(getattr(file, "object", None)):
-            raise self.refuse(reasons.PRINTING_TO, describe(file))
+            raise refuse(reasons.PRINTING_TO, describe(file))
         return file
 
     def is_stream(self, value: Abstract) -> bool:
@@ -106,58 +107,65 @@ class Outputs(Contexts):
     ) -> Abstract:
         """`sys.stdout.write(text)` gives the number of its characters; `flush()`."""
         if name not in ("write", "flush") or len(positional) != (name == "write"):
-            raise self.refuse(reasons.CALL_METHOD, name, describe(base))
+            raise refuse(reasons.CALL_METHOD, name, describe(base))
         method = getattr(type(getattr(base, "object", None)), name)
         texts = [self._text_of(value) for value in positional]
         if any(type(getattr(text, "object", None)) is not str for text in texts):
-            raise self.refuse(reasons.PRINTING, describe(positional[0]))
+            raise refuse(reasons.PRINTING, describe(positional[0]))
         self.streams.append(base)
         self.impure_calls.append((method, [base, *texts], ()))
-        return self.host_operation("len", texts, seen) if texts else NONE
+        return self.heap.host_operation("len", texts, seen) if texts else NONE
 
     def _text_of(self, value: Abstract) -> Abstract:
         """What print makes its text of, when nothing can change it any more."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Size):
             return value
         if isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES:
             return value
-        if not self.is_shown(value):
-            raise self.refuse(reasons.PRINTING, describe(value))
-        return Host(self.step("call", self.constant(str), [self.register_of(value)], ()), "")
+        if not self.sets.is_shown(value):
+            raise refuse(reasons.PRINTING, describe(value))
+        return Host(
+            self.program.step(
+                "call", self.program.constant(str), [self.program.register_of(value)], ()
+            ),
+            "",
+        )
 
     def guard_outputs(self) -> None:
         """Outputs come after all other effects, and must not raise there."""
         for stream in self.streams:
             if stream is None:
                 if not is_plain_stream(sys.stdout):
-                    raise self.refuse(reasons.PRINTING_STREAM_PROGRAM_S_OWN)
+                    raise refuse(reasons.PRINTING_STREAM_PROGRAM_S_OWN)
                 scope = vars(sys)
-                register = self.step(
+                register = self.program.step(
                     "variable", scope, "stdout", key=("variable", id(scope), "stdout")
                 )
-                self.guard_type(register, sys.stdout)
+                self.program.guard_type(register, sys.stdout)
             else:
-                register = self.register_of(stream)
-            closed = self.step("getattr", register, "closed", key=("getattr", register, "closed"))
-            self.guard("guard_truth", closed, False)
+                register = self.program.register_of(stream)
+            closed = self.program.step(
+                "getattr", register, "closed", key=("getattr", register, "closed")
+            )
+            self.program.guard("guard_truth", closed, False)
         if self.warns:
             if not self.answer_now(shown_warnings.are_shown_plainly):
-                raise self.refuse(reasons.WARNING_SHOWN_BY_PROGRAM)
+                raise refuse(reasons.WARNING_SHOWN_BY_PROGRAM)
 
     def answer_now(self, function: Any, *given: Abstract) -> Any:
         """The answer to a question of dvm's own, on every call of the path."""
-        registers = [self.register_of(value) for value in given]
-        test = self.step("call", self.constant(function), registers, ())
-        now = function(*(self.observed_value(value) for value in given))
-        self.guard("guard_value", test, now, key=(test,))
+        registers = [self.program.register_of(value) for value in given]
+        test = self.program.step("call", self.program.constant(function), registers, ())
+        now = function(*(self.python.observed_value(value) for value in given))
+        self.program.guard("guard_value", test, now, key=(test,))
         return now
 
     # ---- places
 
     def innermost(self) -> Any:
         """The function whose body is being lowered."""
-        return self.seen(self.frames[-1].operands[-1]) if self.frames else self.function
+        return self.recorded.seen(self.frames[-1].operands[-1]) if self.frames else self.function
 
     def place_of_frame(
         self, level: int, beyond: str = ""
@@ -167,19 +175,20 @@ class Outputs(Contexts):
         None for callers of the compiled function. beyond: frames of this file do not count, as long
         as they are the innermost.
         """
-        frames = [(self.function, self.at)]
+        frames = [(self.function, self.program.at)]
         for frame in self.frames:
             frames[-1] = (frames[-1][0], frame.called_at)
-            frames.append((self.seen(frame.operands[-1]), self.at))
+            frames.append((self.recorded.seen(frame.operands[-1]), self.program.at))
         while beyond and len(frames) > 1 and frames[-1][1][0] == beyond:
             frames.pop()
         for function, _ in frames[max(len(frames) - level, 0) :] if level else ():
             if function.__code__.co_flags & 0x20:  # a generator: whoever resumed it called it last
-                raise self.refuse(reasons.PLACE_OF_GENERATOR)
+                raise refuse(reasons.PLACE_OF_GENERATOR)
         return frames[-1 - level] if level < len(frames) else None
 
     # ---- warnings
 
+    @means(warnings.warn)
     def warn(
         self,
         message: Abstract,
@@ -188,86 +197,91 @@ class Outputs(Contexts):
         source: Abstract = NONE,
     ) -> Abstract:
         """`warnings.warn`: given as of the line of the program, when the path has committed."""
-        text = self.resolve(message)
+        text = resolve(message)
         if self.innermost().__module__.partition(".")[0] == "numpy":  # called whole, it drops
-            raise self.refuse(reasons.CALL, "warnings.warn")
-        if self.caught:
-            raise self.refuse(reasons.WARNING_PROGRAM_CATCHES)
-        kind = self.plain(category)
+            raise refuse(reasons.CALL, "warnings.warn")
+        if self.contexts.caught:
+            raise refuse(reasons.WARNING_PROGRAM_CATCHES)
+        kind = self.indexing.plain(category)
         if kind is None:
             kind = UserWarning
         is_text = isinstance(text, (Literal, Host)) and type(text.object) is str
-        if not is_text or not isinstance(kind, type) or self.plain(source) is not None:
-            raise self.refuse(reasons.WARNING_OF, describe(text))
-        level = max(self.plain(stacklevel), 1) - 1
+        if not is_text or not isinstance(kind, type) or self.indexing.plain(source) is not None:
+            raise refuse(reasons.WARNING_OF, describe(text))
+        level = max(self.indexing.plain(stacklevel), 1) - 1
         place = self.place_of_frame(level)
         given: list[Abstract] = [text, Literal(kind)]
         self.warns = True
         if place is None:
             level -= len(self.frames)
             if self.answer_now(shown_warnings.may_raise_for_callers, *given):
-                raise self.refuse(reasons.WARNING_RAISES)
+                raise refuse(reasons.WARNING_RAISES)
             self.impure_calls.append((warnings.warn, [*given, Literal(level)], ()))
             return NONE
         function, (_, line) = place
         scope = function.__globals__
         module = scope.get("__name__", "<unknown>")
         if not isinstance(module, str):
-            raise self.refuse(reasons.WARNING_OF, describe(text))
+            raise refuse(reasons.WARNING_OF, describe(text))
         where = [Literal(module), Literal(line)]
         if self.answer_now(shown_warnings.would_raise, *given, *where):
-            raise self.refuse(reasons.WARNING_RAISES)
+            raise refuse(reasons.WARNING_RAISES)
         given += [*where, Literal(function.__code__.co_filename), Literal(scope)]
         self.impure_calls.append((shown_warnings.give, given, ()))
         return NONE
 
     # ---- logging
 
+    @means(logging.getLogger)
     def get_logger(self, name: Abstract = NONE) -> Abstract:
         """`logging.getLogger`: the one of that name, which is made where there is none."""
-        known = self.plain(name)
-        register = self.constant(known)
-        fetch = lambda: self.step(  # noqa: E731
-            "call", self.constant(logging.getLogger), [register], (), key=("logger", known)
+        known = self.indexing.plain(name)
+        register = self.program.constant(known)
+        fetch = lambda: self.program.step(  # noqa: E731
+            "call", self.program.constant(logging.getLogger), [register], (), key=("logger", known)
         )
-        return self.reach(fetch, self.seen_result)
+        return self.heap.reach(fetch, self.calls.seen_result)
 
     def is_enabled(self, logger: Abstract, level: Abstract, seen: Any) -> Abstract:
-        given = [self.register_of(logger), self.register_of(level)]
-        return self.computed(self.step("call", self.constant(IS_ENABLED), given, ()), seen)
+        given = [self.program.register_of(logger), self.program.register_of(level)]
+        return self.heap.computed(
+            self.program.step("call", self.program.constant(IS_ENABLED), given, ()), seen
+        )
 
     def log(self, function: Any, positional: list[Abstract], named: Named) -> Abstract:
         """A call that logs: positional begins with the logger, for a method."""
-        given = [self.resolve(value) for value in positional]
+        given = [resolve(value) for value in positional]
         of_module = function.__qualname__ == function.__name__
         if of_module:
-            logger = self.reach(lambda: self.constant(logging.root), logging.root)
+            logger = self.heap.reach(lambda: self.program.constant(logging.root), logging.root)
         else:
             logger = given.pop(0)
         if function in WITH_TRACEBACK or not given:
-            raise self.refuse(reasons.LOGGING_WITH, "a traceback")
+            raise refuse(reasons.LOGGING_WITH, "a traceback")
         level = given.pop(0) if function in LEVELLED else Literal(LEVELS[function])
-        known = self.plain(level)
+        known = self.indexing.plain(level)
         if type(known) is not int or not given:
-            raise self.refuse(reasons.LOGGING_WITH, describe(level))
-        registers = [self.register_of(logger), self.constant(known)]
-        asked = self.step("call", self.constant(log_records.standing), registers, ())
+            raise refuse(reasons.LOGGING_WITH, describe(level))
+        registers = [self.program.register_of(logger), self.program.constant(known)]
+        asked = self.program.step(
+            "call", self.program.constant(log_records.standing), registers, ()
+        )
         found = log_records.standing(self.observed_value_of(logger), known)
-        self.guard("guard_value", asked, found, key=(asked,))
+        self.program.guard("guard_value", asked, found, key=(asked,))
         if found == log_records.OFF:
             return NONE
         if found == log_records.OWN:
-            raise self.refuse(reasons.LOGGING_HANDLER)
+            raise refuse(reasons.LOGGING_HANDLER)
         extra, place = self._keywords(named)
         message, *arguments = self._message(given)
-        self.compute_pending()  # the record has the time of now
+        self.graph.compute_pending()  # the record has the time of now
         made = log_records.made_record
-        record = self.step(
+        record = self.program.step(
             "call",
-            self.constant(made),
+            self.program.constant(made),
             [
-                *(*registers, self.constant(place), self.register_of(message)),
-                *(self.register_of(Sequence(arguments)), extra),
+                *(*registers, self.program.constant(place), self.program.register_of(message)),
+                *(self.program.register_of(Sequence(arguments)), extra),
             ],
             (),
         )
@@ -277,26 +291,26 @@ class Outputs(Contexts):
 
     def observed_value_of(self, value: Abstract) -> Any:
         """The object that was recorded."""
-        return getattr(self.resolve(value), "object", None)
+        return getattr(resolve(value), "object", None)
 
     def _keywords(self, named: Named) -> tuple[int, tuple[str, int, str]]:
         """The register of what `extra` gives, and where the record is said to come from."""
         level = 1
         extra: Abstract = NONE
         for name, value in named.items():
-            value = self.resolve(value)
-            if name == "extra" and (isinstance(value, DictValue) and self.is_shown(value)):
+            value = resolve(value)
+            if name == "extra" and (isinstance(value, DictValue) and self.sets.is_shown(value)):
                 extra = value
             elif name == "stacklevel":
-                level = self.plain(value)
+                level = self.indexing.plain(value)
             elif not isinstance(value, Literal) or value.object:
-                raise self.refuse(reasons.LOGGING_WITH, name)
+                raise refuse(reasons.LOGGING_WITH, name)
         found = self.place_of_frame(level - 1, LOGGING_FILE)
         if found is None:
-            raise self.refuse(reasons.LOGGING_WITH, "the place of a caller")
+            raise refuse(reasons.LOGGING_WITH, "the place of a caller")
         function, (_, line) = found
         code = function.__code__
-        return self.register_of(extra), (code.co_filename, line, code.co_name)
+        return self.program.register_of(extra), (code.co_filename, line, code.co_name)
 
     def _message(self, given: list[Abstract]) -> list[Abstract]:
         """The text and what it formats, as they are now.
@@ -312,16 +326,16 @@ class Outputs(Contexts):
         text = getattr(message, "object", None)
         kinds = [kind for kind in CONVERSION.findall(text) if kind != "%"] if text else []
         if not isinstance(message, Literal) or len(kinds) != len(arguments):
-            raise self.refuse(reasons.PRINTING, describe(message))
+            raise refuse(reasons.PRINTING, describe(message))
         for place, (kind, argument) in enumerate(zip(kinds, arguments, strict=True)):
             if not plain[place]:
                 if kind != "s":
-                    raise self.refuse(reasons.PRINTING, describe(argument))
+                    raise refuse(reasons.PRINTING, describe(argument))
                 arguments[place] = self._text_of(argument)
         return [message, *arguments]
 
     def _is_unchanging(self, value: Abstract) -> bool:
-        value = self.resolve(value)
+        value = resolve(value)
         scalar = getattr(value, "is_scalar", False)
         known = isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES
         return scalar or known or isinstance(value, Size)

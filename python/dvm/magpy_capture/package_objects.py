@@ -12,11 +12,12 @@ from typing import Any
 
 from dvm import reasons
 from dvm.annotating import PACKAGED, is_packaged
-from dvm.magpy_capture.annotated import AnnotatedCalls
 from dvm.magpy_capture.objects import class_attribute
 from dvm.magpy_capture.opaque import Named
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.values import Abstract, Instance, Literal
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import Abstract, Instance, Literal, resolve
 
 #: Operators of the language that leave both their operands alone.
 OPERATORS: dict[str, Any] = {
@@ -30,45 +31,42 @@ OPERATORS: dict[str, Any] = {
 SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos}
 
 
-class PackageObjects(AnnotatedCalls):
+class PackageObjects(Part):
     """What is called for each use of such an object."""
+
+    needs = "annotated calls heap"
 
     def is_of_package(self, *values: Abstract) -> bool:
         """Whether one of them is an object of a class of a leaf package."""
-        return any(
-            isinstance(v, Instance) and is_packaged(v.cls) for v in map(self.resolve, values)
-        )
+        return any(isinstance(v, Instance) and is_packaged(v.cls) for v in map(resolve, values))
 
     def package_call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        return self.annotated_call(function, PACKAGED, positional, named, seen)
+        return self.annotated.annotated_call(function, PACKAGED, positional, named, seen)
 
     def package_object_called(
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         found = class_attribute(callee.cls, "__call__")
-        self.guard_class(callee.cls, "__call__", found)
+        self.heap.guard_class(callee.cls, "__call__", found)
         return self.package_call(found, [callee, *positional], named, seen)
 
     def package_operator(
         self, known: dict[str, Any], name: str, operands: list[Abstract], seen: Any
     ) -> Abstract:
         if name not in known:
-            raise self.refuse(reasons.OPERATOR, name, describe(operands[0]))
+            raise refuse(reasons.OPERATOR, name, describe(operands[0]))
         return self.package_call(known[name], operands, {}, seen)
 
     def package_attribute(self, base: Instance, name: str, seen: Any) -> Abstract:
         found = class_attribute(base.cls, name)
         if isinstance(found, property):
-            self.guard_class(base.cls, name, found)
+            self.heap.guard_class(base.cls, name, found)
             return self.package_call(getattr, [base, Literal(name)], {}, seen)
-        value = self.plain_attribute(base, name, seen)
-        self.keep_apart_from_kept(value, seen)
+        value = self.calls.plain_attribute(base, name, seen)
+        self.annotated.keep_apart_from_kept(value, seen)
         return value
-
-    def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
-        raise NotImplementedError
 
 
 __all__ = ["OPERATORS", "SIGNS", "PackageObjects"]

@@ -7,7 +7,6 @@ differ late share their beginning.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.spec import Location, NotCapturable, OutOfTime, PathSpec, Steps
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import Location, OutOfTime, PathSpec, Steps, refuse
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -35,7 +35,7 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
-    Unread,
+    resolve,
 )
 
 #: Steps in which NumPy itself may run.
@@ -58,19 +58,21 @@ DIM_OPERATORS = {"floordiv": "//", "mod": "%"}
 DIM_FUNCTIONS: dict[str, Callable[[int, int], int]] = {"max": max, "min": min, "bcast": bcast}
 
 
-class Program:
+class Program(Part):
     """Steps, and the registers that hold what they made."""
 
-    def __init__(self, spec: PathSpec) -> None:
+    needs = "arrays containers heap operators"
+
+    def __init__(self, spec: PathSpec, deadline: float) -> None:
         self.spec = spec
-        self.deadline: float = math.inf  # of this thread's time, in ns
+        self.deadline = deadline  # of this thread's time, in ns
         self.steps = Steps()
         self._registers = 0
         self.calls_made = 0  # of the host, which may warn
-        self._known: dict[tuple[Any, ...], int] = {}  # pure step -> its register
+        self.known_steps: dict[tuple[Any, ...], int] = {}  # pure step -> its register
         self._names: list[tuple[Any, ...]] | None = None
         self._guarded: set[tuple[Any, ...]] = set()
-        self._kept: list[Any] = []  # objects whose identity is part of a key
+        self.kept: list[Any] = []  # objects whose identity is part of a key
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
@@ -96,22 +98,19 @@ class Program:
         self._registers += 1
         return self._registers - 1
 
-    def refuse(self, row: reasons.Row, *parameters: object) -> NotCapturable:
-        return NotCapturable(row(*parameters), self.at)
-
     def step(self, name: str, *operands: Any, key: tuple[Any, ...] | None = None) -> int:
         """Emit a step with a result, or reuse the register of an equal pure one."""
-        if key is not None and key in self._known:
-            return self._known[key]
+        if key is not None and key in self.known_steps:
+            return self.known_steps[key]
         self.calls_made += name in CALLS
         result = self.register()
         self.steps.append((name, result, *operands))
         if key is not None:
-            self._known[key] = result
+            self.known_steps[key] = result
         return result
 
     def constant(self, value: Any) -> int:
-        self._kept.append(value)
+        self.kept.append(value)
         return self.step("constant", value, key=("constant", id(value)))
 
     # ---- guards
@@ -138,7 +137,7 @@ class Program:
         self._names.append((scope, name, seen))
 
     def guard_is(self, register: int, seen: Any) -> None:
-        self._kept.append(seen)
+        self.kept.append(seen)
         self.guard("guard_is", register, seen, key=(register, id(seen)))
 
     def guard_type(self, register: int, seen: Any) -> None:
@@ -146,19 +145,13 @@ class Program:
 
     # ---- host values
 
-    def resolve(self, value: Abstract) -> Abstract:
-        """`value`, read from the caller's objects if the program had not looked at it yet."""
-        while isinstance(value, Unread):
-            value = value.read()
-        return value
-
     def register_of(self, value: Abstract) -> int:
         """A register with `value` as a host object of its present content.
 
         Containers that the program made or changed are built anew, which is right for pure
         callees only.
         """
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Literal):
             return self.constant(value.object)
         if isinstance(value, (Host, Raised, FunctionValue)):
@@ -166,7 +159,7 @@ class Program:
         if isinstance(value, Size):
             return self.register_of_dim(value.dim)
         if isinstance(value, Tensor):
-            return self.tensor_register(value)
+            return self.arrays.tensor_register(value)
         if isinstance(value, Sequence):
             if value.register >= 0 and not self.holds_written(value):
                 return value.register
@@ -178,7 +171,7 @@ class Program:
             return self.step("call", maker, [made], ())
         if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
             return self.container_register(value)
-        if isinstance(value, IdNumber) and (own := self.own_register(value.of)) >= 0:
+        if isinstance(value, IdNumber) and (own := self.operators.own_register(value.of)) >= 0:
             return self.step("call", self.constant(id), [own], ())
         if isinstance(value, OpenSet) and not value.changed:
             return value.register
@@ -188,48 +181,40 @@ class Program:
         if isinstance(value, RangeValue):
             parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
             return self.step("call", self.constant(range), parts, ())
-        raise self.refuse(reasons.HOST_OBJECT, describe(value))
+        raise refuse(reasons.HOST_OBJECT, describe(value))
 
     def container_register(self, value: Abstract) -> int:
         if isinstance(value, Instance):
             if value.register < 0 or value.changed or getattr(value.content, "changed", False):
-                raise self.refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, value.cls.__name__)
+                raise refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, value.cls.__name__)
             return value.register
         if value.register >= 0 and not value.changed and not self.holds_written(value):
             if isinstance(value, ListValue):
                 len(value.elements)  # what a callee sees of it is guarded
             return int(value.register)
         if isinstance(value, DictValue) and value.cls is not dict:
-            raise self.refuse(reasons.DEFAULTDICT_CALL_RECEIVES)
+            raise refuse(reasons.DEFAULTDICT_CALL_RECEIVES)
         if isinstance(value, ListValue):
             return self.step("list", [self.register_of(part) for part in value.elements])
         if isinstance(value, SetValue):
-            parts = [self.register_of(self.of_key(part)) for part in value.elements]
+            parts = [self.register_of(self.containers.of_key(part)) for part in value.elements]
             return self.step("set", parts)
         flat: list[int] = []
         for key, item in value.items.items():
-            flat += [self.register_of(self.of_key(key)), self.register_of(item)]
+            flat += [self.register_of(self.containers.of_key(key)), self.register_of(item)]
         return self.step("dict", flat)
-
-    def of_key(self, key: Any) -> Abstract:
-        """The value of which it is the key."""
-        raise NotImplementedError
-
-    def own_register(self, value: Abstract) -> int:
-        """The register of an object of the caller, or -1 for one the program made."""
-        raise NotImplementedError
 
     def holds_written(self, container: Abstract) -> bool:
         """Whether a container of the caller holds arrays that the path has written since.
 
         The writes reach the caller's arrays at the end; until then a callee needs others.
         """
-        if not self.has_written_arrays():
+        if not self.heap.has_written_arrays():
             return False
         seen: set[int] = set()
         stack = [container]
         while stack:
-            value = self.resolve(stack.pop())
+            value = resolve(stack.pop())
             if id(value) in seen:
                 continue
             seen.add(id(value))
@@ -240,13 +225,6 @@ class Program:
             elif isinstance(value, DictValue):
                 stack.extend(value.items.values())
         return False
-
-    def has_written_arrays(self) -> bool:
-        """Whether the path has written into some array of the caller."""
-        raise NotImplementedError
-
-    def tensor_register(self, value: Tensor) -> int:
-        raise NotImplementedError
 
     def operator(self, name: str, operands: list[Abstract], *, shared: bool = True) -> int:
         """`shared`: whether two of the same may be one object."""
@@ -275,18 +253,18 @@ class Program:
             name, *operands = dim.function
             registers = [self.register_of_dim(operand) for operand in operands]
             if name in DIM_OPERATORS:
-                return self._operate(DIM_OPERATORS[name], *registers)
+                return self.operate(DIM_OPERATORS[name], *registers)
             function = self.constant(DIM_FUNCTIONS[name])
             return self.step("call", function, registers, (), key=("dim", name, *registers))
         if not dim.terms:
-            raise self.refuse(reasons.SIZE, dim)
+            raise refuse(reasons.SIZE, dim)
         total = -1
         for coefficient, factors in dim.terms:
             term = self._product_of(abs(coefficient), factors)
             if total >= 0:
-                term = self._operate("+" if coefficient > 0 else "-", total, term)
+                term = self.operate("+" if coefficient > 0 else "-", total, term)
             elif coefficient < 0:
-                term = self._operate("-", term)
+                term = self.operate("-", term)
             total = term
         return total
 
@@ -295,38 +273,38 @@ class Program:
         registers += map(self.register_of_dim, factors)
         product, *others = registers
         for register in others:
-            product = self._operate("*", product, register)
+            product = self.operate("*", product, register)
         return product
 
-    def _operate(self, name: str, *registers: int) -> int:
+    def operate(self, name: str, *registers: int) -> int:
         return self.step("operator", name, *registers, key=("operator", name, *registers))
 
-    def _require_equal(self, a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> None:
+    def require_all_equal(self, a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> None:
         """Sizes that must agree, or NumPy raises: other calls leave the path."""
         for x, y in zip(a, b, strict=True):
             if x != y:
-                test = self._operate("==", self.register_of_dim(x), self.register_of_dim(y))
+                test = self.operate("==", self.register_of_dim(x), self.register_of_dim(y))
                 self.guard("guard_truth", test, True)
 
     def require_positive(self, dim: _dvm.Dim) -> None:
         """Drops a replay for which the size is not above zero: it divides by it."""
         if dim.constant is None:
             least = dim if dim.is_natural else dim.max(0)
-            self._operate("%", self.constant(0), self.register_of_dim(least))
+            self.operate("%", self.constant(0), self.register_of_dim(least))
         elif dim.constant <= 0:
-            raise self.refuse(reasons.SIZE_MUST_BE_ABOVE_ZERO)
+            raise refuse(reasons.SIZE_MUST_BE_ABOVE_ZERO)
 
     # ---- outcomes
 
     def pin(self, value: Abstract, seen: Any) -> Literal:
         """`value` as a literal: every call of the path has the recorded value."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Literal):
             return value
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
         if type(seen) not in PINNED and not is_told_dtype(seen):
-            raise self.refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
+            raise refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)

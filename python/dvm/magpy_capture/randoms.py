@@ -14,9 +14,10 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.opaque import Named
-from dvm.magpy_capture.outputs import Outputs
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.values import Abstract, Host, Instance, ListValue, Literal, Tensor
+from dvm.magpy_capture.spec import refuse
+from dvm.magpy_capture.values import Abstract, Host, Instance, ListValue, Literal, Tensor, resolve
 
 #: random functions that return what they draw and write into nothing
 DRAWS = frozenset(
@@ -56,11 +57,12 @@ def is_pythons(owner: Any) -> bool:
     return type(owner) is random.Random
 
 
-class Randoms(Outputs):
+class Randoms(Part):
     """Calls of generators' methods."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    needs = "graph heap opaque outputs program"
+
+    def __init__(self) -> None:
         self.shuffled: set[int] = set()  # ids of the lists that were
 
     def random(
@@ -73,40 +75,44 @@ class Randoms(Outputs):
         seen: Any,
     ) -> Abstract:
         """One call; `owner` is the generator, or the value that holds it."""
-        positional = [self.resolve(value) for value in positional]
-        named = {name: self.resolve(value) for name, value in named.items()}
+        positional = [resolve(value) for value in positional]
+        named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
         name = getattr(function, "__name__", "")
         state = getattr(owner, "object", owner)
-        holder = owner.register if isinstance(owner, (Host, Instance)) else self.constant(state)
+        holder = (
+            owner.register if isinstance(owner, (Host, Instance)) else self.program.constant(state)
+        )
         if name == "shuffle" and positional and isinstance(positional[0], ListValue):
             return self._shuffle_list(callee, holder, positional, named)
         if is_pythons(state):
-            known = name in PYTHONS and not any(map(_is_array, self._parts_of(arguments)))
+            known = name in PYTHONS and not any(map(_is_array, self.opaque.parts_of(arguments)))
         else:
             known = (name in DRAWS or name == "shuffle") and "out" not in named
             known = known and not (name in DRAWS_INTO and len(positional) > 1)
             known = known and not (name == "permuted" and len(positional) > 2)
         if not known:
-            raise self.refuse(reasons.RANDOM_FUNCTION, name)
+            raise refuse(reasons.RANDOM_FUNCTION, name)
         for argument in arguments:
-            if not self.is_pure(argument):
-                raise self.refuse(reasons.RANDOM_DRAW, describe(argument))
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.RANDOM_DRAW, describe(argument))
         targets = positional[:1] if name == "shuffle" else []
         if targets and not _is_array(targets[0]):
-            raise self.refuse(reasons.RANDOM_DRAW, describe(targets[0]))
-        copies = {id(target): self._writable(function, target, arguments) for target in targets}
-        registers = [self._given(argument, copies) for argument in arguments]
+            raise refuse(reasons.RANDOM_DRAW, describe(targets[0]))
+        copies = {
+            id(target): self.opaque.writable(function, target, arguments) for target in targets
+        }
+        registers = [self.opaque.given_register(argument, copies) for argument in arguments]
         made = self._draw(callee, holder, registers, tuple(named))
         for target in targets:
             if isinstance(target, Tensor):
-                self._take_over(target, copies[id(target)])
-            self.forget_results()
-        return Literal(None) if seen is None else self.computed(made, seen)
+                self.opaque.take_over(target, copies[id(target)])
+            self.opaque.forget_results()
+        return Literal(None) if seen is None else self.heap.computed(made, seen)
 
     def _draw(self, callee: int, holder: int, registers: list[int], names: tuple[str, ...]) -> int:
-        self.opaque_calls.append(("random", self.at))
-        return self.step("call_random", callee, registers, names, holder, True)
+        self.graph.opaque_calls.append(("random", self.program.at))
+        return self.program.step("call_random", callee, registers, names, holder, True)
 
     def _shuffle_list(
         self, callee: int, holder: int, positional: list[Abstract], named: Named
@@ -117,19 +123,22 @@ class Randoms(Outputs):
         """
         target, *rest = positional
         assert isinstance(target, ListValue)
-        parts = [self.resolve(part) for part in target.elements]
+        parts = [resolve(part) for part in target.elements]
         after = list(target.object) if type(target.object) is list else []
         # Each element is a step of the path.
         few = len(parts) <= MOST_SHUFFLED
-        same = Counter(map(id, map(self.observed_value_of, parts))) == Counter(map(id, after))
-        plain = all(self.is_pure(part) and not _is_array(part) for part in parts)
+        same = Counter(map(id, map(self.outputs.observed_value_of, parts))) == Counter(
+            map(id, after)
+        )
+        plain = all(self.heap.is_pure(part) and not _is_array(part) for part in parts)
         if not (few and plain and same) or id(target) in self.shuffled or rest or named:
-            raise self.refuse(reasons.SHUFFLE, describe(target))
+            raise refuse(reasons.SHUFFLE, describe(target))
         self.shuffled.add(id(target))
-        made = self.step("list", [self.register_of(part) for part in parts])
+        made = self.program.step("list", [self.program.register_of(part) for part in parts])
         self._draw(callee, holder, [made], ())
         target.elements[:] = [
-            self.computed(self.step("item", made, place), seen) for place, seen in enumerate(after)
+            self.heap.computed(self.program.step("item", made, place), seen)
+            for place, seen in enumerate(after)
         ]
         target.wrote("replace")
         return Literal(None)

@@ -10,9 +10,9 @@ from collections.abc import Set as AnySet
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import BodyRaised
+from dvm.magpy_capture.spec import BodyRaised, refuse
 from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -26,6 +26,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     SetValue,
     Written,
+    resolve,
 )
 
 SET_OPERATORS = ("|", "&", "-", "^")
@@ -45,12 +46,14 @@ CHANGES = frozenset(
 ELEMENT_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 
 
-class Sets(Containers):
+class Sets(Part):
     """What a path does with sets whose elements it knows."""
+
+    needs = "containers heap program"
 
     def known_set(self, value: Abstract) -> AnySet[Any] | None:
         """The elements, of what takes part in the operators of sets."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, SetValue):
             return value.elements
         if isinstance(value, DictView) and value.kind == "keys":
@@ -71,7 +74,7 @@ class Sets(Containers):
     def set_inplace(self, name: str, a: SetValue, b: Abstract) -> Abstract:
         right = self.known_set(b)
         if name not in SET_OPERATORS or right is None:
-            raise self.refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
+            raise refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
         a.elements = OPERATORS["binary"][name](a.elements, right)
         self._only_constants(a, right)
         a.wrote(IN_PLACE[name], frozenset(right))
@@ -85,39 +88,41 @@ class Sets(Containers):
         if not isinstance(a, DictValue) or not isinstance(b, DictValue):
             return None
         if name not in ("==", "!=") or not (self.is_shown(a) and self.is_shown(b)):
-            raise self.refuse(reasons.OPERATOR, name, describe(a))
-        registers = [self.register_of(a), self.register_of(b)]
-        return self.computed(self.step("operator", name, *registers), seen)
+            raise refuse(reasons.OPERATOR, name, describe(a))
+        registers = [self.program.register_of(a), self.program.register_of(b)]
+        return self.heap.computed(self.program.step("operator", name, *registers), seen)
 
     def is_shown(self, value: Abstract) -> bool:
         """Whether printing or comparing it runs no code of the user; unlike a call it keeps none.
 
         A set may be built anew in another order.
         """
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, DictValue):
             return all(self.is_shown(part) for part in value.items.values())
         if isinstance(value, (Sequence, ListValue)):
             return all(self.is_shown(part) for part in value.elements)
-        return self.is_pure(value)
+        return self.heap.is_pure(value)
 
     def set_method(
         self, base: SetValue | OpenSet, name: str, positional: list[Abstract]
     ) -> Abstract:
         if isinstance(base, OpenSet):
             if name not in ("add", "discard"):
-                raise self.refuse(reasons.METHOD_OF_SET, name)
-            base.log.append(Written("call", getattr(set, name), [self.key(positional[0])]))
+                raise refuse(reasons.METHOD_OF_SET, name)
+            base.log.append(
+                Written("call", getattr(set, name), [self.containers.key(positional[0])])
+            )
             return Literal(None)
         if name in ELEMENT_METHODS:
             if name == "copy":
                 return SetValue(set(base.elements))
-            keys = [self.key(part) for part in positional]
+            keys = [self.containers.key(part) for part in positional]
             getattr(base.elements, name)(*keys)
             base.wrote(getattr(set, name), *keys)
             return Literal(None)
         if name not in QUESTIONS | COMBINATIONS | CHANGES:
-            raise self.refuse(reasons.METHOD_OF_SET, name)
+            raise refuse(reasons.METHOD_OF_SET, name)
         given = [self._elements_of(part) for part in positional]
         made = getattr(base.elements, name)(*given)
         if name in CHANGES:
@@ -130,20 +135,20 @@ class Sets(Containers):
         """What is done to a set of the caller's as a whole is done with known elements."""
         parts = [part for each in given for part in each]
         if base.register >= 0 and any(isinstance(part, (Instance, IdNumber)) for part in parts):
-            raise self.refuse(reasons.METHOD_OF_SET, "update")
+            raise refuse(reasons.METHOD_OF_SET, "update")
 
     def _elements_of(self, iterable: Abstract) -> AnySet[Any]:
         known = self.known_set(iterable)
         if known is not None:
             return known
         try:
-            return {self.key(part) for part in self.each(iterable)}
+            return {self.containers.key(part) for part in self.containers.each(iterable)}
         except BodyRaised:
-            raise self.refuse(reasons.SET_EXCEPTION_LEAVES_HALF_CHANGED) from None
+            raise refuse(reasons.SET_EXCEPTION_LEAVES_HALF_CHANGED) from None
 
     def in_any_order(self, iterable: Abstract) -> Iterator[Abstract]:
         """What iterating gives, for those who ask what no order changes: of integers."""
         known = self.known_set(iterable)
         if known is not None and len(known) > 1 and all(type(part) is int for part in known):
             return iter([Literal(part) for part in sorted(known)])
-        return self.each(iterable)
+        return self.containers.each(iterable)

@@ -13,9 +13,12 @@ from functools import cmp_to_key
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.iterators import Iterators
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.objects import is_fixed
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
 from dvm.magpy_capture.python_functions import NONE
+from dvm.magpy_capture.spec import refuse
 from dvm.magpy_capture.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -28,55 +31,59 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
+    is_none,
+    resolve,
 )
 
 FALSE = Literal(False)
 ORDERS = OPERATORS["compare"]
 
 
-class Sorting(Iterators):
+class Sorting(Part):
     """Puts abstract values in order."""
 
-    def host_call(
-        self, callee: int, positional: list[Abstract], named: dict[str, Abstract], seen: Any
-    ) -> Abstract:
-        raise NotImplementedError
+    needs = "callbacks calls containers heap indexing program python"
 
+    @means(sorted)
     def sort_list(
         self, iterable: Abstract, /, *, key: Abstract = NONE, reverse: Abstract = FALSE
     ) -> Abstract:
-        iterable = self.resolve(iterable)
-        if not self.is_none(key):
-            return self._sorted_by(key, self.elements(iterable), bool(self.plain(reverse)))
+        iterable = resolve(iterable)
+        if not is_none(key):
+            return self._sorted_by(
+                key, self.containers.elements(iterable), bool(self.indexing.plain(reverse))
+            )
         if isinstance(iterable, SetValue):
             parts: list[Abstract] = [Literal(part) for part in iterable.elements]
         elif isinstance(iterable, (Tensor, Host)):
-            return self._sorted_by_host(iterable, reverse, self.seen_result)
+            return self._sorted_by_host(iterable, reverse, self.calls.seen_result)
         else:
-            parts = [self.resolve(part) for part in self.elements(iterable)]
+            parts = [resolve(part) for part in self.containers.elements(iterable)]
         alike = all(map(self._is_number, parts)) or all(map(self._is_text, parts))
-        if alike and not all(map(self.is_fixed, parts)):
-            seen = sorted(map(self.observed_value, parts), reverse=bool(self.plain(reverse)))
+        if alike and not all(map(is_fixed, parts)):
+            seen = sorted(
+                map(self.python.observed_value, parts), reverse=bool(self.indexing.plain(reverse))
+            )
             return self._sorted_by_host(ListValue(parts), reverse, seen)
         if any(_is_nan(part) for part in parts):
-            raise self.refuse(reasons.SORTED_NAN_AMONG_ELEMENTS)
-        by_python = cmp_to_key(lambda a, b: -1 if self._is_less(a, b) else 1)
-        return ListValue(sorted(parts, key=by_python, reverse=bool(self.plain(reverse))))
+            raise refuse(reasons.SORTED_NAN_AMONG_ELEMENTS)
+        by_python = cmp_to_key(lambda a, b: -1 if self.is_less(a, b) else 1)
+        return ListValue(sorted(parts, key=by_python, reverse=bool(self.indexing.plain(reverse))))
 
     def _sorted_by(self, key: Abstract, parts: list[Abstract], reverse: bool) -> Abstract:
         """All keys first, as Python has it, and then the order of the keys."""
-        keys = [self.resolve(self.apply(key, [part])) for part in parts]
-        ranked, seen = self.ordered(keys, parts, reverse), self.seen_result
+        keys = [resolve(self.callbacks.apply(key, [part])) for part in parts]
+        ranked, seen = self.ordered(keys, parts, reverse), self.calls.seen_result
         if type(seen) is list:
-            for part, real in zip(ranked, self.snapshots.get(id(seen), seen), strict=True):
-                self.assume(part, real)
+            for part, real in zip(ranked, self.heap.snapshots.get(id(seen), seen), strict=True):
+                self.callbacks.assume(part, real)
         return ListValue(ranked, object=seen)
 
     def ordered(self, keys: list[Abstract], parts: list[Any], reverse: bool) -> list[Any]:
         """The parts in the order of their keys."""
 
         def before(i: int, j: int) -> int:
-            return -1 if self._is_less(keys[i], keys[j]) else 1
+            return -1 if self.is_less(keys[i], keys[j]) else 1
 
         places = sorted(range(len(parts)), key=cmp_to_key(before), reverse=reverse)
         return [parts[place] for place in places]
@@ -85,16 +92,16 @@ class Sorting(Iterators):
         best: Abstract | None = None
         most: Abstract = NONE
         for part in parts:
-            rank = self.resolve(part if self.is_none(key) else self.apply(key, [part]))
+            rank = resolve(part if is_none(key) else self.callbacks.apply(key, [part]))
             if best is None or self._ordered(better, rank, most):
                 best, most = part, rank
-        return None if best is None else self.resolve(best)
+        return None if best is None else resolve(best)
 
     def _sorted_by_host(self, numbers: Abstract, reverse: Abstract, seen: Any) -> Abstract:
-        if not self.is_pure(numbers):
-            raise self.refuse(reasons.SORTED, describe(numbers))
-        named = {"reverse": Literal(bool(self.plain(reverse)))}
-        return self.host_call(self.constant(sorted), [numbers], named, seen)
+        if not self.heap.is_pure(numbers):
+            raise refuse(reasons.SORTED, describe(numbers))
+        named = {"reverse": Literal(bool(self.indexing.plain(reverse)))}
+        return self.calls.host_call(self.program.constant(sorted), [numbers], named, seen)
 
     def _is_number(self, value: Abstract) -> bool:
         if isinstance(value, Size) or (isinstance(value, Tensor) and value.is_scalar):
@@ -104,7 +111,7 @@ class Sorting(Iterators):
     def _is_text(self, value: Abstract) -> bool:
         return isinstance(value, (Host, Literal)) and type(value.object) is str
 
-    def _is_less(self, a: Abstract, b: Abstract) -> bool:
+    def is_less(self, a: Abstract, b: Abstract) -> bool:
         return self._ordered("<", a, b)
 
     def _ordered(self, name: str, a: Abstract, b: Abstract) -> bool:
@@ -126,19 +133,19 @@ class Sorting(Iterators):
         if name == "==" and (a is b or (_is_same(a, b))):
             return True
         if isinstance(a, CompareKey) and isinstance(b, CompareKey):
-            order = self.resolve(self.apply(a.function, [a.value, b.value]))
+            order = resolve(self.callbacks.apply(a.function, [a.value, b.value]))
             return self._compare(name, order, Literal(0))
         if isinstance(a, Instance) or isinstance(b, Instance):
-            return self.decided(self.operated("compare", name, a, b))
+            return self.python.decided(self.callbacks.operated("compare", name, a, b))
         for value in (a, b):
-            if not self.is_fixed(value) and not self._is_number(value) and not self._is_text(value):
-                raise self.refuse(reasons.SORTED_BY, describe(value))
-        x, y = self.observed_value(a), self.observed_value(b)
+            if not is_fixed(value) and not self._is_number(value) and not self._is_text(value):
+                raise refuse(reasons.SORTED_BY, describe(value))
+        x, y = self.python.observed_value(a), self.python.observed_value(b)
         if name == "==" and x != x and y != y:
-            raise self.refuse(reasons.SORTED_NAN_TUPLE_TOLD_IDENTITY)
+            raise refuse(reasons.SORTED_NAN_TUPLE_TOLD_IDENTITY)
         answer = bool(ORDERS[name](x, y))
-        if not (self.is_fixed(a) and self.is_fixed(b)):
-            self.guard("guard_truth", self.operator(name, [a, b]), answer)
+        if not (is_fixed(a) and is_fixed(b)):
+            self.program.guard("guard_truth", self.program.operator(name, [a, b]), answer)
         return answer
 
     def same_value(self, a: Abstract, b: Abstract) -> bool:
@@ -146,7 +153,7 @@ class Sorting(Iterators):
 
     def _opened(self, value: Abstract) -> Abstract:
         """A tuple as a Sequence of its parts."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Literal) and type(value.object) is tuple:
             return Sequence([Literal(part) for part in value.object])
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm.reasons import Reason
+from dvm.reasons import Reason, Row
 
 Location = tuple[str, int]
 NOWHERE: Location = ("", 0)
@@ -71,6 +71,16 @@ class NotCapturable(Exception):
         super().__init__(reason)
         self.reason = reason
         self.at = at
+
+    def place(self, at: Location) -> None:
+        """It is of that line, if it is not said yet of which."""
+        if self.at == NOWHERE:
+            self.at = at
+
+
+def refuse(row: Row, *parameters: object) -> NotCapturable:
+    """What to raise for a reason of that row; it is of the line that is being lowered."""
+    return NotCapturable(row(*parameters))
 
 
 @dataclass

@@ -1,21 +1,17 @@
 """What functions mean, as declarative tables.
 
 Elementwise operations come from the native table (core/ops/elementwise.def): a row there makes the
-NumPy ufunc of that name compile. FUNCTIONS and METHODS map a function or an array method to the
-name of a method of the lowering, which says it in terms of graph ops. A NumPy function in no table
-is followed if it is written in Python, and otherwise called as it is (an opaque call).
+NumPy ufunc of that name compile. Others are written with @means (meanings.py), in terms of graph
+ops. A NumPy function in neither is followed if it is written in Python, and otherwise called as it
+is (an opaque call).
 """
 
 from __future__ import annotations
 
-import bisect
 import collections
 import copy
 import datetime
 import enum
-import functools
-import heapq
-import itertools
 import logging
 import math
 import operator
@@ -32,6 +28,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.log_records import IS_ENABLED, LOGGING
+from dvm.magpy_capture.meanings import FUNCTIONS
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
@@ -41,6 +38,17 @@ UFUNCS |= {
     np.radians: "deg2rad",
     np.conjugate: "positive",
     np.float_power: "power",
+}
+
+#: ufunc -> whether its operands are vectors, where that does not follow from their ranks
+VECTORS: dict[np.ufunc, tuple[bool, bool]] = {
+    getattr(np, name): vectors
+    for name, vectors in (
+        ("matvec", (False, True)),
+        ("vecmat", (True, False)),
+        ("vecdot", (True, True)),
+    )
+    if hasattr(np, name)
 }
 
 #: operator of the language -> the ufunc that ndarray implements it with
@@ -124,113 +132,8 @@ EVENT_OF: dict[Any, tuple[str, str]] = {
     for name, function in OPERATORS[kind].items()
 } | {operator.concat: ("binary", "+")}
 
-#: function -> method of the lowering; called with the abstract arguments
-FUNCTIONS: dict[Any, str] = {}
-#: array method -> method of the lowering; called with the array first
-METHODS: dict[str, str] = {}
-
-
-def numpy_table(functions: dict[str, str], methods: dict[str, str] | None = None) -> None:
-    """Add rows: names in module numpy, and names of array methods."""
-    for name, handler in functions.items():
-        FUNCTIONS[getattr(np, name)] = handler
-    METHODS.update(methods or {})
-
-
-#: functions of Python -> method of the lowering
-BUILTINS: dict[Any, str] = {
-    len: "length",
-    range: "make_range",
-    list: "make_list",
-    tuple: "make_tuple",
-    dict: "make_dict",
-    set: "make_set",
-    zip: "make_zip",
-    enumerate: "make_enumerate",
-    reversed: "make_reversed",
-    iter: "make_iter",
-    next: "take_next",
-    isinstance: "is_instance",
-    issubclass: "is_subclass",
-    type: "type_of",
-    callable: "is_callable",
-    getattr: "get_attribute",
-    setattr: "set_attribute",
-    hasattr: "has_attribute",
-    float: "to_float",
-    int: "to_int",
-    bool: "to_bool",
-    abs: "absolute",
-    sum: "add_up",
-    min: "least",
-    max: "greatest",
-    all: "every",
-    any: "some",
-    sorted: "sort_list",
-    vars: "own_dict",
-    map: "make_map",
-    filter: "make_filter",
-    functools.partial: "make_partial",
-    functools.reduce: "reduced",
-    functools.cmp_to_key: "make_compare_key",
-    heapq.heapify: "make_heap",
-    heapq.heappop: "pop_from_heap",
-    heapq.heappush: "push_on_heap",
-    heapq.heappushpop: "push_and_pop",
-    heapq.heapreplace: "replace_on_heap",
-    bisect.bisect_left: "place_left",
-    bisect.bisect_right: "place_right",
-    bisect.insort_left: "insert_left",
-    bisect.insort_right: "insert_right",
-    np.ndindex: "make_nd_index",
-    print: "print_line",
-    id: "identity_number",
-    hash: "hashed",
-    slice: "make_slice",
-    dict.fromkeys: "dict_from_keys",
-    collections.Counter: "make_counter",
-    collections.deque: "make_deque",
-    collections.defaultdict: "make_default_dict",
-    collections.OrderedDict: "make_ordered",
-    types.SimpleNamespace: "make_namespace",
-    itertools.accumulate: "make_accumulate",
-    itertools.chain: "make_chain",
-    itertools.chain.from_iterable: "make_chain_of",
-    itertools.combinations: "make_combinations",
-    itertools.combinations_with_replacement: "make_combinations_again",
-    itertools.compress: "make_compress",
-    itertools.count: "make_count",
-    itertools.cycle: "make_cycle",
-    itertools.dropwhile: "make_drop_while",
-    itertools.filterfalse: "make_filter_false",
-    itertools.groupby: "make_group_by",
-    itertools.islice: "make_islice",
-    itertools.pairwise: "make_pairwise",
-    itertools.permutations: "make_permutations",
-    itertools.product: "make_product",
-    itertools.repeat: "make_repeat",
-    itertools.starmap: "make_star_map",
-    itertools.takewhile: "make_take_while",
-    itertools.tee: "make_tee",
-    itertools.zip_longest: "make_longest",
-    np.errstate: "make_errstate",
-    np.geterr: "get_errstate",
-    np.seterr: "set_errstate",
-    warnings.catch_warnings: "make_caught_warnings",
-    warnings.simplefilter: "set_filter",
-    warnings.filterwarnings: "set_filter",
-    traceback.clear_frames: "forget_frames",
-    warnings.warn: "warn",
-    logging.getLogger: "get_logger",
-}
-
 #: methods of an iterator
 ITERATOR = ("__init__", "__iter__", "__next__")
-
-if _converter := getattr(
-    sys.modules.get("numpy._core._multiarray_umath"), "_array_converter", None
-):
-    BUILTINS[_converter] = "make_converter"
 
 #: pure functions on Python objects; folded when all arguments are known, else called on the host
 PURE: frozenset[Any] = frozenset(
@@ -325,6 +228,10 @@ OPAQUE: frozenset[Any] = frozenset(
         if hasattr(np, name)
     ]
 )
+
+
+def is_numpys(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").split(".")[0] == "numpy"
 
 
 def _checks() -> list[Any]:
@@ -424,7 +331,7 @@ def _walks() -> list[Any]:
 def leaves() -> Iterable[Any]:
     """Callables that the tracer does not follow, for they have a meaning here."""
     return [
-        *FUNCTIONS,
+        *(function for function in FUNCTIONS if is_numpys(function)),
         *OPAQUE,
         *_checks(),
         *_limits(),

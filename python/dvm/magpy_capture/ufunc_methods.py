@@ -15,12 +15,21 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.arrays import fresh
 from dvm.magpy_capture.numpy_ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named
-from dvm.magpy_capture.ordered_folds import OrderedFolds
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.program import describe
-from dvm.magpy_capture.spec import NotCapturable
+from dvm.magpy_capture.spec import NotCapturable, refuse
 from dvm.magpy_capture.tables import UFUNCS
-from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor
+from dvm.magpy_capture.values import (
+    Abstract,
+    Literal,
+    Sequence,
+    Tensor,
+    is_literal,
+    is_none,
+    resolve,
+)
 
 #: ufunc -> op of the graph that reduces with it
 REDUCTIONS: dict[np.ufunc, str] = {
@@ -59,8 +68,10 @@ def neutral(op: str, dtype: str) -> Any:
     return int(np.iinfo(kind).min if low else np.iinfo(kind).max)
 
 
-class UfuncMethods(OrderedFolds):
+class UfuncMethods(Part):
     """`np.add.reduce(...)` and its kin."""
+
+    needs = "arrays folds graph indexing opaque program ufuncs views"
 
     def ufunc_method(
         self, function: np.ufunc, name: str, positional: list[Abstract], named: Named, seen: Any
@@ -77,28 +88,30 @@ class UfuncMethods(OrderedFolds):
         except (NotCapturable, TypeError):
             pass
         if name not in ("outer", "reduce", "accumulate", "reduceat", "at"):
-            raise self.refuse(reasons.UFUNC_METHOD, function.__name__, name)
-        return self.opaque(getattr(function, name), positional, named, seen)
+            raise refuse(reasons.UFUNC_METHOD, function.__name__, name)
+        return self.opaque.call(getattr(function, name), positional, named, seen)
 
     def ufunc_outer(
         self, function: np.ufunc, a: Abstract, b: Abstract, out: Abstract = NONE, **named: Abstract
     ) -> Abstract:
-        x, y = self.as_array(a), self.as_array(b)
-        ones = [self.size(1)] * y.rank
-        value = self.reshape_value(self.value_of(x), [*self.stored_shape(x), *ones])
+        x, y = self.ufuncs.as_array(a), self.ufuncs.as_array(b)
+        ones = [self.graph.size(1)] * y.rank
+        value = self.views.reshape_value(
+            self.arrays.value_of(x), [*self.arrays.stored_shape(x), *ones]
+        )
         order = (*x.order, *range(x.rank, x.rank + y.rank))
-        out = self.resolve(out)
+        out = resolve(out)
         if isinstance(out, Sequence) and len(out.elements) == 1:
-            out = self.resolve(out.elements[0])
-        return self._ufunc(
-            function, [self.fresh(value, x.dtype, [*x.shape, *ones], order), y], named, out
+            out = resolve(out.elements[0])
+        return self.ufuncs.computed(
+            function, [fresh(value, x.dtype, [*x.shape, *ones], order), y], named, out
         )
 
     # ---- arguments
 
     def axes(self, axis: Abstract, rank: int) -> list[int]:
         """The axes to reduce, ascending; NumPy lets a 0-d array have an axis of its own."""
-        given = self.plain(axis)
+        given = self.indexing.plain(axis)
         if given is None:
             return list(range(rank))
         if rank == 0 and type(given) is int and given in (0, -1):
@@ -107,28 +120,28 @@ class UfuncMethods(OrderedFolds):
 
     def axis(self, axis: Any, rank: int) -> int:
         if not isinstance(axis, (int, np.integer)) or not -rank <= axis < rank:
-            raise self.refuse(reasons.AXIS_ARRAY_RANK, axis, rank)
+            raise refuse(reasons.AXIS_ARRAY_RANK, axis, rank)
         return int(axis) % rank
 
     def keeps(self, keepdims: Abstract) -> bool:
-        return not self.is_literal(keepdims, np._NoValue) and bool(self.plain(keepdims))
+        return not is_literal(keepdims, np._NoValue) and bool(self.indexing.plain(keepdims))
 
     def result_array(self, out: Abstract) -> Tensor | None:
         """The array that out= names, if any."""
-        out = self.resolve(out)
+        out = resolve(out)
         if isinstance(out, Sequence) and len(out.elements) == 1:
-            out = self.resolve(out.elements[0])
-        if self.is_none(out):
+            out = resolve(out.elements[0])
+        if is_none(out):
             return None
         if not isinstance(out, Tensor):
-            raise self.refuse(reasons.OUT, describe(out))
+            raise refuse(reasons.OUT, describe(out))
         return out
 
     def loop_dtype(
         self, function: np.ufunc, x: Tensor, wanted: Abstract, out: Tensor | None
     ) -> str:
         """The dtype in which NumPy reduces or accumulates `x`."""
-        first = None if self.is_none(wanted) else np.dtype(self.dtype_name(wanted))
+        first = None if is_none(wanted) else np.dtype(self.ufuncs.dtype_name(wanted))
         given = None if out is None else np.dtype(out.dtype)
         try:
             loop = function.resolve_dtypes(
@@ -138,39 +151,42 @@ class UfuncMethods(OrderedFolds):
                 reduction=True,
             )
         except TypeError as mismatch:
-            raise self.refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
+            raise refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
         if len(set(loop)) != 1:
-            raise self.refuse(reasons.REDUCE, function.__name__, x.dtype)
-        return self.dtype_name(Literal(loop[0]))
+            raise refuse(reasons.REDUCE, function.__name__, x.dtype)
+        return self.ufuncs.dtype_name(Literal(loop[0]))
 
     def first_element(self, initial: Abstract, dtype: str) -> Tensor:
         """`initial` as NumPy converts it: the way assignment converts."""
-        initial = self.resolve(initial)
+        initial = resolve(initial)
         if isinstance(initial, Literal):
             try:
                 with np.errstate(all="raise"):
                     np.asarray(initial.object).astype(dtype)
             except (FloatingPointError, TypeError, ValueError):
-                raise self.refuse(reasons.INITIAL, describe(initial)) from None
+                raise refuse(reasons.INITIAL, describe(initial)) from None
             if isinstance(initial.object, np.integer):
                 initial = Literal(int(initial.object))  # whose range is checked likewise
-        first = self.as_array(initial, dtype)
+        first = self.ufuncs.as_array(initial, dtype)
         exact = dtype.startswith("float") or np.can_cast(first.dtype, dtype, "safe")
         if first.rank or not exact:  # NumPy may raise
-            raise self.refuse(reasons.INITIAL, describe(first))
-        return self.cast(first, dtype)
+            raise refuse(reasons.INITIAL, describe(first))
+        return self.arrays.cast(first, dtype)
 
     def mask(self, where: Abstract, x: Tensor) -> Tensor | None:
         """where= as bools of the shape of `x`, or None where it is True."""
-        if self.is_literal(where, True) or self.is_literal(where, np._NoValue):
+        if is_literal(where, True) or is_literal(where, np._NoValue):
             return None
-        test = self.as_array(where, "bool")
+        test = self.ufuncs.as_array(where, "bool")
         if test.dtype != "bool" or test.rank > x.rank:
-            raise self.refuse(reasons.WHERE, describe(test))
-        order = self.result_order([x, test], x.rank)
+            raise refuse(reasons.WHERE, describe(test))
+        order = self.arrays.result_order([x, test], x.rank)
         stored = [x.shape[axis] for axis in order]
-        return self.fresh(
-            self.broadcast_value(self.arranged(test, order), stored), "bool", x.shape, order
+        return fresh(
+            self.graph.broadcast_value(self.arrays.arranged(test, order), stored),
+            "bool",
+            x.shape,
+            order,
         )
 
     def deliver(self, result: Tensor, out: Tensor | None) -> Tensor:
@@ -178,9 +194,9 @@ class UfuncMethods(OrderedFolds):
         if out is None:
             return result
         if out.rank != result.rank:
-            raise self.refuse(reasons.OUT_ANOTHER_RANK_RESULT)
-        self._require_equal(out.shape, result.shape)
-        return self.store_result(result, out)
+            raise refuse(reasons.OUT_ANOTHER_RANK_RESULT)
+        self.program.require_all_equal(out.shape, result.shape)
+        return self.ufuncs.store_result(result, out)
 
     # ---- reduce
 
@@ -196,15 +212,15 @@ class UfuncMethods(OrderedFolds):
         where: Abstract = TRUE,
     ) -> Tensor:
         """`function.reduce` over any axes (NumPy: ufunc_object.c, PyUFunc_Reduce)."""
-        x = self.in_order(self.as_array(array))
+        x = self.arrays.in_order(self.ufuncs.as_array(array))
         axes = self.axes(axis, x.rank)
         into = self.result_array(out)
-        x = self.cast(x, self.loop_dtype(function, x, dtype, into))
+        x = self.arrays.cast(x, self.loop_dtype(function, x, dtype, into))
         op = self._reduction(function, x.dtype)
         has_identity = op not in DEFINED if op else function.identity is not None
-        if self.is_none(initial) and has_identity:
-            raise self.refuse(reasons.REDUCE_WITHOUT_IDENTITY, function.__name__)
-        absent = self.is_none(initial) or self.is_literal(initial, np._NoValue)
+        if is_none(initial) and has_identity:
+            raise refuse(reasons.REDUCE_WITHOUT_IDENTITY, function.__name__)
+        absent = is_none(initial) or is_literal(initial, np._NoValue)
         first = None if absent else self.first_element(initial, x.dtype)
         result = self.fold(function, x, axes, self.keeps(keepdims), first, self.mask(where, x))
         return self.deliver(result, into)
@@ -229,16 +245,16 @@ class UfuncMethods(OrderedFolds):
         else:
             op = self._reduction(function, x.dtype)
             if op is None:
-                return self.ordered_fold(function, x, axes, keepdims, first, mask)
+                return self.folds.ordered_fold(function, x, axes, keepdims, first, mask)
             if mask is not None:
-                nothing = self.operand(Literal(neutral(op, x.dtype)), x.dtype)
-                x = self.elementwise("select", [mask, x, nothing], x.dtype, mask.order)
+                nothing = self.arrays.operand(Literal(neutral(op, x.dtype)), x.dtype)
+                x = self.arrays.elementwise("select", [mask, x, nothing], x.dtype, mask.order)
             if first is not None:
                 op = DEFINED.get(op, op)
-            result = self.reduce(op, x, axes, keepdims)
+            result = self.arrays.reduce(op, x, axes, keepdims)
         if first is None:
             return result
-        return self.elementwise(UFUNCS[function], [first, result], x.dtype, result.order)
+        return self.arrays.elementwise(UFUNCS[function], [first, result], x.dtype, result.order)
 
     def _fold_numbers(
         self,
@@ -251,15 +267,15 @@ class UfuncMethods(OrderedFolds):
     ) -> Tensor:
         """The extreme of what is not NaN; NaN where all is."""
         if first is None and mask is None:
-            return self.reduce(f"nan{REDUCTIONS[function]}", x, axes, keepdims)
-        missing = self.elementwise("isnan", [x], "bool", x.order)
-        nothing = self.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
-        numbers = self.elementwise("select", [missing, nothing, x], x.dtype, x.order)
+            return self.arrays.reduce(f"nan{REDUCTIONS[function]}", x, axes, keepdims)
+        missing = self.arrays.elementwise("isnan", [x], "bool", x.order)
+        nothing = self.arrays.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
+        numbers = self.arrays.elementwise("select", [missing, nothing, x], x.dtype, x.order)
         least = nothing if first is not None else None
         found = self.fold(function, numbers, axes, keepdims, least, mask)
         none = self.fold(np.logical_and, missing, axes, keepdims, None, mask)
-        nan = self.operand(Literal(np.nan), x.dtype)
-        return self.elementwise("select", [none, nan, found], x.dtype, found.order)
+        nan = self.arrays.operand(Literal(np.nan), x.dtype)
+        return self.arrays.elementwise("select", [none, nan, found], x.dtype, found.order)
 
     # ---- accumulate
 
@@ -273,7 +289,7 @@ class UfuncMethods(OrderedFolds):
     ) -> Tensor:
         """`function.accumulate` along one axis."""
         x, place, into = self._running_operand(function, array, axis, dtype, out)
-        return self.deliver(self.scan(function, x, place), into)
+        return self.deliver(self.folds.scan(function, x, place), into)
 
     def reduceat(
         self,
@@ -286,18 +302,20 @@ class UfuncMethods(OrderedFolds):
     ) -> Tensor:
         """`function.reduceat` along one axis."""
         x, place, into = self._running_operand(function, array, axis, dtype, out)
-        return self.deliver(self.pieces(function, x, self.as_array(indices), place), into)
+        return self.deliver(
+            self.folds.pieces(function, x, self.ufuncs.as_array(indices), place), into
+        )
 
     def _running_operand(
         self, function: np.ufunc, array: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
     ) -> tuple[Tensor, int, Tensor | None]:
         """The array in the dtype of the loop, the axis, and the array that out= names."""
-        x = self.in_order(self.as_array(array))
-        place = self.axis(self.plain(axis), x.rank)
+        x = self.arrays.in_order(self.ufuncs.as_array(array))
+        place = self.axis(self.indexing.plain(axis), x.rank)
         into = self.result_array(out)
-        x = self.cast(x, self.loop_dtype(function, x, dtype, into))
+        x = self.arrays.cast(x, self.loop_dtype(function, x, dtype, into))
         # Of two zeros the op keeps the second where NumPy's loop keeps the first, or the other way.
         others = (np.maximum, np.minimum) if x.dtype == "float16" else (np.fmax, np.fmin)
         if x.dtype.startswith("float") and function in others:
-            raise self.refuse(reasons.TWO_ZEROS_FIRST)
+            raise refuse(reasons.TWO_ZEROS_FIRST)
         return x, place, into

@@ -609,3 +609,19 @@ class Gone:
 
 
 Abstract = Any
+
+
+def resolve(value: Abstract) -> Abstract:
+    """`value`, read from the caller's objects if the program had not looked at it yet."""
+    while isinstance(value, Unread):
+        value = value.read()
+    return value
+
+
+def is_literal(value: Abstract, wanted: Any) -> bool:
+    value = resolve(value)
+    return isinstance(value, Literal) and value.object is wanted
+
+
+def is_none(value: Abstract) -> bool:
+    return is_literal(value, None)

@@ -12,7 +12,8 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
 from dvm import _dvm
-from dvm.magpy_capture.graphs import Graphs, same_shape
+from dvm.magpy_capture.graphs import same_shape
+from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.values import Content, Tensor
 
 #: How many updates a read of a part looks through: each may cost a guard or two on every call.
@@ -39,22 +40,28 @@ class PartWrite:
     content: Content = field(default_factory=Content)
 
 
-class WrittenParts(Graphs):
+class WrittenParts(Part):
     """Reads of parts of what was updated."""
 
-    def observed(self, dim: _dvm.Dim) -> int:
-        raise NotImplementedError
+    needs = "arrays graph indexing program views"
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # update -> starts, steps
+        self.unchecked: list[Tensor] = []  # views made with integers, which may be out of bounds
+        self.part_writes: list[PartWrite] = []  # all of the path, in program order
 
     def update_value(
         self, base: int, value: int, starts: SequenceOf[_dvm.Dim], steps: SequenceOf[int]
     ) -> int:
-        made = self.node(
+        made = self.graph.node(
             "update",
             (base, value),
-            lambda: self.graph.update(base, value, list(starts), list(steps), at=self.at),
+            lambda: self.graph.native.update(
+                base, value, list(starts), list(steps), at=self.program.at
+            ),
             (*starts, *steps),
         )
-        self._updates[made] = (list(starts), list(steps))
+        self.made[made] = (list(starts), list(steps))
         return made
 
     def slice_value(
@@ -65,10 +72,10 @@ class WrittenParts(Graphs):
         shape: SequenceOf[_dvm.Dim],
     ) -> int:
         for _ in range(MOST_UPDATES):
-            if value not in self._updates or self.spine_root(value) not in self.initials:
+            if value not in self.made or self.spine_root(value) not in self.graph.initials:
                 break
-            base, part = self._ops[value][1]
-            at, by = self._updates[value]
+            base, part = self.graph.ops[value][1]
+            at, by = self.made[value]
             counts = self.graph.shape(part)
             equal = list(starts) == at and same_shape(shape, counts)
             if equal and list(steps) == by:
@@ -82,12 +89,12 @@ class WrittenParts(Graphs):
             if found is None:
                 break
             return found
-        return super().slice_value(value, starts, steps, shape)
+        return self.graph.sliced_node(value, starts, steps, shape)
 
     def spine_root(self, value: int) -> int:
         """The value that was updated first, and perhaps seen in another shape between."""
-        while self._ops[value][0] in ("update", "reshape", "transpose", "slice"):
-            value = self._ops[value][1][0]
+        while self.graph.ops[value][0] in ("update", "reshape", "transpose", "slice"):
+            value = self.graph.ops[value][1][0]
         return value
 
     def is_at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
@@ -95,9 +102,11 @@ class WrittenParts(Graphs):
         difference = b - a
         if difference.constant is not None:
             return bool(difference.constant >= 0)
-        holds = self.observed(difference) >= 0
-        test = self._operate("<=", self.register_of_dim(a), self.register_of_dim(b))
-        self.guard("guard_truth", test, holds)
+        holds = self.indexing.observed(difference) >= 0
+        test = self.program.operate(
+            "<=", self.program.register_of_dim(a), self.program.register_of_dim(b)
+        )
+        self.program.guard("guard_truth", test, holds)
         return holds
 
     def _is_apart(
@@ -122,7 +131,7 @@ class WrittenParts(Graphs):
         return False
 
     def _seen_below(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
-        return self.observed(a) < self.observed(b)
+        return self.indexing.observed(a) < self.indexing.observed(b)
 
     def _patched(
         self,
@@ -165,8 +174,8 @@ class WrittenParts(Graphs):
 
     def _lies_in(self, start: _dvm.Dim, count: _dvm.Dim, at: _dvm.Dim, size: _dvm.Dim) -> bool:
         """Whether start ... start + count lies in at ... at + size; asked where it is so."""
-        first, last = self.observed(start), self.observed(start + count)
-        if first < self.observed(at) or last > self.observed(at + size):
+        first, last = self.indexing.observed(start), self.indexing.observed(start + count)
+        if first < self.indexing.observed(at) or last > self.indexing.observed(at + size):
             return False
         return self.is_at_most(at, start) and self.is_at_most(start + count, at + size)
 
@@ -175,9 +184,9 @@ class WrittenParts(Graphs):
 
         def make() -> int:
             value = self.content(before)
-            made = len(self._ops)
+            made = len(self.graph.ops)
             changed = change(value)
-            content.spine = range(made, len(self._ops))
+            content.spine = range(made, len(self.graph.ops))
             return changed
 
         content = Content(make=make)
@@ -189,25 +198,19 @@ class WrittenParts(Graphs):
             content.value, content.make = content.make(), None
         return content.value
 
-    def compute_fallible(self) -> None:
-        for view in self._unchecked:
+    def check_views(self) -> None:
+        """The checks of integers that views were made with, if nothing has read them."""
+        for view in self.unchecked:
             if view.unchecked and view.storage.external and self.is_remade(view):
-                self.layout_register(view)
+                self.views.layout_register(view)
             elif view.unchecked:
-                self.value_of(view)
-        self._unchecked.clear()
-        super().compute_fallible()
+                self.arrays.value_of(view)
+        self.unchecked.clear()
 
     def check_view(self, view: Tensor) -> None:
         """The check of its integers happens even if nothing uses the view."""
         view.unchecked = True
-        self._unchecked.append(view)
-
-    def value_of(self, t: Tensor) -> int:
-        raise NotImplementedError
-
-    def layout_register(self, t: Tensor) -> int:
-        raise NotImplementedError
+        self.unchecked.append(view)
 
     def is_remade(self, t: Tensor) -> bool:
         """Whether the host can make it of the array that it is a view of."""
@@ -220,7 +223,7 @@ class WrittenParts(Graphs):
 
     def forgo(self, content: Content) -> None:
         """Do not compute a changed array of which only the parts leave: the host checks them."""
-        self._covered.update(content.spine)
+        self.graph.covered.update(content.spine)
 
 
 __all__ = ["PartWrite", "WrittenParts"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.numpy_functions import NumpyFunctions
-from dvm.magpy_capture.spec import NotCapturable
-from dvm.magpy_capture.tables import numpy_table
+from dvm.magpy_capture.indexing import index_parts
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.spec import NotCapturable, refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -25,45 +25,54 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Storage,
     Tensor,
+    resolve,
 )
 from dvm.magpy_capture.written_parts import MOST_UPDATES, PartWrite
 
-numpy_table({"put": "put"}, {"put": "put"})
 
-
-class WrittenPlaces(NumpyFunctions):
+class WrittenPlaces(Part):
     """Which writes may wait for the commit."""
 
-    def advanced_store(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
+    needs = "arrays conversions graph heap indexing program shapes ufuncs views updates"
+
+    def store_in_places(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
         if not self._may_wait(base, parts):
-            super().advanced_store(base, parts, value)
+            self.conversions.store_at_once(base, parts, value)
             return
         try:
-            source = self.cast(self.element_of(value, base.dtype), base.dtype)
+            source = self.arrays.cast(self.ufuncs.element_of(value, base.dtype), base.dtype)
         except NotCapturable:  # what the graph cannot convert, NumPy can
-            super().advanced_store(base, parts, value)
+            self.conversions.store_at_once(base, parts, value)
             return
         self._store_places(base, parts, self._source_register(source))
 
     def _may_wait(self, base: Tensor, parts: list[Abstract]) -> bool:
         """Whether a write is made on the array itself, behind the commit."""
-        self.decide_all(base)
-        if not base.storage.external or not self.is_remade(base) or self._is_mask(base, parts[0]):
+        self.views.decide_all(base)
+        if (
+            not base.storage.external
+            or not self.updates.is_remade(base)
+            or self.is_mask(base, parts[0])
+        ):
             return False
         return all(map(self.is_index, parts)) and len(parts) <= base.rank
 
     def _store_places(self, base: Tensor, parts: list[Abstract], source: int) -> None:
         """`base[parts] = source`: that it cannot fail is checked now."""
-        self.opaque_calls.append(("advanced indexing", self.at))
-        key = self.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
-        place = self.layout_register(base)
+        self.graph.opaque_calls.append(("advanced indexing", self.program.at))
+        key = self.program.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
+        place = self.views.layout_register(base)
         check = _dvm.check_index if self._leads(parts) else check_by_taking
-        self.step("call", self.constant(check), [place, key, source], ())
+        self.program.step("call", self.program.constant(check), [place, key, source], ())
         self._write_places(base, key, source, rows=len(parts) == 1 and self._leads(parts))
 
     def _source_register(self, source: Tensor) -> int:
-        literal = self._literals.get(self.value_of(source)) if not source.rank else None
-        return self.tensor_register(source) if literal is None else self.constant(literal)
+        literal = self.graph.literals.get(self.arrays.value_of(source)) if not source.rank else None
+        return (
+            self.arrays.tensor_register(source)
+            if literal is None
+            else self.program.constant(literal)
+        )
 
     def _write_places(self, base: Tensor, key: int, source: int, *, rows: bool) -> None:
         """`base[key] = source` behind `commit`, which cannot fail.
@@ -73,35 +82,39 @@ class WrittenPlaces(NumpyFunctions):
 
         def change(before: int) -> int:
             base.storage.in_copy = True
-            value = self.with_items(base, self._part_of(base, before), key, source)
-            return self._after(base, value, before)
+            value = self.conversions.with_items(
+                base, self.arrays.part_of(base, before), key, source
+            )
+            return self.arrays.after_write(base, value, before)
 
-        self.may_write(base)
+        self.heap.may_write(base)
         write = PartWrite(base, _no_value, key=key, source=source, rows=rows)
-        self.write_part(write, change)
+        self.arrays.write_part(write, change)
 
     # ---- np.put
 
-    def put(
+    def put_in_places(
         self, a: Abstract, ind: Abstract, v: Abstract, mode: Abstract = Literal("raise")
     ) -> Abstract:
         """Values that are not as many as places are taken round and round."""
-        target, places = self.tensor(a), self.resolve(ind)
-        if target.is_scalar or not target.rank or self.plain(mode) != "raise":
-            raise self.refuse(reasons.FORM_PUT)
-        if not self.is_places(places) or self._is_of(target.storage, [places]):
-            raise self.refuse(reasons.FORM_PUT)
-        line = target if target.rank == 1 else self.flat_view(target)
+        target, places = self.shapes.tensor(a), resolve(ind)
+        if target.is_scalar or not target.rank or self.indexing.plain(mode) != "raise":
+            raise refuse(reasons.FORM_PUT)
+        if not self.is_places(places) or self.is_of(target.storage, [places]):
+            raise refuse(reasons.FORM_PUT)
+        line = target if target.rank == 1 else self.views.flat_view(target)
         if not self._may_wait(line, [places]):
-            raise self.refuse(reasons.FORM_PUT)
-        given = self.element_of(v, line.dtype)
+            raise refuse(reasons.FORM_PUT)
+        given = self.ufuncs.element_of(v, line.dtype)
         converted = given.is_scalar and given.dtype != line.dtype
-        if converted or not all(map(self.observed, given.shape)):
-            raise self.refuse(reasons.FORM_PUT)
-        source = self._source_register(self.cast(given, line.dtype))
+        if converted or not all(map(self.indexing.observed, given.shape)):
+            raise refuse(reasons.FORM_PUT)
+        source = self._source_register(self.arrays.cast(given, line.dtype))
         if given.rank:
-            callee = self.constant(taken_round)
-            source = self.step("call", callee, [source, self.register_of(places)], ())
+            callee = self.program.constant(taken_round)
+            source = self.program.step(
+                "call", callee, [source, self.program.register_of(places)], ()
+            )
         self._store_places(line, [places], source)
         return Literal(None)
 
@@ -111,9 +124,11 @@ class WrittenPlaces(NumpyFunctions):
         if len(parts) == 1 and self.is_places(parts[0]):
             through = self._through_writes(base)
             if through is not None:
-                given = [base.storage.register, self.register_of(key), *through]
-                return self.step("call", self.constant(_dvm.read_through), given, (), True)
-        return super().item_register(base, key, parts)
+                given = [base.storage.register, self.program.register_of(key), *through]
+                return self.program.step(
+                    "call", self.program.constant(_dvm.read_through), given, (), True
+                )
+        return self.conversions.host_item(base, key, parts)
 
     def _through_writes(self, base: Tensor) -> list[int] | None:
         """Index and value of each write that waits, if all are of rows; none: nothing waits.
@@ -137,7 +152,7 @@ class WrittenPlaces(NumpyFunctions):
             part = self._row_of(write)
             if part is None:
                 return None
-            through += [self.register_of(part), self.source_of(write, set())]
+            through += [self.program.register_of(part), self.arrays.source_of(write, set())]
         return through
 
     def _row_of(self, write: PartWrite) -> Abstract | None:
@@ -148,19 +163,19 @@ class WrittenPlaces(NumpyFunctions):
         assert view.remake is not None
         if view.remake[0] != "getitem":
             return None
-        part, *rest = self.index_parts(view.remake[1][0]) or [Literal(None)]
+        part, *rest = index_parts(view.remake[1][0]) or [Literal(None)]
         if not all(isinstance(p, Literal) and p.object is Ellipsis for p in rest):
             return None
         is_slice = isinstance(part, SliceValue) or isinstance(getattr(part, "object", 0), slice)
         return part if is_slice or self.is_places(part) else None
 
     @staticmethod
-    def _is_mask(base: Tensor, part: Abstract) -> bool:
+    def is_mask(base: Tensor, part: Abstract) -> bool:
         return isinstance(part, Tensor) and part.dtype == "bool" and part.rank == base.rank
 
     def is_places(self, value: Abstract) -> bool:
         """Whether it names places along an axis, and nobody changes it before the commit."""
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Tensor):
             return np.dtype(value.dtype).kind in "iu"
         if isinstance(value, (ListValue, Sequence)):
@@ -170,7 +185,7 @@ class WrittenPlaces(NumpyFunctions):
         )
 
     def is_index(self, value: Abstract) -> bool:
-        value = self.resolve(value)
+        value = resolve(value)
         if isinstance(value, Tensor):
             return np.dtype(value.dtype).kind in "biu"
         if isinstance(value, SliceValue):
@@ -182,7 +197,7 @@ class WrittenPlaces(NumpyFunctions):
         return self.is_places(value)
 
     def is_fixed_part(self, value: Abstract) -> bool:
-        value = self.resolve(value)
+        value = resolve(value)
         return (isinstance(value, Literal) and value.object is None) or self.is_places(value)
 
     def _leads(self, parts: list[Abstract]) -> bool:
@@ -191,7 +206,7 @@ class WrittenPlaces(NumpyFunctions):
 
     # ---- ufunc.at
 
-    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
+    def written_in_places(self, function: Any, positional: list[Abstract]) -> bool:
         """`ufunc.at(x, places, ...)` on a copy of what it changes; False: not so."""
         ufunc = getattr(function, "__self__", None)
         if not isinstance(ufunc, np.ufunc) or function.__name__ != "at" or len(positional) < 2:
@@ -199,26 +214,30 @@ class WrittenPlaces(NumpyFunctions):
         target, places, *values = positional
         if not isinstance(target, Tensor) or target.is_scalar or not target.rank:
             return False
-        if not self.is_places(places) or not self._may_wait(target, self.index_parts(places)):
+        if not self.is_places(places) or not self._may_wait(target, index_parts(places)):
             return False
-        if self._is_of(target.storage, [*self.index_parts(places), *values]):
+        if self.is_of(target.storage, [*index_parts(places), *values]):
             return False
         one = not isinstance(places, Sequence)
-        if self.is_basic([places]) and self._written_at_once(ufunc, target, places, values):
+        if self.indexing.is_basic([places]) and self._written_at_once(
+            ufunc, target, places, values
+        ):
             return True
         through = self._through_writes(target) if one else None
-        content = target.storage.register if through else self.tensor_register(target)
-        given = [self.register_of(value) for value in (places, *values)]
-        self.opaque_calls.append((f"numpy.{ufunc.__name__}.at", self.at))
-        distinct = self.constant(_dvm.distinct_places)
-        made = self.step("call", distinct, [content, given[0]], ())
-        each, number = (self.step("item", made, i) for i in range(2))
+        content = target.storage.register if through else self.arrays.tensor_register(target)
+        given = [self.program.register_of(value) for value in (places, *values)]
+        self.graph.opaque_calls.append((f"numpy.{ufunc.__name__}.at", self.program.at))
+        distinct = self.program.constant(_dvm.distinct_places)
+        made = self.program.step("call", distinct, [content, given[0]], ())
+        each, number = (self.program.step("item", made, i) for i in range(2))
         if through:
-            reader = self.constant(_dvm.read_through)
-            rows = self.step("call", reader, [content, each, *through], ())
+            reader = self.program.constant(_dvm.read_through)
+            rows = self.program.step("call", reader, [content, each, *through], ())
         else:
-            rows = self.step("operator", "getitem", content, each)
-        self.step("call", self.constant(function), [rows, number, *given[1:]], (), True)
+            rows = self.program.step("operator", "getitem", content, each)
+        self.program.step(
+            "call", self.program.constant(function), [rows, number, *given[1:]], (), True
+        )
         self._write_places(target, each, rows, rows=one)
         return True
 
@@ -228,14 +247,14 @@ class WrittenPlaces(NumpyFunctions):
         """As `x[place] += value`, for nothing comes up twice at one place; False: not so."""
         if ufunc.nout != 1 or len(values) != ufunc.nin - 1:
             return False
-        row = self.index(target, Sequence([place, Literal(Ellipsis)]), written=True)
+        row = self.indexing.index(target, Sequence([place, Literal(Ellipsis)]), written=True)
         try:
-            self._ufunc(ufunc, [row, *values], {}, row)
+            self.ufuncs.computed(ufunc, [row, *values], {}, row)
         except NotCapturable:
             return False
         return True
 
-    def _is_of(self, storage: Storage, values: list[Abstract]) -> bool:
+    def is_of(self, storage: Storage, values: list[Abstract]) -> bool:
         return any(isinstance(v, Tensor) and v.storage is storage for v in values)
 
 

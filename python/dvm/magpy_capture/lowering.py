@@ -1,0 +1,213 @@
+"""One recording on its way to a path: the parts that lower it, and what they are handed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm.magpy_capture import (
+    numpy_averages,
+    numpy_einsum,
+    numpy_joins,
+    numpy_moves,
+    numpy_nan,
+    numpy_norms,
+    numpy_questions,
+    numpy_ranges,
+    numpy_writes,
+)
+from dvm.magpy_capture.annotated import AnnotatedCalls
+from dvm.magpy_capture.array_attributes import ArrayAttributes
+from dvm.magpy_capture.array_classes import ArrayClasses
+from dvm.magpy_capture.arrays import Arrays
+from dvm.magpy_capture.caches import Caches
+from dvm.magpy_capture.callbacks import Callbacks
+from dvm.magpy_capture.callees import Callees
+from dvm.magpy_capture.calls import Calls
+from dvm.magpy_capture.containers import Containers
+from dvm.magpy_capture.contexts import Contexts
+from dvm.magpy_capture.contractions import Contractions
+from dvm.magpy_capture.counters import Counters
+from dvm.magpy_capture.deep_copies import DeepCopies
+from dvm.magpy_capture.deques import Deques
+from dvm.magpy_capture.events import Events
+from dvm.magpy_capture.exceptions import Exceptions
+from dvm.magpy_capture.fancy_indexing import FancyIndexing
+from dvm.magpy_capture.flow_events import FlowEvents
+from dvm.magpy_capture.graphs import Graphs, Modes
+from dvm.magpy_capture.heaps import Heaps
+from dvm.magpy_capture.host_arrays import HostArrays
+from dvm.magpy_capture.indexing import Indexing
+from dvm.magpy_capture.iterators import Iterators
+from dvm.magpy_capture.locks import Locks
+from dvm.magpy_capture.maybe_views import MaybeViews
+from dvm.magpy_capture.meanings import Meaning
+from dvm.magpy_capture.numpy_functions import NumpyFunctions
+from dvm.magpy_capture.numpy_picks import NumpyPicks
+from dvm.magpy_capture.numpy_products import NumpyProducts
+from dvm.magpy_capture.numpy_reductions import Reductions
+from dvm.magpy_capture.numpy_shapes import Shapes
+from dvm.magpy_capture.numpy_ufuncs import Ufuncs
+from dvm.magpy_capture.objects import Objects
+from dvm.magpy_capture.opaque import Opaque
+from dvm.magpy_capture.operator_events import OperatorEvents
+from dvm.magpy_capture.ordered_folds import OrderedFolds
+from dvm.magpy_capture.outputs import Outputs
+from dvm.magpy_capture.package_objects import PackageObjects
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.pattern_events import PatternEvents
+from dvm.magpy_capture.program import Program
+from dvm.magpy_capture.python_functions import PythonFunctions
+from dvm.magpy_capture.randoms import Randoms
+from dvm.magpy_capture.sets import Sets
+from dvm.magpy_capture.sorting import Sorting
+from dvm.magpy_capture.spec import PathSpec
+from dvm.magpy_capture.ufunc_methods import UfuncMethods
+from dvm.magpy_capture.walk import Walk
+from dvm.magpy_capture.written_parts import WrittenParts
+from dvm.magpy_capture.written_places import WrittenPlaces
+
+
+@dataclass
+class Findings:
+    """What lowerings of the recording that were given up have found out.
+
+    whole: ids of functions of NumPy that are called as they are.
+    on_host: ids of arrays of which no view may be in the graph.
+    joint: ids of arrays that are views of another.
+    """
+
+    whole: set[int] = field(default_factory=set)
+    on_host: set[int] = field(default_factory=set)
+    joint: set[int] = field(default_factory=set)
+
+
+class Lowering:
+    """The parts by name. Each is handed those of them that its class names, and no more."""
+
+    program: Program
+    graph: Graphs
+    updates: WrittenParts
+    views: MaybeViews
+    arrays: Arrays
+    heap: Objects
+    indexing: Indexing
+    containers: Containers
+    sets: Sets
+    copies: DeepCopies
+    python: PythonFunctions
+    iterators: Iterators
+    deques: Deques
+    caches: Caches
+    sorting: Sorting
+    counters: Counters
+    heaps: Heaps
+    ufuncs: Ufuncs
+    folds: OrderedFolds
+    ufunc_methods: UfuncMethods
+    reductions: Reductions
+    shapes: Shapes
+    conversions: NumpyFunctions
+    places: WrittenPlaces
+    fancy: FancyIndexing
+    picks: NumpyPicks
+    contractions: Contractions
+    products: NumpyProducts
+    attributes: ArrayAttributes
+    array_classes: ArrayClasses
+    host_arrays: HostArrays
+    opaque: Opaque
+    exceptions: Exceptions
+    locks: Locks
+    contexts: Contexts
+    outputs: Outputs
+    annotated: AnnotatedCalls
+    packages: PackageObjects
+    randoms: Randoms
+    calls: Calls
+    recorded: Events
+    callees: Callees
+    operators: OperatorEvents
+    flow: FlowEvents
+    patterns: PatternEvents
+    callbacks: Callbacks
+    walk: Walk
+
+    def __init__(
+        self,
+        spec: PathSpec,
+        recording: dict[str, Any],
+        function: Any,
+        modes: Modes,
+        found: Findings,
+        deadline: float,
+        has_paths: bool,
+    ) -> None:
+        snapshots: dict[int, Any] = {}
+        for node in recording["nodes"]:
+            if node[5] is not None:
+                snapshots.setdefault(id(node[4]), node[5])
+        given: dict[str, tuple[Any, ...]] = {
+            "program": (spec, deadline),
+            "graph": (modes,),
+            "heap": (found.joint, snapshots),
+            "host_arrays": (found.on_host,),
+            "caches": (has_paths,),
+            "outputs": (function,),
+            "recorded": (recording, function.__builtins__, found.whole),
+            "callbacks": (recording["events"],),
+        }
+        parts = vars(self)
+        for name, kind in PARTS.items():
+            parts[name] = kind(*given.get(name, ()))
+        handed = {**parts, "lowering": self}
+        for name, part in parts.items():
+            vars(part).update((need, handed[need]) for need in NEEDS[name])
+
+    def holder(self, meaning: Meaning) -> Any:
+        """What the meaning of a function is given first: its part, or all of them."""
+        name = HOLDERS.get(meaning)
+        return self if name is None else getattr(self, name)
+
+    def handler(self, kind: str) -> Any:
+        """What lowers events of that kind."""
+        name, method = HANDLERS[kind]
+        return getattr(getattr(self, name), method)
+
+    def close(self) -> None:
+        """The parts refer to each other: nothing of the call stays alive by that."""
+        for part in vars(self).values():
+            vars(part).clear()
+        vars(self).clear()
+
+
+PARTS: dict[str, type[Part]] = {
+    name: globals()[kind] for name, kind in Lowering.__annotations__.items()
+}
+#: part -> the parts that it is handed
+NEEDS: dict[str, list[str]] = {name: kind.needs.split() for name, kind in PARTS.items()}
+#: meaning of a function -> the part that has it, if it is a method of one
+HOLDERS: dict[Meaning, str] = {
+    value: name for name, kind in PARTS.items() for value in vars(kind).values() if callable(value)
+}
+#: Their functions are registered when they are imported.
+FUNCTIONS = (
+    numpy_averages,
+    numpy_einsum,
+    numpy_joins,
+    numpy_moves,
+    numpy_nan,
+    numpy_norms,
+    numpy_questions,
+    numpy_ranges,
+    numpy_writes,
+)
+#: kind of a recorded event -> the part that lowers it, and its method
+HANDLERS: dict[str, tuple[str, str]] = {
+    method.removeprefix("on_"): (name, method)
+    for name, kind in PARTS.items()
+    for method in vars(kind)
+    if method.startswith("on_")
+}
+
+__all__ = ["Findings", "Lowering"]
