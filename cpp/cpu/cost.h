@@ -81,7 +81,8 @@ inline double tile_cost(const vm::Program& program) {
     };
     total += steps * cost.instruction_ns;
     if (insn.insn == vm::Insn::matmul) {
-      total += steps * vm::product_tile_ns(insn.dtype, insn.m, insn.n, insn.size);
+      total += steps * vm::product_tile_ns(insn.dtype, insn.m, insn.n, insn.size,
+                                           insn.operands()[2].mode != vm::Mode::packed);
       continue;
     }
     if (!insn.is_chain()) total += steps * elements * element_ns(insn.insn, insn.dtype);

@@ -10,6 +10,7 @@
 #include "cpu/chain/chain.h"
 #include "cpu/cost.h"
 #include "cpu/kernels.h"
+#include "cpu/matmul/matmul_kernels.h"
 #include "cpu/matmul/product_tile.h"
 #include "cpu/reduce/find_kernels.h"
 #include "cpu/team/tasks.h"
@@ -226,9 +227,21 @@ class CpuTarget final : public vm::Target {
     ThreadTeam& team = thread_team();
     team.run(count, team.chunk_of(count, item_ns), task, context);
   }
+  int64_t packed_column(const vm::RightMatrix& matrix) const override {
+    const int64_t bytes = packing(matrix).column_bytes(matrix.rows);
+    return bytes <= UINT32_MAX ? bytes : 0;
+  }
+  void pack(const vm::RightMatrix& matrix, std::byte* to) const override {
+    packing(matrix).pack_b({matrix.data, matrix.row_stride, matrix.column_stride}, matrix.rows,
+                           matrix.columns, to);
+  }
   bool side_by_side() const override { return !alone_ && thread_team().threads() > 1; }
 
  private:
+  static const MatmulKernels& packing(const vm::RightMatrix& matrix) {
+    return matmul_kernels(simd_level(), matmul_kind(matrix.sums, matrix.source));
+  }
+
   void run_one(Job& job) const {
     const vm::Launch& launch = job.launches[0];
     const Program& program = launch.program;

@@ -5,6 +5,7 @@
     f.stats, f.inspect("bytecode")
     f.why_recompiled(), f.why_not_fused("mul", "sum")
     dvm.stance(...), dvm.set_logs(...), dvm.annotate(...)
+    dvm.freeze(weights)            # arrays that never change, arranged for products once
     dvm.CompiledGraph(text)(x, y)  # a graph that was written down, without capture
 
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
@@ -29,6 +30,7 @@ from dvm.errors import (
     UnsupportedError,
 )
 from dvm.explaining import explain
+from dvm.freezing import freeze
 from dvm.graphs import CompiledGraph
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
@@ -58,6 +60,7 @@ __all__ = [
     "clear_cache",
     "compile",
     "explain",
+    "freeze",
     "set_cache_limit",
     "set_logs",
     "set_stance",

@@ -13,12 +13,14 @@ from dvm import _dvm
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """What the pool of large buffers holds, in bytes.
+    """What the pool of large buffers and frozen arrays hold, in bytes.
 
     used_bytes: of arrays that are alive, temporaries included.
     cached_bytes: of memory that waits for the next array.
     cache_limit: most bytes that may wait.
     taken: buffers taken since the start; reused: those of them that had waited.
+    frozen_bytes: of arrays that `dvm.freeze` made and that are alive; packed_bytes: of the copies
+        of them that products read.
     """
 
     used_bytes: int
@@ -26,6 +28,8 @@ class MemoryStats:
     cache_limit: int
     taken: int
     reused: int
+    frozen_bytes: int
+    packed_bytes: int
 
 
 def stats() -> MemoryStats:

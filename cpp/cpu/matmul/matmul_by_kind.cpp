@@ -14,4 +14,21 @@ const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind) {
   __builtin_unreachable();
 }
 
+MatmulKind matmul_kind(core::DType sums, core::DType elements) {
+  switch (elements) {
+    case core::DType::f16:
+      return MatmulKind::f16;
+    case core::DType::bf16:
+      return MatmulKind::bf16;
+    case core::DType::f32:
+      return MatmulKind::f32;
+    case core::DType::f64:
+      return MatmulKind::f64;
+    case core::DType::i8:
+      return MatmulKind::i8;
+    default:
+      return core::byte_size(sums) == 8 ? MatmulKind::i64 : MatmulKind::i32;
+  }
+}
+
 }  // namespace dvm::cpu

@@ -76,7 +76,8 @@ struct MatmulKernels {
 
   // From one panel to the next.
   int64_t a_panel_bytes(int64_t k) const { return mr * units(k) * unit_bytes; }
-  int64_t b_panel_bytes(int64_t k) const { return nr * units(k) * unit_bytes; }
+  int64_t b_panel_bytes(int64_t k) const { return nr * column_bytes(k); }
+  int64_t column_bytes(int64_t k) const { return units(k) * unit_bytes; }
   int64_t packed_a_bytes(int64_t m, int64_t k) const {
     return (m + mr - 1) / mr * a_panel_bytes(k);
   }
@@ -89,5 +90,7 @@ struct MatmulKernels {
 };
 
 const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind);
+// Bits alone decide what a product of integers is.
+MatmulKind matmul_kind(core::DType sums, core::DType elements);
 
 }  // namespace dvm::cpu

@@ -20,24 +20,6 @@ using core::DType;
 using vm::Mode;
 using vm::TileArgs;
 
-// Bits alone decide what a product of integers is.
-constexpr MatmulKind kind_of(DType sums, DType elements) {
-  switch (elements) {
-    case DType::f16:
-      return MatmulKind::f16;
-    case DType::bf16:
-      return MatmulKind::bf16;
-    case DType::f32:
-      return MatmulKind::f32;
-    case DType::f64:
-      return MatmulKind::f64;
-    case DType::i8:
-      return MatmulKind::i8;
-    default:
-      return core::byte_size(sums) == 8 ? MatmulKind::i64 : MatmulKind::i32;
-  }
-}
-
 class ProductTile {
  public:
   ProductTile(const MatmulKernels& kernels, const TileArgs& args, DType sums, DType elements)
@@ -232,7 +214,7 @@ template <SimdLevel kLevel, DType kSums>
 void multiply_tile(const TileArgs& args) noexcept {
   const DType elements = vm::MatrixAux::of(kSums, args.aux).source;
   [[maybe_unused]] const core::fp::State before = core::fp::get();
-  ProductTile(matmul_kernels(kLevel, kind_of(kSums, elements)), args, kSums, elements).run();
+  ProductTile(matmul_kernels(kLevel, matmul_kind(kSums, elements)), args, kSums, elements).run();
   // What fills up panels may meet an infinity. Where that happens to elements, their sum is NaN.
   if constexpr (core::is_floating(kSums)) {
     const core::fp::State raised = core::fp::get() & ~before;

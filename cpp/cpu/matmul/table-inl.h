@@ -9,6 +9,7 @@
 #include "cpu/matmul/pack-inl.h"
 #include "cpu/matmul/register_tile-inl.h"
 #include "cpu/matmul/thin-inl.h"
+#include "vm/isa/program.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE::matmul {
@@ -19,6 +20,7 @@ void pack_a(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexce
 }
 template <typename Kind>
 void pack_b(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept {
+  static_assert(vm::kPackedColumns % Multiply<Kind>::kNr == 0, "panels fill a packed matrix");
   Pack<Kind, Multiply<Kind>::kNr>::run(b.data, b.column_stride, b.row_stride, n, k, packed);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/execute/left_out.h"
 #include "runtime/execute/size_math.h"
 #include "runtime/execute/workspaces.h"
+#include "runtime/memory/frozen_memory.h"
 #include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
 #include "runtime/whole/gather.h"
@@ -292,17 +293,50 @@ class Execution {
     for (int32_t count = *p++, k = 0; k < count; ++k) {
       state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
     }
-    const vm::Binding binding{dims, state_.scalars, state_.strides};
-    if (times_) return run_timed(kernel, binding, globals);
+    const BufferView* const frozen = frozen_factor(kernel, inputs);
+    const vm::RightMatrix matrix = frozen ? right_matrix(kernel, *frozen) : vm::RightMatrix{};
+    const vm::Binding binding{dims, state_.scalars, state_.strides,
+                              frozen ? target_.packed_column(matrix) : 0};
+    if (times_) return run_timed(kernel, binding, globals, matrix);
     if (state_.memo.starts_over()) {
       if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     }
     vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
     if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
+    if (!bind_packed(encoded.compiled, matrix)) return Outcome::check_failed;
     const Outcome outcome = run_stages(encoded, globals);
     if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
     is_plain_ = false;
     return run_left_out(left_out(region, dims), inputs);
+  }
+
+  // The right matrix of the Region's product, if it is frozen and nothing else in it reads that.
+  const BufferView* frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
+    if (!kernel.product || frozen_memory().is_empty()) return nullptr;
+    const int16_t b = kernel.product->b;
+    const auto reads_b = [b](const vm::KernelValue& value) {
+      return value.kind == vm::KernelValue::Kind::input && value.index == b;
+    };
+    if (b >= kernel.input_count || b == kernel.product->a ||
+        std::ranges::any_of(kernel.values, reads_b)) {
+      return nullptr;
+    }
+    const BufferView& view = buffer(inputs[1 + b]);
+    return view.rank == 2 && frozen_memory().holds(view) ? &view : nullptr;
+  }
+  static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
+    return {view.data,       view.shape[0],          view.shape[1],        view.strides[0],
+            view.strides[1], kernel.product->source, kernel.product->dtype};
+  }
+
+  // False: there is no memory for the packed copy that Programs read.
+  bool bind_packed(const vm::Compiled& compiled, const vm::RightMatrix& matrix) {
+    if (compiled.packed < 0) return true;
+    is_plain_ = false;
+    const std::byte* const packed = frozen_memory().packed(matrix, target_);
+    // Operands that are read and those that are written are in one list.
+    state_.globals[compiled.packed] = const_cast<std::byte*>(packed);
+    return packed != nullptr;
   }
 
   // For the status flags alone; the results go nowhere.
@@ -329,10 +363,12 @@ class Execution {
   }
 
   // Tells what a call of new sizes takes, whether these are new or not.
-  Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
+  Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals,
+                    const vm::RightMatrix& matrix) {
     vm::PhaseTimes phases;
     auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
     const int64_t begin = now();
+    if (!bind_packed(encoded.compiled, matrix)) return Outcome::check_failed;
     const Outcome outcome = run_stages(encoded, globals);
     times_->bind += phases.bind;
     times_->tile += phases.tile;

@@ -91,7 +91,7 @@ class Encoder {
  private:
   // The steps of the Kernel read what it leaves.
   void encode_product(const Kernel& kernel, const Binding& binding) {
-    const Contraction product = bind_product(kernel, binding);
+    Contraction product = bind_product(kernel, binding);
     keep(kernel, binding);
     watch_.end(&PhaseTimes::bind);
     if (product.is_empty()) return;
@@ -103,6 +103,13 @@ class Encoder {
       return watch_.end(&PhaseTimes::emit);
     }
     const ProductTiling tiling = tile_product(product, target_);
+    if (product.packed_column != 0) {
+      if (reads_packed(product, tiling)) {
+        compiled_.packed = product.b;
+      } else {
+        product.packed_column = 0;
+      }
+    }
     watch_.end(&PhaseTimes::tile);
     if (!adds_up_parts(product, tiling, target_)) {
       append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);

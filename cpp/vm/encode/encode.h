@@ -51,6 +51,7 @@ struct Compiled {
   int stage_count = 0;         // 0: nothing to write
   int workspace_count = 0;
   int64_t workspace_bytes[kMaxWorkspaces] = {};
+  int16_t packed = -1;  // the operand that is read in its packed copy, if one is
 };
 
 // Nanoseconds, added up over the calls.

@@ -32,6 +32,7 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
                KeyWriter& writer) {
   writer.add(kernel.serial);
   writer.add_address(&target);
+  writer.add(static_cast<uint64_t>(binding.packed_column));
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
     writer.add(static_cast<uint64_t>(binding.dims[i]));
   }

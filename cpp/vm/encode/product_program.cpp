@@ -52,7 +52,8 @@ class ProductEncoder {
     }
     for (int d = 0; d < product_.batch_rank; ++d) strides[axes++] = product_.batch[d].*of;
     strides[axes++] = product_.m.*of * tiling_.m;
-    strides[axes++] = product_.n.*of * tiling_.n;
+    const bool packed = of == &ContractionDim::b && product_.packed_column != 0;
+    strides[axes++] = (packed ? product_.packed_column : product_.n.*of) * tiling_.n;
     if (in_loop) strides[axes++] = product_.k.*of * tiling_.k;
     return builder.stream(global, 0, {strides, axes});
   }
@@ -114,8 +115,12 @@ class ProductEncoder {
     const Operand a = stream(builder, product_.a, &ContractionDim::a, false);
     const Operand b = stream(builder, product_.b, &ContractionDim::b, false);
     const Operand operands[] = {*matrices_.result.in_place(result), *matrices_.a.in_place(a),
-                                *matrices_.b.in_place(b)};
+                                product_.packed_column != 0 ? packed(b) : *matrices_.b.in_place(b)};
     builder.append(fixed, operands, {}, {}, {tails, count});
+  }
+
+  Operand packed(const Operand& stream) const {
+    return {Mode::packed, 0, stream.index, static_cast<uint32_t>(product_.packed_column)};
   }
 
   void multiply_in_slots(ProgramBuilder& builder) const {

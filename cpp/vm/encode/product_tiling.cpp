@@ -26,6 +26,7 @@ class CacheTiler {
         n_(product.n.size),
         k_(product.k.size),
         dtype_(product.dtype),
+        packed_(product.packed_column != 0),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
                      ? kTileColumnsOfFew
                      : kTileColumns),
@@ -72,19 +73,20 @@ class CacheTiler {
   // as if there was one tile more.
   double time(int64_t m, int64_t n) const {
     const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_);
+    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_, !packed_);
   }
 
   const int64_t m_, n_;
   int64_t k_;  // of a step
   const DType dtype_;
+  const bool packed_;
   const int64_t columns_;
   int64_t matrices_;  // in all tiles, and parts of k
 };
 
 }  // namespace
 
-double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k) {
+double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b) {
   const CostTable& cost = cost_table();
   const auto row = static_cast<size_t>(CostClass::product);
   const auto cells = [](int64_t rows, int64_t columns) {
@@ -92,7 +94,7 @@ double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k) {
   };
   // Rows of A are packed again for the next columns that stay in the cache.
   constexpr int64_t kPackedFor = 1024;
-  const double read = cells(m, ceil_div(n, kPackedFor)) + static_cast<double>(n);
+  const double read = cells(m, ceil_div(n, kPackedFor)) + (packs_b ? static_cast<double>(n) : 0);
   return cost.product_ns +
          static_cast<double>(k) *
              (cells(m, n) * cost.element_ns[row][cost_column(sums)] + read * cost.pack_ns);
@@ -131,6 +133,12 @@ bool Matrices::are_in_place(const TargetTraits& target) const {
 bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
                    const TargetTraits& target) {
   return tiling.k < product.k.size && Matrices(product).are_in_place(target);
+}
+
+bool reads_packed(const Contraction& product, const ProductTiling& tiling) {
+  const bool moves = std::any_of(product.batch, product.batch + product.batch_rank,
+                                 [](const ContractionDim& dim) { return dim.b != 0; });
+  return tiling.m > kFewRows && tiling.n > kFewRows && tiling.k == product.k.size && !moves;
 }
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {

@@ -38,8 +38,12 @@ struct ProductTiling {
 bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
                    const TargetTraits& target);
 // Nanoseconds of such a tile where an instruction computes it, by the cost table.
-double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k);
+double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b = true);
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
+
+// Whether a packed copy of b is of use: few rows read it as fast where it lies, and the parts of a
+// product that is cut along k begin within panels.
+bool reads_packed(const Contraction& product, const ProductTiling& tiling);
 
 }  // namespace dvm::vm

@@ -78,6 +78,14 @@ std::span<const TargetTraits> all_targets();
 const TargetTraits* find_target(std::string_view name);  // nullptr when unknown
 const TargetTraits* find_target(uint8_t id);
 
+// The right matrix of products, to be packed for them (Mode::packed); strides are in bytes.
+struct RightMatrix {
+  const std::byte* data;
+  int64_t rows, columns, row_stride, column_stride;
+  core::DType source, sums;  // of its elements, of the products
+  bool operator==(const RightMatrix&) const = default;
+};
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -100,6 +108,11 @@ class Target {
   virtual void share(int64_t count, double /*item_ns*/, Work task, void* context) {
     task(context, 0, count);
   }
+  // Bytes of a column of the matrix when packed, on the process's processor; 0: the target has no
+  // such layout for it.
+  virtual int64_t packed_column(const RightMatrix&) const { return 0; }
+  // Writes packed_columns(columns) * packed_column() bytes.
+  virtual void pack(const RightMatrix&, std::byte* /*to*/) const {}
   // Its kernels by themselves, for the calling thread; null where only run() may use them.
   virtual const KernelTable* kernels() const { return nullptr; }
   // What finds positions, likewise; there where kernels() are.

@@ -26,6 +26,9 @@ struct Binding {
   // Strides in bytes per dimension of the Region (right-aligned; ignored where the size is 1),
   // inputs first, then outputs.
   const int64_t (*strides)[kMaxRank];
+  // Bytes of a column of the right matrix of the product in a copy that is packed (Mode::packed);
+  // 0: there is none.
+  int64_t packed_column = 0;
 };
 
 // Bits of dims. A value whose bit is clear has size 1 there.

@@ -50,7 +50,13 @@ int64_t Contraction::batches() const {
 std::vector<Global> Contraction::globals() const {
   std::vector<Global> all(static_cast<size_t>(global_count));
   include(*this, &ContractionDim::a, source, all[static_cast<size_t>(a)]);
-  include(*this, &ContractionDim::b, source, all[static_cast<size_t>(b)]);
+  Global& right = all[static_cast<size_t>(b)];
+  if (packed_column == 0) {
+    include(*this, &ContractionDim::b, source, right);
+  } else {
+    right.high = packed_columns(n.size) * packed_column;
+    right.dtype = source;
+  }
   Global& written = all[static_cast<size_t>(result)];
   include(*this, &ContractionDim::result, dtype, written);
   written.written = 1;
@@ -64,7 +70,8 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
                    .result = product.result,
                    .global_count = kernel.operand_count(),
                    .dtype = product.dtype,
-                   .source = product.source};
+                   .source = product.source,
+                   .packed_column = binding.packed_column};
   if (!kernel.kept.empty()) {
     made.global_count += kFirstKept + static_cast<int>(kernel.kept.size());
   }

@@ -24,6 +24,7 @@ struct Contraction {
   int batch_rank = 0;
   ContractionDim batch[kMaxRank] = {};
   ContractionDim m = {}, n = {}, k = {};
+  int64_t packed_column = 0;  // bytes of a column of b, where it is packed and `n.b` is no stride
 
   int64_t batches() const;
   // Of its Programs, every operand: used or not, a caller passes them all.

@@ -1,0 +1,79 @@
+#include "runtime/memory/frozen_memory.h"
+
+#include <algorithm>
+#include <new>
+
+namespace dvm::runtime {
+
+namespace {
+
+constexpr std::align_val_t kLine{64};
+
+// The range that begins at or before `at`, or end().
+template <typename Map>
+auto range_at(Map& ranges, const std::byte* at) {
+  auto behind = ranges.upper_bound(at);
+  return behind == ranges.begin() ? ranges.end() : std::prev(behind);
+}
+
+}  // namespace
+
+void FrozenMemory::Free::operator()(std::byte* block) const { ::operator delete(block, kLine); }
+
+void FrozenMemory::add(const std::byte* begin, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ranges_[begin] = {bytes, {}};
+  count_.store(ranges_.size(), std::memory_order_relaxed);
+}
+
+void FrozenMemory::remove(const std::byte* begin) {
+  const std::lock_guard lock(mutex_);
+  ranges_.erase(begin);
+  count_.store(ranges_.size(), std::memory_order_relaxed);
+}
+
+bool FrozenMemory::holds(const BufferView& tensor) const {
+  int64_t low = 0, high = core::byte_size(tensor.dtype);
+  for (int d = 0; d < tensor.rank; ++d) {
+    if (tensor.shape[d] == 0) return false;
+    const int64_t last = (tensor.shape[d] - 1) * tensor.strides[d];
+    (last < 0 ? low : high) += last;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto range = range_at(ranges_, tensor.data + low);
+  return range != ranges_.end() && tensor.data + high <= range->first + range->second.bytes;
+}
+
+const std::byte* FrozenMemory::packed(const vm::RightMatrix& matrix, const vm::Target& target) {
+  const std::lock_guard lock(mutex_);
+  const auto range = range_at(ranges_, matrix.data);
+  if (range == ranges_.end()) return nullptr;
+  std::vector<Packed>& copies = range->second.copies;
+  const auto found = std::ranges::find(copies, matrix, &Packed::matrix);
+  if (found != copies.end()) return found->data.get();
+  const int64_t bytes = vm::packed_columns(matrix.columns) * target.packed_column(matrix);
+  std::unique_ptr<std::byte, Free> data(
+      static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kLine, std::nothrow)));
+  if (!data) return nullptr;
+  target.pack(matrix, data.get());
+  copies.push_back({matrix, std::move(data), bytes});
+  return copies.back().data.get();
+}
+
+FrozenStats FrozenMemory::stats() const {
+  const std::lock_guard lock(mutex_);
+  FrozenStats stats;
+  for (const auto& [begin, range] : ranges_) {
+    stats.frozen_bytes += range.bytes;
+    for (const Packed& copy : range.copies) stats.packed_bytes += copy.bytes;
+  }
+  return stats;
+}
+
+// Never destroyed: arrays of the host may outlive all else.
+FrozenMemory& frozen_memory() {
+  static FrozenMemory& memory = *new FrozenMemory;
+  return memory;
+}
+
+}  // namespace dvm::runtime
