@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dvm import _dvm
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
 
@@ -41,4 +43,4 @@ def freeze(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     whole = array.flags.c_contiguous or array.flags.f_contiguous
     dense = array if whole else array.copy(order="K")
     memory = _dvm.FrozenBytes(dense.ravel(order="K").view(np.uint8))
-    return np.ndarray(dense.shape, dense.dtype, memory, strides=dense.strides)
+    return np.ndarray(dense.shape, dense.dtype, memoryview(memory), strides=dense.strides)

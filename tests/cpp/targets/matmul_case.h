@@ -149,9 +149,10 @@ template <typename T, typename Sum>
   return is_product(a, b, a.columns(), i, 0, j, before, got);
 }
 
-// Which of the operands are packed first.
+// Which of the operands are packed first; B block by block, or for all blocks at once.
 struct Packing {
   bool a, b;
+  bool whole_b = false;
 };
 
 inline std::unique_ptr<fuzz::ExactBuffer> packed_room(int64_t bytes) {
@@ -162,6 +163,9 @@ inline std::unique_ptr<fuzz::ExactBuffer> packed_room(int64_t bytes) {
 inline void multiply(const MatmulKernels& kernels, MatrixView a, MatrixView b, int64_t m, int64_t k,
                      int64_t n, Packing packing, std::byte* c, int64_t c_row_stride, bool adds,
                      int64_t depth = std::numeric_limits<int64_t>::max()) {
+  const auto all_of_b = packed_room(packing.whole_b ? kernels.packed_b_bytes(k, n) : 0);
+  if (packing.whole_b) kernels.pack_b(b, k, n, all_of_b->base());
+  const int64_t whole = k;
   do {
     const int64_t some = std::min(k, depth);
     cpu::MatmulBlock block{.m = m,
@@ -178,7 +182,10 @@ inline void multiply(const MatmulKernels& kernels, MatrixView a, MatrixView b, i
       kernels.pack_a(a, m, some, packed_a->base());
       block.packed_a = packed_a->base();
     }
-    if (packing.b) {
+    if (packing.whole_b) {
+      block.packed_b = all_of_b->base() + kernels.b_panel_bytes(whole - k);
+      block.b_panel_stride = kernels.b_panel_bytes(whole);
+    } else if (packing.b) {
       kernels.pack_b(b, some, n, packed_b->base());
       block.packed_b = packed_b->base();
     }

@@ -38,10 +38,10 @@ void check_random_product(const MatmulKernels& kernels, Random& random) {
   const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);
   const int64_t k = pick(random, 0, 19) == 0 ? 700 : random_size(random, 17);
   const Packing packing{!kernels.reads_a_in_place || pick(random, 0, 1) == 0,
-                        pick(random, 0, 1) == 0};
+                        pick(random, 0, 1) == 0, pick(random, 0, 3) == 0};
   const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
   Matrix<T> a(random, m, k, any[pick(random, 0, 2)]);
-  Matrix<T> b(random, k, n, packing.b ? any[pick(random, 0, 2)] : Layout::rows);
+  Matrix<T> b(random, k, n, packing.b || packing.whole_b ? any[pick(random, 0, 2)] : Layout::rows);
   Matrix<Sum> c(random, m, n, Layout::rows, false);
   fill(random, a);
   fill(random, b);
@@ -53,7 +53,7 @@ void check_random_product(const MatmulKernels& kernels, Random& random) {
     for (int64_t j = 0; j < n; ++j) c.at(i, j) = before.at(i, j);
   }
   SCOPED_TRACE(::testing::Message() << m << "," << k << "," << n << " packed " << packing.a
-                                    << packing.b << " adds " << adds);
+                                    << packing.b << packing.whole_b << " adds " << adds);
   multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride, adds,
            pick(random, 0, 1) == 0 ? 16 : k + 1);
   for (int64_t i = 0; i < m; ++i) {
