@@ -60,12 +60,14 @@ Sync loop_flag(const vm::LoopFlagInfo& row) { return {0, row.src, row.dst, 0, 0}
 
 // A flag that tiles hand on to the next tile is set once before the first (DESIGN, section 3).
 void AiCore::begin(const vm::Header& header) {
+  if (tracer_ != nullptr) tracer_->begin(header);
   for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {
     if (header.loop_flags & row.flag) clocks_.set(loop_flag(row));
   }
 }
 
 void AiCore::end(const vm::Header& header) {
+  if (tracer_ != nullptr) tracer_->end(header);
   for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {
     if ((header.loop_flags & row.flag) && !clocks_.wait(loop_flag(row))) {
       stop("wait without set: " + flag_name(loop_flag(row)) + " after the last tile");
@@ -77,10 +79,12 @@ void AiCore::end(const vm::Header& header) {
 }
 
 void AiCore::wait(const Instruction& insn, const Sync& flag, const Tile& tile) {
+  if (tracer_ != nullptr) tracer_->wait(insn, flag, tile);
   if (!clocks_.wait(flag)) stop(insn, tile, "wait without set: " + flag_name(flag));
 }
 
 void AiCore::set(const Instruction& insn, const Sync& flag, const Tile& tile) {
+  if (tracer_ != nullptr) tracer_->set(insn, flag, tile);
   if (!clocks_.set(flag)) {
     stop(insn, tile,
          "sets " + flag_name(flag) + " more than " + number(kMaxPendingSets) +
@@ -128,6 +132,7 @@ void AiCore::execute(const Instruction& insn, const TileArgs& args, const Tile& 
   if (kernel_table()(insn) == nullptr) {
     stop(insn, tile, "has no kernel for dtype " + std::string(core::to_string(insn.dtype)));
   }
+  if (tracer_ != nullptr) tracer_->execute(insn, args, tile);
   run_kernel(insn, args);
   count(insn, tile);
 }
@@ -136,6 +141,7 @@ void AiCore::execute_chain(const vm::ChainArgs& args, const Tile& tile) {
   const Instruction& insn = *args.insn;
   check_operands(
       insn, nullptr, [&](int k) { return args.operands[k]; }, tile);
+  if (tracer_ != nullptr) tracer_->execute_chain(args, tile);
   vm::run_chain(args, [&](const Instruction& step, const TileArgs& step_args) {
     run_kernel(step, step_args);
   });

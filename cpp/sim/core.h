@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sim/hazards.h"
+#include "sim/timing/trace.h"
 #include "vm/run/interpreter.h"
 #include "vm/target/target.h"
 
@@ -46,15 +47,17 @@ class AiCore {
  public:
   static constexpr bool kFlags = true;
   // `memory`: LocalMemories::bytes(traits) bytes. What an earlier core left there cannot be read: a
-  // byte that this core has not written is a fault.
+  // byte that this core has not written is a fault. The tracer, if any, is told what it does.
   AiCore(int64_t id, const vm::Program& program, const vm::TargetTraits& traits,
-         std::span<std::byte* const> globals, std::byte* memory, CoreReport& report)
+         std::span<std::byte* const> globals, std::byte* memory, CoreReport& report,
+         Tracer* tracer = nullptr)
       : id_(id),
         program_(program),
         traits_(traits),
         globals_(globals),
         memory_(memory, traits),
-        report_(report) {}
+        report_(report),
+        tracer_(tracer) {}
 
   // The Core interface of vm/run/interpreter.h. All throw SimulationError.
   std::byte* local(vm::Space space, uint32_t offset) const { return memory_.at(space) + offset; }
@@ -93,6 +96,7 @@ class AiCore {
   std::span<std::byte* const> globals_;
   LocalMemories memory_;
   CoreReport& report_;
+  Tracer* tracer_;
   PipeClocks clocks_;
   AccessHistory history_[vm::kSpaceCount];
   int64_t last_tile_ = -1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -54,18 +55,27 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.
-SimReport SimTarget::run_and_report(const vm::Program& program,
-                                    std::span<std::byte* const> globals) {
+SimReport SimTarget::run_and_report(const vm::Program& program, std::span<std::byte* const> globals,
+                                    std::vector<Trace>* traces) {
   const std::unique_ptr<std::byte, FreeMemory> memory(static_cast<std::byte*>(
       ::operator new(static_cast<size_t>(LocalMemories::bytes(traits_)), kMemoryAlign)));
   const vm::Header& header = program.header();
   SimReport report;
   const core::WatchFpFlags watch;
   report.cores.resize(header.block_dim);
+  std::optional<InstructionIndex> index;
+  if (traces != nullptr) {
+    index.emplace(program);
+    traces->assign(header.block_dim, {});
+  }
   for (int64_t id = 0; id < header.block_dim; ++id) {
     const int64_t begin = id * header.body_tile;
     const int64_t end = std::min<int64_t>(begin + header.body_tile, header.tile_count);
-    AiCore core(id, program, traits_, globals, memory.get(), report.cores[static_cast<size_t>(id)]);
+    const auto k = static_cast<size_t>(id);
+    std::optional<Tracer> tracer;
+    if (traces != nullptr) tracer.emplace(program, *index, globals, (*traces)[k]);
+    AiCore core(id, program, traits_, globals, memory.get(), report.cores[k],
+                tracer ? &*tracer : nullptr);
     vm::run_tiles(program, globals, begin, end, core);
     report.raised |= core.more_flags();
     if (report.fault == vm::Fault::none) report.fault = core.fault;

@@ -24,8 +24,10 @@ class SimTarget final : public vm::Target {
   // In the order of the list. SimulationError where a launch does not wait for one that it has to.
   vm::RunStatus run(std::span<const vm::Launch> launches) override;
   using vm::Target::run;
-  // One Program; also says what each core did.
-  SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals);
+  // One Program; also says what each core did, and to `traces`, if asked for, everything that it
+  // did.
+  SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals,
+                           std::vector<Trace>* traces = nullptr);
 
  private:
   const vm::TargetTraits& traits_;

@@ -1,0 +1,32 @@
+// How long things take on the AI Cores of a SoC: the rows of core_timing.def as a struct.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace dvm::vm {
+
+struct CoreTiming {
+#define DVM_TIMING(name, value, least, origin, synopsis) double name = value;
+#include "vm/target/core_timing.def"
+  bool operator==(const CoreTiming&) const = default;
+};
+
+// A row, for who reads or overrides it by name.
+struct TimingRow {
+  std::string_view name;
+  double CoreTiming::*value;
+  double least;
+  std::string_view origin, synopsis;
+};
+std::span<const TimingRow> timing_rows();
+
+// Of a target: its own values where it has any.
+CoreTiming core_timing(std::string_view target);
+// What stands in the row of that SoC: origin and synopsis of the value that core_timing() gives.
+TimingRow timing_row_of(std::string_view target, const TimingRow& row);
+// Sets one value by its name. UnsupportedError for a name that no row has, or a value below its
+// least.
+void set_timing(CoreTiming& timing, std::string_view name, double value);
+
+}  // namespace dvm::vm
