@@ -10,6 +10,7 @@ void bind_compiled_graph(pybind11::module_& module);  // graphs that run without
 void bind_compiled(pybind11::module_& module);        // compiled functions and their paths
 void bind_costs(pybind11::module_& module);           // the constants of the cost model
 void bind_memory(pybind11::module_& module);          // the pool of buffers
+void bind_profile(pybind11::module_& module);         // watched calls, simulated time
 void bind_recording(pybind11::module_& module);       // recordings, for the lowering and the tests
 void bind_torch_graph(pybind11::module_& module);     // graphs on tensors of torch
 void bind_tools(pybind11::module_& module);           // passes, assembler, tables

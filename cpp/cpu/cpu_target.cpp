@@ -18,6 +18,7 @@
 #include "hwy/cache_control.h"
 #include "vm/encode/tied_zeros.h"
 #include "vm/run/interpreter.h"
+#include "vm/target/watch.h"
 
 namespace dvm::cpu {
 
@@ -107,6 +108,7 @@ struct CpuCore {
 struct Job {
   std::span<const vm::Launch> launches;
   const vm::KernelTable& kernels;
+  vm::Watch* const watch;  // of who makes the call; as a rule nobody's
   // What its threads have found.
   std::atomic<core::FpFlags> flags{0};
   // The least of all: launch << 8 | Fault, or that a thread had no memory to compute its tiles in.
@@ -146,7 +148,12 @@ void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) n
     return job.fail(Job::kNoMemory);
   }
   CpuCore core{job.kernels, local + kSpaces.end};
+  const int64_t since = job.watch != nullptr ? vm::Watch::now() : 0;
   vm::run_tiles(launch.program, launch.globals, begin, end, core);
+  if (job.watch != nullptr) [[unlikely]] {
+    const int32_t label = launch.label >= 0 ? launch.label : job.watch->label();
+    job.watch->add(vm::Watch::What::tiles, label, since, end - begin);
+  }
   const core::FpFlags tied = core.tied ? core::kTiedZeros : core::FpFlags{0};
   if (const auto raised = static_cast<core::FpFlags>(watch.raised() | tied)) {
     job.flags.fetch_or(raised, std::memory_order_relaxed);
@@ -208,12 +215,10 @@ class CpuTarget final : public vm::Target {
   const vm::FindTable* finds() const override { return &find_table(simd_level()); }
 
   vm::RunStatus run(std::span<const vm::Launch> launches) override {
-    Job job{launches, kernel_table(simd_level())};
-    if (launches.size() == 1) [[likely]] {
-      run_one(job);
-    } else {
-      run_list(job);
-    }
+    Job job{launches, kernel_table(simd_level()), vm::Watch::current()};
+    if (job.watch != nullptr) [[unlikely]]
+      return run_watched(job);
+    run(job);
     return job.status();
   }
   // As long as an addition takes that moves as many bytes; few bytes may be read by many tiles.
@@ -240,6 +245,22 @@ class CpuTarget final : public vm::Target {
  private:
   static const MatmulKernels& packing(const vm::RightMatrix& matrix) {
     return matmul_kernels(simd_level(), matmul_kind(matrix.sums, matrix.source));
+  }
+
+  vm::RunStatus run_watched(Job& job) const {
+    job.watch->ran(job.launches);
+    const int64_t begin = vm::Watch::now();
+    run(job);
+    job.watch->add(vm::Watch::What::launch, job.watch->label(), begin);
+    return job.status();
+  }
+
+  void run(Job& job) const {
+    if (job.launches.size() == 1) [[likely]] {
+      run_one(job);
+    } else {
+      run_list(job);
+    }
   }
 
   void run_one(Job& job) const {

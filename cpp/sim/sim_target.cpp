@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "vm/target/watch.h"
 
 namespace dvm::sim {
 
@@ -42,6 +43,7 @@ SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
 
 vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
   check_waits(launches);
+  if (vm::Watch* const watch = vm::Watch::current()) watch->ran(launches);
   vm::RunStatus status;
   for (size_t k = 0; k < launches.size(); ++k) {
     const SimReport report = run_and_report(launches[k].program, launches[k].globals);

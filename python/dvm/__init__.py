@@ -2,6 +2,7 @@
 
     f = dvm.compile(function)      # an ordinary callable; compiles itself as it is called
     dvm.explain(f)(x, y)           # what happened on a call, and why
+    dvm.profile(f)(x, y)           # where its time goes, on simulated cores or this machine
     f.stats, f.inspect("bytecode")
     f.why_recompiled(), f.why_not_fused("mul", "sum")
     dvm.stance(...), dvm.set_logs(...), dvm.annotate(...)
@@ -34,6 +35,7 @@ from dvm.freezing import freeze
 from dvm.graphs import CompiledGraph
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
+from dvm.profiling import Profile, profile
 from dvm.stances import set_stance, stance
 
 from_environment()
@@ -51,6 +53,7 @@ __all__ = [
     "InternalError",
     "MemoryStats",
     "Options",
+    "Profile",
     "ShapeError",
     "SimulationError",
     "Stats",
@@ -61,6 +64,7 @@ __all__ = [
     "compile",
     "explain",
     "freeze",
+    "profile",
     "set_cache_limit",
     "set_logs",
     "set_stance",

@@ -163,6 +163,43 @@ def disassemble(program: bytes) -> str: ...
 def isa_markdown() -> str: ...
 def ops_markdown() -> str: ...
 
+# Watched calls and simulated time (cpp/bindings/bind_profile.cpp).
+pipe_table: list[tuple[str, str, str, str]]  # name, the hardware's name, cores, synopsis
+
+@final
+class WatchedCall:
+    wall: int  # nanoseconds
+    lost: int
+    spans: list[tuple[str, int, int, int, int, int]]  # what, step, thread, begin, end, tiles
+    steps: list[dict[str, Any]]
+    # step, bytecode, buffers, operations, bytes of operands
+    programs: list[tuple[int, bytes, list[int], int, int]]
+    def retile(
+        self,
+        label: int,
+        target: str,
+        *,
+        split: int | None = None,
+        tile: int | None = None,
+        cores: int = 0,
+        local_bytes: int = 0,
+    ) -> tuple[list[tuple[bytes, list[int]]], list[dict[str, Any]]]: ...
+
+def watch_call(
+    compiled: Compiled[..., Any], keeps: bool, room: int, *args: Any, **kwargs: Any
+) -> tuple[Any, WatchedCall]: ...
+def time_programs(
+    programs: Sequence[tuple[bytes, list[int]]],
+    target: str,
+    overrides: Mapping[str, float] = ...,
+    events: bool = ...,
+) -> list[dict[str, Any]]: ...
+
+# name, value, origin, synopsis
+def timing_table(
+    target: str, overrides: Mapping[str, float] = ...
+) -> list[tuple[str, float, str, str]]: ...
+
 # Policies of the process (cpp/bindings/bind_policies.cpp).
 stances: list[tuple[str, str]]  # name, what it means
 log_topics: list[tuple[str, str]]  # of the driver: name, what it prints

@@ -8,6 +8,7 @@
 #include "capture/numpy/numpy_api.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/scratch.h"
+#include "vm/target/watch.h"
 
 namespace dvm::capture {
 
@@ -88,6 +89,17 @@ PyObject* take_exception(PyObject* expected) {
   return value;
 }
 
+// The call of a function that dvm does not know; a watch is told of it by itself.
+bool call_opaque(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
+  vm::Watch* const watch = vm::Watch::current();
+  if (watch == nullptr) [[likely]]
+    return call_with(f, result, callee, list, keywords);
+  const int64_t begin = vm::Watch::now();
+  const bool done = call_with(f, result, callee, list, keywords);
+  watch->add(vm::Watch::What::opaque, -1, begin);
+  return done;
+}
+
 // Whether the array is held by its register alone, and no other memory than its own is written
 // through it.
 bool is_sole_owner(PyObject* object) {
@@ -149,8 +161,8 @@ bool operator_(Frame& f, const int32_t* p) {
 
 bool call_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  if (behind[1] != 0 && !may_call_opaque(f)) return false;
-  return call_with(f, p[0], p[1], p + 2, behind[0]);
+  if (behind[1] == 0) return call_with(f, p[0], p[1], p + 2, behind[0]);
+  return may_call_opaque(f) && call_opaque(f, p[0], p[1], p + 2, behind[0]);
 }
 
 bool own_(Frame& f, const int32_t* p) {
@@ -170,8 +182,11 @@ bool raises_(Frame& f, const int32_t* p) {
 
 bool call_random_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  if (behind[2] != 0 && !may_call_opaque(f)) return false;
-  return f.random.save(f[behind[1]]) && call_with(f, p[0], p[1], p + 2, behind[0]);
+  if (behind[2] == 0) {
+    return f.random.save(f[behind[1]]) && call_with(f, p[0], p[1], p + 2, behind[0]);
+  }
+  return may_call_opaque(f) && f.random.save(f[behind[1]]) &&
+         call_opaque(f, p[0], p[1], p + 2, behind[0]);
 }
 
 bool effect_(Frame& f, const int32_t* p) { return call_with(f, p[0], p[1], p + 2, p[3 + p[2]]); }

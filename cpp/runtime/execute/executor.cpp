@@ -17,6 +17,7 @@
 #include "runtime/whole/fold.h"
 #include "runtime/whole/gather.h"
 #include "runtime/whole/whole_ops.h"
+#include "vm/target/watch.h"
 
 namespace dvm::runtime {
 
@@ -46,6 +47,7 @@ class Execution {
         scalars_(scalars),
         state_(context.state()),
         times_(context.times),
+        watch_(vm::Watch::current()),
         fp_flags_(context.fp_flags) {
     fp_flags_ = 0;
     state_.prepare(plan);
@@ -59,6 +61,8 @@ class Execution {
 
   // By a record of an equal call, if there is one.
   Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    if (watch_ != nullptr) [[unlikely]]
+      return run_watched(inputs, results);
     const RecallKey key(plan_, target_, inputs, scalars_);
     if (!key.fits()) return run(inputs, results);
     if (const Recalled* record = state_.recalls.find(key)) return recall(*record, inputs, results);
@@ -77,9 +81,13 @@ class Execution {
       define(state_.defined, constant.view, {});
     }
     for (const Instruction& instruction : plan_.code) {
-      const Outcome outcome = step(instruction, plan_.pool.data() + instruction.operands, results);
+      const auto index = static_cast<int32_t>(&instruction - plan_.code.data());
+      const int32_t* const operands = plan_.pool.data() + instruction.operands;
+      const Outcome outcome = watch_ != nullptr && computes(instruction.op)
+                                  ? watched_step(index, operands, results)
+                                  : step(instruction, operands, results);
       if (outcome == Outcome::done) continue;
-      state_.stopped_at = static_cast<int32_t>(&instruction - plan_.code.data());
+      state_.stopped_at = index;
       return outcome;
     }
     return Outcome::done;
@@ -106,6 +114,38 @@ class Execution {
     }
     if (ownership.kind == Ownership::Kind::temporary) state_.give(buffer(b).data, ownership.bytes);
     ownership = {};
+  }
+
+  Outcome run_watched(std::span<const BufferView> inputs, std::span<BufferView> results) {
+    const int64_t begin = vm::Watch::now();
+    const Outcome outcome = run(inputs, results);
+    watch_->add(vm::Watch::What::plan, -1, begin);
+    return outcome;
+  }
+
+  // Instructions that a watch is told of by themselves.
+  static bool computes(PlanOp op) {
+    return op == PlanOp::run || op == PlanOp::whole || op == PlanOp::fold || op == PlanOp::call ||
+           op == PlanOp::call_into;
+  }
+
+  Outcome watched_step(int32_t index, const int32_t* p, std::span<BufferView> results) {
+    watch_->begin_step(&plan_, index);
+    const int64_t begin = vm::Watch::now();
+    const Outcome outcome = step(plan_.code[static_cast<size_t>(index)], p, results);
+    watch_->add(vm::Watch::What::step, watch_->label(), begin);
+    watch_->end_step();
+    return outcome;
+  }
+
+  void describe(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
+    watch_->describe([&](vm::Watch::Step& step) {
+      step.dims.assign(binding.dims, binding.dims + kernel.dims.size());
+      step.scalars.assign(binding.scalars, binding.scalars + kernel.scalar_count);
+      for (int k = 0; k < globals; ++k) {
+        std::copy_n(binding.strides[k], core::kMaxRank, step.strides.emplace_back().begin());
+      }
+    });
   }
 
   static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
@@ -282,7 +322,8 @@ class Execution {
   }
 
   Outcome run_region(const int32_t* p) {
-    const PlanRegion& region = plan_.regions[static_cast<size_t>(*p++)];
+    const int32_t index = *p++;
+    const PlanRegion& region = plan_.regions[static_cast<size_t>(index)];
     const vm::Kernel& kernel = region.kernel;
     const int32_t* const inputs = p;
     int globals = 0;
@@ -301,7 +342,13 @@ class Execution {
     if (state_.memo.starts_over()) {
       if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     }
+    const int64_t begin = watch_ != nullptr ? vm::Watch::now() : 0;
     vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
+    if (watch_ != nullptr) [[unlikely]] {
+      watch_->add(vm::Watch::What::encode, watch_->label(), begin);
+      watch_->is_region(index);
+      describe(kernel, binding, globals);
+    }
     if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
     if (!bind_packed(encoded.compiled, matrix)) return Outcome::check_failed;
     const Outcome outcome = run_stages(encoded, globals);
@@ -423,7 +470,8 @@ class Execution {
       if (state_.held.is_full()) {
         if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
       }
-      state_.held.add(program, operands, target_.work(program));
+      state_.held.add(program, operands, target_.work(program),
+                      watch_ != nullptr ? watch_->label() : -1);
     }
     return Outcome::done;
   }
@@ -496,6 +544,7 @@ class Execution {
   std::span<const core::Scalar> scalars_;
   State& state_;
   CallTimes* times_;
+  vm::Watch* const watch_;
   core::FpFlags& fp_flags_;
   // What a record of this run takes, if it is one.
   bool is_plain_ = true;

@@ -4,10 +4,11 @@
 
 namespace dvm::runtime {
 
-void Held::add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work) {
+void Held::add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work,
+               int32_t label) {
   std::byte** const kept = globals_[launch_count_];
   std::ranges::copy(globals, kept);
-  vm::Launch launch{program, {kept, globals.size()}};
+  vm::Launch launch{.program = program, .globals = {kept, globals.size()}, .label = label};
   launch.waits_for = vm::find_waits(launches(), launch);
   launches_[launch_count_++] = launch;
   work_ += work;

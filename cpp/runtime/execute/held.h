@@ -30,7 +30,8 @@ class Held {
     return block_count_ + blocks <= kMostBlocks && bytes_ + bytes <= kMostBytes;
   }
 
-  void add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work);
+  void add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work,
+           int32_t label);
   std::span<const vm::Launch> launches() const {
     return {launches_, static_cast<size_t>(launch_count_)};
   }

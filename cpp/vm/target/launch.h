@@ -25,6 +25,7 @@ struct Launch {
   // Bit k: begins when launch k of the list, which stands before it, has ended. Those that it waits
   // for indirectly need no bit.
   uint32_t waits_for = 0;
+  int32_t label = -1;  // of the step of a watched call (vm/target/watch.h)
 };
 
 // Whether the later of the two must wait for the other one: it writes where that reads or writes,

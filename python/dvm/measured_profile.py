@@ -1,0 +1,355 @@
+"""The profile of a call on the cpu: where the time of a typical call went, to the nanosecond.
+
+Calls that are watched and calls that are not take turns. The watched one of median time is the one
+that is shown; the difference of the medians is what watching costs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm import _dvm
+from dvm.lines import quoted
+from dvm.machine import Roofs, roofs
+from dvm.profiling import Profile, percent, table
+from dvm.simulated_profile import step_names
+
+#: nanoseconds that a profile may take, and calls of each kind at least and at most
+BUDGET, LEAST, MOST = 200_000_000, 3, 200
+
+#: spans of a call that are kept: of each thread a few per kernel
+ROOM = 1 << 16
+
+#: what, name, thread, begin, end, tiles
+Slice = tuple[str, str, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class MeasuredKernel:
+    """A step of the call. Times in nanoseconds.
+
+    kind: "region", "op" (a step that is none), or "call" (a function that stays the host's).
+    time: from its start to its end, encode and dispatch included. encode: making its Programs, or
+    finding them again. dispatch: what is neither encode nor running. threads: what each worked.
+    operations, bytes: that its Programs compute, and that their operands have. cold: of a first
+    call of such a shape, with clocks on: bind, tile and encode.
+    """
+
+    name: str
+    kind: str
+    lines: list[str]
+    time: int
+    encode: int
+    run: int
+    threads: dict[int, int]
+    operations: int
+    bytes: int
+
+    @property
+    def dispatch(self) -> int:
+        """Nanoseconds around its Programs."""
+        return max(self.time - self.encode - self.run, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class MeasuredProfile(Profile):
+    """The Profile of a call on the cpu. Times are in nanoseconds.
+
+    wall: of the call shown. plan: its Plans' own work (sizes, checks, results). replay: guards and
+    all else outside of Plans. overhead: share that watching added. first: of a call whose shapes
+    were never met, by phase. roofs: of this machine.
+    """
+
+    function: str
+    target: str
+    value: Any = field(compare=False)
+    compiled: _dvm.Compiled[..., Any] = field(compare=False)
+    watched: _dvm.WatchedCall = field(compare=False)
+    wall: int
+    unwatched: int
+    calls: int
+    plan: int
+    replay: int
+    kernels: list[MeasuredKernel]
+    slices: list[Slice]
+    first: dict[str, int]
+    roofs: Roofs
+
+    @property
+    def overhead(self) -> float:
+        """What watching added to the call, as a share."""
+        return self.wall / self.unwatched - 1
+
+    @property
+    def threads(self) -> list[int]:
+        """Threads that worked on the call; 0 made it."""
+        return sorted({0, *(thread for _, _, thread, *_ in self.slices)})
+
+    def parts(self) -> dict[str, int]:
+        """Return what the time of the call is the sum of."""
+        kinds = {"region": "kernels", "op": "other steps", "call": "not compiled"}
+        parts = dict.fromkeys(("kernels", "other steps", "not compiled", "encode", "dispatch"), 0)
+        for kernel in self.kernels:
+            parts[kinds[kernel.kind]] += kernel.run
+            parts["encode"] += kernel.encode
+            parts["dispatch"] += kernel.dispatch
+        return {**parts, "plan": self.plan, "replay": self.replay}
+
+    def place(self, kernel: MeasuredKernel) -> dict[str, Any]:
+        """Return where a kernel is under the roofs: shares above 1 are operands from caches."""
+        if kernel.kind == "call" or not kernel.run or not kernel.bytes:
+            return {}
+        intensity = kernel.operations / kernel.bytes
+        achieved = kernel.operations / kernel.run
+        moved = kernel.bytes / kernel.run
+        bound = self.roofs.kind_at(intensity)
+        share = (
+            moved / self.roofs.gigabytes_per_second
+            if bound == "memory"
+            else achieved / self.roofs.gigaflops
+        )
+        return {
+            "intensity": round(intensity, 6),
+            "gigaflops": round(achieved, 3),
+            "gigabytes_per_second": round(moved, 3),
+            "bound_by": bound,
+            "share_of_roof": round(share, 4),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile in JSON types."""
+        return {
+            "schema": 1,
+            "kind": "measured",
+            "function": self.function,
+            "target": self.target,
+            "summary": self.summary(),
+            "nanoseconds": self.wall,
+            "unwatched_nanoseconds": self.unwatched,
+            "overhead": round(self.overhead, 4),
+            "calls": self.calls,
+            "parts": self.parts(),
+            "first_call": self.first,
+            "roofs": {
+                "gigabytes_per_second": round(self.roofs.gigabytes_per_second, 1),
+                "gigaflops": round(self.roofs.gigaflops, 1),
+            },
+            "kernels": [
+                {
+                    "name": kernel.name,
+                    "kind": kernel.kind,
+                    "lines": kernel.lines,
+                    "nanoseconds": kernel.time,
+                    "encode": kernel.encode,
+                    "dispatch": kernel.dispatch,
+                    "run": kernel.run,
+                    "threads": {str(k): busy for k, busy in sorted(kernel.threads.items())},
+                    "operations": kernel.operations,
+                    "bytes": kernel.bytes,
+                    "roofline": self.place(kernel),
+                }
+                for kernel in self.kernels
+            ],
+        }
+
+    def summary(self) -> str:
+        """Return what a person wants to know first."""
+        largest, cost = max(self.parts().items(), key=lambda item: item[1])
+        says = f"{self.wall / 1000:.1f} us; {percent(cost / self.wall)} {largest}"
+        if self.kernels:
+            slowest = max(self.kernels, key=lambda kernel: kernel.time)
+            says += f"; {slowest.name} takes {slowest.time / 1000:.1f} us"
+            if place := self.place(slowest):
+                says += f", {percent(place['share_of_roof'])} of what {place['bound_by']} allows"
+        return says
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {ns / 1000:.1f}" for name, ns in self.parts().items() if ns)
+        first = ", ".join(f"{name} {ns / 1000:.1f}" for name, ns in self.first.items())
+        lines = [
+            f"{self.function} on {self.target}, median of {self.calls} calls: {self.summary()}",
+            f"us: {parts}",
+            f"first call of such shapes, us: {first}",
+            f"watching added {100 * self.overhead:.1f} % to {self.unwatched / 1000:.1f} us; this "
+            f"machine: {self.roofs.gigabytes_per_second:.0f} GB/s, {self.roofs.gigaflops:.0f} "
+            "Gflop/s",
+        ]
+        lines += table(
+            ["kernel", "us", "run", "encode", "dispatch", "threads", "GB/s", "Gop/s", "of roof"],
+            (self._row(kernel) for kernel in self.kernels),
+        )
+        for kernel in self.kernels:
+            if kernel.lines:
+                lines.append(f"{kernel.name}: {', '.join(map(quoted, kernel.lines))}")
+        return "\n".join(lines)
+
+    def _row(self, kernel: MeasuredKernel) -> list[str]:
+        place = self.place(kernel)
+        rates = [
+            f"{place[key]:.1f}" if place else "" for key in ("gigabytes_per_second", "gigaflops")
+        ]
+        roof = f"{percent(place['share_of_roof'])} {place['bound_by']}" if place else ""
+        times = (kernel.time, kernel.run, kernel.encode, kernel.dispatch)
+        return [
+            kernel.name,
+            *(f"{ns / 1000:.1f}" for ns in times),
+            str(len(kernel.threads)) if kernel.threads else "",
+            *rates,
+            roof,
+        ]
+
+    def trace_events(self) -> list[dict[str, Any]]:
+        """Return the timeline: the call, its steps and what each thread worked."""
+        from dvm.chrome_trace import of_measurement
+
+        return of_measurement(self)
+
+
+def measure_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> MeasuredProfile:
+    """Call `compiled` as often as a steady time takes, and report it; see `dvm.profile`."""
+    value, kept = _dvm.watch_call(compiled, True, ROOM, *args, **kwargs)
+    room = 2 * len(kept.spans) + 64
+    timed = _dvm.timed_call(compiled, *args, **kwargs)
+    watched: list[_dvm.WatchedCall] = []
+    plain: list[int] = []
+    deadline = time.perf_counter_ns() + BUDGET
+    while len(plain) < LEAST or (len(plain) < MOST and time.perf_counter_ns() < deadline):
+        begin = time.perf_counter_ns()
+        compiled(*args, **kwargs)
+        plain.append(time.perf_counter_ns() - begin)
+        watched.append(_dvm.watch_call(compiled, False, room, *args, **kwargs)[1])
+    typical = sorted(watched, key=lambda call: call.wall)[len(watched) // 2]
+    work: dict[int, tuple[int, int]] = {}
+    for label, _, _, operations, size in kept.programs:
+        before = work.get(label, (0, 0))
+        work[label] = (before[0] + operations, before[1] + size)
+    call = _Call(compiled, typical, work)
+    return MeasuredProfile(
+        function=compiled.label,
+        target=compiled.options.target,
+        value=value,
+        compiled=compiled,
+        watched=kept,
+        wall=typical.wall,
+        unwatched=round(statistics.median(plain)),
+        calls=len(plain),
+        plan=call.plan,
+        replay=call.replay,
+        kernels=call.kernels,
+        slices=call.slices,
+        first={key: timed[1][key] for key in ("plan", "bind", "tile", "encode")} if timed else {},
+        roofs=roofs(),
+    )
+
+
+def _shared(
+    spans: list[tuple[str, int, int, int, int, int]],
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return for each step what it ran, and what of that was not within the step itself.
+
+    Programs of several steps may run as one list, when the last of them is known: each has the
+    share of its time that its tiles have of the threads'.
+    """
+    runs: dict[int, int] = {}
+    behind: dict[int, int] = {}
+    steps = {label: (begin, end) for what, label, _, begin, end, _ in spans if what == "step"}
+    for what, _, _, begin, end, _ in spans:
+        if what != "launch":
+            continue
+        worked: dict[int, int] = {}
+        for kind, label, _, first, last, _ in spans:
+            if kind == "tiles" and begin <= first and last <= end:
+                worked[label] = worked.get(label, 0) + last - first
+        total = sum(worked.values())
+        for label, time_of_it in worked.items():
+            share = round((end - begin) * time_of_it / total)
+            runs[label] = runs.get(label, 0) + share
+            if label in steps and not steps[label][0] <= begin <= steps[label][1]:
+                behind[label] = behind.get(label, 0) + share
+    return runs, behind
+
+
+class _Call:
+    """The spans of a watched call, added up."""
+
+    def __init__(
+        self,
+        compiled: _dvm.Compiled[..., Any],
+        call: _dvm.WatchedCall,
+        work: dict[int, tuple[int, int]],
+    ):
+        spans = call.spans
+        steps = call.steps
+        names = step_names(compiled, steps)
+        caller = next(thread for what, _, thread, *_ in spans if what in ("plan", "opaque"))
+        workers = sorted({thread for _, _, thread, *_ in spans} - {caller})
+        self.threads = {caller: 0} | {thread: k for k, thread in enumerate(workers, 1)}
+        opaque = self._opaque_names(compiled, steps)
+        self.slices: list[Slice] = []
+        calls: list[MeasuredKernel] = []
+        for what, label, thread, begin, end, tiles in spans:
+            name = names[label][0] if label >= 0 else ""
+            if what == "opaque":
+                name, location = next(opaque, ("a call", ""))
+                lines = [location] if location else []
+                calls.append(
+                    MeasuredKernel(name, "call", lines, end - begin, 0, end - begin, {}, 0, 0)
+                )
+            self.slices.append((what, name, self.threads[thread], begin, end, tiles))
+        # Outer ones first where they begin together.
+        self.slices.sort(key=lambda one: (one[3], -one[4]))
+        self.runs, behind = _shared(spans)
+        self.kernels = calls + [
+            self._kernel(spans, label, names[label], work.get(label, (0, 0)), behind.get(label, 0))
+            for label in range(len(steps))
+        ]
+        plans = sum(end - begin for what, _, _, begin, end, _ in spans if what == "plan")
+        in_plans = sum(kernel.time for kernel in self.kernels[len(calls) :])
+        self.plan = plans - in_plans
+        self.replay = call.wall - plans - sum(kernel.time for kernel in calls)
+
+    def _kernel(
+        self,
+        spans: list[tuple[str, int, int, int, int, int]],
+        label: int,
+        named: tuple[str, list[str], bool],
+        work: tuple[int, int],
+        behind: int,
+    ) -> MeasuredKernel:
+        name, lines, region = named
+        mine = [span for span in spans if span[1] == label]
+
+        def total(kind: str) -> int:
+            return sum(end - begin for what, _, _, begin, end, _ in mine if what == kind)
+
+        threads: dict[int, int] = {}
+        for what, _, thread, begin, end, _ in mine:
+            if what == "tiles":
+                known = self.threads[thread]
+                threads[known] = threads.get(known, 0) + end - begin
+        run = self.runs.get(label, 0)
+        is_call = not region and not threads and not work[0]
+        return MeasuredKernel(
+            name=name,
+            kind="region" if region else "call" if is_call and "." in name else "op",
+            lines=lines,
+            time=total("step") + behind,
+            encode=total("encode"),
+            run=run if region else total("step"),
+            threads=threads,
+            operations=work[0],
+            bytes=work[1],
+        )
+
+    @staticmethod
+    def _opaque_names(
+        compiled: _dvm.Compiled[..., Any], steps: list[dict[str, Any]]
+    ) -> Iterator[tuple[str, str]]:
+        paths = _dvm.paths(compiled)
+        index = next((step["path"] for step in steps if step["path"] >= 0), 0)
+        calls = paths[index]["opaque_calls"] if not paths[index]["reason"] else []
+        return iter([(call["name"], call["location"]) for call in calls])

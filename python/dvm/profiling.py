@@ -1,0 +1,146 @@
+"""`dvm.profile`: why a call takes as long as it does.
+
+On a simulated target the call's Programs are timed by a model of its AI Cores (docs/profiling.md),
+the same on every machine; on the cpu the call itself is measured. Either way the answer is a
+`Profile`, which prints, converts to plain data, shows itself in notebooks, and exports a trace.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dvm import _dvm, errors
+from dvm.compiling import compile, is_of_torch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Profile(ABC):
+    """What one call of a compiled function spent its time on.
+
+    function: its name. target: where it ran. value: what the call returned.
+    """
+
+    function: str
+    target: str
+    value: Any
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile in JSON types; equal profiles give equal dicts."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
+    def trace_events(self) -> list[dict[str, Any]]:
+        """Return the timeline as events of Chrome's trace format; see `export_chrome_trace`."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return what a person wants to know first, as one sentence."""
+
+    def export_chrome_trace(self, path: str | Path) -> None:
+        """Write the timeline as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+
+        One process per core and one thread per pipe, or one thread per thread of the cpu. A name
+        that ends in .gz is compressed.
+        """
+        from pathlib import Path
+
+        from dvm.chrome_trace import write
+
+        write(Path(path), self.trace_events())
+
+    def _repr_html_(self) -> str:
+        from dvm.profile_html import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        return f"<dvm.Profile of {self.function} on {self.target}: {self.summary()}>"
+
+
+def profile(
+    fn: Callable[..., Any],
+    *,
+    target: str | None = None,
+    profile_overrides: Mapping[str, float] | None = None,
+) -> Callable[..., Profile]:
+    """Return a function that calls `fn` with its arguments and returns a `Profile` of the call.
+
+    `fn` is a compiled function, or a plain one, which is compiled. With `target` it is compiled
+    anew for that one. The calls are real ones: `fn` runs once or twice to be compiled, and then
+    once on a simulated target; on the cpu as often as a steady time takes (up to 0.2 s).
+
+    `profile_overrides` are parameters of the simulated cores in place of those of the target, by
+    their names in docs/profiling.md: `{"hbm_bytes": 1778}`.
+
+    The function that is returned raises CaptureError if no compiled path serves the call; the
+    message says why. Exceptions of `fn` pass through.
+
+    Raises:
+        UnsupportedError: for a target or a parameter that does not exist, or for parameters of a
+            target that is not simulated.
+    """
+    if is_of_torch(fn):
+        raise errors.make("unsupported", "what torch.compile made is profiled by torch.profiler")
+    compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn, target=target or "cpu")
+    if target is not None and compiled.options.target != target:
+        compiled = compile(compiled.__wrapped__, target=target, numerics=compiled.options.numerics)
+    overrides = dict(profile_overrides or {})
+    simulated = compiled.options.target != "cpu"
+    if simulated:
+        _dvm.timing_table(compiled.options.target, overrides)  # refuses what there is not
+    elif overrides:
+        raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
+
+    def profiled(*args: Any, **kwargs: Any) -> Profile:
+        serve(compiled, args, kwargs)
+        if simulated:
+            from dvm.simulated_profile import simulate_call
+
+            return simulate_call(compiled, args, kwargs, overrides)
+        from dvm.measured_profile import measure_call
+
+        return measure_call(compiled, args, kwargs)
+
+    return profiled
+
+
+#: calls after which a function that never replays is given up
+MOST_CALLS = 4
+
+
+def serve(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> None:
+    """Call the function until a replay serves these arguments."""
+    for _ in range(MOST_CALLS):
+        hits = compiled.stats.hits
+        compiled(*args, **kwargs)
+        if compiled.stats.hits > hits:
+            return
+    reasons = compiled.fallback_reasons or ["each call took another path; see f.why_recompiled()"]
+    raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table as lines of text: the first column to the left, the others to the right."""
+    lines = [list(head), *(list(row) for row in rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+
+    def text(line: list[str]) -> str:
+        first, *others = (
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        return "  ".join([first, *others]).rstrip()
+
+    return [text(line) for line in lines]
+
+
+def percent(share: float) -> str:
+    """Return a share as whole percent."""
+    return f"{100 * share:.0f} %"
