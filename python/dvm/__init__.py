@@ -35,7 +35,7 @@ from dvm.freezing import freeze
 from dvm.graphs import CompiledGraph
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
-from dvm.profiling import Profile, profile
+from dvm.profiling import profile
 from dvm.stances import set_stance, stance
 
 from_environment()
@@ -53,7 +53,6 @@ __all__ = [
     "InternalError",
     "MemoryStats",
     "Options",
-    "Profile",
     "ShapeError",
     "SimulationError",
     "Stats",
@@ -71,6 +70,13 @@ __all__ = [
     "stance",
     "stats",
 ]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Register `%dvm` and `%%dvm`: what `%load_ext dvm` calls."""
+    from dvm.ipython import load
+
+    load(shell)  # type: ignore[arg-type]
 
 
 def __dir__() -> list[str]:

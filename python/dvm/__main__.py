@@ -1,4 +1,4 @@
-"""The command line: python -m dvm {explain,disasm,asm,env,calibrate}.
+"""The command line: python -m dvm {explain,profile,report,disasm,asm,env,calibrate}.
 
 Errors of dvm, of files and of arguments are one line on stderr and exit status 2; exceptions of the
 user's own program keep their traceback.
@@ -106,6 +106,29 @@ def run_explain(options: argparse.Namespace) -> str:
     return json.dumps(report.to_dict(), indent=2) if options.json else str(report)
 
 
+def profile_of(options: argparse.Namespace) -> dvm.profiling.Profile:
+    """Return the profile that the arguments of `profile` and `report` ask for."""
+    function = load_function(options.function)
+    args = [example_input(text) for text in options.arg]
+    check_arguments(function, args)
+    return dvm.profile(function, target=options.target)(*args)
+
+
+def run_profile(options: argparse.Namespace) -> str:
+    """Run the command `profile`."""
+    profile = profile_of(options)
+    if options.trace is not None:
+        access(profile.export_chrome_trace, options.trace)
+    return json.dumps(profile.to_dict(), indent=2) if options.json else str(profile)
+
+
+def run_report(options: argparse.Namespace) -> str:
+    """Run the command `report`."""
+    page = profile_of(options).page()
+    access(options.output.write_text, page, "utf-8")
+    return f"{options.output}: {len(page)} bytes"
+
+
 def run_disasm(options: argparse.Namespace) -> str:
     """Run the command `disasm`."""
     return _dvm.disassemble(access(options.file.read_bytes)).rstrip("\n")
@@ -133,6 +156,19 @@ def run_calibrate(options: argparse.Namespace) -> str:
     return result
 
 
+def add_call(command: argparse.ArgumentParser) -> None:
+    """Add what says which function is called on what."""
+    command.add_argument("function", metavar="FILE.py:FUNCTION")
+    command.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string",
+    )
+    command.add_argument("--target", default="cpu", help="default: cpu")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="python -m dvm", description=dvm.__doc__.splitlines()[0])
@@ -140,19 +176,22 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
 
     explain = commands.add_parser("explain", help="call a function twice and report the second")
-    explain.add_argument("function", metavar="FILE.py:FUNCTION")
-    explain.add_argument(
-        "--arg",
-        action="append",
-        default=[],
-        metavar="INPUT",
-        help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string",
-    )
-    explain.add_argument("--target", default="cpu", help="default: cpu")
+    add_call(explain)
     explain.add_argument("--numerics", default="default", help="default or strict")
     explain.add_argument("--verbose", action="store_true", help="the fuser's decisions, too")
     explain.add_argument("--json", action="store_true", help="the whole report as JSON")
     explain.set_defaults(run=run_explain)
+
+    profile = commands.add_parser("profile", help="say where the time of a call goes")
+    add_call(profile)
+    profile.add_argument("--trace", type=Path, metavar="OUT", help="a timeline for Perfetto, too")
+    profile.add_argument("--json", action="store_true", help="the whole profile as JSON")
+    profile.set_defaults(run=run_profile)
+
+    report = commands.add_parser("report", help="write the profile of a call as an HTML page")
+    add_call(report)
+    report.add_argument("-o", "--output", type=Path, default=Path("dvm.html"), metavar="OUT")
+    report.set_defaults(run=run_report)
 
     disasm = commands.add_parser("disasm", help="print a Program file as text")
     disasm.add_argument("file", type=Path, metavar="FILE")

@@ -193,6 +193,7 @@ def time_programs(
     target: str,
     overrides: Mapping[str, float] = ...,
     events: bool = ...,
+    verified: bool = ...,
 ) -> list[dict[str, Any]]: ...
 
 # name, value, origin, synopsis

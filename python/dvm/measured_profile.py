@@ -32,14 +32,14 @@ Slice = tuple[str, str, int, int, int, int]
 class MeasuredKernel:
     """A step of the call. Times in nanoseconds.
 
-    kind: "region", "op" (a step that is none), or "call" (a function that stays the host's).
-    time: from its start to its end, encode and dispatch included. encode: making its Programs, or
-    finding them again. dispatch: what is neither encode nor running. threads: what each worked.
-    operations, bytes: that its Programs compute, and that their operands have. cold: of a first
-    call of such a shape, with clocks on: bind, tile and encode.
+    label: its place among the steps; -1 of a call. kind: "region", "op" (a step that is none), or
+    "call" (a function that stays the host's). time: from its start to its end, encode and dispatch
+    included. encode: making its Programs, or finding them again. threads: what each worked.
+    operations, bytes: that its Programs compute, and that their operands have.
     """
 
     name: str
+    label: int
     kind: str
     lines: list[str]
     time: int
@@ -297,7 +297,7 @@ class _Call:
                 name, location = next(opaque, ("a call", ""))
                 lines = [location] if location else []
                 calls.append(
-                    MeasuredKernel(name, "call", lines, end - begin, 0, end - begin, {}, 0, 0)
+                    MeasuredKernel(name, -1, "call", lines, end - begin, 0, end - begin, {}, 0, 0)
                 )
             self.slices.append((what, name, self.threads[thread], begin, end, tiles))
         # Outer ones first where they begin together.
@@ -335,6 +335,7 @@ class _Call:
         is_call = not region and not threads and not work[0]
         return MeasuredKernel(
             name=name,
+            label=label,
             kind="region" if region else "call" if is_call and "." in name else "op",
             lines=lines,
             time=total("step") + behind,

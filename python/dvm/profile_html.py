@@ -1,7 +1,7 @@
 """The HTML of a Profile, for notebooks: the sentence and its tables, without script or style sheet.
 
 So it shows in notebooks that are not trusted, too. The page with the timeline is
-`dvm.report_page`.
+`Profile.page`.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ class Profile(ABC):
     function: str
     target: str
     value: Any
+    compiled: _dvm.Compiled[..., Any]
+    watched: _dvm.WatchedCall
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -54,6 +56,15 @@ class Profile(ABC):
         from dvm.chrome_trace import write
 
         write(Path(path), self.trace_events())
+
+    def page(self) -> str:
+        """Return an HTML page of its own: lines, fusion graph, timeline, roofline, bytecode.
+
+        It needs no network and no server, and has less than a megabyte.
+        """
+        from dvm.page import page
+
+        return page(self)
 
     def _repr_html_(self) -> str:
         from dvm.profile_html import render

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.lines import quoted
 from dvm.operations import fused_graphs
 from dvm.profiling import Profile, percent, table
 from dvm.summary import region_lines
+
+if TYPE_CHECKING:
+    from dvm.what_if import Tiles, WhatIf
 
 #: pipe of a Program -> the name that Ascend's tools have for it
 UNITS = {name: unit for name, unit, *_ in _dvm.pipe_table}
@@ -237,11 +240,50 @@ class SimulatedProfile(Profile):
 
         return of_simulation(self)
 
+    def what_if(
+        self,
+        *,
+        kernel: str | None = None,
+        tile: int | None = None,
+        cores: int | None = None,
+        slots: int | None = None,
+        target: str | None = None,
+        profile_overrides: Mapping[str, float] | None = None,
+    ) -> WhatIf:
+        """Return what the call would cost with another choice; nothing is run.
+
+        kernel: the Region that is meant ("g0.r1"); all if None, and for a tile the slowest. tile:
+        elements of the dim that the tiler cuts, in place of its choice. cores: vector cores, of
+        which products have half as many. slots: bytes of local memory for what a tile holds.
+        target: another simulated target. profile_overrides: as of `dvm.profile`.
+
+        Raises:
+            UnsupportedError: for a name that does not exist, a tile that does not fit local memory,
+                or a number out of its range; the message says what there is.
+        """
+        from dvm.what_if import what_if
+
+        return what_if(
+            self,
+            kernel=kernel,
+            tile=tile,
+            cores=cores,
+            slots=slots,
+            target=target,
+            profile_overrides=profile_overrides,
+        )
+
+    def tiles(self, kernel: str | None = None) -> Tiles:
+        """Return a sweep over tiles of a Region, the slowest if None, beside the tiler's choice."""
+        from dvm.what_if import tiles
+
+        return tiles(self, kernel)
+
     def timelines(self) -> list[tuple[Kernel, dict[str, Any]]]:
         """Return the kernel and the events of each launch, in order."""
         programs = [program for kernel in self.kernels for program in kernel.programs]
         owners = [kernel for kernel in self.kernels for _ in kernel.programs]
-        timed = _dvm.time_programs(programs, self.target, self.overrides, events=True)
+        timed = _dvm.time_programs(programs, self.target, self.overrides, events=True, verified=True)
         return list(zip(owners, timed, strict=True))
 
 

@@ -1,0 +1,125 @@
+"""The user's lines, each with its kernels and its share of their time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dvm import _dvm
+from dvm.lines import source
+from dvm.operations import NODE, fused_graphs
+
+if TYPE_CHECKING:
+    from dvm.profiling import Profile
+
+#: ops that are one instruction, an ordering of it each
+COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
+
+
+@dataclass
+class Line:
+    """A line of the user's: its share of the time of all kernels, and which of them compute it."""
+
+    location: str
+    share: float = 0.0
+    kernels: list[str] = field(default_factory=list)
+    ops: list[str] = field(default_factory=list)
+
+
+def region_nodes(compiled: _dvm.Compiled[..., Any]) -> dict[str, list[tuple[str, str]]]:
+    """Return of each Region, by its name, the op and the line of each of its nodes."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    graphs = 0
+    for path in _dvm.paths(compiled):
+        for graph in fused_graphs(path):
+            nodes = {
+                int(node): (op, f"{file}:{line}" if file else "")
+                for node, op, file, line in NODE.findall(graph)
+            }
+            for index, members in enumerate(_dvm.region_members(graph)):
+                found[f"g{graphs}.r{index}"] = [nodes[node] for node in members]
+            graphs += 1
+    return found
+
+
+def node_weights(kernel: dict[str, Any], nodes: list[tuple[str, str]]) -> list[float]:
+    """Return how much of a kernel's time each of its nodes takes.
+
+    Instructions come in the order of the nodes, so that the k-th of a name is the k-th node of it.
+    Where the time of instructions is not known, all nodes are alike.
+    """
+    weights = [0.0] * len(nodes)
+    places: dict[str, list[int]] = defaultdict(list)
+    for k, (op, _) in enumerate(nodes):
+        places["cmp" if op in COMPARISONS else op].append(k)
+    met: dict[str, int] = defaultdict(int)
+    for instruction in kernel.get("instructions", []):
+        name = instruction["name"].partition(".")[0]
+        if name not in places:
+            continue
+        # Parts of a reduction come again in later launches: they are the last node's.
+        k = places[name][min(met[name], len(places[name]) - 1)]
+        met[name] += 1
+        weights[k] += instruction["busy"]
+    return weights if any(weights) else [1.0] * len(nodes)
+
+
+def line_times(profile: Profile) -> list[Line]:
+    """Return the lines that kernels and calls compute, those that take longest first.
+
+    Loads, stores and waits of a kernel are shared out as its computing is.
+    """
+    found = profile.to_dict()
+    regions = region_nodes(profile.compiled)
+    time = "cycles" if found["kind"] == "simulated" else "nanoseconds"
+    total = sum(kernel[time] for kernel in found["kernels"]) or 1
+    lines: dict[str, Line] = {}
+    for kernel in found["kernels"]:
+        nodes = regions.get(kernel["name"]) or [
+            (kernel["name"], location) for location in kernel["lines"]
+        ]
+        weights = node_weights(kernel, nodes)
+        for (op, location), weight in zip(nodes, weights, strict=True):
+            line = lines.setdefault(location, Line(location))
+            line.share += weight / sum(weights) * kernel[time] / total
+            line.ops.append(op)
+            if kernel["name"] not in line.kernels:
+                line.kernels.append(kernel["name"])
+    return sorted((line for line in lines.values() if line.location), key=lambda one: -one.share)
+
+
+def kernel_link(name: str) -> str:
+    """Return a link that selects a kernel."""
+    return f'<a href="#k={escape(name)}" data-k="{escape(name)}">{escape(name)}</a>'
+
+
+def lines_section(profile: Profile) -> str:
+    """Return the table of lines, in the order of the file."""
+    lines = line_times(profile)
+    whys = {k["name"]: k.get("why", k.get("kind", "")) for k in profile.to_dict()["kernels"]}
+    lines.sort(
+        key=lambda one: (one.location.rpartition(":")[0], int(one.location.rpartition(":")[2]))
+    )
+    rows = []
+    for line in lines:
+        file, _, number = line.location.rpartition(":")
+        bar = (
+            f'<meter min="0" max="1" value="{line.share:.4f}" '
+            'aria-label="share of the time"></meter>'
+        )
+        reasons = "; ".join(whys.get(name, "") for name in line.kernels)
+        rows.append(
+            f'<tr data-line="{escape(line.location)}" data-ks="{escape(" ".join(line.kernels))}">'
+            f'<td title="{escape(file)}">{escape(number)}</td>'
+            f"<td><code>{escape(source(line.location))}</code></td>"
+            f"<td>{bar} {100 * line.share:.0f} %</td>"
+            f"<td>{' '.join(map(kernel_link, line.kernels))}</td>"
+            f"<td>{escape(', '.join(dict.fromkeys(line.ops)))}</td><td>{escape(reasons)}</td></tr>"
+        )
+    if not rows:
+        return "<p>No line of array work is known.</p>"
+    heads = ("line", "source", "time", "kernel", "operations", "why")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return f'<div class="wide"><table id="lines"><tr>{head}</tr>{"".join(rows)}</table></div>'

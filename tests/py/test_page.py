@@ -1,0 +1,279 @@
+"""The page of a profile, as text and in a browser (where there is one), and the magics."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm import __main__ as command_line
+from dvm.page.graph import Box, boxes_of, place
+
+Array = np.ndarray[Any, Any]
+X = np.linspace(-1, 1, 200 * 300, dtype=np.float32).reshape(200, 300)
+SIM = "ascend910b3"
+
+
+def softmax_of_sorted(x: Array) -> Array:
+    top = np.sort(np.tanh(x))
+    e = np.exp(top - top.max(axis=1, keepdims=True))
+    return e / e.sum(axis=0)
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    dvm.set_stance("force_capture")
+    made = {
+        target: dvm.profile(softmax_of_sorted, target=target)(X).page() for target in (SIM, "cpu")
+    }
+    dvm.set_stance("default")
+    return made
+
+
+@pytest.mark.parametrize("target", [SIM, "cpu"])
+def test_a_page_is_one_small_file_without_requests(pages: dict[str, str], target: str) -> None:
+    text = pages[target]
+    assert len(text.encode()) < 1_000_000
+    assert "default-src 'none'" in text
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", text)
+    data = json.loads(re.search(r'id="profile">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
+    assert data["schema"] == 1
+    assert "top.max(axis=1" in text
+    assert 'id="timeline"' in text
+    assert 'id="roofline"' in text
+    assert "dvm.program" in text
+
+
+def test_equal_profiles_have_equal_pages(pages: dict[str, str]) -> None:
+    assert dvm.profile(softmax_of_sorted, target=SIM)(X).page() == pages[SIM]
+
+
+def test_markup_in_a_program_stays_text() -> None:
+    def tagged(x: Array) -> Array:
+        return x * 2 < 1  # </script><b id="own">
+
+    page = dvm.profile(tagged, target=SIM)(X).page()
+    assert '<b id="own">' not in page
+    assert page.count("</script>") == 3
+
+
+def luminance(color: str) -> float:
+    digits = color[1:] if len(color) == 7 else "".join(2 * c for c in color[1:])
+    parts = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colors_can_be_told_apart_in_both_themes(pages: dict[str, str]) -> None:
+    themes = re.findall(r":root[^{]*\{([^}]*--back[^}]*)\}", pages[SIM])
+    assert len(themes) == 3
+    for theme in themes:
+        colors = dict(re.findall(r"--(\w+): (#\w+)", theme))
+        for name in ("text", "soft", "link"):
+            for behind in ("back", "panel"):
+                assert contrast(colors[name], colors[behind]) >= 4.5, (name, behind)
+        assert contrast(colors["text"], colors["chosen"]) >= 4.5
+        for name in ("line", "bar", "warm"):
+            assert contrast(colors[name], colors["back"]) >= 3, name
+
+
+def test_boxes_do_not_overlap_and_stand_below_what_they_read() -> None:
+    f = dvm.compile(softmax_of_sorted, target=SIM)
+    f(X)
+    boxes, refused = boxes_of(f)
+    assert refused
+    place(boxes)
+    assert_placed(boxes)
+    chain = [Box(f"b{k}", ["add"] * (k % 5 + 1)) for k in range(60)]
+    for k, box in enumerate(chain):
+        box.before |= {j for j in (k // 2, k // 3, k - 7) if 0 <= j < k}
+    place(chain)
+    assert_placed(chain)
+
+
+def assert_placed(boxes: list[Box]) -> None:
+    for k, a in enumerate(boxes):
+        assert all(boxes[b].y + boxes[b].height < a.y for b in a.before)
+        for b in boxes[k + 1 :]:
+            apart = abs(a.x - b.x) >= 210 or a.y + a.height <= b.y or b.y + b.height <= a.y
+            assert apart, (a.name, b.name)
+
+
+def test_the_command_line_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "f.py", tmp_path / "page.html"
+    file.write_text("import numpy as np\ndef f(x):\n    return np.tanh(x) * 2\n")
+    asked = [f"{file}:f", "--arg", "f32[64,64]", "--target", SIM]
+    assert command_line.main(["report", *asked, "-o", str(out)]) == 0
+    assert "np.tanh(x) * 2" in out.read_text("utf-8")
+    trace = tmp_path / "trace.json"
+    assert command_line.main(["profile", *asked, "--trace", str(trace)]) == 0
+    assert json.loads(trace.read_text())["traceEvents"]
+    assert "g0.r0" in capsys.readouterr().out
+    assert command_line.main(["report", *asked, "-o", str(tmp_path / "no" / "page.html")]) == 2
+
+
+# ---- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a driver of the distribution's Chromium."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("there is no Chromium")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--window-size=1280,1000"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield made
+    made.quit()
+
+
+def opened(browser: Any, page: str, folder: Path) -> None:
+    path = folder / "page.html"
+    path.write_text(page, "utf-8")
+    browser.get(path.as_uri())
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser, 20).until(
+        lambda b: b.execute_script("return 'ready' in document.documentElement.dataset")
+    )
+
+
+def view(browser: Any) -> tuple[int, int]:
+    data = browser.find_element("id", "timeline")
+    return int(data.get_attribute("data-from")), int(data.get_attribute("data-to"))
+
+
+@pytest.mark.parametrize("target", [SIM, "cpu"])
+@pytest.mark.parametrize("width", [1280, 700])
+def test_a_page_in_a_browser(
+    browser: Any, pages: dict[str, str], target: str, width: int, tmp_path: Path
+) -> None:
+    browser.set_window_size(width, 1000)
+    opened(browser, pages[target], tmp_path)
+    # It fits: what is wider scrolls by itself.
+    inner, page = browser.execute_script("return [innerWidth, document.body.scrollWidth]")
+    assert page <= inner
+    # A kernel opens its source.
+    browser.execute_script("document.querySelector('#graph a[data-k]').scrollIntoView()")
+    name = browser.execute_script(
+        "const a = [...document.querySelectorAll('#graph a[data-k]')]"
+        ".find(a => a.dataset.k.includes('.r'));"
+        "a.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, view: window}));"
+        "location.hash = a.getAttribute('href'); return a.dataset.k"
+    )
+    browser.execute_async_script("setTimeout(arguments[0], 50)")
+    chosen = browser.find_elements("css selector", "#lines tr.chosen code")
+    assert any("np." in code.text for code in chosen)
+    assert name in browser.find_element("id", "said").text
+    # A refused edge names its rule.
+    browser.execute_script(
+        "location.hash = document.querySelector('#graph a[data-e]').getAttribute('href')"
+    )
+    browser.execute_async_script("setTimeout(arguments[0], 50)")
+    rule = browser.find_element("css selector", "#refused tr.chosen td:nth-child(2)").text
+    assert rule
+    assert rule in browser.find_element("id", "said").text
+    # The timeline zooms, by keys and by the wheel, and says what is under a click.
+    canvas = browser.find_element("id", "timeline")
+    canvas.send_keys("0")
+    begin, end = view(browser)
+    canvas.send_keys("+")
+    assert view(browser)[1] - view(browser)[0] < end - begin
+    canvas.send_keys("0")
+    assert view(browser) == (begin, end)
+    browser.execute_script(
+        "arguments[0].dispatchEvent(new WheelEvent('wheel',"
+        "{ctrlKey: true, deltaY: -1, cancelable: true}))",
+        canvas,
+    )
+    assert view(browser)[1] - view(browser)[0] < end - begin
+    canvas.send_keys("n")
+    assert "from" in browser.find_element("id", "shown").text
+    # Nothing was asked for, and nothing complained.
+    asked = browser.execute_script("return performance.getEntriesByType('resource').length")
+    assert asked == 0
+    assert [entry for entry in browser.get_log("browser") if entry["level"] != "INFO"] == []
+
+
+def test_the_theme_button(browser: Any, pages: dict[str, str], tmp_path: Path) -> None:
+    opened(browser, pages[SIM], tmp_path)
+    back = "return getComputedStyle(document.body).backgroundColor"
+    before = browser.execute_script(back)
+    browser.find_element("id", "theme").click()
+    assert browser.execute_script(back) != before
+
+
+# ---- magics
+
+
+class Shell:
+    """What the magics use of IPython's shell."""
+
+    execution_count = 1
+
+    def __init__(self, **names: Any):
+        self.user_ns: dict[str, Any] = names
+        self.magics: dict[str, Any] = {}
+        self.compile = SimpleNamespace(
+            ast_parse=lambda text, _: compile(text, "<cell>", "exec", 1024), cache=lambda *_: ""
+        )
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        assert kind == "line_cell"
+        self.magics[name] = function
+
+    def transform_cell(self, cell: str) -> str:
+        return cell
+
+
+def test_magics() -> None:
+    shell = Shell(f=softmax_of_sorted, x=X)
+    dvm.load_ipython_extension(shell)
+    magic = shell.magics["dvm"]
+    assert magic("explain f(x)").outcome in ("captured", "hit")
+    assert magic(f"profile --target {SIM} f(x)").target == SIM
+    assert magic("profile f(x=x)").target == "cpu"
+    page = magic(f"page --target {SIM} f(x)")
+    html = page._repr_html_()
+    assert html.index("<pre>") < html.index("<iframe")  # what is left where frames are dropped
+    assert "sandbox" in html
+    cell = magic(f"profile --target {SIM}", "y = x[:10].copy()\nf(y)")
+    assert cell.value.shape == (10, 300)
+    with pytest.raises(dvm.UnsupportedError, match="explain"):
+        magic("explode f(x)")
+    with pytest.raises(dvm.UnsupportedError, match="no call"):
+        magic("explain f")
+    with pytest.raises(NameError):
+        magic("explain g(x)")
+    with pytest.raises(SyntaxError):
+        magic("explain f(")
+
+
+def test_magics_in_ipython() -> None:
+    pytest.importorskip("IPython")
+    source = (
+        "%load_ext dvm\nimport numpy as np\ndef f(x):\n    return np.tanh(x) * 2\n\n"
+        "line = 'profile --target ascend910b3 f(np.ones(9))'\n"
+        "print(str(get_ipython().run_line_magic('dvm', line)))\n"
+    )
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--quick", "-c", source]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert "bound by" in ran.stdout, ran.stderr
