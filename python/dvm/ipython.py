@@ -14,21 +14,35 @@ from __future__ import annotations
 
 import ast
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import dvm
 from dvm import errors
 
 if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+    from dvm.profiling import Profile
 
 USAGE = "%dvm explain|profile|page [--target NAME] f(x)"
+
+
+class Shell(Protocol):
+    """What is used of IPython's InteractiveShell."""
+
+    user_ns: dict[str, Any]
+    compile: Any
+    execution_count: int
+
+    def transform_cell(self, cell: str) -> str:
+        """Return the cell as Python."""
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        """Make a function known as a magic."""
 
 
 class Page:
     """The page of a Profile as the output of a cell; `text` where no HTML is shown."""
 
-    def __init__(self, profile: dvm.profiling.Profile):
+    def __init__(self, profile: Profile):
         self.profile = profile
 
     def __repr__(self) -> str:
@@ -77,7 +91,7 @@ def answer(command: str, target: str | None, call: ast.Call, names: dict[str, An
     return Page(profile) if command == "page" else profile
 
 
-def run(shell: InteractiveShell, line: str, cell: str | None) -> Any:
+def run(shell: Shell, line: str, cell: str | None) -> Any:
     """Run the magic."""
     if cell is None:
         return answer(*called(line), shell.user_ns)
@@ -93,7 +107,7 @@ def run(shell: InteractiveShell, line: str, cell: str | None) -> Any:
     return answer(command, target, made, shell.user_ns)
 
 
-def load(shell: InteractiveShell) -> None:
+def load(shell: Shell) -> None:
     """Register the magics; `%load_ext dvm` calls it."""
 
     def magic(line: str, cell: str | None = None) -> Any:

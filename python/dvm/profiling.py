@@ -27,8 +27,9 @@ class Profile(ABC):
     function: str
     target: str
     value: Any
-    compiled: _dvm.Compiled[..., Any]
+    compiled: Any
     watched: _dvm.WatchedCall
+    kernels: Sequence[Any]
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -283,7 +283,9 @@ class SimulatedProfile(Profile):
         """Return the kernel and the events of each launch, in order."""
         programs = [program for kernel in self.kernels for program in kernel.programs]
         owners = [kernel for kernel in self.kernels for _ in kernel.programs]
-        timed = _dvm.time_programs(programs, self.target, self.overrides, events=True, verified=True)
+        timed = _dvm.time_programs(
+            programs, self.target, self.overrides, events=True, verified=True
+        )
         return list(zip(owners, timed, strict=True))
 
 

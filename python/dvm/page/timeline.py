@@ -119,31 +119,21 @@ def _measured(profile: Profile) -> dict[str, Any]:
     assert isinstance(profile, MeasuredProfile)
     kernels = list(dict.fromkeys(kernel.name for kernel in profile.kernels)) or [""]
     names: dict[str, int] = {}
-    # The caller's steps stand above what threads worked, for they contain it.
-    rows = ["caller", *(f"thread {k} tiles" for k in profile.threads)]
-    places = {thread: k for k, thread in enumerate(profile.threads, 1)}
-    events = []
-    for what, name, thread, begin, end, _ in profile.slices:
+    # The caller's steps stand above what is within them.
+    rows = ["steps", "encode", *(f"thread {k} tiles" for k in profile.threads)]
+    places = {thread: k for k, thread in enumerate(profile.threads, 2)}
+    events: dict[str, list[int]] = {key: [] for key in ("row", "begin", "length", "name", "kernel")}
+    for what, name, thread, begin, end, _ in sorted(profile.slices, key=lambda one: one[3]):
         if what in ("plan", "launch"):
             continue
-        row = places[thread] if what == "tiles" else 0
-        if what == "encode":
-            name = "encode"
-        kernel = kernels.index(name) if name in kernels else 0
-        shown = "tiles" if what == "tiles" else name
-        events.append((row, begin, end - begin, names.setdefault(shown, len(names)), kernel))
-    events.sort()
-    if not events:
+        shown = name if what in ("step", "opaque") else what
+        events["row"].append({"tiles": places[thread], "encode": 1}.get(what, 0))
+        events["begin"].append(begin)
+        events["length"].append(end - begin)
+        events["name"].append(names.setdefault(shown, len(names)))
+        events["kernel"].append(kernels.index(name) if name in kernels else 0)
+    if not events["row"]:
         return {"count": 0}
-    row, begin, length, name_, kernel_ = (np.array(c) for c in zip(*events, strict=True))
-    return _packed(
-        rows,
-        list(names),
-        kernels,
-        "ns",
-        row=row,
-        begin=begin,
-        length=length,
-        name=name_,
-        kernel=kernel_,
-    )
+    at = np.lexsort((events["begin"], events["row"]))
+    columns_ = {key: np.array(values)[at] for key, values in events.items()}
+    return _packed(rows, list(names), kernels, "ns", **columns_)
