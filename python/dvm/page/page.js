@@ -113,7 +113,10 @@ class Timeline {
     this.draw();
   }
   zoom(factor, middle) {
-    const about = middle === undefined ? (this.from + this.to) / 2 : middle;
+    const { begin, length } = this.events;
+    const chosen = this.event >= 0
+      ? begin[this.event] + length[this.event] / 2 : (this.from + this.to) / 2;
+    const about = middle === undefined ? chosen : middle;
     this.show(about - (about - this.from) * factor, about + (this.to - about) * factor);
   }
 
@@ -166,8 +169,10 @@ class Timeline {
   }
 
   axis(g, color, height) {
-    const step = 10 ** Math.floor(Math.log10((this.to - this.from) / 4));
-    const by = (this.to - this.from) / step > 12 ? 5 * step : step;
+    // 1, 2 or 5 times a power of ten, a label each 110 pixels at most.
+    const least = ((this.to - this.from) * 110) / (this.width - Timeline.LEFT);
+    const power = 10 ** Math.floor(Math.log10(least));
+    const by = [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least);
     g.strokeStyle = color("--panel");
     g.fillStyle = color("--soft");
     for (let t = Math.ceil(this.from / by) * by; t <= this.to; t += by) {
@@ -230,6 +235,14 @@ class Timeline {
       packed.unit + " from " + events.begin[k].toLocaleString("en");
     document.getElementById("shown").textContent = text;
     said.textContent = text;
+    if (k >= 0) {
+      const middle = events.begin[k] + events.length[k] / 2, half = (this.to - this.from) / 2;
+      if (middle < this.from || middle > this.to) this.show(middle - half, middle + half);
+      const rows = this.canvas.parentElement, y = this.y(events.row[k]);
+      if (y < rows.scrollTop || y > rows.scrollTop + rows.clientHeight - Timeline.HEIGHT) {
+        rows.scrollTop = y - rows.clientHeight / 2;
+      }
+    }
     this.draw();
   }
   choose(kernel, scroll) {

@@ -106,7 +106,7 @@ def roofline_section(profile: Profile) -> str:
         )
     parts.append(
         f'<text x="{WIDTH // 2}" y="{HEIGHT - 4}" text-anchor="middle">operations per byte</text>'
-        '<text x="4" y="12">Gop/s</text>'
+        f'<text x="{LEFT + 6}" y="12">Gop/s</text>'
     )
     rows = []
     for name, x, y in found.points:
