@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dvm.magpy_capture import settrace, tables
+from dvm.magpy_capture.numpy import tables
+from dvm.magpy_capture.settrace import tracer as settrace
 from programs.clone import Cloner
 from programs.registry import Program, programs
 from recordings import Recording, event_lines, leaves, node_text, record  # noqa: F401

@@ -22,8 +22,8 @@ from typing import Any
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.lower import lower as lower_recording
-from dvm.magpy_capture.spec import NotCapturable, OutOfTime, PathSpec
-from dvm.magpy_capture.tables import leaves
+from dvm.magpy_capture.numpy.tables import leaves
+from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 

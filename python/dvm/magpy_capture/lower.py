@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.graphs import Modes
 from dvm.magpy_capture.lowering import Findings, Lowering
-from dvm.magpy_capture.spec import NotCapturable, OutOfTime, PathSpec
+from dvm.magpy_capture.path.graphs import Modes
+from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 
 
 def lower(

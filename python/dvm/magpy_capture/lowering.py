@@ -5,67 +5,67 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm.magpy_capture import (
-    numpy_averages,
-    numpy_einsum,
-    numpy_joins,
-    numpy_moves,
-    numpy_nan,
-    numpy_norms,
-    numpy_questions,
-    numpy_ranges,
-    numpy_writes,
-)
-from dvm.magpy_capture.annotated import AnnotatedCalls
-from dvm.magpy_capture.array_attributes import ArrayAttributes
-from dvm.magpy_capture.array_classes import ArrayClasses
-from dvm.magpy_capture.arrays import Arrays
-from dvm.magpy_capture.caches import Caches
-from dvm.magpy_capture.callbacks import Callbacks
-from dvm.magpy_capture.callees import Callees
-from dvm.magpy_capture.calls import Calls
-from dvm.magpy_capture.containers import Containers
-from dvm.magpy_capture.contexts import Contexts
-from dvm.magpy_capture.contractions import Contractions
-from dvm.magpy_capture.counters import Counters
-from dvm.magpy_capture.deep_copies import DeepCopies
-from dvm.magpy_capture.deques import Deques
-from dvm.magpy_capture.events import Events
-from dvm.magpy_capture.exceptions import Exceptions
-from dvm.magpy_capture.fancy_indexing import FancyIndexing
-from dvm.magpy_capture.flow_events import FlowEvents
-from dvm.magpy_capture.graphs import Graphs, Modes
-from dvm.magpy_capture.heaps import Heaps
-from dvm.magpy_capture.host_arrays import HostArrays
-from dvm.magpy_capture.indexing import Indexing
-from dvm.magpy_capture.iterators import Iterators
-from dvm.magpy_capture.locks import Locks
-from dvm.magpy_capture.maybe_views import MaybeViews
+from dvm.magpy_capture.events.callbacks import Callbacks
+from dvm.magpy_capture.events.callees import Callees
+from dvm.magpy_capture.events.calls import Calls
+from dvm.magpy_capture.events.flow_events import FlowEvents
+from dvm.magpy_capture.events.lookups import Lookups
+from dvm.magpy_capture.events.methods import Methods
+from dvm.magpy_capture.events.operator_events import OperatorEvents
+from dvm.magpy_capture.events.pattern_events import PatternEvents
+from dvm.magpy_capture.events.recorded import Events
+from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.meanings import Meaning
-from dvm.magpy_capture.numpy_functions import NumpyFunctions
-from dvm.magpy_capture.numpy_picks import NumpyPicks
-from dvm.magpy_capture.numpy_products import NumpyProducts
-from dvm.magpy_capture.numpy_reductions import Reductions
-from dvm.magpy_capture.numpy_shapes import Shapes
-from dvm.magpy_capture.numpy_ufuncs import Ufuncs
-from dvm.magpy_capture.objects import Objects
-from dvm.magpy_capture.opaque import Opaque
-from dvm.magpy_capture.operator_events import OperatorEvents
-from dvm.magpy_capture.ordered_folds import OrderedFolds
-from dvm.magpy_capture.outputs import Outputs
-from dvm.magpy_capture.package_objects import PackageObjects
+from dvm.magpy_capture.numpy import averages as numpy_averages
+from dvm.magpy_capture.numpy import einsum as numpy_einsum
+from dvm.magpy_capture.numpy import joins as numpy_joins
+from dvm.magpy_capture.numpy import moves as numpy_moves
+from dvm.magpy_capture.numpy import nan as numpy_nan
+from dvm.magpy_capture.numpy import norms as numpy_norms
+from dvm.magpy_capture.numpy import questions as numpy_questions
+from dvm.magpy_capture.numpy import ranges as numpy_ranges
+from dvm.magpy_capture.numpy import writes as numpy_writes
+from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
+from dvm.magpy_capture.numpy.array_classes import ArrayClasses
+from dvm.magpy_capture.numpy.conversions import NumpyFunctions
+from dvm.magpy_capture.numpy.fancy_indexing import FancyIndexing
+from dvm.magpy_capture.numpy.host_arrays import HostArrays
+from dvm.magpy_capture.numpy.ordered_folds import OrderedFolds
+from dvm.magpy_capture.numpy.picks import NumpyPicks
+from dvm.magpy_capture.numpy.products import NumpyProducts
+from dvm.magpy_capture.numpy.reductions import Reductions
+from dvm.magpy_capture.numpy.shapes import Shapes
+from dvm.magpy_capture.numpy.ufunc_methods import UfuncMethods
+from dvm.magpy_capture.numpy.ufuncs import Ufuncs
+from dvm.magpy_capture.numpy.written_places import WrittenPlaces
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.pattern_events import PatternEvents
-from dvm.magpy_capture.program import Program
-from dvm.magpy_capture.python_functions import PythonFunctions
-from dvm.magpy_capture.randoms import Randoms
-from dvm.magpy_capture.sets import Sets
-from dvm.magpy_capture.sorting import Sorting
-from dvm.magpy_capture.spec import PathSpec
-from dvm.magpy_capture.ufunc_methods import UfuncMethods
-from dvm.magpy_capture.walk import Walk
-from dvm.magpy_capture.written_parts import WrittenParts
-from dvm.magpy_capture.written_places import WrittenPlaces
+from dvm.magpy_capture.path.graphs import Graphs, Modes
+from dvm.magpy_capture.path.program import Program
+from dvm.magpy_capture.path.spec import PathSpec
+from dvm.magpy_capture.python.annotated import AnnotatedCalls
+from dvm.magpy_capture.python.caches import Caches
+from dvm.magpy_capture.python.containers import Containers
+from dvm.magpy_capture.python.contexts import Contexts
+from dvm.magpy_capture.python.counters import Counters
+from dvm.magpy_capture.python.deep_copies import DeepCopies
+from dvm.magpy_capture.python.deques import Deques
+from dvm.magpy_capture.python.exceptions import Exceptions
+from dvm.magpy_capture.python.functions import PythonFunctions
+from dvm.magpy_capture.python.heap import Objects
+from dvm.magpy_capture.python.heaps import Heaps
+from dvm.magpy_capture.python.iterators import Iterators
+from dvm.magpy_capture.python.locks import Locks
+from dvm.magpy_capture.python.opaque import Opaque
+from dvm.magpy_capture.python.outputs import Outputs
+from dvm.magpy_capture.python.package_objects import PackageObjects
+from dvm.magpy_capture.python.randoms import Randoms
+from dvm.magpy_capture.python.sets import Sets
+from dvm.magpy_capture.python.sorting import Sorting
+from dvm.magpy_capture.tensors.arrays import Arrays
+from dvm.magpy_capture.tensors.contractions import Contractions
+from dvm.magpy_capture.tensors.indexing import Indexing
+from dvm.magpy_capture.tensors.maybe_views import MaybeViews
+from dvm.magpy_capture.tensors.written_parts import WrittenParts
 
 
 @dataclass
@@ -125,6 +125,8 @@ class Lowering:
     packages: PackageObjects
     randoms: Randoms
     calls: Calls
+    methods: Methods
+    lookups: Lookups
     recorded: Events
     callees: Callees
     operators: OperatorEvents

@@ -1,0 +1,1 @@
+"""The recording, the way through its events, and what each kind means."""

@@ -1,0 +1,371 @@
+"""Calls of functions that were not followed: which meaning a recorded one has."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.annotating import NOTHING, annotation_of, is_packaged
+from dvm.magpy_capture.meanings import (
+    CALLS,
+    CALLS_OF,
+    FUNCTIONS,
+    Meaning,
+    calls_of,
+    calls_of_each,
+    means,
+    of_kind,
+)
+from dvm.magpy_capture.numpy.tables import (
+    CLOCKS,
+    EVENT_OF,
+    GENERATORS,
+    PURE,
+    PURE_CLASSES,
+    WRITES,
+    is_numpy_function,
+)
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
+from dvm.magpy_capture.python.contexts import (
+    expectation,
+)
+from dvm.magpy_capture.python.derived import base_of, inherited, is_plain_tuple, kind_of
+from dvm.magpy_capture.python.heap import (
+    GETTERS,
+    class_attribute,
+    is_constant,
+    is_fixed,
+    is_mutable_class,
+)
+from dvm.magpy_capture.python.opaque import name_of, signature_of
+from dvm.magpy_capture.python.randoms import owner_of as generator_of
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    Host,
+    Instance,
+    Literal,
+    Method,
+    Partial,
+    Sequence,
+    SuperValue,
+    resolve,
+)
+
+Named = dict[str, Abstract]
+
+
+class Calls(Part):
+    """Asks those who may know what a call means, in order."""
+
+    needs = (
+        "annotated array_classes callbacks callees containers contexts deques "
+        "exceptions graph heap lookups lowering methods opaque operators outputs "
+        "packages program python randoms recorded sets ufunc_methods"
+    )
+
+    def __init__(self) -> None:
+        self.seen_result: Any = None  # what the call being lowered returned
+        self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
+        self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
+
+    def call(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        if self.callbacks.calls_back(callee):
+            return self.callbacks.call_back(callee, positional, named)
+        if type(seen) is types.GeneratorType and not _is_builtin(callee):
+            return self.callbacks.generator(callee, positional, named, seen)
+        if isinstance(callee, Method):
+            return self.methods.call_method(callee, positional, named, seen)
+        if isinstance(callee, Partial):
+            given = {**callee.named, **named}
+            return self.call(callee.function, [*callee.positional, *positional], given, seen)
+        if isinstance(callee, Instance) and callee.cls is functools.partial:
+            return self.call_partial(callee, positional, named, seen)
+        callee = self.callees.by_identity(callee)
+        if isinstance(callee, (Instance, Literal)) and type(callee.object) is np.vectorize:
+            return self.opaque.vectorized(callee, positional, named, seen)
+        if isinstance(callee, Instance) and self.packages.is_of_package(callee):
+            return self.packages.package_object_called(callee, positional, named, seen)
+        if not isinstance(callee, Literal):
+            raise refuse(reasons.CALL, describe(callee))
+        return self.call_function(callee.object, positional, named, seen)
+
+    def call_function(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """By what the user vouches for, the function itself, its kind, and whose it is."""
+        hashable = _hashable(function)
+        if hashable and is_numpy_function(function):
+            positional = list(map(self.deques.in_sequence, positional))
+        if function is not None and function is expectation():
+            return self.contexts.make_expected(positional, named)
+        if (known := annotation_of(function)) is not NOTHING:
+            return self.annotated.annotated_call(function, known, positional, named, seen)
+        if hashable and function in FUNCTIONS:
+            return self.handled(FUNCTIONS[function], function, positional, named, seen)
+        meaning = CALLS.get(function) if hashable else None
+        meaning = of_kind(CALLS_OF, type(function)) if meaning is None else meaning
+        if meaning is not None:
+            holder = self.lowering.holder(meaning)
+            made: Abstract = meaning(holder, function, positional, named, seen)
+            return made
+        if (generator := generator_of(function)) is not None:
+            return self.randoms.random(
+                generator, function, self.program.constant(function), positional, named, seen
+            )
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, np.ufunc):
+            name = function.__name__
+            return self.ufunc_methods.ufunc_method(owner, name, positional, named, seen)
+        if isinstance(function, type):
+            return self.call_class(function, positional, named, seen)
+        if is_numpy_function(function) or (hashable and function in WRITES):
+            return self.opaque.call(function, positional, named, seen)
+        raise refuse(reasons.CALL, name_of(function))
+
+    def call_class(self, cls: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
+        """Making an object."""
+        if issubclass(cls, PURE_CLASSES):
+            return self.pure_call(cls, positional, named, seen)
+        if issubclass(cls, BaseException):
+            return self.exceptions.make_exception(cls, positional, named, seen)
+        if type(seen) is cls and base_of(cls):
+            for name in ("__new__", "__init__"):
+                if class_attribute(cls, name) is not inherited(cls, name):
+                    raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+                self.heap.guard_class(cls, name, inherited(cls, name))
+            return self.instantiate_derived(cls, positional, named, seen)
+        if is_packaged(cls):
+            return self.packages.package_call(cls, positional, named, seen)
+        if type(seen) is cls and is_user_class(cls):
+            return self.instantiate(cls, [*positional, *named.values()], seen)
+        if self.array_classes.is_array_class(cls):
+            return self.opaque.call(cls, positional, named, seen)
+        raise refuse(reasons.CALL, name_of(cls))
+
+    @means(tuple.__new__)
+    def new_tuple(self, cls: Abstract, elements: Abstract) -> Abstract:
+        kind = type(self.seen_result)
+        if is_fixed(cls) and is_plain_tuple(kind):
+            return Sequence(self.containers.elements(elements), kind)
+        if is_fixed(cls) and base_of(kind) is tuple:
+            return self.instantiate_derived(kind, [elements], {}, self.seen_result)
+        raise refuse(reasons.CALL, name_of(tuple.__new__))
+
+    @calls_of(*GETTERS)
+    def got(self, getter: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
+        """What operator.itemgetter, attrgetter or methodcaller make of an object."""
+        if len(positional) != 1 or named:
+            raise refuse(reasons.CALL, name_of(getter))
+        base = resolve(positional[0])
+        made = getter.__reduce__()
+        if type(getter) is operator.methodcaller:
+            if made[0] is not operator.methodcaller:
+                raise refuse(reasons.OPERATOR_METHODCALLER_KEYWORDS)
+            name, *given = made[1]
+            cls = self.python.class_of(base)
+            method = self.lookups.attribute(base, name, getattr(cls, name, None))
+            return self.call(method, list(map(Literal, given)), {}, seen)
+        if type(getter) is operator.attrgetter:
+            if len(made[1]) > 1 or "." in made[1][0]:
+                raise refuse(reasons.OPERATOR_ATTRGETTER_SEVERAL_ATTRIBUTES)
+            return self.lookups.attribute(base, made[1][0], seen)
+        if len(made[1]) == 1:
+            return self.lookups.subscript(base, Literal(made[1][0]), seen)
+        return Sequence(
+            [
+                self.lookups.subscript(base, Literal(item), None if seen is None else seen[place])
+                for place, item in enumerate(made[1])
+            ]
+        )
+
+    def handled(
+        self, meaning: Meaning, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call with an entry in the tables; where that gives up, NumPy itself is called."""
+        self.seen_result = seen
+        try:
+            return self.meant(meaning, name_of(function), positional, named)
+        except NotCapturable:
+            called = function in WRITES or function in (np.empty, np.empty_like)
+            if not is_numpy_function(function) and not called:
+                raise
+            return self.opaque.call(function, positional, named, seen)
+
+    def meant(
+        self, meaning: Meaning, name: str, positional: list[Abstract], named: Named
+    ) -> Abstract:
+        part = self.lowering.holder(meaning)
+        try:
+            signature_of(meaning).bind(part, *positional, **named)
+        except TypeError as mismatch:
+            raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
+        made: Abstract = meaning(part, *positional, **named)
+        return made
+
+    # ---- functions without effects
+
+    @calls_of_each(PURE)
+    def pure_call(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        shows = function in (str, repr)
+        if not shows:
+            positional = list(map(self.containers.listed, positional))
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not (self.sets.is_shown(argument) if shows else self.heap.is_pure(argument)):
+                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        if function is np.datetime64 and any(isinstance(a, Literal) for a in arguments):
+            return self.read_clock(function, positional, named, seen)  # of "now", perhaps
+        if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
+            return Literal(seen, made=isinstance(seen, np.generic))
+        return self.host_call(self.program.constant(function), positional, named, seen)
+
+    @calls_of_each(EVENT_OF)
+    def operator_call(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A function of module operator that is what an instruction does."""
+        if len(positional) != 2 or named:
+            return self.pure_call(function, positional, named, seen)
+        (kind, name), (a, b) = EVENT_OF[function], map(resolve, positional)
+        if isinstance(a, Instance) or isinstance(b, Instance):
+            return self.callbacks.operated(kind, name, a, b)
+        if kind == "subscript":
+            return self.lookups.subscript(a, b, seen)
+        does = self.operators.binary if kind == "binary" else self.operators.comparison
+        return does(name, a, b, seen)
+
+    @calls_of_each(CLOCKS)
+    def read_clock(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """What came before it is done, and what comes behind it is not begun.
+
+        Effects come last, so that none may stand before it that takes time or can be watched.
+        """
+        if self.heap.has_written_arrays() or self.heap.private_arrays or self.outputs.streams:
+            raise refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
+        self.graph.compute_pending()
+        return self.host_call(self.program.constant(function), positional, named, seen)
+
+    def host_call(
+        self, callee: int, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        registers = [self.program.register_of(value) for value in [*positional, *named.values()]]
+        return self.heap.computed(self.program.step("call", callee, registers, tuple(named)), seen)
+
+    # ---- partial, super
+
+    def call_partial(
+        self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """One that the program found: it is looked into on each call."""
+        partial = self.opened_partial(callee)
+        given = {**partial.named, **named}
+        return self.call(partial.function, [*partial.positional, *positional], given, seen)
+
+    def opened_partial(self, callee: Instance) -> Partial:
+        given = callee.object
+        function = self.lookups.attribute(callee, "func", given.func)
+        before = self.containers.elements(self.lookups.attribute(callee, "args", given.args))
+        keywords = self.lookups.attribute(callee, "keywords", given.keywords)
+        if not isinstance(keywords, DictValue):
+            raise refuse(reasons.CALL, describe(callee))
+        return Partial(function, before, dict(keywords.items))
+
+    @means(super)
+    def super_of(self, *given: Abstract) -> Abstract:
+        """`super()` in a method of an instance that the path knows."""
+        seen = self.seen_result
+        if given:
+            raise refuse(reasons.CALL, name_of(super))
+        for frame in reversed(self.outputs.frames):
+            this = self.recorded.value(frame.operands[0])
+            is_class = isinstance(this, Literal) and isinstance(this.object, type)  # in __new__
+            if is_class and not any(each is seen.__thisclass__ for each in this.object.__mro__):
+                continue
+            if (isinstance(this, Instance) or is_class) and this.object is seen.__self__:
+                return SuperValue(this, seen.__thisclass__)
+        raise refuse(reasons.SUPER_UNKNOWN_OBJECT)
+
+    # ---- objects
+
+    @calls_of_each(GENERATORS)
+    def make_generator(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A generator of the path's own, made anew on every call."""
+        for argument in map(resolve, [*positional, *named.values()]):
+            is_source = isinstance(argument, Host) and argument.made
+            if not self.heap.is_pure(argument) and not is_source:
+                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        return self.host_call(self.program.constant(function), positional, named, seen)
+
+    def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
+        """A class without Python code of its own to run: only `object.__init__`."""
+        plain = class_attribute(cls, "__init__") is object.__init__
+        if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
+            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+        self.heap.guard_lifetime(cls)
+        self.heap.guard_class(cls, "__init__", object.__init__)
+        self.heap.guard_class(cls, "__new__", vars(object)["__new__"])
+        return Instance(cls, object=seen)
+
+    def new_instance(self, cls: type, seen: Any) -> Instance:
+        """What `__new__` of a class of C makes."""
+        made = Instance(cls, object=seen)
+        base = base_of(cls)
+        row = kind_of(base) if base is not None else None
+        if row is not None and row.empty is not None:
+            made.content = row.empty()
+            made.content.owner = made
+        return made
+
+    def instantiate_derived(
+        self, cls: type, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A subclass of a container that is made as that is."""
+        self.heap.guard_lifetime(cls)
+        made = self.new_instance(cls, seen)
+        if isinstance(made.content, Sequence):
+            made.content.elements.extend(
+                self.containers.elements(positional[0]) if positional else []
+            )
+        else:
+            self.methods.initialise(made, positional, named)
+        return made
+
+
+def _is_builtin(callee: Abstract) -> bool:
+    """Whether it hands a generator on: `next`, `iter`, a method of a container."""
+    if isinstance(callee, Method):
+        return not isinstance(callee.function, types.FunctionType)
+    return isinstance(callee, Literal) and isinstance(
+        callee.object, (types.BuiltinFunctionType, type)
+    )
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_user_class(cls: type) -> bool:
+    return is_mutable_class(cls) and not cls.__module__.startswith("numpy")
+
+
+__all__ = ["Calls"]

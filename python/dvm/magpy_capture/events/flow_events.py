@@ -1,0 +1,270 @@
+"""Making containers, iterating, branching: what a recorded one of each means."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+from dvm import reasons
+from dvm.magpy_capture.events.recorded import Operands
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.heap import class_attribute, is_constant
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    DequeValue,
+    DictValue,
+    End,
+    Host,
+    Instance,
+    IteratorValue,
+    ListValue,
+    Literal,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Tensor,
+    resolve,
+)
+
+
+class FlowEvents(Part):
+    """Events that build values, and those that steer the program."""
+
+    needs = (
+        "arrays callbacks calls containers graph heap indexing lookups operators "
+        "program recorded sets"
+    )
+
+    events: list[Any]  # of the recording, in order
+
+    # ---- building
+
+    def on_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence([self.recorded.value(node) for node in operands])
+
+    def on_list(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        return ListValue(
+            [self.recorded.value(node) for node in operands], object=self.recorded.seen(result)
+        )
+
+    def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return SetValue({self.containers.key(self.recorded.value(node)) for node in operands})
+
+    def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        pairs = [self.recorded.value(node) for node in operands]
+        keys = [self.containers.key(key) for key in pairs[::2]]
+        return DictValue(dict(zip(keys, pairs[1::2], strict=True)))
+
+    def on_string(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.recorded.value(node) for node in operands]
+        if all(isinstance(part, Literal) for part in parts):
+            return Literal(self.recorded.seen(result))
+        register = self.program.step("string", [self.program.register_of(part) for part in parts])
+        return Host(register, self.recorded.seen(result))
+
+    def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.recorded.value(node) for node in operands]
+        if not all(self.sets.is_shown(part) for part in parts):
+            raise refuse(reasons.FORMATTING, describe(parts[0]))
+        if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
+            return Literal(self.recorded.seen(result))
+        spec = self.program.register_of(parts[1]) if len(parts) > 1 else -1
+        return Host(
+            self.program.step("format", self.program.register_of(parts[0]), name, spec),
+            self.recorded.seen(result),
+        )
+
+    def on_slice(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        parts = [self.recorded.value(node) for node in operands]
+        return SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
+
+    def on_list_append(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.recorded.value(operands[0]).append(self.recorded.value(operands[1]))
+
+    def on_list_extend(self, _n: str, operands: Operands, *_: Any) -> None:
+        for part in self.containers.each(self.recorded.value(operands[1])):
+            self.recorded.value(operands[0]).elements.append(part)
+
+    def on_set_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        self.recorded.value(operands[0]).elements.add(
+            self.indexing.plain(self.recorded.value(operands[1]))
+        )
+
+    def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        for part in self.containers.each(self.recorded.value(operands[1])):
+            self.recorded.value(operands[0]).elements.add(self.containers.key(part))
+
+    def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, key, value = (self.recorded.value(node) for node in operands)
+        target.items[self.containers.key(key)] = value
+
+    def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
+        target, source = (self.recorded.value(node) for node in operands)
+        source = self.heap.mapping_of(source)
+        if not isinstance(source, DictValue):
+            raise refuse(reasons.STARS_OF, describe(source))
+        target.items.update(source.items)
+
+    on_dict_merge = on_dict_update
+
+    def on_list_to_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+        return Sequence(list(self.recorded.value(operands[0]).elements))
+
+    def on_function(
+        self, _n: str, operands: Operands, keywords: list[str], result: int, _f: bool
+    ) -> Abstract:
+        parts = dict(zip(keywords, operands[1:], strict=True))
+        defaults, named = (
+            self.recorded.value(parts[name]) if name in parts else None
+            for name in ("defaults", "kwdefaults")
+        )
+        made = self.recorded.closures[id(self.recorded.seen(result))] = Closure(
+            self.recorded.seen(result), defaults, named
+        )
+        return made
+
+    def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        module = self.recorded.seen(result)
+        top = name if sys.modules.get(name) is module else name.partition(".")[0]
+        if sys.modules.get(top) is not module:
+            raise refuse(reasons.IMPORT, name)
+        self.program.guard_name(sys.modules, top, module)
+        return Literal(module)
+
+    def on_import_from(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        return self.lookups.attribute(
+            self.recorded.value(operands[0]), name, self.recorded.seen(result)
+        )
+
+    # ---- iteration
+
+    def on_iter(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        base, seen = self.recorded.value(operands[0]), self.recorded.seen(result)
+        if type(seen) is types.GeneratorType and isinstance(base, Instance):
+            found = class_attribute(base.cls, "__iter__")
+            self.heap.guard_class(base.cls, "__iter__", found)
+            return self.callbacks.generator(Literal(found), [base], {}, seen)
+        return self._left_early(result, base) or self.containers.iterator(base)
+
+    def _left_early(self, iterator: int, base: Abstract) -> IteratorValue | None:
+        """An iterator over a range that the program left before its end.
+
+        However far the range goes beyond, the program does not ask.
+        """
+        base = resolve(base)
+        if not isinstance(base, RangeValue) or isinstance(resolve(base.stop), Literal):
+            return None
+        count = self._items_taken.get(iterator, 0)
+        if count == 0:
+            return None
+        start, step = self.indexing.integer(base.start), self.indexing.integer(base.step)
+        items = range(start, start + count * step, step)
+        beyond = self.operators.comparison(
+            "<" if step > 0 else ">", Literal(items[-1]), base.stop, True
+        )
+        self.outcome(beyond, True)
+        parts = map(Literal, items)
+        return IteratorValue(lambda: next(parts, End))
+
+    @functools.cached_property
+    def _items_taken(self) -> dict[int, int]:
+        """How many items the program took of each iterator that it did not exhaust."""
+        taken: dict[int, int] = {}
+        ended = set()
+        for kind, name, operands, *_ in self.callbacks.events:
+            if kind == "next":
+                taken[operands[0]] = taken.get(operands[0], 0) + 1
+                if name == "exhausted":
+                    ended.add(operands[0])
+        return {iterator: count for iterator, count in taken.items() if iterator not in ended}
+
+    def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        iterator = self.recorded.value(operands[0])
+        if not isinstance(iterator, IteratorValue):
+            raise refuse(reasons.ITERATION_OVER, describe(iterator))
+        item = iterator.pull()
+        if (item is End) != (name == "exhausted"):
+            raise refuse(reasons.ITERATION_WENT_OTHERWISE_EXPECTED)
+        return None if item is End else item
+
+    def unpacked(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        index, _, total = name.partition("/")
+        before, star, after = total.partition("*")
+        base = self.recorded.value(operands[0])
+        if isinstance(base, IteratorValue):
+            base = self.recorded.values[operands[0]] = Sequence(
+                self.containers.elements(base)
+            )  # which ends it
+        parts = self.containers.elements(base)
+        if not star:
+            if len(parts) != int(total):
+                raise refuse(reasons.UNPACKING_ANOTHER_LENGTH_RECORDED)
+            return resolve(parts[int(index)])
+        first, last = int(before), int(after)
+        if int(index) == first:
+            return ListValue(parts[first : len(parts) - last], object=self.recorded.seen(result))
+        place = int(index)
+        if place > first:
+            place = len(parts) - last + (place - first - 1)
+        return resolve(parts[place])
+
+    # ---- branches and contexts
+
+    def on_branch(
+        self, name: str, operands: Operands, keywords: list[str], _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.recorded.dispatched(operands)
+        value, taken = self.recorded.value(operands[0]), keywords[0] == "1"
+        if name == "none":
+            return None  # a value of the path is known to be None or known not to be
+        self.outcome(value, taken)
+        return None
+
+    def outcome(self, value: Abstract, taken: bool) -> None:
+        """The truth of `value` steered the program: later calls must agree, or branch off."""
+        value = self.heap.content_of(value, "__bool__", "__len__")
+        if isinstance(value, Size) and value.dim.constant is not None:
+            return
+        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
+            self.program.guard(
+                "guard_truth", self.graph.leave(self.arrays.value_of(value), "bool"), taken
+            )
+        elif isinstance(value, (Tensor, Host, Size)):
+            if not self.heap.is_pure(value):
+                raise refuse(reasons.TRUTH, describe(value))
+            self.program.guard("guard_truth", self.program.register_of(value), taken)
+        elif isinstance(value, (ListValue, DictValue, DequeValue)):
+            self.containers.elements(value)  # its length is looked at
+        elif isinstance(value, Instance):
+            for name in ("__bool__", "__len__"):
+                if class_attribute(value.cls, name) is not MISSING:
+                    raise refuse(reasons.TRUTH, describe(value))
+                self.heap.guard_class(value.cls, name, MISSING)
+
+    def on_with_enter(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        manager = self.recorded.value(operands[0])
+        if followed:
+            if isinstance(manager, Instance):
+                found = class_attribute(manager.cls, "__enter__")
+                self.heap.guard_class(manager.cls, "__enter__", found)
+            return None
+        self.calls.seen_result = self.recorded.seen(result)
+        return self.lookups.enter_context(manager)

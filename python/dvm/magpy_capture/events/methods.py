@@ -1,0 +1,286 @@
+"""Calls of methods: by what kind of value they are of, or by the function found in its class."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.annotating import NOTHING, annotation_of
+from dvm.magpy_capture.meanings import (
+    METHODS,
+    METHODS_OF,
+    calls_of,
+    means,
+    methods_of,
+    of_kind,
+)
+from dvm.magpy_capture.numpy.array_classes import MASKED_METHODS
+from dvm.magpy_capture.numpy.tables import (
+    PURE_METHODS,
+    WRITING_METHODS,
+)
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
+from dvm.magpy_capture.python.caches import CACHED
+from dvm.magpy_capture.python.contexts import (
+    CaughtWarnings,
+    Expected,
+)
+from dvm.magpy_capture.python.derived import SLOTS, base_of, inherited, kind_of
+from dvm.magpy_capture.python.functions import ErrorState
+from dvm.magpy_capture.python.heap import (
+    PURE_TYPES,
+    class_attribute,
+    is_constant,
+    is_fixed,
+)
+from dvm.magpy_capture.python.locks import is_lock
+from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
+from dvm.magpy_capture.python.opaque import name_of
+from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
+from dvm.magpy_capture.python.randoms import is_pythons
+from dvm.magpy_capture.values import (
+    Abstract,
+    CacheLock,
+    DefaultDict,
+    DictValue,
+    FlatValue,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    Method,
+    Raised,
+    Sequence,
+    Size,
+    Tensor,
+    resolve,
+)
+
+#: methods that NumPy scalars have and arrays do not
+SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"})
+
+
+#: of constants whose methods give the same for the same arguments
+IMMUTABLE = (*PURE_TYPES, tuple)
+
+Named = dict[str, Abstract]
+
+
+class Methods(Part):
+    """The meaning of calls of methods that were not followed."""
+
+    needs = (
+        "annotated caches calls containers contexts heap indexing locks lookups "
+        "lowering opaque outputs program python randoms reductions ufunc_methods"
+    )
+
+    def call_method(
+        self, callee: Method, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        base, name = callee.base, callee.name
+        if (known := annotation_of(callee.function)) is not NOTHING:
+            return self.annotated.annotated_call(
+                callee.function, known, [base, *positional], named, seen
+            )
+        if type(callee.function) is CACHED:
+            return self.caches.cached_call(callee.function, [base, *positional], named, seen)
+        if callee.function in LOGGING:
+            return self.outputs.log(callee.function, [base, *positional], named, seen)
+        if callee.function is IS_ENABLED and len(positional) == 1:
+            return self.outputs.is_enabled(base, positional[0], seen)
+        if self.outputs.is_stream(base) and not named:
+            return self.outputs.stream_method(base, name, positional, seen)
+        if isinstance(base, Instance):
+            return self._of_instance(callee, base, positional, named, seen)
+        meaning = of_kind(METHODS_OF, type(base))
+        if meaning is None:
+            raise refuse(reasons.CALL_METHOD, name, describe(base))
+        made: Abstract = meaning(self.lowering.holder(meaning), base, name, positional, named, seen)
+        return made
+
+    def _of_instance(
+        self, callee: Method, base: Instance, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """By the function, where no table has the name."""
+        name, function = callee.name, callee.function
+        if is_lock(base):
+            return self.locks.lock_method(base, name, positional, named, seen)
+        if is_pythons(base.object) and base.register >= 0:
+            bound = self.program.step("getattr", base.register, name)
+            return self.randoms.random(base, function, bound, positional, named, seen)
+        if function is object.__init__:
+            return Literal(None)
+        if function is object.__setattr__:
+            attribute, value = positional
+            self.heap.set_plainly(base, self.indexing.plain(attribute), value)
+            return Literal(None)
+        if isinstance(function, SLOTS):
+            return self.slot_method(base, function, positional, named, seen)
+        raise refuse(reasons.CALL_METHOD, name, describe(base))
+
+    @means(object.__setattr__)
+    def set_attribute_of_object(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
+        method = Method(resolve(base), "__setattr__", object.__setattr__)
+        return self.call_method(method, [name, value], {}, None)
+
+    @calls_of(*SLOTS)
+    def called_of_class(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of a class of C that the program looked up in the class."""
+        if not positional:
+            raise refuse(reasons.CALL, name_of(function))
+        method = Method(resolve(positional[0]), function.__name__, function)
+        return self.call_method(method, positional[1:], named, seen)
+
+    @methods_of(Raised, FlatValue, CaughtWarnings, Expected, ErrorState, CacheLock)
+    def only_method(
+        self, base: Any, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """The one method that a kind of value has here; leaving, of a context manager."""
+        if isinstance(base, (ErrorState, CacheLock)):
+            return self.lookups.leave_context(base)
+        if isinstance(base, CaughtWarnings) and name == "__exit__":
+            return self.contexts.leave_warnings(base)
+        if isinstance(base, Expected) and name == "__exit__":
+            return self.contexts.leave_expected(base, positional, seen)
+        if isinstance(base, FlatValue) and name == "copy" and not positional:
+            return self.reductions.flat(base.base)
+        if isinstance(base, Raised) and name == "with_traceback":
+            return base
+        raise refuse(reasons.CALL_METHOD, name, describe(base))
+
+    @methods_of(Host)
+    def method_of_host(
+        self, base: Host, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        if isinstance(base.object, GENERATORS_OF_NUMPY):
+            bound = self.program.step("getattr", base.register, name)
+            function = getattr(base.object, name)
+            return self.randoms.random(base, function, bound, positional, named, seen)
+        if isinstance(base.object, np.ndarray):
+            if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
+                raise refuse(reasons.ARRAY_METHOD, name)
+            function = getattr(type(base.object), name)
+            return self.opaque.call(function, [base, *positional], named, seen)
+        if not self.heap.is_pure(base):
+            raise refuse(reasons.CALL_METHOD, name, describe(base))
+        return self.pure_method(base, name, positional, named, seen)
+
+    @methods_of(Literal)
+    def method_of_literal(
+        self, base: Literal, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        if isinstance(base.object, np.ufunc):
+            return self.ufunc_methods.ufunc_method(base.object, name, positional, named, seen)
+        if not self.heap.is_pure(base):
+            raise refuse(reasons.CALL_METHOD, name, describe(base))
+        if not isinstance(base.object, np.generic) and type(base.object) not in IMMUTABLE:
+            raise refuse(reasons.METHOD_OF, name, describe(base))
+        return self.pure_method(base, name, positional, named, seen)
+
+    @methods_of(Tensor)
+    def array_method(
+        self, base: Tensor, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        if base.is_scalar and name in SCALAR_METHODS:
+            return self.pure_method(base, name, positional, named, seen)
+        meaning = METHODS.get(name)
+        owner = np.dtype(base.dtype).type if base.is_scalar else np.ndarray
+        function = getattr(owner, name, None)
+        if meaning is None:
+            if name not in PURE_METHODS | WRITING_METHODS:
+                raise refuse(reasons.ARRAY_METHOD, name)
+            return self.opaque.call(function, [base, *positional], named, seen)
+        self.calls.seen_result = seen
+        try:
+            return self.calls.meant(meaning, name, [base, *positional], named)
+        except NotCapturable:
+            if name not in PURE_METHODS | WRITING_METHODS:
+                raise
+            return self.opaque.call(function, [base, *positional], named, seen)
+
+    @methods_of(Size)
+    def pure_method(
+        self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of an immutable object of Python (str.join, float.is_integer ...)."""
+        if name not in ("format", "format_map"):  # which show an iterator, and take nothing of it
+            positional = list(map(self.containers.listed, positional))
+        arguments = [base, *positional, *named.values()]
+        for argument in arguments:
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.METHOD_WITH, name, describe(argument))
+        if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
+            return Literal(seen, made=isinstance(seen, np.generic))
+        register = self.program.register_of(base)
+        bound = self.program.step("getattr", register, name)
+        return self.calls.host_call(bound, positional, named, seen)
+
+    # ---- of subclasses of containers
+
+    def initialise(self, base: Instance, positional: list[Abstract], named: Named) -> Abstract:
+        """The `__init__` of a container or a namespace, of a new object."""
+        content = base.content
+        if base.register >= 0 or isinstance(content, Sequence):
+            raise refuse(reasons.CALL_METHOD, "__init__", describe(base))
+        if isinstance(content, ListValue):
+            content.elements[:] = self.containers.elements(positional[0]) if positional else []
+        elif content is None and base_of(base.cls) is types.SimpleNamespace:
+            base.attributes.update(named)
+        elif isinstance(content, DictValue):
+            self._ask_none(base)
+            if isinstance(content, DefaultDict) and positional:
+                content.factory, *positional = positional
+            content.items.update(self.python.make_dict(*positional, **named).items)
+        else:
+            raise refuse(reasons.CALL_METHOD, "__init__", describe(base))
+        return Literal(None)
+
+    def _ask_none(self, base: Instance) -> None:
+        """No method of its class in C calls one in Python on the object."""
+        kind = base_of(base.cls)
+        row = kind_of(kind) if kind is not None else None
+        for name in row.asks if row is not None else ():
+            if class_attribute(base.cls, name) is not inherited(base.cls, name):
+                raise refuse(reasons.CALL_METHOD, name, describe(base))
+            self.heap.guard_class(base.cls, name, inherited(base.cls, name))
+
+    def slot_method(
+        self, base: Instance, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of a class of C, of an object of a subclass."""
+        name, content = function.__name__, base.content
+        if name == "__init__":
+            return self.initialise(base, positional, named)
+        if content is None or not issubclass(content.cls, function.__objclass__):
+            raise refuse(reasons.CALL_METHOD, name, describe(base))
+        if name == "__getitem__":
+            return self.containers.element(content, positional[0], seen)
+        if name == "__setitem__":
+            self.containers.store_element(content, *positional)
+            return Literal(None)
+        if name == "__delitem__":
+            self.containers.delete_element(content, *positional)
+            return Literal(None)
+        if name == "__contains__":
+            found = self.containers.contains(content, positional[0], seen)
+            return (
+                self.heap.host_operation("in", [*positional, content], seen)
+                if found is None
+                else found
+            )
+        if name == "__len__":
+            return self.python.length(content)
+        if name == "__iter__":
+            return self.containers.iterator(content)
+        self._ask_none(base)
+        return self.containers.container_method(content, name, positional, named, seen)
+
+
+__all__ = ["Methods"]

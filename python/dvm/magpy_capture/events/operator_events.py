@@ -1,0 +1,414 @@
+"""Operators, subscripts and attributes: what a recorded one of each means."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.events.recorded import Operands
+from dvm.magpy_capture.events.special_methods import looked_up
+from dvm.magpy_capture.numpy.tables import (
+    BINARY_OPERATORS,
+    COMPARE_OPERATORS,
+    INPLACE_OPERATORS,
+    UNARY_OPERATORS,
+)
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.derived import inherited
+from dvm.magpy_capture.python.heap import PURE_TYPES, class_attribute, is_array
+from dvm.magpy_capture.python.package_objects import OPERATORS, SIGNS
+from dvm.magpy_capture.values import (
+    Abstract,
+    DequeValue,
+    DictValue,
+    Flags,
+    FunctionValue,
+    Gone,
+    Host,
+    IdNumber,
+    Instance,
+    ListValue,
+    Literal,
+    Sequence,
+    SetValue,
+    Size,
+    Tensor,
+)
+
+#: operator of the language -> the function that is it
+REDUCERS = (("+", operator.add), ("*", operator.mul), ("&", operator.and_), ("|", operator.or_))
+
+
+class OperatorEvents(Part):
+    """Events that compute with values and look into them."""
+
+    needs = (
+        "array_classes arrays attributes callbacks callees calls containers flow heap "
+        "lookups opaque packages program python recorded sets ufuncs"
+    )
+
+    # ---- operators
+
+    def on_binary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        a, b = (
+            self.heap.content_of(self.recorded.value(n), *looked_up("binary", name))
+            for n in operands
+        )
+        return self.binary(name, a, b, self.recorded.seen(result))
+
+    def on_inplace(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        a, b = (self.recorded.value(node) for node in operands)
+        if isinstance(a, Tensor) and not a.is_scalar:
+            self.ufuncs.ufunc_call(
+                BINARY_OPERATORS[name], [a, b], {"out": a}, self.recorded.seen(result)
+            )
+            return a
+        if isinstance(a, ListValue) and name == "+":
+            if _adds_itself(b):
+                return self.binary(name, a, b, self.recorded.seen(result))
+            for part in self.containers.elements(b):
+                a.append(part)
+            return a
+        if isinstance(a, SetValue):
+            return self.sets.set_inplace(name, a, b)
+        if isinstance(a, Host) and is_array(a.object):
+            return self.opaque.call(INPLACE_OPERATORS[name], [a, b], {}, self.recorded.seen(result))
+        if isinstance(a, (ListValue, DictValue)):
+            raise refuse(reasons.OPERATOR_IN_PLACE, name, describe(a))
+        return self.binary(name, a, b, self.recorded.seen(result))
+
+    def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if self.packages.is_of_package(a, b):
+            return self.packages.package_operator(OPERATORS, name, [a, b], seen)
+        # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
+        if self.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
+            return self.heap.host_operation(name, [a, b], seen)
+        if name == "**" and (shortcut := self.power_shortcut(a, b)) is not None:
+            return self.ufuncs.ufunc_call(shortcut, [a], {}, seen)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufuncs.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
+        return self.python.python_binary(name, a, b, seen)
+
+    def combined(self, function: Abstract, a: Abstract, b: Abstract) -> Abstract:
+        callee: Any = function.object if isinstance(function, Literal) else None
+        name = next((name for name, each in REDUCERS if each is callee), None)
+        if name == "+" and (isinstance(a, Instance) or isinstance(b, Instance)):
+            return self.callbacks.operated("binary", name, a, b)
+        if name is None and not isinstance(callee, np.ufunc):
+            return self.callbacks.apply(function, [a, b])
+        if self.is_integer_scalar(a, b):
+            raise refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.arrays.ufunc(callee if name is None else BINARY_OPERATORS[name], [a, b])
+        numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
+        if name is None or not numbers or not (self.heap.is_pure(a) and self.heap.is_pure(b)):
+            raise refuse(reasons.FUNCTOOLS_REDUCE, describe(a), describe(b))
+        seen = callee(self.python.observed_value(a), self.python.observed_value(b))
+        return self.binary(name, a, b, seen)
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        """Whether all are integer scalars (bools too), at least one of them NumPy's own."""
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if not tensors or not all(t.is_scalar for t in tensors):
+            return False
+        if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
+            return False
+        kinds = [self.python.class_of(value) for value in values]
+        whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)
+        return whole and any(issubclass(kind, np.integer) for kind in kinds)
+
+    def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
+        """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""
+        if not isinstance(a, Tensor) or a.is_scalar or not isinstance(b, Literal):
+            return None
+        if type(b.object) not in (int, float):
+            return None
+        if b.object == 2:
+            return np.square
+        if np.dtype(a.dtype).kind != "f":
+            return None
+        return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
+
+    def on_unary(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        a = self.recorded.value(operands[0])
+        if name == "not":
+            return self.negation(a, self.recorded.seen(result))
+        if self.packages.is_of_package(a):
+            return self.packages.package_operator(SIGNS, name, [a], self.recorded.seen(result))
+        if isinstance(a, Tensor) and not self.is_integer_scalar(a):
+            return self.ufuncs.ufunc_call(
+                UNARY_OPERATORS[name], [a], {}, self.recorded.seen(result)
+            )
+        return self.heap.host_operation(name, [a], self.recorded.seen(result))
+
+    def negation(self, a: Abstract, seen: bool) -> Abstract:
+        if isinstance(a, (Tensor, Host, Size)):
+            return self.heap.computed(self.program.operator("not", [a]), seen)
+        if isinstance(a, (ListValue, DictValue, DequeValue)):
+            self.containers.elements(a)  # its length is looked at
+        elif isinstance(a, (Instance, Sequence)):
+            self.flow.outcome(a, not seen)
+        return Literal(seen)
+
+    def on_compare(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        a, b = (
+            self.heap.content_of(self.recorded.value(n), *looked_up("compare", name))
+            for n in operands
+        )
+        return self.comparison(name, a, b, self.recorded.seen(result))
+
+    def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        if is_subclass(a) or is_subclass(b):
+            return self.heap.host_operation(name, [a, b], seen)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self.ufuncs.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, seen)
+        known = [each.object for each in (a, b) if isinstance(each, Literal)]
+        members = [each for each in known if isinstance(each, enum.Enum)]
+        if len(known) == 2 and members and name in ("==", "!="):
+            for member in members:  # no Python code answers, and both objects are always these
+                self.heap.guard_class(
+                    type(member), "__eq__", class_attribute(type(member), "__eq__")
+                )
+            return Literal(seen)
+        if name in ("==", "!=") and (answer := self.compared_objects(name, a, b, seen)) is not None:
+            return answer
+        made = self.sets.compared(name, a, b, seen)
+        return self.heap.host_operation(name, [a, b], seen) if made is None else made
+
+    def compared_objects(self, name: str, a: Abstract, b: Abstract, seen: bool) -> Abstract | None:
+        """`==` where it asks who two objects are, and nothing else; None where it does not."""
+        if isinstance(a, IdNumber) and isinstance(b, IdNumber):
+            if (a == b) != (seen == (name == "==")):
+                raise refuse(reasons.IDENTITY_NUMBER)
+            self.same_object(a.of, b.of, a == b)
+            return Literal(seen)
+        objects = [each for each in (a, b) if isinstance(each, Instance)]
+        others = [each for each in (a, b) if not isinstance(each, Instance)]
+        if not objects or not all(
+            isinstance(each, Literal) and type(each.object) in PURE_TYPES for each in others
+        ):
+            return None
+        for each in objects:
+            for method in ("__eq__", "__ne__"):
+                if class_attribute(each.cls, method) is not vars(object)[method]:
+                    return None
+                self.heap.guard_class(each.cls, method, vars(object)[method])
+        if not others:
+            self.same_object(a, b, seen == (name == "=="))
+        return Literal(seen)
+
+    def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        a, b = (self.recorded.value(node) for node in operands)
+        return self.same_object(a, b, self.recorded.seen(result))
+
+    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
+        """`a is b`, where every call of the path gives the recorded answer."""
+        if isinstance(a, Literal) or isinstance(b, Literal):  # which function it is matters
+            a, b = self.callees.by_identity(a), self.callees.by_identity(b)
+        if a is b:
+            return Literal(seen)
+        literals = [value for value in (a, b) if isinstance(value, Literal)]
+        if len(literals) == 2 and all(value.identical for value in literals):
+            return Literal(seen)
+        if any(is_singleton(value.object) for value in literals):
+            other = b if a is literals[0] else a
+            if isinstance(other, Host) and type(other.object) is bool:
+                self.program.pin(other, other.object)
+            return Literal(seen)  # a value of a known type is never one of the singletons
+        if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
+            raise refuse(reasons.IDENTITY, describe(a), describe(b))
+        if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
+            if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
+                self.program.guard(
+                    "guard_same", self.program.register_of(a), self.program.register_of(b), seen
+                )
+            return Literal(seen)
+        if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
+            raise refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
+        registers = [self.own_register(value) for value in (a, b)]
+        if all(register >= 0 for register in registers):
+            self.program.guard("guard_same", *registers, False)
+        return Literal(seen)
+
+    def own_register(self, value: Abstract) -> int:
+        """The register of an object of the caller, or -1 for one the program made."""
+        if isinstance(value, Tensor):
+            return value.storage.register if value.base is None else -1
+        return int(getattr(value, "register", -1))
+
+    def on_contains(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        if followed:
+            return self.recorded.dispatched(operands)
+        item, container = (self.recorded.value(node) for node in operands)
+        seen = self.recorded.seen(result)
+        if isinstance(self.containers.contains(container, item, seen == (name == "in")), Literal):
+            return Literal(seen)
+        container = self.heap.content_of(container, "__contains__")
+        return self.heap.host_operation(name, [item, container], self.recorded.seen(result))
+
+    # ---- parts
+
+    def on_subscript(
+        self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        base, key = (self.recorded.value(node) for node in operands)
+        if followed:
+            self.containers.lack_key(base, key)
+            return self.recorded.dispatched(operands)
+        return self.lookups.subscript(base, key, self.recorded.seen(result))
+
+    def on_store_subscript(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.recorded.dispatched(operands)
+        self.lookups.store_subscript(*(self.recorded.value(node) for node in operands))
+        return None
+
+    def on_delete_subscript(
+        self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        if followed:
+            return self.recorded.dispatched(operands)
+        base, key = (self.recorded.value(node) for node in operands)
+        self.containers.delete_element(base, key)
+
+    def on_attribute(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
+        base = self.recorded.value(operands[0])
+        if followed:
+            if isinstance(base, Instance):
+                return self.followed_attribute(base, name)
+            raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+        return self.lookups.attribute(base, name, self.recorded.seen(result))
+
+    def followed_attribute(self, base: Instance, name: str) -> None:
+        """A property or another descriptor, or __getattr__, written in Python."""
+        found = class_attribute(base.cls, name)
+        for hook in ("__getattribute__", "__getattr__"):
+            method = class_attribute(base.cls, hook)
+            self.heap.guard_class(base.cls, hook, method)
+        self.heap.guard_class(base.cls, name, found)
+        if not hasattr(type(found), "__set__") and base.register >= 0:
+            self.program.guard("guard_lacks", base.register, name)
+
+    def on_store_attribute(
+        self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
+    ) -> None:
+        base, value = (self.recorded.value(node) for node in operands)
+        if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
+            if type(base.object).__setattr__ is not type.__setattr__:
+                raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+            self.heap.class_changes[id(base.object), name] = (base.object, name, value)
+            return
+        if (function := self.heap.own_function(base)) is not None and not followed:
+            if hasattr(type(function), name):
+                raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+            if isinstance(base, FunctionValue):
+                self.program.guard_is(base.register, function)
+            self.heap.class_changes[id(function), name] = (function, name, value)
+            return
+        if isinstance(base, Flags) and name == "writeable":
+            self.attributes.set_flags(base.base, value)
+            return
+        if isinstance(base, Tensor) and name == "shape":
+            return self.attributes.set_shape(base, value)
+        if isinstance(base, Tensor) and name == "flat":
+            return self.attributes.set_flat(base, value)
+        if isinstance(base, Tensor) and name == "real" and not base.is_scalar and not followed:
+            return self.lookups.store_subscript(base, Literal(Ellipsis), value)
+        if isinstance(base, Host) and type(base.object) is np.recarray:
+            if name in (base.object.dtype.names or ()) and not followed:
+                return self.containers.store_element(base, Literal(name), value)
+        if isinstance(base, Host) and is_subclass(base) and not followed:
+            return self.array_classes.set_attribute_of_subclass(base, name, value)
+        parts = isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c"
+        if parts and name in ("real", "imag"):
+            part = self.lookups.attribute(base, name, getattr(base.object, name))
+            return self.lookups.store_subscript(part, Literal(Ellipsis), value)
+        if not isinstance(base, Instance):
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+        setter = class_attribute(base.cls, "__setattr__")
+        self.heap.guard_class(base.cls, "__setattr__", setter)
+        if followed:  # a property, or a __setattr__ written in Python
+            found = class_attribute(base.cls, name)
+            self.heap.guard_class(base.cls, name, found)
+            return
+        if setter is not inherited(base.cls, "__setattr__"):
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+        self.heap.set_plainly(base, name, value)
+
+    def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
+        base = self.recorded.value(operands[0])
+        if not isinstance(base, Instance) or not self._can_delete(base, name):
+            raise refuse(reasons.DELETING_ATTRIBUTE, name, describe(base))
+        base.attributes[name] = Gone()
+        base.changed[name] = None
+
+    def _can_delete(self, base: Instance, name: str) -> bool:
+        if name in base.attributes:
+            return not isinstance(base.attributes[name], Gone)
+        found = class_attribute(base.cls, name)
+        if base.register < 0 or found is not MISSING:
+            return False
+        for method, plain in (("__delattr__", inherited(base.cls, "__delattr__")), (name, found)):
+            if class_attribute(base.cls, method) is not plain:
+                return False
+            self.heap.guard_class(base.cls, method, plain)
+        self.program.step("attribute", base.register, name, key=("attribute", base.register, name))
+        return True
+
+    def on_store_global(self, name: str, operands: Operands, *_: Any) -> None:
+        scope = self.recorded.seen(operands[1])
+        value = self.recorded.value(operands[0])
+        self.recorded.globals[id(scope), name] = value
+        self.calls.changed_variables[id(scope), name] = (scope, name, value)
+
+    def on_store_cell(self, _n: str, operands: Operands, *_: Any) -> None:
+        cell = self.recorded.seen(operands[1])
+        self.recorded.cells[id(cell)] = self.recorded.value(operands[0])
+        self.calls.changed_cells[id(cell)] = (cell, self.recorded.cells[id(cell)])
+
+
+def is_subclass(value: Abstract) -> bool:
+    """Whether it is an array of a subclass, whose operators may be other than ndarray's."""
+    return (
+        isinstance(value, Host) and is_array(value.object) and type(value.object) is not np.ndarray
+    )
+
+
+def is_singleton(value: Any) -> bool:
+    single = value is None or value is Ellipsis or isinstance(value, (bool, type))
+    return single or type(value) is object
+
+
+def _adds_itself(value: Abstract) -> bool:
+    """Whether `+=` of a list is left to it: what is a number to Python comes before sequences."""
+    return isinstance(value, Tensor) or isinstance(
+        getattr(value, "object", None), (np.ndarray, np.generic)
+    )

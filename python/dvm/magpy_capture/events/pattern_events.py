@@ -1,0 +1,88 @@
+"""Patterns of `match` statements that take a value apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dvm import reasons
+from dvm.magpy_capture.events.recorded import Operands
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    DefaultDict,
+    DictValue,
+    IteratorValue,
+    Literal,
+    Method,
+    Sequence,
+    resolve,
+)
+
+NONE = Literal(None)
+
+
+class PatternEvents(Part):
+    """What a pattern asks of its subject. That it got another answer is another path."""
+
+    needs = "calls containers heap indexing lookups python recorded"
+
+    def on_match_kind(
+        self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        subject = self.recorded.value(operands[0])
+        if isinstance(subject, (Closure, Method, IteratorValue)):
+            raise refuse(reasons.PATTERN, describe(subject))
+        self.heap.guard_bases(self.python.class_of(subject))  # the type is known, and has this flag
+        return Literal(self.recorded.seen(result))
+
+    def on_match_length(
+        self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        self.calls.seen_result = self.recorded.seen(result)
+        return self.python.length(self.recorded.value(operands[0]))
+
+    def on_match_keys(self, _n: str, operands: Operands, _k: Any, _r: int, _f: bool) -> Abstract:
+        subject, keys = (self.recorded.value(node) for node in operands)
+        if not isinstance(subject, DictValue) or isinstance(subject, DefaultDict):
+            raise refuse(reasons.PATTERN, describe(subject))
+        found = []
+        for part in self.containers.elements(keys):
+            key = self.containers.key(part)
+            if not self.containers.has_key(subject, key):
+                return NONE
+            found.append(resolve(self.containers.dict_part(subject, key)))
+        return Sequence(found)
+
+    def on_match_class(
+        self, name: str, operands: Operands, _k: Any, result: int, _f: bool
+    ) -> Abstract:
+        subject, kind, keywords = (self.recorded.value(node) for node in operands)
+        cls, seen = self.indexing.plain(kind), self.recorded.seen(result)
+        if not self.indexing.plain(self.python.is_instance(subject, kind)):
+            return NONE
+        if seen is None:
+            raise refuse(reasons.PATTERN_LACKS_SOMETHING, describe(subject))
+        places = int(name)
+        names = self._names_by_place(cls, places) if places else ()
+        if names is None:  # of int, str and the like: the subject itself
+            return Sequence([subject])
+        names = (*names, *self.indexing.plain(keywords))
+        parts = zip(names, seen, strict=True)
+        return Sequence([self.lookups.attribute(subject, part, answer) for part, answer in parts])
+
+    def _names_by_place(self, cls: Any, places: int) -> tuple[str, ...] | None:
+        matched = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+        if cls in matched and places == 1:
+            return None
+        found = class_attribute(cls, "__match_args__")
+        if type(found) is not tuple:
+            raise refuse(reasons.PATTERN, cls.__name__)
+        self.heap.guard_class(cls, "__match_args__", found)
+        return found[:places]
+
+
+__all__ = ["PatternEvents"]

@@ -1,0 +1,327 @@
+"""Goes through the recorded events: each is given its meaning, in order, and becomes steps.
+
+What has no meaning here ends the path in a fallback, after the guards so far: a call that takes
+another way at one of them may still be compiled.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dvm import reasons
+from dvm.magpy_capture.events.callbacks import body_end
+from dvm.magpy_capture.events.recorded import Operands
+from dvm.magpy_capture.numpy.masked import is_numpys_code
+from dvm.magpy_capture.numpy.tables import (
+    WHOLE,
+)
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.effects import finish
+from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
+from dvm.magpy_capture.python.outputs import Frame
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    End,
+    Host,
+    IteratorValue,
+    Literal,
+    Raised,
+    Size,
+    Tensor,
+)
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Findings
+
+
+#: A longer path would cost seconds (lowering takes 50 us an event) for each count of turns of a
+#: loop, and a straight path of scalar steps is replayed no faster than Python runs the loop.
+MAX_EVENTS = 20_000
+
+PRESENT_BUILTINS = vars(builtins)
+#: what the lowering calls, as it was when this was imported
+OWN_BUILTINS = {
+    name: PRESENT_BUILTINS[name]
+    for name in (
+        "all any bool callable dict enumerate float frozenset getattr hasattr hash id int "
+        "isinstance issubclass iter len list map max min next range repr reversed set setattr "
+        "sorted str sum super tuple type vars zip"
+    ).split()
+}
+
+
+class Walk(Part):
+    """Lowers one recording into the path it describes."""
+
+    needs = (
+        "callbacks callees calls containers exceptions flow heap host_arrays indexing "
+        "lowering outputs program recorded"
+    )
+
+    first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
+
+    def run(self) -> None:
+        if len(self.callbacks.events) > MAX_EVENTS:
+            raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.callbacks.events[-1][5])
+        self.check_builtins()
+        self.callees.meet_cells(Literal(self.outputs.function))
+        while self.callbacks.skip() < len(self.callbacks.events):
+            self.lower_event()
+        if self.recorded.recording["aborted"]:
+            raise NotCapturable(
+                self.recorded.recording["aborted"], self.recorded.recording["aborted_at"]
+            )
+        self.callbacks.check_looks()
+        finish(self.lowering, self.recorded.value(self.recorded.recording["result"]))
+
+    def check_builtins(self) -> None:
+        """What the lowering itself is written with is Python's: its own calls would be seen."""
+        for name, own in OWN_BUILTINS.items():
+            if PRESENT_BUILTINS.get(name) is not own:
+                self.program.guard_name(PRESENT_BUILTINS, name, PRESENT_BUILTINS.get(name, MISSING))
+                raise refuse(reasons.BUILTIN_REPLACED, name)
+
+    def lower_event(self) -> None:
+        self.program.check_time()
+        events = self.callbacks.events
+        kind, name, operands, keywords, result, at, followed = events[self.callbacks.number]
+        self.program.at = at
+        self.callbacks.number += 1
+        if followed:
+            self.callees.leading = None
+            callee = self.recorded.seen(operands[0])
+            end = (
+                body_end(events, self.callbacks.number) if id(callee) in self.recorded.whole else 0
+            )
+            end = end or self.end_of_numpys_code(self.callbacks.number)
+            if end:
+                self.forget_snapshots(self.callbacks.number, end)
+                self.callbacks.number, followed = end, False
+                if events[end - 1][1] == "raised":
+                    self.raised(kind, name, operands, keywords, events[end - 1][2][0])
+                    return
+            else:
+                self.recorded.pending = (kind, name, keywords, result, callee)
+        elif (
+            kind not in ("leave", "yields")
+            and (end := self.callbacks.raised_at(self.callbacks.number)) >= 0
+        ):
+            if end > self.callbacks.number:
+                self.ended(kind, operands, events[end][4])
+            else:
+                self.raised(kind, name, operands, keywords, events[end][4])
+            self.callbacks.number = end + 1
+            return
+        handler = self.lowering.handler(kind)
+        try:
+            value = handler(name, operands, keywords, result, followed)
+        except BodyRaised:
+            return  # there is no result; what comes next knows the exception
+        if result >= 0 and not followed:
+            self.recorded.check(value, self.recorded.seen(result))
+            self.recorded.values[result] = value
+
+    def end_of_numpys_code(self, number: int) -> int:
+        """Where the bodies behind event `number` - 1 end, if they are of NumPy's own classes."""
+        events = self.recorded.recording["events"]
+        end = 0
+        while number < len(events):
+            entered = number
+            while entered < len(events) and events[entered][0] != "enter":
+                entered += 1
+            if (entered > number and end) or entered == len(events):
+                break
+            if not is_numpys_code(self.recorded.seen(events[entered][2][-1])):
+                return 0
+            number = end = body_end(events, number)
+            if not end or events[end - 1][1] == "raised":
+                break
+        return end
+
+    def forget_snapshots(self, begin: int, end: int) -> None:
+        """A body called whole is over: containers that it made are as it left them.
+
+        What they held at first sight, within the body, no call of the path will see.
+        """
+        if self.first_sights is None:
+            self.first_sights = {}
+            for number, event in enumerate(self.callbacks.events):
+                for node in event[2]:
+                    self.first_sights.setdefault(id(self.recorded.seen(node)), number)
+        for seen, number in self.first_sights.items():
+            if begin <= number < end:
+                self.heap.snapshots.pop(seen, None)
+
+    def found_out(self, found: Findings) -> bool:
+        """Whether a lowering that was given up may end otherwise, with what it has found out."""
+        joint, on_host = self.heap.wanted_joint, self.host_arrays.wanted_on_host
+        for wanted, known in ((joint, found.joint), (on_host, found.on_host)):
+            if not wanted <= known:
+                known |= wanted
+                return True
+        opened = self._open_function()
+        if opened is None or id(opened) in found.whole:
+            return False
+        found.whole.add(id(opened))
+        return True
+
+    def _open_function(self) -> Any:
+        """The innermost function of NumPy whose body is being lowered, if it can be called whole.
+
+        None if there is none, or if it is one that was refused as a whole already.
+        """
+        for cause in reversed(self.recorded.entered):
+            if cause is not None and cause[0] in ("call", "call_ex") and id(cause[4]) in WHOLE:
+                return cause[4]
+        return None
+
+    # ---- exceptions
+
+    def raised(
+        self, kind: str, name: str, operands: Operands, keywords: list[str], exception: int
+    ) -> None:
+        """The event did not come to its end but to this exception."""
+        seen = self.recorded.seen(exception)
+        if kind == "raise":
+            value = self.recorded.value(operands[0])
+            if isinstance(value, Literal) and isinstance(value.object, type):
+                value = self.exceptions.make_exception(value.object, [], {}, seen)
+            if not isinstance(value, Raised) or value.object is not seen:
+                raise refuse(reasons.RAISING, describe(value))
+        elif kind in ("call", "call_ex"):
+            arguments = self.given_to(kind, operands, keywords)
+            value = self.exceptions.raising_call(self.recorded.value(operands[0]), *arguments, seen)
+        else:
+            parts = [self.recorded.value(node) for node in operands]
+            value = self.exceptions.raising_operator(kind, name, parts, seen)
+        self.recorded.values[exception] = value
+
+    def ended(self, kind: str, operands: Operands, exception: int) -> None:
+        """The event ran Python bodies, and ended with an exception of its own: of `next`."""
+        seen = self.recorded.seen(exception)
+        if kind == "call" and len(operands) == 2 and self.recorded.seen(operands[0]) is next:
+            callee, iterator = (self.recorded.value(node) for node in operands)
+            if isinstance(callee, Literal) and isinstance(iterator, IteratorValue):
+                if type(seen) is StopIteration and iterator.pull() is End:
+                    self.recorded.values[exception] = self.exceptions.make_exception(
+                        StopIteration, [], {}, seen
+                    )
+                    return
+        raise refuse(reasons.EXCEPTION_C_CODE_CALLS_PYTHON)
+
+    def on_matches(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        exception, classes = (self.recorded.value(node) for node in operands)
+        if not isinstance(exception, Raised):
+            raise refuse(reasons.HANDLING, describe(exception))
+        self.indexing.plain(classes)
+        return Literal(self.recorded.seen(result))
+
+    # ---- frames
+
+    def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
+        function = self.recorded.seen(operands[-1])
+        self.callees.enter_function(self.callees.entered_function(function, operands[-1]))
+        self.outputs.frames.append(Frame(operands, self.program.at))
+        self.recorded.entered.append(self.recorded.pending)
+        self.recorded.pending = None
+        self.recorded.builtins.append(function.__builtins__)
+
+    def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
+        if not self.outputs.frames:
+            raise refuse(reasons.ITERATOR_ENDED)
+        self.outputs.frames.pop()
+        self.recorded.builtins.pop()
+        cause = self.recorded.entered.pop()
+        if cause is None or not operands or left == "raised":  # nothing was returned
+            return
+        kind, name, keywords, result, _ = cause
+        self.recorded.pending = (
+            cause  # a second body may follow: __init__ after __new__, __radd__ ...
+        )
+        returned = self.recorded.value(operands[0])
+        if isinstance(returned, Literal) and returned.object is NotImplemented:
+            return
+        answer = self.recorded.seen(operands[0])
+        if kind == "branch" or name == "not":
+            if type(answer) is not bool:  # of __len__, for __bool__ gives bools
+                self.guard_length_range(returned)
+            if kind == "branch":
+                self.flow.outcome(returned, keywords[0] == "1")
+        elif kind == "call" and type(answer) is int and self.recorded.seen(result) == answer:
+            self.guard_length_range(returned)
+        if result < 0 or result in self.recorded.values or result == operands[0]:
+            return
+        seen = self.recorded.seen(result)
+        if kind == "contains" or name in ("not", "!="):
+            negative = name in ("not in", "not") or (
+                name == "!=" and seen != self.recorded.seen(operands[0])
+            )
+            self.recorded.values[result] = self.truth_of(returned, negative, seen)
+        elif seen is self.recorded.seen(operands[0]):
+            self.recorded.values[result] = returned
+
+    def guard_length_range(self, value: Abstract) -> None:
+        """len() and truth refuse a negative length, and one beyond sys.maxsize."""
+        if isinstance(value, (Host, Size, Tensor)):
+            dim = self.indexing.dim_of(value)
+            self.indexing.is_negative(dim)
+            if not dim.is_natural:
+                limit = self.program.constant(sys.maxsize)
+                test = self.program.operate("<=", self.program.register_of_dim(dim), limit)
+                self.program.guard("guard_truth", test, True)
+
+    def truth_of(self, value: Abstract, negative: bool, seen: bool) -> Abstract:
+        """`bool(value)` or its negation, of what a special method returned."""
+        if isinstance(value, Literal):
+            return Literal(seen)
+        return self.heap.host_operation("not" if negative else "truth", [value], seen)
+
+    def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        self.recorded.value(operands[0])
+        cls = type(self.recorded.seen(result))
+        self.heap.guard_lifetime(cls)
+        return self.calls.new_instance(cls, self.recorded.seen(result))
+
+    # ---- calls
+
+    def on_call(
+        self, _n: str, operands: Operands, keywords: list[str], result: int, followed: bool
+    ) -> Abstract:
+        callee = self.recorded.value(operands[0])
+        if followed:
+            return self.callees.followed_call(callee)
+        return self.calls.call(
+            callee, *self.given_to("call", operands, keywords), self.recorded.seen(result)
+        )
+
+    def on_call_ex(
+        self, _n: str, operands: Operands, keywords: list[str], result: int, followed: bool
+    ) -> Abstract:
+        callee = self.recorded.value(operands[0])
+        arguments = self.given_to("call_ex", operands, keywords)  # which asks for their number
+        if followed:
+            return self.callees.followed_call(callee)
+        return self.calls.call(callee, *arguments, self.recorded.seen(result))
+
+    def given_to(
+        self, kind: str, operands: Operands, keywords: list[str]
+    ) -> tuple[list[Abstract], dict[str, Abstract]]:
+        """What a call was given, by position and by name."""
+        if kind == "call":
+            rest = [self.recorded.value(node) for node in operands[1:]]
+            positional = rest[: len(rest) - len(keywords)]
+            return positional, dict(zip(keywords, rest[len(positional) :], strict=True))
+        positional = self.containers.elements(self.recorded.value(operands[1]))
+        if len(operands) < 3:
+            return positional, {}
+        mapping = self.heap.mapping_of(self.recorded.value(operands[2]))
+        if not isinstance(mapping, DictValue):
+            raise refuse(reasons.STARS_OF, describe(mapping))
+        return positional, dict(mapping.items)
+
+
+__all__ = ["Walk"]

@@ -1,0 +1,1 @@
+"""NumPy's functions, and its arrays that the Graph cannot hold."""

@@ -1,0 +1,219 @@
+"""Reductions that leave out NaN (NumPy: _nanfunctions_impl.py).
+
+A sum counts NaN as the element that changes nothing, an extreme is that of the numbers, a mean is
+over them. Where NumPy warns or raises because there is nothing but NaN a replay is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy import averages as numpy_averages
+from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_literal
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
+
+
+def _with_neutral(function: np.ufunc, neutral: float) -> Callable[..., Tensor]:
+    """np.nansum and np.nanprod."""
+
+    def reduce(
+        lower: Lowering,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        x = _replaced(lower, a, neutral)
+        return lower.ufunc_methods.ufunc_reduce(
+            function, x, axis, dtype, out, keepdims, initial, where
+        )
+
+    return reduce
+
+
+def _of_numbers(function: np.ufunc) -> Callable[..., Tensor]:
+    """np.nanmax and np.nanmin."""
+
+    def reduce(
+        lower: Lowering,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        keepdims: Abstract = ABSENT,
+        initial: Abstract = ABSENT,
+        where: Abstract = TRUE,
+    ) -> Tensor:
+        found = lower.ufunc_methods.ufunc_reduce(
+            function, a, axis, NONE, out, keepdims, initial, where
+        )
+        missing = _missing(lower, found)
+        if missing is not None:
+            _require_none(lower, missing)
+        return found
+
+    return reduce
+
+
+def _running(method: str, neutral: float) -> Callable[..., Tensor]:
+    """np.nancumsum and np.nancumprod."""
+
+    def accumulate(
+        lower: Lowering,
+        a: Abstract,
+        axis: Abstract = NONE,
+        dtype: Abstract = NONE,
+        out: Abstract = NONE,
+    ) -> Tensor:
+        result: Tensor = getattr(lower.reductions, method)(
+            _replaced(lower, a, neutral), axis, dtype, out
+        )
+        return result
+
+    return accumulate
+
+
+def _position(method: str, neutral: float) -> Callable[..., Tensor]:
+    """np.nanargmax and np.nanargmin."""
+
+    def position(
+        lower: Lowering,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        keepdims: Abstract = ABSENT,
+    ) -> Tensor:
+        _require_numbers(lower, a, axis)
+        found: Tensor = getattr(lower.reductions, method)(
+            _replaced(lower, a, neutral), axis, out, keepdims=keepdims
+        )
+        return found
+
+    return position
+
+
+nan_sum = means(np.nansum)(_with_neutral(np.add, 0))
+nan_prod = means(np.nanprod)(_with_neutral(np.multiply, 1))
+nan_max = means(np.nanmax)(_of_numbers(np.fmax))
+nan_min = means(np.nanmin)(_of_numbers(np.fmin))
+nan_cumsum = means(np.nancumsum)(_running("cumsum", 0))
+nan_cumprod = means(np.nancumprod)(_running("cumprod", 1))
+nan_argmax = means(np.nanargmax)(_position("argmax", -np.inf))
+nan_argmin = means(np.nanargmin)(_position("argmin", np.inf))
+
+
+def _missing(lower: Lowering, x: Tensor) -> Tensor | None:
+    """Where NaN is, in an array that can have it."""
+    if not x.dtype.startswith("float"):
+        return None
+    return lower.arrays.elementwise("isnan", [x], "bool", x.order)
+
+
+def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
+    x = lower.ufuncs.as_array(a)
+    missing = _missing(lower, x)
+    if missing is None:
+        return x
+    other = lower.arrays.operand(Literal(value), x.dtype)
+    return lower.arrays.elementwise("select", [missing, other, x], x.dtype, x.order)
+
+
+def _require_none(lower: Lowering, test: Tensor) -> None:
+    some = lower.arrays.reduce("any", test, list(range(test.rank)), keepdims=False)
+    numpy_averages.require_truth(lower, lower.arrays.ufunc(np.logical_not, [some]))
+
+
+@means(np.nanmean)
+def nan_mean(
+    lower: Lowering,
+    a: Abstract,
+    axis: Abstract = NONE,
+    dtype: Abstract = NONE,
+    out: Abstract = NONE,
+    keepdims: Abstract = ABSENT,
+) -> Tensor:
+    x = lower.ufuncs.as_array(a)
+    missing = _missing(lower, x)
+    if missing is None:
+        return numpy_averages.mean_of(lower, x, axis, dtype, out, keepdims)
+    there = lower.arrays.ufunc(np.logical_not, [missing])
+    count = numpy_averages.number_of(lower, x, axis, keepdims, there)
+    numpy_averages.require_above(lower, count, 0)
+    zero = _replaced(lower, x, 0)
+    total = lower.ufunc_methods.ufunc_reduce(np.add, zero, axis, dtype, out, keepdims)
+    return numpy_averages.quotient(lower, total, count, out, total.dtype)
+
+
+@means(np.nanvar)
+def nan_var(
+    lower: Lowering,
+    a: Abstract,
+    axis: Abstract = NONE,
+    dtype: Abstract = NONE,
+    out: Abstract = NONE,
+    ddof: Abstract = ZERO,
+    keepdims: Abstract = ABSENT,
+    *,
+    correction: Abstract = ABSENT,
+) -> Tensor:
+    x = lower.ufuncs.as_array(a)
+    missing = _missing(lower, x)
+    if missing is None:
+        keepdims = FALSE if is_literal(keepdims, np._NoValue) else keepdims
+        return numpy_averages.var_of(
+            lower, x, axis, dtype, out, ddof, keepdims, correction=correction
+        )
+    lost = lower.indexing.integer(ddof if is_literal(correction, np._NoValue) else correction)
+    there = lower.arrays.ufunc(np.logical_not, [missing])
+    count = numpy_averages.number_of(lower, x, axis, TRUE, there)
+    numpy_averages.require_above(lower, count, max(lost, 0))
+    zero = lower.arrays.operand(ZERO, x.dtype)
+    numbers = _replaced(lower, x, 0)
+    total = lower.ufunc_methods.ufunc_reduce(np.add, numbers, axis, dtype, NONE, TRUE)
+    mean = numpy_averages.quotient(lower, total, count, NONE, total.dtype)
+    offset = lower.arrays.cast(lower.arrays.ufunc(np.subtract, [numbers, mean]), x.dtype)
+    offset = lower.arrays.elementwise("select", [missing, zero, offset], x.dtype, x.order)
+    square = lower.arrays.ufunc(np.multiply, [offset, offset])
+    spread = lower.ufunc_methods.ufunc_reduce(np.add, square, axis, dtype, out, keepdims)
+    freedom = lower.arrays.ufunc(
+        np.subtract, [numpy_averages.number_of(lower, x, axis, keepdims, there), Literal(lost)]
+    )
+    return numpy_averages.quotient(lower, spread, freedom, out, spread.dtype)
+
+
+@means(np.nanstd)
+def nan_std(
+    lower: Lowering,
+    a: Abstract,
+    axis: Abstract = NONE,
+    dtype: Abstract = NONE,
+    out: Abstract = NONE,
+    ddof: Abstract = ZERO,
+    keepdims: Abstract = ABSENT,
+    *,
+    correction: Abstract = ABSENT,
+) -> Tensor:
+    variance = nan_var(lower, a, axis, dtype, out, ddof, keepdims, correction=correction)
+    return numpy_averages.deviation(lower, variance, out)
+
+
+def _require_numbers(lower: Lowering, a: Abstract, axis: Abstract) -> None:
+    x = lower.ufuncs.as_array(a)
+    missing = _missing(lower, x)
+    if missing is not None:
+        _require_none(
+            lower,
+            lower.ufunc_methods.fold(
+                np.logical_and, missing, lower.ufunc_methods.axes(axis, x.rank), False
+            ),
+        )

@@ -1,0 +1,48 @@
+"""Questions about dtypes. Their answers are part of what a path is for: its dtypes are guarded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.heap import is_fixed
+from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size, Tensor, resolve
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
+
+
+@means(np.result_type, np.can_cast, np.promote_types, np.issubdtype)
+def about_dtypes(lower: Lowering, *given: Abstract, **named: Abstract) -> Abstract:
+    for part in map(resolve, (*given, *named.values())):
+        if not _has_one_dtype(lower, part):
+            raise refuse(reasons.QUESTION_ABOUT_DTYPE, describe(part))
+    return Literal(lower.calls.seen_result)
+
+
+@means(np.finfo, np.iinfo)
+def limits(lower: Lowering, dtype: Abstract) -> Abstract:
+    seen = lower.calls.seen_result
+    if not is_fixed(dtype):
+        raise refuse(reasons.CALL, type(seen).__name__)
+    return Literal(seen)
+
+
+@means(np.nditer)
+def nditer(_: Lowering, *_given: Abstract, **_named: Abstract) -> Abstract:
+    raise refuse(reasons.NDITER)
+
+
+def _has_one_dtype(lower: Lowering, value: Abstract) -> bool:
+    """Whether every value on this path has the dtype, or the type, of the recorded one."""
+    if isinstance(value, Sequence):
+        return all(_has_one_dtype(lower, resolve(part)) for part in value.elements)
+    number: Any = getattr(value, "object", None)
+    if isinstance(value, Host):
+        return type(number) in (bool, int, float) or isinstance(number, np.generic)
+    return isinstance(value, (Tensor, Size, Literal))

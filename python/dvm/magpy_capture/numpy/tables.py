@@ -1,0 +1,348 @@
+"""What functions mean, as declarative tables.
+
+Elementwise operations come from the native table (core/ops/elementwise.def): a row there makes the
+NumPy ufunc of that name compile. Others are written with @means (meanings.py), in terms of graph
+ops. A NumPy function in neither is followed if it is written in Python, and otherwise called as it
+is (an opaque call).
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import datetime
+import enum
+import logging
+import math
+import operator
+import random
+import sys
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.meanings import FUNCTIONS
+from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
+
+#: ufunc -> op of the graph
+UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
+#: Ufuncs that another one's op computes, in the dtypes that they resolve themselves.
+UFUNCS |= {
+    np.degrees: "rad2deg",
+    np.radians: "deg2rad",
+    np.conjugate: "positive",
+    np.float_power: "power",
+}
+
+#: ufunc -> whether its operands are vectors, where that does not follow from their ranks
+VECTORS: dict[np.ufunc, tuple[bool, bool]] = {
+    getattr(np, name): vectors
+    for name, vectors in (
+        ("matvec", (False, True)),
+        ("vecmat", (True, False)),
+        ("vecdot", (True, True)),
+    )
+    if hasattr(np, name)
+}
+
+#: operator of the language -> the ufunc that ndarray implements it with
+BINARY_OPERATORS: dict[str, Any] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+    "@": np.matmul,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": np.power,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+}
+COMPARE_OPERATORS: dict[str, Any] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+UNARY_OPERATORS: dict[str, Any] = {"-": np.negative, "+": np.positive, "~": np.invert}
+
+#: kind of a recorded event -> operator -> the function of Python that does the same
+OPERATORS: dict[str, dict[str, Any]] = {
+    "binary": {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "**": operator.pow,
+        "@": operator.matmul,
+        "&": operator.and_,
+        "|": operator.or_,
+        "^": operator.xor,
+        "<<": operator.lshift,
+        ">>": operator.rshift,
+    },
+    "compare": {
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        ">": operator.gt,
+        ">=": operator.ge,
+    },
+    "unary": {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_},
+    "subscript": {"": operator.getitem},
+    "branch": {"truth": bool},
+    "iter": {"": iter},
+}
+
+#: operator of the language -> the function that changes its first operand
+INPLACE_OPERATORS: dict[str, Any] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "@": operator.imatmul,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+}
+
+#: function of module operator -> kind of the event, and name, that is the same
+EVENT_OF: dict[Any, tuple[str, str]] = {
+    function: (kind, name)
+    for kind in ("binary", "compare", "subscript")
+    for name, function in OPERATORS[kind].items()
+} | {operator.concat: ("binary", "+")}
+
+#: methods of an iterator
+ITERATOR = ("__init__", "__iter__", "__next__")
+
+#: pure functions on Python objects; folded when all arguments are known, else called on the host
+PURE: frozenset[Any] = frozenset(
+    {
+        round,
+        pow,
+        divmod,
+        str,
+        repr,
+        ord,
+        chr,
+        complex,
+        bytes,
+        format,
+        frozenset,
+        hex,
+        bin,
+    }
+    | {value for value in vars(math).values() if callable(value)}
+    | {
+        getattr(operator, name)
+        for name in (
+            "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge not_ truth and_ "
+            "or_ xor invert lshift rshift getitem index contains concat matmul"
+        ).split()
+    }
+)
+
+#: methods in Python of its generators of random numbers
+RANDOM = [value for value in vars(random.Random).values() if isinstance(value, types.FunctionType)]
+
+#: make a generator of random numbers, from a seed or from the operating system's entropy
+GENERATORS: frozenset[Any] = frozenset(
+    {
+        np.random.default_rng,
+        np.random.RandomState,
+        np.random.Generator,
+        np.random.SeedSequence,
+        np.random.MT19937,
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.Philox,
+        np.random.SFC64,
+        random.Random,
+    }
+)
+
+#: functions that read a clock and change nothing: called on every replay, where the program does
+CLOCKS: frozenset[Any] = frozenset(
+    {
+        getattr(time, name + unit)
+        for name in ("perf_counter", "time", "monotonic", "process_time", "thread_time")
+        for unit in ("", "_ns")
+    }
+    | {getattr(datetime.datetime, name) for name in ("now", "utcnow", "today")}
+    | {datetime.date.today}
+)
+
+#: types whose calls make a value from values, without effects
+PURE_CLASSES: tuple[type, ...] = (
+    *(np.dtype, np.generic, complex, str, bytes, frozenset),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
+)
+
+#: NumPy functions with effects, state or results that depend on more than their arguments
+IMPURE: frozenset[Any] = frozenset(
+    getattr(np, name)
+    for name in (
+        "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
+        "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
+        "info show_config show_runtime bmat "
+        "fill_diagonal put_along_axis empty empty_like nditer nested_iters vectorize "
+        "frompyfunc apply_along_axis apply_over_axes fromfunction piecewise "
+        "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
+    ).split()
+)
+
+
+#: NumPy's own, in Python: called as they are rather than followed
+OPAQUE: frozenset[Any] = frozenset(
+    [getattr(np.linalg, name) for name in np.linalg.__all__ if name != "LinAlgError"]
+    + [getattr(np.fft, name) for name in np.fft.__all__]
+    + [np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided]
+    + [
+        getattr(np, name)
+        for name in (
+            "sort argsort partition argpartition median searchsorted unique einsum_path "
+            "histogram bincount nonzero flatnonzero argwhere lexsort "
+            "interp convolve correlate in1d isin union1d intersect1d setdiff1d digitize "
+            "common_type min_scalar_type matmul"
+        ).split()
+        if hasattr(np, name)
+    ]
+)
+
+
+def is_numpys(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").split(".")[0] == "numpy"
+
+
+def _checks() -> list[Any]:
+    """The assertions of numpy.testing, which look and raise; of programs that have imported it."""
+    testing = sys.modules.get("numpy.testing")
+    callers = ("assert_warns", "assert_no_warnings", "assert_raises", "assert_raises_regex")
+    names = testing.__all__ if testing else []
+    return [
+        getattr(testing, name)
+        for name in names
+        if name.startswith("assert_") and name not in (*callers, "assert_no_gc_cycles")
+    ]
+
+
+#: functions that write into their first argument, and its name
+WRITES: dict[Any, str] = {
+    np.copyto: "dst",
+    np.put: "a",
+    np.place: "arr",
+    np.putmask: "a",
+    np.fill_diagonal: "a",
+    np.put_along_axis: "arr",
+}
+#: array methods that write into the array and give None
+WRITING_METHODS: frozenset[str] = frozenset({"sort", "partition", "put", "fill", "__setitem__"})
+
+#: opaque functions that always make new memory
+FRESH: frozenset[Any] = frozenset(
+    getattr(np, name)
+    for name in (
+        "matmul dot vdot inner outer kron sort argsort searchsorted nonzero flatnonzero argwhere "
+        "bincount interp convolve correlate histogram unique lexsort"
+    ).split()
+)
+#: array methods that change nothing, called as they are where no table has them
+PURE_METHODS: frozenset[str] = frozenset(
+    "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
+    "searchsorted take tobytes tolist trace round sum prod max min mean var std any all argmax "
+    "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
+    "view byteswap __copy__ __getitem__ __len__ __contains__".split()
+)
+
+
+def is_numpy_function(function: Any) -> bool:
+    """A public function of NumPy that computes its result from its arguments alone."""
+    if function in IMPURE or isinstance(function, type):
+        return False
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        return True
+    return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
+
+
+#: NumPy's own, in Python, that are followed: called as they are where that does not come to an end.
+#: By id, for a callee of a recording need not be hashable.
+WHOLE: dict[int, Any] = {
+    id(value): value
+    for module in (np, np.linalg, np.fft, np.char, np.strings)
+    for value in vars(module).values()
+    if isinstance(value, (types.FunctionType, type(np.sum))) and is_numpy_function(value)
+}
+
+
+def _limits() -> list[Any]:
+    """What finfo and iinfo compute when they are made or asked."""
+    made = [np.finfo, np.iinfo, np.finfo.__new__, np.iinfo.__init__]
+    for cls in (np.finfo, np.iinfo):
+        made += [value.fget for value in vars(cls).values() if isinstance(value, property)]
+    return made
+
+
+def _managers() -> list[Any]:
+    """Those of `with` that dvm knows (contexts)."""
+    caught = warnings.catch_warnings
+    made = [
+        np.errstate,
+        np.geterr,
+        np.seterr,
+        caught,
+        warnings.simplefilter,
+        warnings.filterwarnings,
+    ]
+    made += [getattr(np.errstate, name) for name in ("__init__", "__enter__", "__exit__")]
+    made += [getattr(caught, name) for name in ("__init__", "__enter__", "__exit__")]
+    raises = getattr(sys.modules.get("pytest"), "raises", None)
+    if raises:
+        manager = type(raises(Exception))
+        made += [raises, manager.__enter__, manager.__exit__]
+    return [*made, traceback.clear_frames]
+
+
+def _walks() -> list[Any]:
+    """Iterators in Python that have a meaning here."""
+    return [getattr(cls, name) for cls in (np.ndenumerate, np.ndindex) for name in ITERATOR]
+
+
+def leaves() -> Iterable[Any]:
+    """Callables that the tracer does not follow, for they have a meaning here."""
+    return [
+        *(function for function in FUNCTIONS if is_numpys(function)),
+        *OPAQUE,
+        *_checks(),
+        *_limits(),
+        *_managers(),
+        *_walks(),
+        *RANDOM,
+        *(np.vectorize, np.vectorize.__init__, np.vectorize.__call__),
+        *(*LOGGING, IS_ENABLED, logging.getLogger),
+        copy.deepcopy,
+        enum.property.__get__,
+        np.ndindex,
+        collections.Counter,
+        *(f for f in vars(collections.Counter).values() if isinstance(f, types.FunctionType)),
+    ]

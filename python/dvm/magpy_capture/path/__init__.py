@@ -1,0 +1,1 @@
+"""The path under construction: its steps, its Graph, its end."""

@@ -1,0 +1,557 @@
+"""The end of a path: its results and its effects (mocks, paper MagPy section 4.2).
+
+Results become Python objects, and the caller's objects get what the program wrote into them.
+Everything that can fail is computed before the step `commit`; then come the effects and `return`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dvm import reasons
+from dvm.magpy_capture.path.graphs import numbers_of
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.derived import base_of, inherited, kind_of
+from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    CounterValue,
+    DefaultDict,
+    DequeValue,
+    DictValue,
+    FunctionValue,
+    Gone,
+    Host,
+    IdNumber,
+    Instance,
+    ListValue,
+    Literal,
+    Method,
+    OpenSet,
+    OrderedValue,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Size,
+    SliceValue,
+    Storage,
+    Tensor,
+    resolve,
+)
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
+
+#: Steps that can miss: never after `commit`.
+FETCHES = (
+    *("variable", "cell", "cell_of", "contents", "preset", "attribute", "item", "key", "cached"),
+    *("run", "iterate", "raises"),
+)
+
+#: So many parts of an array of the caller's are written one by one whatever its size; any number
+#: where there are so many bytes for each (in the recorded call), which take as long to copy.
+MOST_PARTS = 64
+BYTES_OF_PART = 1 << 12
+
+#: Steps that compute nothing, besides guards.
+LOOKS = frozenset(
+    "argument constant variable cell cell_of contents preset attribute item key shape".split()
+)
+#: of np.geterr(): what raises nothing, unless a warning does
+QUIET_MODES = frozenset({"ignore", "warn", "print"})
+ARRAY = ("array", None)  # kind and order of an output that is a new array in C order
+
+
+class Finisher:
+    """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.built: dict[int, int] = {}  # id of an abstract container -> register
+        self.pending: list[tuple[Any, ...]] = []  # steps after commit
+        self.kept: list[Abstract] = []
+
+    # ---- arrays and scalars: before commit
+
+    def prepare(self, value: Abstract, seen: set[int]) -> None:
+        """Compute every array and scalar that `value` leads to."""
+        low = self.lowering
+        value = resolve(value)
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        if isinstance(value, Tensor):
+            low.arrays.object_register(value)
+        elif isinstance(value, (Sequence, ListValue, DequeValue)):
+            for part in self._parts_that_leave(value):
+                self.prepare(part, seen)
+        elif isinstance(value, DictValue):
+            if isinstance(value, DefaultDict):
+                self.prepare(value.factory, seen)
+            if value.register >= 0 and not value.changed:
+                return
+            for key, part in value.stores:
+                low.program.register_of(key)
+                self.prepare(part, seen)
+            for name, part in value.items.items() if value.is_read else ():
+                self.prepare(low.containers.of_key(name), seen)
+                self.prepare(part, seen)
+        elif isinstance(value, Instance):
+            names = value.attributes if value.register < 0 else value.changed
+            for name in names:
+                if not isinstance(value.attributes[name], Gone):
+                    self.prepare(value.attributes[name], seen)
+            if value.content is not None and value.register < 0:
+                self.prepare(value.content, seen)
+        elif isinstance(value, Method):
+            self.prepare(value.base, seen)
+        elif isinstance(value, SliceValue):
+            for part in (value.start, value.stop, value.step):
+                self.prepare(part, seen)
+        elif isinstance(value, Host):
+            low.host_arrays.leaving_host(value)
+        elif isinstance(value, (Size, RangeValue, IdNumber)):
+            low.program.register_of(value)
+        elif isinstance(value, Literal):
+            self.literal(value)
+        elif isinstance(value, SetValue):
+            for key in value.elements if value.register < 0 else ():
+                self.prepare(low.containers.of_key(key), seen)
+            for entry in value.log:
+                for part in entry.given:
+                    self.prepare(part, seen)
+        elif isinstance(value, OpenSet):
+            for entry in value.log:
+                for key in entry.given:
+                    self.prepare(low.containers.of_key(key), seen)
+        elif not isinstance(value, FunctionValue):
+            raise refuse(reasons.LEAVES_FUNCTION, describe(value))
+
+    @staticmethod
+    def _parts_that_leave(value: Sequence | ListValue | DequeValue) -> Iterable[Abstract]:
+        """All of what the program made; of the caller's own, what was put into it."""
+        if value.register < 0:
+            return value.elements
+        if isinstance(value, Sequence):
+            return ()
+        if any(entry.what == "replace" for entry in value.log):
+            return value.elements
+        return [part for entry in value.log for part in entry.given if not isinstance(part, int)]
+
+    def literal(self, value: Literal) -> int:
+        """A register with the object, or with a new one of its value."""
+        held = int(self.lowering.program.constant(value.object))
+        if not value.made:
+            return held
+        if value.host < 0:
+            kind = self.lowering.program.constant(type(value.object))
+            value.host = int(self.lowering.program.step("call", kind, [held], ()))
+        return value.host
+
+    # ---- objects: after commit
+
+    def build(self, value: Abstract) -> int:
+        """A register with the object itself; each abstract object becomes one object."""
+        low = self.lowering
+        value = resolve(value)
+        if isinstance(value, Tensor):
+            return int(low.arrays.object_register(value))
+        if isinstance(value, Literal):
+            return self.literal(value)
+        if isinstance(value, Host):
+            return int(low.host_arrays.leaving_host(value))
+        if isinstance(value, (Size, RangeValue, SliceValue, IdNumber)):
+            return int(low.program.register_of(value))
+        if id(value) in self.built:
+            return self.built[id(value)]
+        self.kept.append(value)
+        register = getattr(value, "register", -1)
+        if register >= 0:
+            self.built[id(value)] = register
+            return int(register)
+        return self._make(value)
+
+    def _make(self, value: Abstract) -> int:
+        low = self.lowering
+        if isinstance(value, Sequence):
+            made = low.program.step("tuple", [self.build(part) for part in value.elements])
+            if value.cls is not tuple:
+                maker = low.program.constant(value.cls._make)  # type: ignore[attr-defined]
+                made = low.program.step("call", maker, [made], ())
+            self.built[id(value)] = made
+            return int(made)
+        if isinstance(value, Method):
+            base = self.build(value.base)
+            return int(low.program.step("getattr", base, value.name))
+        if isinstance(value, Closure):
+            raise refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
+        if isinstance(value, SetValue):
+            made = low.program.step(
+                "set", [self.build(low.containers.of_key(part)) for part in value.elements]
+            )
+            self.built[id(value)] = made
+            return int(made)
+        # These may contain themselves: made empty, then filled.
+        if isinstance(value, Instance):
+            made = self.built[id(value)] = self._new(value)
+            if isinstance(value.content, DictValue):
+                self.fill_dict(value.content, made)
+            elif isinstance(value.content, ListValue):
+                self.extend(list.extend, made, value.content.elements)
+            self.fill_instance(value, made, list(value.attributes))
+        elif isinstance(value, ListValue):
+            if not self._leads_to(value, value):
+                made = low.program.step("list", [self.build(part) for part in value.elements])
+                self.built[id(value)] = made
+            else:
+                made = self.built[id(value)] = low.program.step("list", [])
+                parts = [self.build(part) for part in value.elements]
+                low.program.steps.append(("list_replace", made, parts))
+        elif isinstance(value, DequeValue):
+            arguments = [low.program.step("list", []), low.program.constant(value.elements.maxlen)]
+            made = low.program.step("call", low.program.constant(deque), arguments, ())
+            self.built[id(value)] = made
+            self.extend(deque.extend, made, value.elements)
+        elif isinstance(value, OrderedValue):
+            made = self.built[id(value)] = low.program.step(
+                "call", low.program.constant(value.cls), [], ()
+            )
+            self.fill_dict(value, made)
+        elif isinstance(value, DefaultDict):
+            is_counter = isinstance(value, CounterValue)
+            maker = low.program.constant(Counter if is_counter else defaultdict)
+            given = [] if is_counter else [self.build(value.factory)]
+            made = self.built[id(value)] = low.program.step("call", maker, given, ())
+            self.fill_dict(value, made)
+        else:
+            made = self.built[id(value)] = low.program.step("dict", [])
+            self.fill_dict(value, made)
+        return int(made)
+
+    def _new(self, value: Instance) -> int:
+        """A new object, empty; of a tuple with its elements, for these cannot change."""
+        low = self.lowering
+        base = value.cls if kind_of(value.cls) else base_of(value.cls)
+        if base is None:
+            return int(low.program.step("instance", value.cls))
+        given = [low.program.constant(value.cls)]
+        if isinstance(value.content, Sequence):
+            given.append(
+                low.program.step("tuple", [self.build(part) for part in value.content.elements])
+            )
+        made = int(low.program.step("call", low.program.constant(base.__new__), given, ()))
+        factory = getattr(value.content, "factory", None)
+        if factory is not None:
+            low.program.steps.append(
+                ("set_attribute", made, "default_factory", self.build(factory))
+            )
+        return made
+
+    def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
+        """Append to a list or a deque, by its own method."""
+        self.call(method, [register, self.lowering.program.step("list", [*map(self.build, parts)])])
+
+    def call(self, function: Any, registers: list[int]) -> None:
+        """An effect that is a call."""
+        low = self.lowering
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), registers, ())
+        )
+
+    def write_back(self, value: ListValue | DequeValue | SetValue | OpenSet) -> None:
+        """What was done to a container of the caller, and no more: others may write elsewhere."""
+        low, register = self.lowering, value.register
+        if isinstance(value, OpenSet):
+            for entry in value.log:
+                self.call(
+                    entry.key, [register, *map(self.build, map(low.containers.of_key, entry.given))]
+                )
+            return
+        if not isinstance(value, SetValue) and any(e.what == "replace" for e in value.log):
+            parts = [self.build(part) for part in value.elements]
+            low.program.steps.append(("list_replace", register, parts))
+            return
+        for entry in value.log:
+            if entry.what == "extend":
+                kind = deque if isinstance(value, DequeValue) else list
+                self.extend(kind.extend, register, entry.given)
+                continue
+            given = [
+                low.program.constant(part) if isinstance(part, int) else self.build(part)
+                for part in entry.given
+            ]
+            if entry.what == "set":
+                self.set_item(value, register, low.program.constant(entry.key), *given)
+            elif entry.what == "delete":
+                self.delete_item(value, register, low.program.constant(entry.key))
+            else:
+                self.call(entry.key, [register, *given])
+
+    def set_item(self, value: Abstract, register: int, key: int, item: int) -> None:
+        """`container[key] = item`; of a subclass as the class in C does it, if it was that."""
+        if getattr(value, "owner", None) is not None:
+            self.call(value.cls.__setitem__, [register, key, item])
+        else:
+            self.lowering.program.steps.append(("set_item", register, key, item))
+
+    def delete_item(self, value: Abstract, register: int, key: int) -> None:
+        if getattr(value, "owner", None) is not None:
+            self.call(value.cls.__delitem__, [register, key])
+        else:
+            self.lowering.program.steps.append(("delete_item", register, key))
+
+    def _leads_to(self, start: Abstract, target: Abstract) -> bool:
+        stack, seen = list(start.elements), set()
+        while stack:
+            value = resolve(stack.pop())
+            if value is target:
+                return True
+            if id(value) in seen or getattr(value, "register", -1) >= 0:
+                continue
+            seen.add(id(value))
+            if isinstance(value, (Sequence, ListValue)):
+                stack.extend(value.elements)
+            elif isinstance(value, DictValue):
+                stack.extend(value.items.values())
+            elif isinstance(value, Instance):
+                stack.extend(value.attributes.values())
+        return False
+
+    def fill_dict(self, value: DictValue, register: int) -> None:
+        if not value.is_read:
+            for key, item in value.stores:
+                place = self.lowering.program.register_of(key)
+                self.set_item(value, register, place, self.build(item))
+            return
+        if value.register >= 0:
+            return self._write_items(value, register)
+        if value.owner is not None or isinstance(value, OrderedValue):
+            for key, item in value.items.items():
+                self.set_item(value, register, self._key(key), self.build(item))
+            return
+        flat: list[int] = []
+        for key, item in value.items.items():
+            flat += [self._key(key), self.build(item)]
+        if flat:
+            self.lowering.program.steps.append(("dict_fill", register, flat))
+
+    def _key(self, key: Any) -> int:
+        return self.build(self.lowering.containers.of_key(key))
+
+    def _write_items(self, value: DictValue, register: int) -> None:
+        """What became of the items of one of the caller: somebody may iterate over the others."""
+        before = {} if value.cleared else value.initial
+        if value.cleared:
+            self.call(value.cls.clear, [register])
+        order = {key: place for place, key in enumerate(before)}
+        stays, last = set(), -1
+        for key in value.items:
+            if order.get(key, -1) <= last:
+                break  # from here on they are new, or were deleted in between
+            stays.add(key)
+            last = order[key]
+        for key in before:
+            if key not in stays:
+                self.delete_item(value, register, self._key(key))
+        for key, item in value.items.items():
+            if key not in stays or item is not before[key]:
+                self.set_item(value, register, self._key(key), self.build(item))
+
+    def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
+        steps = self.lowering.program.steps
+        for name in names:
+            part = value.attributes[name]
+            if isinstance(part, Gone):
+                if value.register >= 0:
+                    steps.append(("delete_attribute", register, name))
+                continue
+            built = self.build(part)
+            if class_attribute(value.cls, "__setattr__") is inherited(value.cls, "__setattr__"):
+                steps.append(("set_attribute", register, name, built))
+            else:  # the class's own has run, or was passed by (as in a frozen dataclass)
+                setter = self.lowering.program.constant(object.__setattr__)
+                arguments = [register, self.lowering.program.constant(name), built]
+                steps.append(("effect", self.lowering.program.register(), setter, arguments, ()))
+
+
+def finish(low: Lowering, result: Abstract) -> None:
+    """Append the end of the path: computations left, `commit`, effects, `return`."""
+    if not low.graph.leaves_modes:
+        raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+    if not low.locks.leaves_locks:
+        raise refuse(reasons.LOCK_OUTLIVES_FUNCTION)
+    end = Finisher(low)
+    changed = _changed_objects(low)
+    seen: set[int] = set()
+    for value in changed:
+        end.prepare(value, seen)
+    for _, _, value in low.calls.changed_variables.values():
+        end.prepare(value, seen)
+    for _, value in low.calls.changed_cells.values():
+        end.prepare(value, seen)
+    for cls, _, value in low.heap.class_changes.values():
+        low.program.constant(cls)
+        end.prepare(value, seen)
+    for _, arguments, _ in low.outputs.impure_calls:
+        for argument in arguments:
+            end.prepare(argument, seen)
+    end.prepare(result, seen)
+    writes, views = _array_effects(low)
+    _keep_apart(low, changed)
+    cells = [
+        (low.callees.cell_register(cell), value) for cell, value in low.calls.changed_cells.values()
+    ]
+    low.views.compute_fallible()
+    if (
+        changed
+        or writes
+        or low.calls.changed_variables
+        or low.calls.changed_cells
+        or low.heap.class_changes
+    ):
+        low.outputs.guard_outputs()
+    if writes:
+        low.graph.put_segment_last()
+    low.program.steps.append(("commit",))
+    for function, arguments, names in low.caches.cache_hits:
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), arguments, names)
+        )
+    low.program.steps.extend(writes)
+    for value in changed:
+        register = value.register
+        if isinstance(value, (ListValue, DequeValue, SetValue, OpenSet)):
+            end.write_back(value)
+        elif isinstance(value, DictValue):
+            end.fill_dict(value, register)
+        else:
+            end.fill_instance(value, register, list(value.changed))
+    for scope, name, value in low.calls.changed_variables.values():
+        low.program.steps.append(("set_variable", scope, name, end.build(value)))
+    for cls, name, value in low.heap.class_changes.values():
+        low.program.steps.append(
+            ("set_attribute", low.program.constant(cls), name, end.build(value))
+        )
+    for cell, value in cells:
+        low.program.steps.append(("set_cell", cell, end.build(value)))
+    for function, arguments, names in low.outputs.impure_calls:
+        registers = [end.build(argument) for argument in arguments]
+        low.program.steps.append(
+            ("effect", low.program.register(), low.program.constant(function), registers, names)
+        )
+    returned = end.build(result)
+    if low.locks.taken:
+        low.program.steps.append(("unlock",))
+    low.program.steps.append(("return", returned))
+    if all(step[0] == "copyto" for step in writes):
+        _name_targets(low, [step[1:] for step in writes], views)
+    behind = low.program.steps[low.program.steps.index(("commit",)) :]
+    if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
+        raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
+
+
+def _name_targets(low: Lowering, copies: list[Any], views: set[int]) -> None:
+    """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
+
+    If it gives the replay up then, the original must write the same arrays, not having read what
+    they hold now: nothing but the segment computes, and no error state raises. That it reads none
+    of them either, and that no check comes too late, is asked of the Plan and of the call
+    (cpp/capture/replay/targets.h).
+    """
+    commit = low.program.steps.index(("commit",))
+    name, segment, *_ = low.program.steps[commit - 1]
+    if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
+        return
+    for kind, *operands in low.program.steps[: commit - 1]:
+        is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
+        if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
+            return
+    made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
+    named = Counter(numbers_of(low.program.steps[commit:]))
+    if all(source in made and named[source] == 1 for _, source in copies):
+        segment.targets = {source: target for target, source in copies}
+
+
+def _changed_objects(low: Lowering) -> list[Abstract]:
+    """The caller's objects whose own state the program changed; the content of one apart."""
+    reached = [value for value in low.heap.reached.values() if not isinstance(value, Tensor)]
+    contents = [getattr(value, "content", None) for value in reached]
+    return [
+        value
+        for value in [*reached, *contents]
+        if value is not None
+        and getattr(value, "register", -1) >= 0
+        and getattr(value, "changed", False)
+    ]
+
+
+def _keep_apart(low: Lowering, changed: list[Abstract]) -> None:
+    """A changed object of the caller is none of the others it reached in another way."""
+    for value in changed:
+        value = getattr(value, "owner", None) or value
+        if isinstance(value, Instance):
+            low.heap.guard_own_dict(value)
+        for other in low.heap.reached.values():
+            if other is not value and type(other) is type(value) and other.register >= 0:
+                if getattr(other, "cls", None) is getattr(value, "cls", None):
+                    low.program.guard("guard_same", value.register, other.register, False)
+    for owner, _, _ in low.heap.class_changes.values():
+        for other in low.heap.reached.values():
+            if isinstance(other, FunctionValue) and other.object is not owner:
+                low.program.guard("guard_same", other.register, low.program.constant(owner), False)
+
+
+def _leaves_in_parts(low: Lowering, storage: Storage) -> bool:
+    """Whether each write is made on the array itself, and not all of it copied there and back.
+
+    Many parts of a small array cost more than that.
+    """
+    writes = storage.writes
+    if storage.in_copy:
+        return False
+    if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
+        return False
+    return all(write.key >= 0 or low.arrays.is_part(write) for write in writes)
+
+
+def _array_effects(low: Lowering) -> tuple[list[Any], set[int]]:
+    """Steps that write the caller's arrays, in program order, and the views they write through."""
+    effects: list[Any] = []
+    for private in low.heap.private_arrays:
+        effects.append(("copyto", private.home, private.register))
+    written = [tensor for tensor in low.heap.external_arrays if tensor.storage.written]
+    in_parts = {id(t.storage) for t in written if _leaves_in_parts(low, t.storage)}
+    views: set[int] = set()
+    touched: set[int] = set()  # contents at entry that the steps so far have changed
+    late: set[int] = set()  # arrays that lack what was written so far
+    for write in low.updates.part_writes:
+        storage = write.view.storage
+        if id(storage) not in in_parts:
+            late.add(id(storage))
+            touched.add(storage.initial)
+            continue
+        low.updates.forgo(write.content)
+        place = low.arrays.place_of(write.view, storage, views)
+        original = write.original
+        if write.key >= 0:
+            effects.append(("set_item", place, write.key, write.source))
+        elif original is not None and id(original.storage) not in late:
+            source = low.arrays.place_of(original, original.storage, views)
+            effects.append(("copyto", place, source))
+        else:
+            effects.append(("copyto", place, low.arrays.source_of(write, touched)))
+        touched.add(storage.initial)
+    for tensor in written:
+        storage = tensor.storage
+        value = storage.initial if id(storage) in in_parts else low.updates.content(storage.content)
+        if value == storage.initial:
+            continue
+        if low.graph.is_home(low.graph.root(value)):
+            value = low.graph.copy_value(value)  # another array of the caller: as it was at entry
+        order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
+        effects.append(("copyto", storage.register, low.graph.leave(value, "array", order)))
+    return effects, views

@@ -1,0 +1,1 @@
+"""What Python's own objects and functions do, to abstract values."""

@@ -1,0 +1,536 @@
+"""Lists, tuples, dicts, sets and ranges of the program: iteration, indexing, methods."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.meanings import methods_of
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.derived import inherited
+from dvm.magpy_capture.python.heap import class_attribute, is_array, is_nan
+from dvm.magpy_capture.values import (
+    Abstract,
+    Converter,
+    CounterValue,
+    DefaultDict,
+    DequeValue,
+    DictValue,
+    DictView,
+    End,
+    FlatValue,
+    Host,
+    IdNumber,
+    Instance,
+    IteratorValue,
+    ListValue,
+    Literal,
+    OpenSet,
+    OrderedValue,
+    OwnDict,
+    RangeValue,
+    Sequence,
+    SetValue,
+    Tensor,
+    resolve,
+)
+
+#: Methods that are what Python's own container does to a list of abstract values.
+LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
+COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "total", "copy"})
+DICT_METHODS = frozenset(
+    {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
+)
+
+
+class Containers(Part):
+    """Containers whose parts are abstract values."""
+
+    needs = "calls counters deques heap indexing opaque operators program python sets sorting views"
+
+    def __init__(self) -> None:
+        self.keys: list[Instance | IdNumber] = []  # that were used as such
+
+    def elements(self, value: Abstract) -> list[Abstract]:
+        """What iterating over `value` gives, in order."""
+        value = self.heap.content_of(value, "__iter__")
+        if isinstance(value, OwnDict):
+            return list(map(Literal, self.heap.own_items(value)))
+        if isinstance(value, (Sequence, ListValue, DequeValue)):
+            return list(value.elements)
+        if isinstance(value, DictValue):
+            return [self.of_key(key) for key in value.items]
+        if isinstance(value, SetValue):
+            if len(value.elements) > 1:
+                raise refuse(reasons.ORDER_SET)
+            return [self.of_key(part) for part in value.elements]
+        if isinstance(value, RangeValue):
+            parts = (self.indexing.integer(part) for part in (value.start, value.stop, value.step))
+            return [Literal(i) for i in range(*parts)]
+        if isinstance(value, DictView):
+            items = value.base.items
+            if value.kind == "keys":
+                return [self.of_key(key) for key in items]
+            if value.kind == "values":
+                return list(items.values())
+            return [Sequence([self.of_key(key), item]) for key, item in items.items()]
+        if isinstance(value, IteratorValue):
+            return list(self.each(value))
+        if isinstance(value, Literal) and isinstance(
+            value.object, (str, bytes, tuple, range, frozenset)
+        ):
+            return [Literal(part) for part in value.object]
+        if isinstance(value, Host) and isinstance(value.object, (str, bytes, range)):
+            return [Literal(part) for part in self.program.pin(value, value.object).object]
+        if isinstance(value, FlatValue):
+            self._look(value)
+            value = self.views.flat_view(value.base)
+        if isinstance(value, Tensor) and value.rank:
+            length = self.indexing.observed(value.shape[0])
+            self.known_size(value.shape[0])
+            return [self.indexing.index(value, Literal(i)) for i in range(length)]
+        if isinstance(value, Host) and is_array(value.object) and value.object.ndim:
+            length = len(value.object)
+            count = self.program.operator("len", [value])
+            self.program.guard("guard_value", count, length, key=(count,))
+            # Each look gives a new view or scalar, as it does in the program.
+            return [
+                self.heap.host_operation("getitem", [value, Literal(i)], value.object[i])
+                for i in range(length)
+            ]
+        raise refuse(reasons.ITERATION_OVER, describe(value))
+
+    def each(self, value: Abstract) -> Iterator[Abstract]:
+        """The same, one after the other: what an iterator runs happens between two of them."""
+        pull = self.iterator(value).pull
+        while (part := pull()) is not End:
+            yield part
+
+    def listed(self, value: Abstract) -> Abstract:
+        """What an iterator still gives as a list, for C code that asks it for all."""
+        value = resolve(value)
+        return ListValue(self.elements(value)) if isinstance(value, IteratorValue) else value
+
+    def iterator(self, value: Abstract) -> IteratorValue:
+        """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
+        value = self.heap.content_of(value, "__iter__")
+        if isinstance(value, IteratorValue):
+            return value
+        if isinstance(value, FlatValue):
+            self._look(value)
+            value = self.views.flat_view(value.base)
+        position = 0
+        if isinstance(value, Tensor) and value.rank:
+            fixed: list[Abstract] | None = [value] * self.known_size(value.shape[0])
+        else:
+            fixed = None if isinstance(value, ListValue) else self.elements(value)
+
+        def pull() -> Any:
+            nonlocal position
+            parts = value.elements if fixed is None else fixed
+            if position < 0 or position >= len(parts):
+                position = -1  # an iterator at its end stays there
+                return End
+            position += 1
+            if isinstance(value, Tensor):
+                return self.indexing.index(value, Literal(position - 1))
+            return resolve(parts[position - 1])
+
+        return IteratorValue(pull)
+
+    def _look(self, flat: FlatValue) -> None:
+        """A flat iterator goes on where it was; a path is for one walk from its beginning."""
+        if flat.walked:
+            raise refuse(reasons.FLAT_ITERATOR_USED_BEFORE)
+        flat.walked = True
+
+    def known_size(self, dim: Any) -> int:
+        """The size as it was in the recorded call; other sizes take another path."""
+        if dim.constant is not None:
+            return int(dim.constant)
+        seen = self.indexing.observed(dim)
+        register = self.program.register_of_dim(dim)
+        self.program.guard("guard_value", register, seen, key=(register,))
+        return seen
+
+    def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        """`base[key]` of a container."""
+        base = self.heap.content_of(base, "__getitem__")
+        if isinstance(base, (Sequence, ListValue)):
+            place = self.indexing.plain(key)
+            if isinstance(base, ListValue) and base.has_part(place):
+                if place in base.stores:
+                    return resolve(base.stores[place])
+                assert base.part is not None
+                return resolve(base.part(place))
+            if isinstance(place, slice):
+                kind = Sequence if isinstance(base, Sequence) else ListValue
+                return kind(base.elements[place])
+            try:
+                return resolve(base.elements[operator.index(place)])
+            except IndexError:
+                raise refuse(reasons.INDEX_BEYOND_END) from None
+        if isinstance(base, DictValue):
+            name = self.key(key)
+            may_lack = isinstance(base, DefaultDict) or base.owner is not None
+            part = None if base.is_read or base.stores else base.part
+            if part is not None and not isinstance(name, Instance) and part(name) is not None:
+                return resolve(part(name))  # fetching it misses where it is not there
+            if (may_lack or isinstance(name, Instance)) and not self.has_key(base, name):
+                return self.missing(base, name)
+            found = self.dict_part(base, name)
+            if found is None:
+                raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+            return resolve(found)
+        if isinstance(base, DequeValue):
+            return self.deques.deque_element(base, key)
+        if isinstance(base, Converter):
+            return resolve(base.arrays[self.indexing.integer(key)])
+        if isinstance(base, OwnDict):
+            if not self.heap.owns(base, self.indexing.plain(key)):
+                raise refuse(reasons.KEY_MISSING)
+            return resolve(base.instance.attributes[self.indexing.plain(key)])
+        if isinstance(base, Literal) and isinstance(base.object, tuple):
+            self.indexing.plain(key)
+            return Literal(seen)
+        return self.heap.host_operation("getitem", [base, key], seen)
+
+    def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
+        """`base.get(key)`; of a dict that was not read, no other key is looked at."""
+        if not base.is_read and all(isinstance(k, Literal) for k, _ in base.stores):
+            for stored, value in reversed(base.stores):
+                if stored.object == key:
+                    return value
+            if base.part is not None and (part := base.part(key)) is not None:
+                return part
+        return base.items.get(key)
+
+    def has_key(self, base: DictValue, key: Any) -> bool:
+        """Whether the dict has the key. Where it was not read, the path is for one answer."""
+        if isinstance(key, IdNumber) and base.register >= 0:
+            raise refuse(reasons.IDENTITY_NUMBER)
+        if base.is_read or base.stores:
+            return key in base.items
+        present = base.part is not None and base.part(key) is not None
+        if base.owner is None:
+            test = self.program.operate(
+                "in", self.program.register_of(self.of_key(key)), base.register
+            )
+        else:  # whatever the subclass says
+            asked = self.program.constant(base.cls.__contains__)
+            given = [base.register, self.program.register_of(self.of_key(key))]
+            test = self.program.step("call", asked, given, ())
+        self.program.guard("guard_truth", test, present)
+        return present
+
+    def lack_key(self, base: Abstract, key: Abstract) -> None:
+        """`base[key]` ran a method in Python: where that is `__missing__`, for want of the key."""
+        content = self.heap.content_of(base, "__getitem__")
+        if isinstance(content, DictValue) and self.has_key(content, self.key(key)):
+            raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+
+    def missing(self, base: DictValue, key: Any) -> Abstract:
+        """`base[key]` without that key, where C code makes it up."""
+        own = base.owner
+        if own is not None:
+            found = class_attribute(own.cls, "__missing__")
+            self.heap.guard_class(own.cls, "__missing__", found)
+            if found is not inherited(own.cls, "__missing__"):
+                raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
+        if not isinstance(base, DefaultDict):
+            raise refuse(reasons.KEY_MISSING)
+        return self.deques.missing_item(base, key)
+
+    def key(self, value: Abstract) -> Any:
+        """A known key or element: told from others by its value, no NaN; or an object by itself."""
+        value = resolve(value)
+        if isinstance(value, Sequence) and value.cls is tuple:
+            return tuple(map(self.key, value.elements))
+        if isinstance(value, IdNumber):
+            self._tell_apart_from(value, [each for each in self.keys if type(each) is IdNumber])
+            return value
+        if isinstance(value, Instance) and value.content is None:
+            self.guard_identity(value, "__hash__", "__eq__")
+            self._tell_apart_from(value, [each for each in self.keys if type(each) is Instance])
+            return value
+        key = self.indexing.plain(value)
+        if is_nan(key):
+            raise refuse(reasons.NAN_CONTAINER)
+        return key
+
+    def of_key(self, key: Any) -> Abstract:
+        """The value of which it is the key."""
+        if isinstance(key, (Instance, IdNumber)):
+            return key
+        if type(key) is tuple:
+            parts = list(map(self.of_key, key))
+            if not all(isinstance(part, Literal) for part in parts):
+                return Sequence(parts)
+        return Literal(key)
+
+    def _tell_apart_from(self, key: Instance | IdNumber, others: list[Any]) -> None:
+        """Keys that are objects: two of the caller's could be one in another call."""
+        if any(key == other for other in others):
+            return
+        for other in others:
+            a, b = (each.of if isinstance(each, IdNumber) else each for each in (key, other))
+            if self.python.class_of(a) is self.python.class_of(b):
+                self.operators.same_object(a, b, False)
+        self.keys.append(key)
+
+    def guard_identity(self, value: Instance, *methods: str) -> None:
+        """Objects of its class are told apart by who they are."""
+        for name in methods:
+            if class_attribute(value.cls, name) is not vars(object)[name]:
+                raise refuse(reasons.NEEDS_CONSTANT, describe(value))
+            self.heap.guard_class(value.cls, name, vars(object)[name])
+
+    def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        base = self.heap.content_of(base, "__setitem__")
+        if isinstance(base, Host) and isinstance(base.object, np.ndarray):
+            self.opaque.call(np.ndarray.__setitem__, [base, key, value], {}, None)
+            return
+        key = resolve(key)
+        if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
+            base.stores.append((key, value))
+            base.changed = True
+            return
+        if isinstance(base, DictValue):
+            base.items[self.key(key)] = value
+            base.changed = True
+            return None
+        place = self.indexing.plain(key)
+        if isinstance(base, OwnDict):
+            return self.heap.set_own(base, place, value)
+        if isinstance(base, ListValue) and isinstance(place, slice):
+            parts = self.elements(value)
+            base.elements[place] = parts
+            base.wrote("set", place, ListValue(parts))
+        elif isinstance(base, ListValue) and base.has_part(place):
+            self.program.step("item", base.register, place, key=("item", base.register, place))
+            base.stores[place] = value
+            base.wrote("set", place, value)
+        elif isinstance(base, (DequeValue, ListValue)):
+            at = operator.index(place)
+            base.elements[at] = value
+            base.wrote("set", at % len(base.elements), value)
+        else:
+            raise refuse(reasons.ASSIGNMENT_PART, describe(base))
+        return None
+
+    def delete_element(self, base: Abstract, key: Abstract) -> None:
+        base = self.heap.content_of(base, "__delitem__")
+        if isinstance(base, ListValue):
+            place = self.indexing.plain(key)
+            del base.elements[place]
+            base.wrote("delete", place)
+        elif isinstance(base, DictValue):
+            del base.items[self.key(key)]
+            base.changed = True
+        else:
+            raise refuse(reasons.DEL_PART, describe(base))
+
+    def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
+        """`item in container`, of those whose elements are known; None of another."""
+        container = self.heap.content_of(container, "__contains__")
+        if isinstance(container, DictValue):
+            return Literal(self.has_key(container, self.key(item)))
+        if isinstance(container, SetValue):
+            if (self.key(item) in container.elements) != seen:
+                raise refuse(reasons.NEEDS_CONSTANT, describe(resolve(item)))
+            return Literal(seen)
+        if isinstance(container, OpenSet):
+            return Literal(self._is_in(container, self.key(item)))
+        if isinstance(container, OwnDict):
+            self.heap.owns(container, self.indexing.plain(item))
+            return Literal(seen)
+        return None
+
+    def _is_in(self, container: OpenSet, key: Any) -> bool:
+        if isinstance(key, IdNumber):
+            raise refuse(reasons.IDENTITY_NUMBER)
+        for entry in reversed(container.log):
+            if entry.given == [key]:
+                return bool(entry.key is set.add)
+        present = getattr(key, "object", key) in container.elements
+        test = self.program.operate(
+            "in", self.program.register_of(self.of_key(key)), container.register
+        )
+        self.program.guard("guard_truth", test, present)
+        return present
+
+    def _is_plain_key(self, key: Abstract) -> bool:
+        """Whether it may be any key of its type: a number or text, known or not."""
+        known = isinstance(key, (Literal, Host)) and type(key.object) in (int, float, bool, str)
+        return known and key.object == key.object
+
+    # ---- methods
+
+    def sort_in_place(self, base: ListValue, **named: Abstract) -> None:
+        """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
+        parts = list(base.elements)
+        base.wrote("replace")
+        base.elements.clear()
+        self.calls.seen_result = None
+        try:
+            ordered = self.elements(self.sorting.sort_list(Sequence(parts), **named))
+            if base.elements:
+                raise refuse(reasons.LIST_CHANGES_WHILE_SORTED)
+            parts = ordered
+        finally:
+            base.elements[:] = parts
+
+    @methods_of(ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, OwnDict)
+    def container_method(
+        self,
+        base: Abstract,
+        name: str,
+        positional: list[Abstract],
+        named: dict[str, Abstract],
+        seen: Any,
+    ) -> Abstract:
+        if isinstance(base, ListValue) and name == "sort" and not positional:
+            self.sort_in_place(base, **named)
+            return Literal(None)
+        if name == "__getitem__":
+            return self.element(base, positional[0], seen)
+        if isinstance(base, CounterValue) and name in COUNTER_METHODS:
+            return self.counters.counter_method(base, name, positional, named)
+        if isinstance(base, DequeValue) and not named:
+            return self.deques.deque_method(base, name, positional)
+        if isinstance(base, (DictValue, OwnDict)) and name == "update":
+            if named and positional:
+                raise refuse(reasons.UPDATE_DICT_BOTH_DICT_KEYWORDS)
+            for key, value in named.items():
+                self.store_element(base, Literal(key), value)
+            if named:
+                return Literal(None)
+        elif isinstance(base, OrderedValue) and set(named) == {"last"}:
+            positional = [*positional, named["last"]]
+        elif named:
+            raise refuse(reasons.METHOD_KEYWORDS, name)
+        if isinstance(base, ListValue):
+            return self._list_method(base, name, positional, seen)
+        if isinstance(base, DictValue):
+            return self._dict_method(base, name, positional)
+        if isinstance(base, (SetValue, OpenSet)):
+            return self.sets.set_method(base, name, positional)
+        if isinstance(base, OwnDict):
+            return self._own_dict_method(base, name, positional)
+        if isinstance(base, Sequence) and name in ("index", "count"):
+            values = [self.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
+        raise refuse(reasons.METHOD_OF, name, describe(base))
+
+    def _list_method(
+        self, base: ListValue, name: str, positional: list[Abstract], seen: Any
+    ) -> Abstract:
+        if name in ("index", "count"):
+            values = [self.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
+        if name not in LIST_METHODS:
+            raise refuse(reasons.METHOD_OF_LIST, name)
+        if name == "copy":
+            return ListValue(list(base.elements))
+        if name in ("append", "extend"):
+            if name == "append":
+                base.append(positional[0])
+                return Literal(None)
+            source = resolve(positional[0])
+            for part in self.elements(source) if source is base else self.each(source):
+                base.append(part)
+            return Literal(None)
+        if name in ("insert", "pop") and positional:
+            positional = [self.indexing.integer(positional[0]), *positional[1:]]
+        made = getattr(base.elements, name)(*positional)
+        base.wrote("call", getattr(list, name), *positional)
+        return Literal(None) if made is None else resolve(made)
+
+    def _dict_method(self, base: DictValue, name: str, positional: list[Abstract]) -> Abstract:
+        if isinstance(base, OrderedValue) and name == "move_to_end":
+            return self._move_to_end(base, *positional)
+        if name not in DICT_METHODS:
+            raise refuse(reasons.METHOD_OF_DICT, name)
+        if name in ("items", "keys", "values"):
+            return DictView(base, name)
+        if name == "get":
+            key = self.key(positional[0])
+            default = positional[1] if len(positional) > 1 else Literal(None)
+            if not self.has_key(base, key):
+                return resolve(default)
+            return resolve(self.dict_part(base, key))
+        if name == "setdefault" and not self.has_key(base, self.key(positional[0])):
+            default = positional[1] if len(positional) > 1 else Literal(None)
+            self.store_element(base, positional[0], default)
+            return resolve(default)
+        items = base.items
+        if name == "copy" and base.owner is not None and base.cls is not dict:
+            raise refuse(reasons.METHOD_OF, name, describe(base.owner))
+        if name == "copy" and isinstance(base, DefaultDict):
+            return DefaultDict(base.factory, dict(items))
+        if name == "copy" and isinstance(base, OrderedValue):
+            return OrderedValue(dict(items))
+        if name == "copy":
+            return DictValue(dict(items))
+        base.changed = True
+        if name == "clear":
+            items.clear()
+            base.cleared = True
+            return Literal(None)
+        if name == "popitem":
+            first = (
+                isinstance(base, OrderedValue)
+                and positional
+                and not self.indexing.plain(positional[0])
+            )
+            key = next(iter(items)) if first else next(reversed(items))
+            value = items.pop(key)
+            return Sequence([self.of_key(key), value])
+        if name == "update":
+            other = self.heap.mapping_of(positional[0])
+            if not isinstance(other, DictValue):
+                for pair in self.each(other):
+                    key, value = self.elements(pair)
+                    items[self.key(key)] = value
+                return Literal(None)
+            items.update(other.items)
+            return Literal(None)
+        key = self.key(positional[0])
+        default = positional[1] if len(positional) > 1 else Literal(None)
+        if name == "setdefault":
+            return resolve(items.setdefault(key, default))
+        return resolve(items.pop(key, default))
+
+    def _move_to_end(
+        self, base: OrderedValue, key: Abstract, last: Abstract = Literal(True)
+    ) -> Abstract:
+        name, items = self.key(key), base.items
+        if name not in items:
+            raise refuse(reasons.KEY_MISSING)
+        rest = {other: value for other, value in items.items() if other != name}
+        moved = {name: items[name]}
+        ordered = rest | moved if self.indexing.plain(last) else moved | rest
+        items.clear()
+        items.update(ordered)
+        base.changed = True
+        return Literal(None)
+
+    def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
+        first = resolve(positional[0]) if positional else None
+        if name in ("items", "keys", "values", "copy") and first is None:
+            return self._dict_method(DictValue(self.heap.own_items(base)), name, [])
+        if name == "get" and first is not None:
+            if self.heap.owns(base, self.indexing.plain(first)):
+                return resolve(base.instance.attributes[self.indexing.plain(first)])
+            return resolve(positional[1]) if len(positional) > 1 else Literal(None)
+        if name == "update" and isinstance(first, DictValue):
+            for key, item in first.items.items():
+                self.heap.set_own(base, key, item)
+            return Literal(None)
+        raise refuse(reasons.METHOD_OF_NAMESPACE, name)

@@ -1,0 +1,514 @@
+"""Opaque calls: NumPy's own functions, called on the host on every replay and counted.
+
+What such a call may do besides giving a result is known: it writes into the arguments that
+`written` names, and its result may share memory with an argument. An array that the graph holds is
+written as a copy, whose content it then takes; an array that the path itself made on the host
+(`Host.owned`) is written in place, for steps keep the order of the program and nobody else sees it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.meanings import calls_of_each
+from dvm.magpy_capture.numpy.masked import is_numpys_code, may_share
+from dvm.magpy_capture.numpy.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.heap import is_array, is_constant, is_fixed
+from dvm.magpy_capture.python.plain_code import is_made_of_function, runs_plainly
+from dvm.magpy_capture.tensors.arrays import c_order
+from dvm.magpy_capture.values import (
+    Abstract,
+    Closure,
+    FunctionValue,
+    Host,
+    ListValue,
+    Literal,
+    Raised,
+    Sequence,
+    Size,
+    SliceValue,
+    Tensor,
+    resolve,
+)
+
+Named = dict[str, Abstract]
+NONE = Literal(None)
+TRUE, FALSE = Literal(True), Literal(False)
+INPLACE = frozenset(INPLACE_OPERATORS.values())
+#: Functions of Python that iterate over an array; not all of them have signatures.
+READERS = (sum, min, max)
+METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
+#: Where the methods of a ufunc have `out`, when it is given by position.
+OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+
+
+class Opaque(Part):
+    """Calls of functions that have no meaning in the graph."""
+
+    needs = "array_classes arrays callbacks calls fancy graph heap host_arrays program views"
+
+    changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
+    changed_cells: dict[int, tuple[Any, Abstract]]
+
+    def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
+        """The host's own function, called on every replay and counted.
+
+        seen: what it returned, or the exception that it raised.
+        """
+        self.graph.check_modes()
+        owner = getattr(function, "__self__", function)  # of v.reduce
+        if is_made_of_function(owner):
+            self.require_plain_code(owner, self.program.constant(owner))
+        positional = [resolve(value) for value in positional]
+        named = {name: resolve(value) for name, value in named.items()}
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        if seen is None and not named and self.fancy.written_at(function, positional):
+            return NONE
+        targets = self.written(function, positional, named)
+        computes = function in INPLACE or isinstance(function, np.ufunc)
+        if not computes and any(_holds_objects(target) for target in targets):
+            self._require_plain(function, arguments, targets)
+        raises = isinstance(seen, BaseException)
+        if raises and targets:
+            raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
+        fixed = (
+            not raises
+            and all(is_fixed(argument) for argument in arguments)
+            and is_constant(seen)
+            and not _is_inexact(seen)  # NumPy warns of some: the mean of nothing
+        )
+        if fixed and not targets and not isinstance(function, np.ufunc):
+            return Literal(seen, made=isinstance(seen, np.generic))
+        copies = {id(target): self.writable(function, target, arguments) for target in targets}
+        copies |= self._shared_for_good(arguments, seen)
+        registers = [self.given_register(argument, copies) for argument in arguments]
+        callee = self.program.constant(function)
+        self.graph.opaque_calls.append((name_of(function), self.program.at))
+        if raises:
+            made = self.program.step("raises", callee, registers, tuple(named), type(seen))
+            result: Abstract = Raised(made, seen)
+        else:
+            made = self.program.step("call", callee, registers, tuple(named), True)
+            given = dict(zip(map(id, arguments), registers, strict=True))
+            result = self._result(function, made, arguments, tuple(named), targets, seen, given)
+        for target in targets:
+            if isinstance(target, Tensor):
+                self.take_over(target, copies[id(target)])
+        if targets:
+            self.forget_results()
+        return result
+
+    def require_plain_code(self, thing: Any, register: int) -> None:
+        """C code calls the user's function out of sight: on no path may it do more than compute."""
+        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
+        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
+        if not plain or self.calls.changed_variables or self.calls.changed_cells:
+            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
+        self.callbacks.pass_by_bodies()
+
+    @calls_of_each([np.frompyfunc, np.vectorize])
+    def made_of_function(
+        self, maker: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """`np.frompyfunc(f, 1, 1)` or `np.vectorize(f)`: what was recorded serves all calls.
+
+        A function that closes over something is another on each call.
+        """
+        if named:
+            raise refuse(reasons.CALL, name_of(maker))
+        function = resolve(positional[0]) if positional else NONE
+        known = isinstance(function, (Literal, Closure, FunctionValue))
+        given = function.object if known else None
+        fixed = isinstance(function, (Literal, FunctionValue))
+        if isinstance(function, Closure) and isinstance(given, types.FunctionType):
+            fixed = not (given.__closure__ or given.__defaults__ or given.__kwdefaults__)
+        if not callable(given) or not fixed or not all(map(is_fixed, positional[1:])):
+            raise refuse(reasons.CALL_MAKES, name_of(maker), describe(function))
+        if isinstance(function, FunctionValue):
+            self.program.guard_is(function.register, given)
+        return Literal(seen)
+
+    def vectorized(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call of an np.vectorize."""
+        self.graph.check_modes()
+        arguments = [resolve(value) for value in [*positional, *named.values()]]
+        for argument in arguments:
+            if not self.heap.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
+        register = self.program.register_of(callee)
+        self.require_plain_code(callee.object, register)
+        registers = [register, *map(self.program.register_of, arguments)]
+        function = self.program.constant(np.vectorize.__call__)
+        self.graph.opaque_calls.append(("numpy.vectorize", self.program.at))
+        made = self.program.step("call", function, registers, tuple(named), True)
+        if isinstance(seen, tuple):
+            parts = enumerate(seen)
+            return Sequence(
+                [self.heap.computed(self.program.step("item", made, i), part) for i, part in parts]
+            )
+        return self.heap.computed(made, seen)
+
+    # ---- what is written
+
+    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
+        """The arguments that the call writes into."""
+        if isinstance(getattr(function, "__self__", None), np.ufunc):
+            if function.__name__ == "at":
+                given = positional[:1]
+            else:
+                place = OUT_OF.get(function.__name__, len(positional))
+                given = [*positional[place : place + 1], named.get("out", NONE)]
+        elif function in INPLACE:
+            given = positional[:1]
+        elif isinstance(function, np.ufunc):
+            given = [*positional[function.nin :], named.get("out", NONE)]
+        else:
+            given = self._written_by_name(function, positional, named)
+        parts = [
+            resolve(part)
+            for value in given
+            for part in (value.elements if isinstance(value, Sequence) else [value])
+        ]
+        return [part for part in parts if not _is(part, None) and not _is(part, Ellipsis)]
+
+    def _written_by_name(
+        self, function: Any, positional: list[Abstract], named: Named
+    ) -> list[Abstract]:
+        """What a function other than a ufunc writes, by the names of its parameters."""
+        if all(_array_of(part) is None for part in self.parts_of([*positional, *named.values()])):
+            return []
+        if function in READERS:
+            return []
+        try:
+            bound = signature_of(function).bind(*positional, **named).arguments
+        except (TypeError, ValueError) as mismatch:
+            raise refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
+        first = next(iter(bound.values()), NONE)
+        given = [bound.get("out", NONE)]
+        of_class = isinstance(function, METHOD_TYPES) or is_numpys_code(function)
+        if function in WRITES or (of_class and function.__name__ in WRITING_METHODS):
+            given.append(first)
+        for flag in ("overwrite_input", "inplace"):
+            if not _is(bound.get(flag, FALSE), False):
+                given.append(first)
+        if function is np.nan_to_num and not _is(bound.get("copy", TRUE), True):
+            given.append(first)
+        return given
+
+    def _require_plain(
+        self, function: Any, arguments: list[Abstract], targets: list[Abstract]
+    ) -> None:
+        """What is stored as an element is no array or list: it would have to be that very one."""
+        for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
+            stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
+            if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
+                raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
+            if stored and _array_of(value) is not None and not _holds_objects(value):
+                if not _is_scalar(value):
+                    raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
+
+    def writable(self, function: Any, target: Abstract, arguments: list[Abstract]) -> int:
+        """A register with an array to write into instead of `target`, or -1: itself."""
+        if isinstance(target, Host) and is_array(target.object):
+            self.host_arrays.writable_host(target, name_of(function))
+            return -1
+        if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
+            raise refuse(reasons.WRITES_INTO, name_of(function), describe(target))
+        for part in self.parts_of(arguments):
+            if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
+                raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
+        twice = sum(part is target for part in self.parts_of(arguments)) > 1
+        if twice and not isinstance(function, np.ufunc):  # which reads each element in time
+            raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
+        return self.program.step("own", self.arrays.tensor_register(target))
+
+    def _shared_for_good(self, arguments: list[Abstract], seen: Any) -> dict[int, int]:
+        """The arrays themselves that a result keeps in a form which the graph does not know.
+
+        From here on nobody may write them.
+        """
+        if not isinstance(seen, np.ndarray) or self.heap.fits_graph(seen):
+            return {}
+        shared = {}
+        for part in self.parts_of(arguments):
+            array = _array_of(part)
+            if not isinstance(part, Tensor) or part.is_scalar or array is None:
+                continue
+            if may_share(array, seen):
+                if part.storage.external and part.storage.written:
+                    raise refuse(reasons.VIEW_ARRAY_WRITTEN)
+                shared[id(part)] = self.arrays.object_register(part)
+                part.storage.frozen = True
+        return shared
+
+    def parts_of(self, arguments: list[Abstract]) -> Iterator[Abstract]:
+        for argument in map(resolve, arguments):
+            if isinstance(argument, (Sequence, ListValue)):
+                yield from self.parts_of(argument.elements)
+            else:
+                yield argument
+
+    def given_register(self, argument: Abstract, copies: dict[int, int]) -> int:
+        """The register of an argument, with copies in place of what is written."""
+        if copies.get(id(argument), -1) >= 0:
+            return copies[id(argument)]
+        if isinstance(argument, Sequence) and any(
+            id(resolve(part)) in copies for part in argument.elements
+        ):
+            parts = [self.given_register(resolve(part), copies) for part in argument.elements]
+            return self.program.step("tuple", parts)
+        return self.program.register_of(argument)
+
+    def take_over(self, target: Tensor, copy: int) -> None:
+        """The written copy becomes the content of the array."""
+        assert target.object is not None
+        like = np.array(target.object)
+        self.program.guard("guard_signature", copy, like, key=(copy,))
+        content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
+        self.graph.unowned.add(content.storage.content.value)
+        self.arrays.write(target, content)
+
+    def forget_results(self) -> None:
+        """What was read from host arrays so far is to be read again."""
+        for key in [
+            key for key in self.program.known_steps if key[0] in ("operator", "getattr", "remake")
+        ]:
+            del self.program.known_steps[key]
+
+    # ---- results
+
+    def _result(
+        self,
+        function: Any,
+        made: int,
+        arguments: list[Abstract],
+        names: tuple[str, ...] | None,
+        targets: list[Abstract],
+        seen: Any,
+        given: dict[int, int],
+    ) -> Abstract:
+        """names: of the last arguments; None if the result is a part of what the call gave.
+
+        given: the registers of the arguments, by the id of their value.
+        """
+        for target in targets:
+            if seen is target.object:
+                return target
+        if isinstance(seen, tuple) and any(t.object is part for t in targets for part in seen):
+            return Sequence(
+                [
+                    self._result(
+                        function,
+                        self.program.step("item", made, i),
+                        arguments,
+                        None,
+                        targets,
+                        part,
+                        given,
+                    )
+                    for i, part in enumerate(seen)
+                ]
+            )
+        if isinstance(seen, np.ndarray):
+            return self._array(function, made, arguments, names, seen, given)
+        if self.shares_memory(seen, arguments):
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
+        result = self.heap.computed(made, seen)
+        if not _makes_new(function):
+            self._keep_apart(result, arguments)
+        return result
+
+    def _array(
+        self,
+        function: Any,
+        made: int,
+        arguments: list[Abstract],
+        names: tuple[str, ...] | None,
+        seen: np.ndarray[Any, Any],
+        given: dict[int, int],
+    ) -> Abstract:
+        """An array that a call gave: new, one of the arguments, or a view of one."""
+        arrays = [part for part in self.parts_of(arguments) if _array_of(part) is not None]
+        sharing = [
+            part for part in arrays if _array_of(part) is seen or may_share(_array_of(part), seen)
+        ]
+        if not sharing:
+            result = self.heap.computed(made, seen)
+            apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
+            if not _makes_new(function):
+                self._keep_apart(result, arrays)
+            if isinstance(result, Host):
+                result.owned = apart
+            elif isinstance(result, Tensor):
+                result.storage.locked = not seen.flags.writeable
+                if not _makes_new(function):  # without elements it may be a view of what is locked
+                    self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
+            return result
+        base = sharing[0]
+        if not self.heap.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
+            return self.heap.computed(made, seen)  # of which all are frozen
+        if len(sharing) > 1:
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
+        if seen is _array_of(base):
+            self.program.guard(
+                "guard_same", made, self._register_given(base, arguments, given), True
+            )
+            return base
+        remake = None
+        if names is not None and arguments[0] is base and isinstance(base, Host):
+            rest = arguments[1:]
+
+            def remake(own: int) -> int:
+                given = [own, *(self.program.register_of(argument) for argument in rest)]
+                return self.program.step("call", self.program.constant(function), given, names)
+
+        if names is not None and isinstance(base, Tensor) and arguments[0] is base:
+            return self.made_again(function, made, base, arguments[1:], names, seen)
+        return self.host_arrays.view_on_host(made, base, seen, remake)
+
+    def _register_given(
+        self, value: Abstract, arguments: list[Abstract], given: dict[int, int]
+    ) -> int:
+        """The register with the very object that the call was given: another may be a new view."""
+        for argument in arguments:
+            if argument is value:
+                return given[id(argument)]
+            if isinstance(argument, (Sequence, ListValue)):
+                for i, part in enumerate(argument.elements):
+                    if resolve(part) is value:
+                        return self.program.step("item", given[id(argument)], i)
+        return self.program.register_of(value)
+
+    def made_again(
+        self,
+        function: Any,
+        made: int,
+        base: Tensor,
+        arguments: list[Abstract],
+        names: tuple[str, ...],
+        seen: np.ndarray[Any, Any],
+    ) -> Abstract:
+        """A view that a host function makes of an array of the graph, and can make again.
+
+        It is read as an input of the graph. After a write to its base, and where it leaves the
+        path, the function is called on the new content, or on the array itself.
+        """
+        first = self.heap.computed(made, seen)
+        if not isinstance(first, Tensor):
+            raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
+        shape = [first.shape[axis] for axis in first.order]
+
+        def again(value: int) -> int:
+            if value == source:
+                content = self.arrays.value_of(first)
+            else:
+                order = None if base.order == c_order(base.rank) else base.order
+                register = self.graph.leave(value, "array", order)
+                given = [register, *(self.program.register_of(argument) for argument in arguments)]
+                callee = self.program.constant(function)
+                array = self.program.step("call", callee, given, names, True)
+                content = self.graph.input_value(array, seen, first.order)
+                content = self.views.reshape_value(content, shape)
+            return self.graph.transpose_value(
+                content, [first.order.index(a) for a in range(first.rank)]
+            )
+
+        source = self.arrays.value_of(base)
+        remake = (function, [*arguments], names)
+        view = self.views.maybe_view(base, first.shape, again, None, remake, order=first.order)
+        assert view.maybe is not None
+        view.dtype = first.dtype
+        view.maybe.made = True  # the call has been made
+        view.writeable = seen.flags.writeable
+        return view
+
+    def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
+        """The function may return its argument or a view of it: not on this path."""
+        results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
+        for made in map(resolve, results):
+            if _array_of(made) is None:
+                continue
+            for argument in self.parts_of(arguments):
+                if (array := _array_of(argument)) is not None:
+                    register = self.program.register_of(made)
+                    for other, _ in self.array_classes.memory_registers(
+                        self.program.register_of(argument), array
+                    ):
+                        pair = (register, other)
+                        self.program.guard("guard_overlap", *pair, False, key=pair)
+
+    def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
+        results = seen if isinstance(seen, (tuple, list)) else [seen]
+        return any(
+            isinstance(result, np.ndarray)
+            and _array_of(part) is not None
+            and may_share(_array_of(part), result)
+            for part in self.parts_of(arguments)
+            for result in results
+        )
+
+
+def _array_of(value: Abstract) -> np.ndarray[Any, Any] | None:
+    """The recorded array of an abstract value that is one."""
+    seen = getattr(value, "object", None)
+    return seen if isinstance(value, (Tensor, Host)) and isinstance(seen, np.ndarray) else None
+
+
+def _holds_objects(value: Abstract) -> bool:
+    array = _array_of(value)
+    return array is not None and array.dtype.hasobject
+
+
+def _is_scalar(value: Abstract) -> bool:
+    return isinstance(value, Tensor) and value.is_scalar
+
+
+def _is_inexact(seen: Any) -> bool:
+    """Whether there are numbers of floating-point arithmetic in it."""
+    if isinstance(seen, tuple):
+        return any(map(_is_inexact, seen))
+    return isinstance(seen, (float, complex, np.inexact))
+
+
+def _makes_new(function: Any) -> bool:
+    """Whether its result is always new memory."""
+    return (
+        function in FRESH
+        or isinstance(function, np.ufunc)
+        or isinstance(getattr(function, "__self__", None), np.ufunc)
+    )
+
+
+def _is(value: Abstract, wanted: Any) -> bool:
+    return isinstance(value, Literal) and value.object is wanted
+
+
+@functools.cache
+def signature_of(function: Any) -> inspect.Signature:
+    """As inspect has it, which takes longer than all else that a call is lowered with."""
+    return inspect.signature(function)
+
+
+def name_of(function: Any) -> str:
+    """A function's name for reasons: with its module, unless it is a builtin."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+__all__ = ["Opaque", "name_of"]

@@ -1,0 +1,1 @@
+"""Tensors of any library: storage, order in memory, views, writes, indexing."""

@@ -1,0 +1,242 @@
+"""Sums of products over axes with labels: what np.dot, np.tensordot and np.einsum have in common.
+
+A Factor is a value of the graph whose axes have labels. Two of them are multiplied and summed over
+the labels that nobody needs any more: by the op matmul, for which axes are sorted and merged, or
+element by element where no label is left to sum over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.numpy.einsum_text import Layout, Path, memory_order, sizes_that_matter
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.tensors.arrays import Order, adjacent_runs, c_order, same_shape
+from dvm.magpy_capture.values import Tensor
+
+#: dtype of a product -> dtypes in which it is computed: of the factors, and of their sums.
+#: Integers wrap, so that wider ones end in the same bits; of truths, a sum of floats that are not
+#: negative is 0 where none is true.
+COMPUTED_IN: dict[str, tuple[str, str]] = {
+    "bool": ("float32", "float32"),
+    "int8": ("int8", "int32"),
+    "uint8": ("int8", "int32"),
+    "int16": ("int32", "int32"),
+    "uint16": ("int32", "int32"),
+    "uint32": ("int32", "int32"),
+}
+
+Sizes = dict[str, _dvm.Dim]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A value whose axes have these labels."""
+
+    value: int
+    labels: tuple[str, ...]
+
+
+class Contractions(Part):
+    """Products of factors, pair by pair."""
+
+    needs = "arrays graph indexing shapes updates views"
+
+    def matrices(self, a: int, b: int, dtype: str) -> int:
+        """Products of matrices of one dtype, in that dtype."""
+        elements, sums = COMPUTED_IN.get(dtype, (dtype, dtype))
+        value = self.graph.matmul_value(
+            self.graph.cast_value(a, elements), self.graph.cast_value(b, elements), sums
+        )
+        return self.graph.cast_value(value, dtype)
+
+    # ---- labels
+
+    def sizes_of(
+        self,
+        operands: SequenceOf[Tensor],
+        labels: SequenceOf[SequenceOf[str]],
+        stretched: Collection[str] = (),
+    ) -> Sizes:
+        """One size for each label: the path is for calls in which those of all arrays are equal.
+
+        stretched: labels along which an array of size 1 is repeated, as in elementwise operations.
+        """
+        sizes: Sizes = {}
+        pairs = []
+        for operand, names in zip(operands, labels, strict=True):
+            for name, size in zip(names, operand.shape, strict=True):
+                known = sizes.setdefault(name, size)
+                if name in stretched:
+                    sizes[name] = self.arrays.broadcast_dim(known, size)
+                elif self.indexing.observed(known) != self.indexing.observed(size):
+                    raise refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
+                else:
+                    sizes[name] = size if known.constant is None else known
+                    pairs.append((known, size))
+        for known, size in pairs:
+            self.arrays.require_equal(known, size)
+        return sizes
+
+    def as_it_lies(self, t: Tensor, sizes: SequenceOf[_dvm.Dim]) -> tuple[int, Order]:
+        """The content under other names of the same sizes, and its axes in the order it has them.
+
+        Where it is open whether an array is a view, C order does, of which nobody need know more.
+        """
+        if t.maybe is not None and t.open_order is not None and not self.arrays.is_stale(t):
+            value, order = t.maybe.content, c_order(t.rank)
+        else:
+            value, order = self.arrays.value_of(t), t.order
+        stored = [sizes[axis] for axis in order]
+        if t.contiguous or t.maybe is not None or same_shape(self.graph.shape(value), stored):
+            return self.views.reshape_value(value, stored), order
+        # Of what does not lie densely a reshape is a copy, and a slice of everything is none.
+        return self.updates.slice_value(
+            value, [self.graph.size(0)] * t.rank, [1] * t.rank, stored
+        ), order
+
+    def factor(
+        self, t: Tensor, labels: SequenceOf[str], sizes: Sizes, stretched: Collection[str] = ()
+    ) -> Factor:
+        own = [
+            size if name in stretched else sizes[name]
+            for name, size in zip(labels, t.shape, strict=True)
+        ]
+        value, order = self.as_it_lies(t, own)
+        names = tuple(labels[axis] for axis in order)
+        return Factor(self.graph.broadcast_value(value, [sizes[name] for name in names]), names)
+
+    def order_of_sums(
+        self,
+        operands: SequenceOf[Tensor],
+        labels: SequenceOf[SequenceOf[str]],
+        output: str,
+        sizes: Sizes,
+        *,
+        path: Path = None,
+    ) -> Order:
+        """The memory order of np.einsum's result, where `sizes` are those that arrays share.
+
+        labels: of the first axes of each array.
+        """
+        kept = set()  # sizes that the result has
+        layouts = []
+        for t, names in zip(operands, labels, strict=True):
+            still = self.arrays.repeated_axes(t)
+            dims = []
+            for axis, name in enumerate(names):
+                dim = self.graph.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
+                dims.append(dim)
+                if name in output:
+                    kept.add(dim)
+            own = tuple(axis for axis in self.arrays.order_in_memory(t) if axis < len(names))
+            layouts.append((own, dims))
+        # What is remembered of other calls has no names of symbols.
+        known = dict.fromkeys(dim for _, dims in layouts for dim in dims)
+        short = {dim: f"n{i}" for i, dim in enumerate(d for d in known if d.constant is None)}
+        question = (
+            tuple("".join(names) for names in labels),
+            output,
+            tuple(
+                Layout(own, tuple(short.get(d) or str(d) for d in dims)) for own, dims in layouts
+            ),
+        )
+        small = []
+        for dim, name in short.items():
+            if name not in sizes_that_matter(*question, path):
+                continue
+            if self.shapes.is_size(dim, 1):
+                small.append((name, 1))
+            elif dim not in kept and self.shapes.is_size(dim, 0):
+                small.append((name, 0))
+        return memory_order(*question, tuple(small), path)
+
+    def transposed_value(self, factor: Factor, labels: SequenceOf[str]) -> int:
+        return self.graph.transpose_value(
+            factor.value, [factor.labels.index(name) for name in labels]
+        )
+
+    def _sizes_in(self, *factors: Factor) -> Sizes:
+        return {
+            name: size
+            for one in factors
+            for name, size in zip(one.labels, self.graph.shape(one.value), strict=True)
+        }
+
+    # ---- sums and products
+
+    def summed(self, factor: Factor, kept: Collection[str], dtype: str) -> Factor:
+        """The factor without the labels that are not kept."""
+        value, names = factor.value, factor.labels
+        gone = [axis for axis, name in enumerate(names) if name not in kept]
+        if not gone:
+            return factor
+        for run in reversed(adjacent_runs(gone)):
+            value = self.graph.reduce_value("any" if dtype == "bool" else "sum", value, run)
+        sizes = self.graph.shape(value)
+        left = [axis for axis in range(len(names)) if axis not in gone]
+        value = self.views.reshape_value(value, [sizes[axis] for axis in left])
+        return Factor(value, tuple(names[axis] for axis in left))
+
+    def contracted(
+        self, a: Factor, b: Factor, kept: Collection[str], order: SequenceOf[str], dtype: str
+    ) -> Factor:
+        """The sum of products over the labels that are not kept.
+
+        order: in which labels are wanted; they come in another where that one would cost a copy.
+        """
+        a, b = (self.summed(one, {*kept, *other.labels}, dtype) for one, other in ((a, b), (b, a)))
+        both = [name for name in a.labels if name in b.labels]
+        common = [name for name in both if name not in kept]
+        if not common:
+            return self._elementwise(a, b, order, dtype)
+        batch = sorted((name for name in both if name in kept), key=order.index)
+        rows, columns = ([name for name in one.labels if name not in both] for one in (a, b))
+        if rows and columns and order.index(rows[0]) > order.index(columns[0]):
+            a, b, rows, columns = b, a, columns, rows
+        left = self._merged(a, batch, rows, common)
+        right = self._merged(b, batch, common, columns)
+        sizes, names = self._sizes_in(a, b), (*batch, *rows, *columns)
+        value = self.matrices(left, right, dtype)
+        return Factor(self.views.reshape_value(value, [sizes[name] for name in names]), names)
+
+    def _merged(self, factor: Factor, batch: list[str], first: list[str], second: list[str]) -> int:
+        """As matrices, of which there is one for each place along the labels of the batch."""
+        value = self.transposed_value(factor, [*batch, *first, *second])
+        sizes = self.graph.shape(value)
+        begin, middle = len(batch), len(batch) + len(first)
+        merged = [self.graph.product(sizes[begin:middle]), self.graph.product(sizes[middle:])]
+        return self.views.reshape_value(value, [*sizes[:begin], *merged])
+
+    def _elementwise(self, a: Factor, b: Factor, order: SequenceOf[str], dtype: str) -> Factor:
+        sizes = self._sizes_in(a, b)
+        names = sorted(sizes, key=order.index)
+        spread = []
+        for one in (a, b):
+            own = [name for name in names if name in one.labels]
+            shape = [sizes[name] if name in own else self.graph.size(1) for name in names]
+            value = self.views.reshape_value(self.transposed_value(one, own), shape)
+            spread.append(self.graph.broadcast_value(value, [sizes[name] for name in names]))
+        value = self.from_zero(self.graph.elementwise_value("mul", spread), dtype)
+        return Factor(value, tuple(names))
+
+    def from_zero(self, value: int, dtype: str) -> int:
+        """A product as NumPy's sums of products have it, which begin with 0: never -0."""
+        if not dtype.startswith("float"):
+            return value
+        zero = self.graph.broadcast_value(
+            self.graph.constant_value(dtype, 0.0), self.graph.shape(value)
+        )
+        return self.graph.elementwise_value("add", [value, zero])
+
+    def finished(self, factor: Factor, labels: SequenceOf[str]) -> int:
+        """The value with its axes in that order, as new memory."""
+        value = self.transposed_value(factor, labels)
+        return value if value == factor.value else self.graph.copy_value(value)
+
+
+__all__ = ["Contractions", "Factor", "Sizes"]
