@@ -323,12 +323,9 @@ class FancyIndexing(Part):
 
         Then a copy of the array costs little beside them.
         """
-        index = self._as_indices(resolve(places))
-        if index is None:
-            return False
-        return self.indexing.observed(self.graph.product(index.shape)) >= self.indexing.observed(
-            target.shape[0]
-        )
+        arrays = [self._as_indices(resolve(part)) for part in index_parts(places)]
+        counts = [self.indexing.observed(self.graph.product(a.shape)) for a in arrays if a]
+        return max(counts, default=-1) >= self.indexing.observed(target.shape[0])
 
     def _scattered_to(
         self, base: Tensor, parts: list[Abstract], source: Tensor, combined_by: str
