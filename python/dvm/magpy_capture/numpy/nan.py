@@ -13,55 +13,12 @@ import numpy as np
 
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import averages as numpy_averages
+from dvm.magpy_capture.numpy.reductions import fold_by
 from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_literal
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.lowering import Lowering
-
-
-def _with_neutral(function: np.ufunc, neutral: float) -> Callable[..., Tensor]:
-    """np.nansum and np.nanprod."""
-
-    def reduce(
-        lower: Lowering,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        x = _replaced(lower, a, neutral)
-        return lower.ufunc_methods.ufunc_reduce(
-            function, x, axis, dtype, out, keepdims, initial, where
-        )
-
-    return reduce
-
-
-def _of_numbers(function: np.ufunc) -> Callable[..., Tensor]:
-    """np.nanmax and np.nanmin."""
-
-    def reduce(
-        lower: Lowering,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = ABSENT,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        found = lower.ufunc_methods.ufunc_reduce(
-            function, a, axis, NONE, out, keepdims, initial, where
-        )
-        missing = _missing(lower, found)
-        if missing is not None:
-            _require_none(lower, missing)
-        return found
-
-    return reduce
 
 
 def _running(method: str, neutral: float) -> Callable[..., Tensor]:
@@ -102,10 +59,6 @@ def _position(method: str, neutral: float) -> Callable[..., Tensor]:
     return position
 
 
-nan_sum = means(np.nansum)(_with_neutral(np.add, 0))
-nan_prod = means(np.nanprod)(_with_neutral(np.multiply, 1))
-nan_max = means(np.nanmax)(_of_numbers(np.fmax))
-nan_min = means(np.nanmin)(_of_numbers(np.fmin))
 nan_cumsum = means(np.nancumsum)(_running("cumsum", 0))
 nan_cumprod = means(np.nancumprod)(_running("cumprod", 1))
 nan_argmax = means(np.nanargmax)(_position("argmax", -np.inf))
@@ -128,9 +81,21 @@ def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
     return lower.arrays.elementwise("select", [missing, other, x], x.dtype, x.order)
 
 
+def _require_numbers_only(lower: Lowering, found: Tensor) -> None:
+    missing = _missing(lower, found)
+    if missing is not None:
+        _require_none(lower, missing)
+
+
 def _require_none(lower: Lowering, test: Tensor) -> None:
     some = lower.arrays.reduce("any", test, list(range(test.rank)), keepdims=False)
     numpy_averages.require_truth(lower, lower.arrays.ufunc(np.logical_not, [some]))
+
+
+nan_sum = fold_by(np.add, np.nansum, prepared=lambda lower, a: _replaced(lower, a, 0))
+nan_prod = fold_by(np.multiply, np.nanprod, prepared=lambda lower, a: _replaced(lower, a, 1))
+nan_max = fold_by(np.fmax, np.nanmax, checked=_require_numbers_only)
+nan_min = fold_by(np.fmin, np.nanmin, checked=_require_numbers_only)
 
 
 @means(np.nanmean)

@@ -14,6 +14,7 @@ from dvm import reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import joins as numpy_joins
 from dvm.magpy_capture.numpy import ranges as numpy_ranges
+from dvm.magpy_capture.numpy import reductions
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -70,18 +71,18 @@ def _norm_along(
 ) -> Tensor:
     size = lower.arrays.ufunc(np.absolute, [x])
     if power == math.inf:
-        return lower.reductions.max_of(size, axis, NONE, keepdims, ZERO)
+        return reductions.max_of(lower, size, axis, NONE, keepdims, ZERO)
     if power == -math.inf:
-        return lower.reductions.min_of(size, axis, NONE, keepdims)
+        return reductions.min_of(lower, size, axis, NONE, keepdims)
     if power == 0:
         some = lower.conversions.in_dtype(lower.arrays.ufunc(np.not_equal, [x, ZERO]), x.dtype)
-        return lower.reductions.sum_of(some, axis, NONE, NONE, keepdims)
+        return reductions.sum_of(lower, some, axis, NONE, NONE, keepdims)
     if power == 1:
-        return lower.reductions.sum_of(size, axis, NONE, NONE, keepdims)
+        return reductions.sum_of(lower, size, axis, NONE, NONE, keepdims)
     if power is None or power == 2:
         square = lower.arrays.ufunc(np.multiply, [x, x])
         return lower.arrays.ufunc(
-            np.sqrt, [lower.reductions.sum_of(square, axis, NONE, NONE, keepdims)]
+            np.sqrt, [reductions.sum_of(lower, square, axis, NONE, NONE, keepdims)]
         )
     raise refuse(reasons.NORM, power, describe(x))
 

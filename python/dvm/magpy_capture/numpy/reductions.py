@@ -2,93 +2,66 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE
+from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.tensors.arrays import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
-_SHARED = {name: name + "_of" for name in ("sum", "prod", "max", "min", "any", "all")} | {
-    "argmax": "argmax",
-    "argmin": "argmin",
-    "cumsum": "cumsum",
-    "cumprod": "cumprod",
-}
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
 
 
-def _with_dtype(function: np.ufunc) -> Callable[..., Tensor]:
-    """np.sum and np.prod."""
+def fold_by(
+    function: np.ufunc,
+    *things: Any,
+    dtype: Abstract = NONE,
+    prepared: Callable[[Lowering, Abstract], Abstract] | None = None,
+    checked: Callable[[Lowering, Tensor], None] | None = None,
+) -> Callable[..., Tensor]:
+    """Register what np.sum and its kin mean: each folds by a ufunc, with its own arguments.
 
-    def reduce(
-        self: Reductions,
-        a: Abstract,
-        axis: Abstract = NONE,
-        dtype: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.ufunc_methods.ufunc_reduce(
-            function, a, axis, dtype, out, keepdims, initial, where
-        )
+    The first of `things` has the signature.
+    dtype: in which it is done, where that is no argument.
+    prepared, checked: what is folded, of the first argument; what must hold of the result.
+    """
+    own = signature_of(things[0])
 
-    return reduce
+    def fold(lower: Lowering, *given: Abstract, **named: Abstract) -> Tensor:
+        arguments = {"axis": NONE, "dtype": dtype, **own.bind(*given, **named).arguments}
+        array = arguments.pop("a")
+        array = array if prepared is None else prepared(lower, array)
+        result = lower.ufunc_methods.ufunc_reduce(function, array, **arguments)
+        if checked is not None:
+            checked(lower, result)
+        return result
 
-
-def _with_initial(function: np.ufunc) -> Callable[..., Tensor]:
-    """np.max and np.min."""
-
-    def reduce(
-        self: Reductions,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        initial: Abstract = ABSENT,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.ufunc_methods.ufunc_reduce(
-            function, a, axis, NONE, out, keepdims, initial, where
-        )
-
-    return reduce
+    lower = inspect.Parameter("lower", inspect.Parameter.POSITIONAL_ONLY, annotation="Lowering")
+    fold.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [lower, *own.parameters.values()]
+    )
+    return means(*things)(fold)
 
 
-def _of_truth(function: np.ufunc) -> Callable[..., Tensor]:
-    """np.any and np.all."""
-
-    def reduce(
-        self: Reductions,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-        *,
-        where: Abstract = TRUE,
-    ) -> Tensor:
-        return self.ufunc_methods.ufunc_reduce(
-            function, a, axis, Literal(bool), out, keepdims, ABSENT, where
-        )
-
-    return reduce
+sum_of = fold_by(np.add, np.sum, np.ndarray.sum)
+prod_of = fold_by(np.multiply, np.prod, np.ndarray.prod)
+max_of = fold_by(np.maximum, np.max, np.amax, np.ndarray.max)
+min_of = fold_by(np.minimum, np.min, np.amin, np.ndarray.min)
+any_of = fold_by(np.logical_or, np.any, np.ndarray.any, dtype=Literal(bool))
+all_of = fold_by(np.logical_and, np.all, np.ndarray.all, dtype=Literal(bool))
 
 
 class Reductions(Part):
     """Folds, positions of extremes, and running results."""
 
-    needs = "arrays calls graph heap indexing ufunc_methods ufuncs views"
-
-    sum_of = means(np.sum, np.ndarray.sum)(_with_dtype(np.add))
-    prod_of = means(np.prod, np.ndarray.prod)(_with_dtype(np.multiply))
-    max_of = means(np.max, np.amax, np.ndarray.max)(_with_initial(np.maximum))
-    min_of = means(np.min, np.amin, np.ndarray.min)(_with_initial(np.minimum))
-    any_of = means(np.any, np.ndarray.any)(_of_truth(np.logical_or))
-    all_of = means(np.all, np.ndarray.all)(_of_truth(np.logical_and))
+    needs = "arrays calls graph heap indexing lowering ufunc_methods ufuncs views"
 
     @means(np.ptp)
     def ptp_of(
@@ -98,8 +71,8 @@ class Reductions(Part):
         out: Abstract = NONE,
         keepdims: Abstract = FALSE,
     ) -> Tensor:
-        highest = self.max_of(a, axis, NONE, keepdims)
-        lowest = self.min_of(a, axis, NONE, keepdims)
+        highest = max_of(self.lowering, a, axis, NONE, keepdims)
+        lowest = min_of(self.lowering, a, axis, NONE, keepdims)
         return self.ufunc_methods.deliver(
             self.arrays.ufunc(np.subtract, [highest, lowest]), self.ufunc_methods.result_array(out)
         )
