@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from dvm import _dvm, magpy_capture
+from dvm.magpy_capture.python.heap import Objects
 from programs.registry import Program, programs
 
 lowering: Any = importlib.import_module("dvm.magpy_capture.lower")
@@ -105,7 +106,7 @@ def owner(array: Any) -> Any:
 
 def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
     """Record and lower the first call of the program that becomes a path."""
-    reach = lowering.Lowering.reach
+    reach = Objects.reach
     of: dict[Any, dict[int, Any]] = {}  # one for each attempt, the last one counts
 
     def noting(self: Any, fetch: Any, seen: Any, name: Any = None) -> Any:
@@ -116,7 +117,7 @@ def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
 
         return reach(self, noted, seen, name)
 
-    monkeypatch.setattr(lowering.Lowering, "reach", noting)
+    monkeypatch.setattr(Objects, "reach", noting)
     args, kwargs = next(iter(program.calls()))
     before = program.read_variables()
     recording = _dvm.record(program.function, *args, **kwargs)
