@@ -28,10 +28,13 @@ class Recognizer {
         halves_(halves),
         decisions_(decisions),
         users_(static_cast<size_t>(graph.size())) {
-    for (Value v = 0; v < graph.size(); ++v) {
+    for (const Value v : graph.outputs) users_[static_cast<size_t>(v)].push_back(kOutside);
+    for (Value v = graph.size() - 1; v >= 0; --v) {
+      // What nobody uses needs nothing; the attention itself leaves such nodes.
+      if (users_[static_cast<size_t>(v)].empty() && op_class(node(v).op) != OpClass::opaque)
+        continue;
       for (const Value operand : node(v).inputs) users_[static_cast<size_t>(operand)].push_back(v);
     }
-    for (const Value v : graph.outputs) users_[static_cast<size_t>(v)].push_back(kOutside);
   }
 
   // The scores of the attention whose result is `v`.
@@ -78,6 +81,7 @@ class Recognizer {
     return (*from)[0];
   }
 
+  // No scores at all have no greatest; the attention checks that there are some.
   std::optional<Value> softmax_of(Value v) {
     const auto* const quotient = operands(v, Op::div);
     if (quotient == nullptr) return std::nullopt;
@@ -86,9 +90,11 @@ class Recognizer {
     if (differences == nullptr || reduced((*quotient)[1], Op::sum) != exponentials)
       return std::nullopt;
     const auto* const difference = operands((*differences)[0], Op::sub);
-    if (difference == nullptr || reduced((*difference)[1], Op::max) != (*difference)[0])
-      return std::nullopt;
-    return (*difference)[0];
+    if (difference == nullptr) return std::nullopt;
+    for (const Op greatest : {Op::max, Op::max_or_lowest}) {
+      if (reduced((*difference)[1], greatest) == (*difference)[0]) return (*difference)[0];
+    }
+    return std::nullopt;
   }
 
   // The number that a value repeats, whether its memory or known without.

@@ -71,13 +71,16 @@ class Builder:
     """A Graph under construction, with what torch expects of the node at hand in `expected`.
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
+    used: which of those results something takes.
     """
 
     def __init__(self, graph: _dvm.Graph, symbols: Symbols) -> None:
         self.graph = graph
         self.symbols = symbols
         self.expected: list[Tensor] = []
+        self.used: frozenset[int] = frozenset()
         self._constants: dict[tuple[str, str], int] = {}
+        self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
 
     @property
     def out(self) -> Tensor:
@@ -162,9 +165,15 @@ class Builder:
         return self.wrap(self.graph.broadcast(t.node, list(shape)))
 
     def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
-        if is_same_shape(t.shape, shape):
-            return t
-        return self.wrap(self.graph.reshape(t.node, list(shape)))
+        source = self.before_reshape(t)
+        if is_same_shape(source.shape, shape):
+            return source
+        made = self.wrap(self.graph.reshape(source.node, list(shape)))
+        self._reshaped[made.node] = source
+        return made
+
+    def before_reshape(self, t: Tensor) -> Tensor:
+        return self._reshaped.get(t.node, t)
 
     def transpose(self, t: Tensor, axes: Sequence[int]) -> Tensor:
         if list(axes) == list(range(t.rank)):
@@ -226,6 +235,11 @@ class Builder:
     def matmul(self, a: Tensor, b: Tensor) -> Tensor:
         """Products of matrices in one dtype, added up in f32 where they are halves."""
         return self.wrap(self.graph.matmul(a.node, b.node, a.dtype))
+
+    def attention(self, operands: Sequence[Tensor], scale: float, is_causal: bool) -> Tensor:
+        """Attention of q, k, v and maybe a mask; causal from the first rows of q and k on."""
+        causal = 0 if is_causal else None
+        return self.wrap(self.graph.attention([t.node for t in operands], scale, causal=causal))
 
     def along(self, op: str, tensors: Sequence[Tensor], axis: int, with_op: str = "") -> Tensor:
         return self.wrap(self.graph.along(op, [t.node for t in tensors], axis, with_op))

@@ -5,13 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from dvm.torch import reductions
-from dvm.torch.builder import FLOATS, HALVES, Builder, NotCompiled, Number, Tensor, is_same
+from dvm.torch.builder import (
+    FLOATS,
+    HALVES,
+    Builder,
+    NotCompiled,
+    Number,
+    Tensor,
+    is_same,
+    is_same_shape,
+)
 from dvm.torch.symbols import Size
 
 
 def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     if x.dtype not in FLOATS:
         raise NotCompiled("a product of integers")
+    # Products of more axes come with all but the last two of them merged.
+    apart = b.before_reshape(x), b.before_reshape(y)
+    is_merged = all(
+        whole.rank > t.rank == 3 and is_same_shape(whole.shape[-2:], t.shape[1:])
+        for whole, t in zip(apart, (x, y), strict=True)
+    )
+    if is_merged and is_same_shape(apart[0].shape[:-2], apart[1].shape[:-2]):
+        return b.reshape(b.matmul(*apart), [*x.shape[:-1], y.shape[-1]])
     return b.matmul(x, y)
 
 
@@ -112,6 +129,33 @@ def summed_of_shared(b: Builder, grad: Tensor, x: Tensor) -> Tensor:
     return b.squeeze(b.reduce("sum", apart, [2]), [2])
 
 
+def attention_alone(
+    b: Builder,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    is_causal: bool,
+    scale: Any,
+) -> Tensor:
+    """Without its sums: the op of the Graph, which has no memory for scores."""
+    factor = scale_of(b, query, scale)
+    # Sizes that torch has not compared by now; the call checks that they are equal.
+    key = b.reshape(key, [query.shape[0], *key.shape[1:-1], query.shape[-1]])
+    value = b.reshape(value, [*key.shape[:-1], value.shape[-1]])
+    if isinstance(factor, Number):
+        query, factor = b.mul(query, factor), 1.0
+    if mask is None:
+        return b.attention([query, key, value], float(factor), is_causal)
+    scores = [*query.shape[:-1], key.shape[-2]]
+    operands = [query, key, value, b.broadcast(mask, scores)]
+    made = b.attention(operands, float(factor), is_causal)
+    # A row that may look at nothing is zeros for torch.
+    lowest = b.constant(float("-inf"), mask.dtype, mask.shape)
+    nothing = b.reduce("all", b.eq(mask, lowest), [mask.rank - 1])
+    return b.select(b.broadcast(nothing, made.shape), b.constant(0, made.dtype, made.shape), made)
+
+
 def attention(
     b: Builder,
     query: Tensor,
@@ -122,10 +166,12 @@ def attention(
     *,
     attn_mask: Tensor | None = None,
     scale: Any = None,
-) -> list[Tensor]:
+) -> list[Tensor | None]:
     """Also the logarithms of the sums, by which the backward pass finds the weights again."""
     if dropout:
         raise NotCompiled("attention with dropout")
+    if 1 not in b.used and (attn_mask is None or attn_mask.dtype == query.dtype):
+        return [attention_alone(b, query, key, value, attn_mask, is_causal, scale), None]
     key, value = shared_by(b, key, query), shared_by(b, value, query)
     logits = scores(b, query, key, attn_mask, is_causal, scale_of(b, query, scale))
     axis = logits.rank - 1
