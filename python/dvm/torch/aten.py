@@ -57,6 +57,7 @@ def _rows() -> list[Row]:
         "bitwise_xor.Tensor": "bitwise_xor", "bitwise_xor.Scalar": "bitwise_xor",
     }  # fmt: skip
     zero = "integers, unless divided by a number"
+    few = "fewer places along other axes"
     return [
         *(row(f"aten.{name}.default", p.unary(op)) for name, op in same.items()),
         *(row(f"aten.{name}.default", p.composed(make)) for name, make in composed.items()),
@@ -202,6 +203,14 @@ def _rows() -> list[Row]:
         row("aten.index_select.default", indexing.index_select),
         row("aten.gather.default", indexing.gather),
         row("aten.index.Tensor", indexing.index, "masks"),
+        row("aten.index_put.default", indexing.index_put, "masks"),
+        row("aten.embedding_dense_backward.default", indexing.embedding_backward, "scaled ones"),
+        row("aten.scatter.src", indexing.scatter(), few),
+        row("aten.scatter.value", indexing.scatter(), few),
+        row("aten.scatter_add.default", indexing.scatter("add"), few),
+        row(
+            "aten.scatter_reduce.two", indexing.scatter_reduce, f"{few}; means; include_self=False"
+        ),
     ]
 
 
@@ -210,16 +219,21 @@ LIBRARY = """
 _adaptive_avg_pool2d.default _adaptive_avg_pool2d_backward.default _embedding_bag.default
 _embedding_bag_backward.default as_strided.default avg_pool1d.default avg_pool2d.default
 avg_pool2d_backward.default bernoulli.default bernoulli.p col2im.default convolution.default
-convolution_backward.default embedding_dense_backward.default grid_sampler_2d.default
-histc.default im2col.default index_put.default max_pool2d_with_indices.default
-max_pool2d_with_indices_backward.default mkldnn_rnn_layer.default multinomial.default
-native_dropout.default native_group_norm_backward.default normal_functional.default rand.default
-rand_like.default randint.default randint.low randn.default randn_like.default randperm.default
-reflection_pad2d.default replication_pad2d.default scatter.src scatter.value scatter_add.default
-scatter_reduce.two sort.default topk.default uniform.default upsample_bilinear2d.vec
-upsample_nearest2d.vec
+convolution_backward.default grid_sampler_2d.default histc.default im2col.default linspace.default
+max_pool2d_with_indices.default max_pool2d_with_indices_backward.default mkldnn_rnn_layer.default
+multinomial.default native_dropout.default native_group_norm_backward.default
+normal_functional.default rand.default rand_like.default randint.default randint.low randn.default
+randn_like.default randperm.default reflection_pad2d.default replication_pad2d.default
+sort.default topk.default tril_indices.default triu_indices.default uniform.default
+upsample_bilinear2d.vec upsample_nearest2d.vec
 """
+# The library transformers multiplies the tokens of each expert by ops of its own.
+EXPERTS = ("grouped_mm_fallback", "grouped_mm_fallback_backward")
 
 ROWS = {row.name: row for row in _rows()} | {
-    name: Row(name) for name in (f"aten.{op}" for op in LIBRARY.split())
+    name: Row(name)
+    for name in (
+        *(f"aten.{op}" for op in LIBRARY.split()),
+        *(f"transformers.{op}.default" for op in EXPERTS),
+    )
 }

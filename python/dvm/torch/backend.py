@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -93,7 +94,7 @@ def compile_graph(
     module: GraphModule, _example_inputs: Sequence[Any], *, options: Options, kind: str
 ) -> Any:
     """Compile a graph of AOTAutograd's: a callable that takes one list, and empties it."""
-    record = GraphRecord(kind)
+    record, begin = GraphRecord(kind), time.perf_counter()
     try:
         lowered = graphs.lower(module, options.fallback)
         compiled = _compiled(lowered, options, _otherwise(module, record, options.fallback))
@@ -102,6 +103,7 @@ def compile_graph(
             raise errors.make("unsupported", f"the graph has {reason}") from reason
         return _uncompiled(module, record, str(reason))
     record.ops, record.refusals = lowered.ops, lowered.refusals
+    record.seconds = time.perf_counter() - begin
     record.belongs_to(compiled)
     return compiled
 

@@ -174,6 +174,7 @@ class _Lowering:
         if row is None or row.lower is None:
             raise NotCompiled(name)
         self._builder.expected = [t for t in expected if t is not None]
+        self._builder.used = _used(node)
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._values.__getitem__)
         return self._checked(name, row.lower(self._builder, *args, **kwargs), expected)
 
@@ -217,30 +218,22 @@ class _Lowering:
     def _library_call(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
         function, tensors, sizes = library_ops.bind(node, self._values)
         callee = f"{name}#{len(self._lowered.functions)}"
-        self._lowered.functions[callee] = function
-        first = next((k for k, t in enumerate(expected) if t is not None), None)
-        if first is None:
+        order = [k for k, t in enumerate(expected) if t is not None]
+        if not order:
             raise Untranslatable(f"{name}, which gives no tensor")
-        order = [first, *(k for k in range(len(expected)) if k != first)]
-        # A call is its first result's node, so what torch has before it goes behind.
-        if first != 0:
-            self._lowered.functions[callee] = library_ops.reordered(function, order)
-        shape = expected[first].shape  # type: ignore[union-attr]
+        # What nothing takes may be missing, or of another size than torch inferred.
+        order = [k for k in order if k in _used(node)] or order[:1]
+        if order != list(range(len(expected))):
+            # A call is its first result's node, so what torch has before it goes away.
+            function = library_ops.picked(function, order)
+        self._lowered.functions[callee] = function
+        types = [(t.dtype, t.shape) for k in order if (t := expected[k]) is not None]
         call = self._graph.call(
-            callee,
-            [t.node for t in tensors],
-            expected[first].dtype,  # type: ignore[union-attr]
-            shape,
-            results=len(order),
-            sizes=sizes,
+            callee, [t.node for t in tensors], *types[0], results=len(order), sizes=sizes
         )
         results: list[Any] = [None] * len(expected)
         for place, k in enumerate(order):
-            if (wanted := expected[k]) is None:
-                continue
-            made = (
-                call if place == 0 else self._graph.result(call, place, wanted.dtype, wanted.shape)
-            )
+            made = self._graph.result(call, place, *types[place]) if place else call
             results[k] = self._builder.wrap(made)
         is_single = isinstance(node.meta.get("val"), torch.Tensor)
         return results[0] if is_single else results
@@ -280,6 +273,11 @@ class _Lowering:
             size = self._graph.size(value) if isinstance(value, int) else value
             return ("size", 0, []), self._graph.dim_value("i64", size)
         raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
+
+
+def _used(node: Node) -> frozenset[int]:
+    """Which results of a node others take; the first of one that has a single one."""
+    return frozenset(user.args[1] if user.target is operator.getitem else 0 for user in node.users)
 
 
 def _shape_env(module: GraphModule) -> Any:

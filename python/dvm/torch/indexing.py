@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dvm.torch.builder import Builder, NotCompiled, Tensor
+from dvm.torch.builder import Builder, NotCompiled, Tensor, is_same
 from dvm.torch.shapes import axis_of
 from dvm.torch.symbols import Size
 
@@ -52,15 +52,20 @@ def gather(
 
 def index(b: Builder, x: Tensor, places: Sequence[Tensor | None]) -> Tensor:
     """x[.., places, ..]: the indexed axes become one, along which elements are gathered."""
+    flat, place, axis = merged(b, x, places)
+    return b.along("gather", [flat, place], axis)
+
+
+def merged(b: Builder, x: Tensor, places: Sequence[Tensor | None]) -> tuple[Tensor, Tensor, int]:
+    """X with its indexed axes as a single one, the places along that, and which axis it is."""
     axes = [axis for axis, place in enumerate(places) if place is not None]
     given = [place for place in places if place is not None]
     wrapped = [as_places(b, p, x.shape[a], wraps=True) for p, a in zip(given, axes, strict=True)]
     if len(axes) == 1:
-        return b.along("gather", [x, wrapped[0]], axes[0])
+        return x, wrapped[0], axes[0]
     are_neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
     before = axes[0] if are_neighbours else 0
-    rank = b.out.rank - (x.rank - len(axes))
-    shape = b.out.shape[before : before + rank]
+    shape = broadcast_shape([place.shape for place in wrapped])
     place = b.constant(0, "i64", shape)
     outside = b.constant(False, "bool", shape)
     size: Size = 1
@@ -72,8 +77,102 @@ def index(b: Builder, x: Tensor, places: Sequence[Tensor | None]) -> Tensor:
         place = b.add(b.mul(place, extent), p)
         size = x.shape[axis] * size
     place = b.select(outside, b.constant(NOWHERE, "i64", shape), place)
-    others = [axis for axis in range(x.rank) if axis not in axes]
-    order = [*others[:before], *axes, *others[before:]]
-    moved = b.transpose(x, order)
+    moved = b.transpose(x, merging_order(x.rank, axes, before))
     flat = b.reshape(moved, [*moved.shape[:before], size, *moved.shape[before + len(axes) :]])
-    return b.along("gather", [flat, place], before)
+    return flat, place, before
+
+
+def merging_order(rank: int, axes: Sequence[int], before: int) -> list[int]:
+    """The order of axes in which those to merge are neighbours, behind `before` others."""
+    others = [axis for axis in range(rank) if axis not in axes]
+    return [*others[:before], *axes, *others[before:]]
+
+
+def broadcast_shape(shapes: Sequence[Sequence[Size]]) -> list[Size]:
+    """The shape that all are broadcast to: sizes but 1 win, which the call checks to be one."""
+    rank = max(map(len, shapes))
+    padded: list[list[Size]] = [[*[1] * (rank - len(shape)), *shape] for shape in shapes]
+    return [
+        next((size for size in sizes if str(size) != "1"), 1) for sizes in zip(*padded, strict=True)
+    ]
+
+
+def index_put(
+    b: Builder,
+    x: Tensor,
+    places: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:
+    """X but for x[.., places, ..], which is, or is more by, `values`."""
+    axes = [axis for axis, place in enumerate(places) if place is not None]
+    flat, place, axis = merged(b, x, places)
+    shape = [*flat.shape[:axis], *place.shape, *flat.shape[axis + 1 :]]
+    operands = [flat, place, b.broadcast(values, shape)]
+    made = b.along("scatter", operands, axis, "add" if accumulate else "")
+    if len(axes) == 1:
+        return made
+    order = merging_order(x.rank, axes, axis)
+    apart = b.reshape(made, [x.shape[i] for i in order])
+    return b.transpose(apart, [order.index(i) for i in range(x.rank)])
+
+
+def embedding_backward(
+    b: Builder,
+    grad: Tensor,
+    places: Tensor,
+    count: Size,
+    padding: int,
+    scales_by_frequency: bool,
+) -> Tensor:
+    """Gradients of rows are the sums of those of the places where they were taken."""
+    if scales_by_frequency:
+        raise NotCompiled("gradients that are scaled by frequency")
+    wide = b.reshape(b.wide(grad), [*places.shape, grad.shape[-1]])
+    if padding >= 0:
+        is_padding = b.eq(places, padding)
+        shape = wide.shape
+        hidden = b.broadcast(b.unsqueeze(is_padding, places.rank), shape)
+        wide = b.select(hidden, b.constant(0, wide.dtype, shape), wide)
+    none = b.constant(0, wide.dtype, [count, wide.shape[-1]])
+    places = as_places(b, places, count, wraps=False)
+    return b.cast(b.along("scatter", [none, places, wide], 0, "add"), grad.dtype)
+
+
+def scatter(with_op: str = "") -> Callable[..., Tensor]:
+    def lower(b: Builder, x: Tensor, axis: int, places: Tensor, values: Any) -> Tensor:
+        return put(b, x, axis, places, values, with_op)
+
+    return lower
+
+
+REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"}
+
+
+def scatter_reduce(
+    b: Builder,
+    x: Tensor,
+    axis: int,
+    places: Tensor,
+    values: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    if not include_self or reduce not in REDUCTIONS:
+        raise NotCompiled("a mean, or without what is there")
+    return put(b, x, axis, places, values, REDUCTIONS[reduce])
+
+
+def put(b: Builder, x: Tensor, axis: int, places: Tensor, values: Any, with_op: str) -> Tensor:
+    if x.rank == 0 or places.rank != x.rank:
+        raise NotCompiled("a number, or no places at all")
+    axis = axis_of(axis, x.rank)
+    if not all(is_same(x.shape[i], places.shape[i]) for i in range(x.rank) if i != axis):
+        raise NotCompiled("fewer places than elements along other axes")
+    if isinstance(values, Tensor):
+        values = b.slice(values, [0] * x.rank, places.shape)
+    else:
+        values = b.number(values, x.dtype, places.shape)
+    places = as_places(b, places, x.shape[axis], wraps=False)
+    return b.along("put_along", [x, places, values], axis, with_op)

@@ -34,14 +34,17 @@ def bind(
     return function, text.tensors, text.sizes
 
 
-def reordered(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
-    """Return the function with its results in another order."""
+def picked(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
+    """Return the function with some of its results, in that order."""
+    if len(order) == 1:
+        (place,) = order
+        return lambda *args: function(*args)[place]
 
-    def reorder(*args: Any) -> Any:
+    def pick(*args: Any) -> Any:
         results = function(*args)
         return tuple(results[k] for k in order)
 
-    return reorder
+    return pick
 
 
 class _Text:
@@ -77,6 +80,11 @@ class _Text:
 
 
 def _target(node: Node) -> Any:
+    if node.target is torch.ops.aten.mkldnn_rnn_layer.default:
+        return _recurrent
+    if node.target is torch.ops.aten._embedding_bag.default:
+        is_promised = node.meta["val"][1].shape[0] != 0
+        return _embedding_bag if is_promised else node.target
     if node.target is not torch.ops.aten.as_strided.default:
         return node.target
     # The one op that asks how a tensor lies in memory, which need not be as torch has it.
@@ -84,6 +92,22 @@ def _target(node: Node) -> Any:
     if not source.is_contiguous() or source.storage_offset() != 0:
         raise Untranslatable("strides over a tensor that has strides of its own")
     return _as_strided
+
+
+def _recurrent(*args: Any) -> tuple[Any, ...]:
+    """Of tensors as it reads them, whatever their strides."""
+    dense = (arg.contiguous() if isinstance(arg, torch.Tensor) else arg for arg in args)
+    return tuple(torch.ops.aten.mkldnn_rnn_layer.default(*dense))
+
+
+def _embedding_bag(weight: Any, places: Any, offsets: Any, *others: Any) -> tuple[Any, ...]:
+    """Also the bag of each place, which torch promises, but leaves away where it needs none."""
+    made = torch.ops.aten._embedding_bag.default(weight, places, offsets, *others)
+    if made[1].numel() == places.numel():
+        return tuple(made)
+    every = torch.arange(places.numel(), dtype=offsets.dtype)
+    bags = torch.searchsorted(offsets, every, right=True) - 1
+    return made[0], bags.to(offsets.dtype), *made[2:]
 
 
 def _as_strided(tensor: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:

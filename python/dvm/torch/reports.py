@@ -22,6 +22,7 @@ class GraphRecord:
     ops: by "compiled", "library" and "fallback", how many nodes of each op.
     refusals: why ops that have a lowering are fallbacks.
     reason: why all of the graph runs as torch does; "" if it does not.
+    seconds: what its compilation took, after torch handed it over.
     given_up: calls that ran as torch does, by why.
     """
 
@@ -30,6 +31,7 @@ class GraphRecord:
     ops: dict[str, Counter[str]] = field(default_factory=lambda: {k: Counter() for k in aten.KINDS})
     refusals: Counter[str] = field(default_factory=Counter)
     reason: str = ""
+    seconds: float = 0
     given_up: Counter[str] = field(default_factory=Counter)
     _compiled: Callable[[], Any] = lambda: None
 
@@ -57,7 +59,8 @@ class GraphRecord:
         counters = self.counters
         ops = ", ".join(f"{sum(self.ops[kind].values())} {kind}" for kind in aten.KINDS)
         lines = [
-            f"graph {self.number} ({self.kind}): {ops} ops; {counters.get('regions', 0)} Regions; "
+            f"graph {self.number} ({self.kind}): {ops} ops; {counters.get('regions', 0)} Regions, "
+            f"compiled in {self.seconds * 1e3:.1f} ms; "
             f"{counters.get('calls', 0)} calls in {counters.get('nanoseconds', 0) / 1e6:.3f} ms"
         ]
         if self.reason:
