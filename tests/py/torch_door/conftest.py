@@ -9,7 +9,8 @@ if find_spec("torch") is None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let torch warn: what it traces with warns of what it does itself."""
+    """Let torch warn of what it does itself when it traces, and take its time for that."""
     for item in items:
         if item.path.parent.name == "torch_door":
             item.add_marker(pytest.mark.filterwarnings("ignore"))
+            item.add_marker(pytest.mark.timeout(600))

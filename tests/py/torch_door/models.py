@@ -28,6 +28,70 @@ class Mmoe(nn.Module):
         return torch.cat(tasks, -1)
 
 
+class Dlrm(nn.Module):
+    """A recommender: products of every pair of an item's and the dense features' vectors."""
+
+    def __init__(self, tables: int = 3, width: int = 8) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(20, width) for _ in range(tables))
+        self.bottom = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, width), nn.ReLU())
+        pairs = (tables + 1) * tables // 2
+        self.top = nn.Sequential(nn.Linear(width + pairs, 8), nn.ReLU(), nn.Linear(8, 1))
+
+    def forward(self, items: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
+        x = self.bottom(dense)
+        vectors = [x, *(table(items[:, k]) for k, table in enumerate(self.tables))]
+        stacked = torch.stack(vectors, 1)
+        products = stacked @ stacked.transpose(1, 2)
+        rows, columns = torch.tril_indices(len(vectors), len(vectors), -1)
+        return self.top(torch.cat([x, products[:, rows, columns]], 1)).sigmoid()
+
+
+class Residual(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.last = nn.BatchNorm2d(channels)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x + self.last(self.second(self.norm(self.first(x)).relu()))).relu()
+
+
+class Resnet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.BatchNorm2d(8))
+        self.pool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.blocks = nn.Sequential(Residual(8), Residual(8))
+        self.last = nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.blocks(self.pool(self.stem(x).relu()))
+        return self.last(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Mobilenet(nn.Module):
+    """An inverted residual: channels are multiplied, filtered one by one, weighed and joined."""
+
+    def __init__(self, channels: int = 8, inner: int = 16) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 3, padding=1)
+        self.wide = nn.Sequential(nn.Conv2d(channels, inner, 1), nn.BatchNorm2d(inner), nn.ReLU6())
+        self.depth = nn.Conv2d(inner, inner, 3, padding=1, groups=inner)
+        self.norm = nn.BatchNorm2d(inner)
+        self.weigh = nn.Sequential(nn.Conv2d(inner, inner, 1), nn.Hardsigmoid())
+        self.narrow = nn.Conv2d(inner, channels, 1)
+        self.last = nn.Linear(channels, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.hardswish(self.stem(x))
+        made = nn.functional.hardswish(self.norm(self.depth(self.wide(x))))
+        x = x + self.narrow(made * self.weigh(made.mean((2, 3), keepdim=True)))
+        return self.last(x.mean((2, 3)))
+
+
 class Cnn(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -43,15 +107,17 @@ class Cnn(nn.Module):
         return self.last(x.mean((2, 3)))
 
 
-class Lstm(nn.Module):
-    def __init__(self) -> None:
+class Recurrent(nn.Module):
+    """An LSTM or a GRU over tokens."""
+
+    def __init__(self, kind: type[nn.RNNBase]) -> None:
         super().__init__()
         self.embed = nn.Embedding(30, 8)
-        self.lstm = nn.LSTM(8, 12, batch_first=True)
+        self.layer = kind(8, 12, batch_first=True)
         self.last = nn.Linear(12, 4)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        hidden, _ = self.lstm(self.embed(tokens))
+        hidden, _ = self.layer(self.embed(tokens))
         return self.last(hidden[:, -1]).log_softmax(-1)
 
 
@@ -83,7 +149,7 @@ class GraphAttention(nn.Module):
         pairs = torch.cat([nodes[source], nodes[target]], -1)
         scores = nn.functional.leaky_relu(self.edges(pairs).squeeze(-1), 0.2)
         weights = (scores - scores.max()).exp()
-        total = torch.zeros(x.shape[0]).index_add(0, target, weights)
+        total = torch.zeros(x.shape[0], dtype=x.dtype).index_add(0, target, weights)
         weights = weights / total[target].clamp_min(1e-9)
         return torch.zeros_like(nodes).index_add(0, target, weights[:, None] * nodes[source])
 
@@ -97,33 +163,65 @@ class Autoencoder(nn.Module):
         return (self.inner(x) - x).square().mean(-1)
 
 
-def transformer(name: str) -> nn.Module:
-    """A model of the library transformers, two tiny layers of it."""
+class Gan(nn.Module):
+    """A generator, and what its discriminator says of made and of given samples."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = nn.Sequential(
+            nn.Linear(4, 16), nn.BatchNorm1d(16), nn.LeakyReLU(0.2), nn.Linear(16, 12), nn.Tanh()
+        )
+        self.discriminator = nn.Sequential(
+            nn.Linear(12, 16), nn.LeakyReLU(0.2), nn.Dropout(0.1), nn.Linear(16, 1)
+        )
+
+    def forward(self, noise: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+        made = self.discriminator(self.generator(noise))
+        loss = nn.functional.binary_cross_entropy_with_logits
+        of_given = self.discriminator(given)
+        return loss(made, torch.zeros_like(made)) + loss(of_given, torch.ones_like(of_given))
+
+
+def transformer(name: str, layers: int = 2) -> nn.Module:
+    """A model of the library transformers, a few tiny layers of it."""
     import transformers as t
 
     small: dict[str, Any] = {"vocab_size": 99, "bos_token_id": 1, "eos_token_id": 2}
-    layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes = {"hidden_size": 32, "num_hidden_layers": layers, "num_attention_heads": 4}
     match name:
         case "bert":
-            config = t.BertConfig(**small, **layers, intermediate_size=48)
+            config = t.BertConfig(**small, **sizes, intermediate_size=48)
             return t.BertModel(config, add_pooling_layer=False)
+        case "roberta":
+            config = t.RobertaConfig(**small, **sizes, intermediate_size=48, pad_token_id=0)
+            return t.RobertaModel(config, add_pooling_layer=False)
         case "albert":
-            config = t.AlbertConfig(**small, **layers, embedding_size=16, intermediate_size=48)
+            config = t.AlbertConfig(**small, **sizes, embedding_size=16, intermediate_size=48)
             return t.AlbertModel(config, add_pooling_layer=False)
         case "opt":
-            config = t.OPTConfig(**small, **layers, ffn_dim=48, word_embed_proj_dim=32)
+            config = t.OPTConfig(**small, **sizes, ffn_dim=48, word_embed_proj_dim=32)
             return t.OPTForCausalLM(config)
         case "distilbert":
             return t.DistilBertModel(
-                t.DistilBertConfig(**small, dim=32, n_layers=2, n_heads=4, hidden_dim=48)
+                t.DistilBertConfig(**small, dim=32, n_layers=layers, n_heads=4, hidden_dim=48)
             )
         case "gpt2":
-            return t.GPT2LMHeadModel(t.GPT2Config(**small, n_embd=32, n_layer=2, n_head=4))
+            return t.GPT2LMHeadModel(t.GPT2Config(**small, n_embd=32, n_layer=layers, n_head=4))
         case "llama":
             config = t.LlamaConfig(
-                **small, **layers, num_key_value_heads=2, intermediate_size=48, pad_token_id=0
+                **small, **sizes, num_key_value_heads=2, intermediate_size=48, pad_token_id=0
             )
             return t.LlamaForCausalLM(config)
+        case "mixtral":
+            config = t.MixtralConfig(
+                **small,
+                **sizes,
+                num_key_value_heads=2,
+                intermediate_size=48,
+                num_local_experts=4,
+                pad_token_id=0,
+            )
+            return t.MixtralForCausalLM(config)
     raise ValueError(name)
 
 
@@ -131,17 +229,32 @@ def tokens(batch: int, length: int) -> tuple[torch.Tensor, ...]:
     return (torch.randint(3, 30, (batch, length)),)
 
 
-TRANSFORMERS = ("bert", "albert", "distilbert", "opt", "gpt2", "llama")
+def image(times: int) -> Callable[[int, int], tuple[torch.Tensor, ...]]:
+    return lambda batch, size: (torch.rand(batch, 3, times * size, times * size),)
+
+
+def rated(items: int) -> Callable[[int, int], tuple[torch.Tensor, ...]]:
+    """Items and dense features of as many users as batch and length make."""
+    return lambda batch, n: (torch.randint(0, 20, (batch * n, items)), torch.rand(batch * n, 5))
+
+
+TRANSFORMERS = ("bert", "albert", "distilbert", "roberta", "opt", "gpt2", "llama", "mixtral")
+RECURRENT = ("lstm", "gru")  # graph breaks of Dynamo's own
 #: by name: what makes the model, and what makes its arguments of a batch and a length
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int, int], tuple[Any, ...]]]] = {
     **{name: (lambda name=name: transformer(name), tokens) for name in TRANSFORMERS},
-    "lstm": (Lstm, tokens),
-    "cnn": (Cnn, lambda batch, size: (torch.rand(batch, 3, 2 * size, 2 * size),)),
-    "unet": (Unet, lambda batch, size: (torch.rand(batch, 3, 4 * size, 4 * size),)),
+    "lstm": (lambda: Recurrent(nn.LSTM), tokens),
+    "gru": (lambda: Recurrent(nn.GRU), tokens),
+    "cnn": (Cnn, image(2)),
+    "resnet": (Resnet, image(8)),
+    "mobilenet": (Mobilenet, image(2)),
+    "unet": (Unet, image(4)),
     "graph": (
         GraphAttention,
         lambda batch, n: (torch.rand(n + 2, 6), torch.randint(0, n + 2, (2, 3 * n * batch))),
     ),
     "mmoe": (Mmoe, lambda batch, n: (torch.randint(0, 50, (batch, n)), torch.rand(batch, 5))),
+    "dlrm": (Dlrm, rated(3)),
     "autoencoder": (Autoencoder, lambda batch, n: (torch.rand(batch, n, 12),)),
+    "gan": (Gan, lambda batch, n: (torch.rand(batch * n + 1, 4), torch.rand(batch * n + 1, 12))),
 }

@@ -11,7 +11,8 @@ import torch
 FLOATS = (torch.float32, torch.float64, torch.bfloat16)
 CPU = torch.device("cpu")
 INTEGERS = (torch.int64, torch.int32)
-ALL = (*FLOATS, *INTEGERS, torch.bool)
+NO_BOOLS = (*FLOATS, *INTEGERS)
+ALL = (*NO_BOOLS, torch.bool)
 
 
 @dataclass
@@ -53,6 +54,44 @@ class Samples:
 
 def each(*makes: Callable[[Maker], tuple[Any, ...]]) -> Callable[[Maker], Any]:
     return lambda s: [make(s) for make in makes]
+
+
+def put(*others: Any, values: bool = True) -> Callable[[Maker], Any]:
+    """Each place once, for the order of several is torch's own; the elements are in front."""
+
+    def make(s: Maker) -> Any:
+        of_rows, of_columns = (
+            torch.stack([torch.randperm(size) for _ in range(count)], axis)
+            for size, count, axis in ((s.m, s.n, 1), (s.n, s.m, 0))
+        )
+        return [
+            (s.x, 0, of_rows, s.x if values else 2, *others),
+            (s.x, -1, of_columns[:, : s.n - 1], s.x if values else 1, *others),
+        ]
+
+    return make
+
+
+def added(*others: Any) -> Callable[[Maker], Any]:
+    """Places that come several times."""
+    return lambda s: [
+        (s.x, 0, s.places(2 * s.m, s.n, size=s.m), s(2 * s.m, s.n), *others),
+        (s.x, -1, s.places(s.m, 3, size=s.n), s(s.m, 3), *others),
+    ]
+
+
+def index_put(s: Maker) -> Any:
+    rows, columns = s.places(4, size=s.m, low=-s.m), s.places(4, size=s.n)
+    return [
+        (s.x, [torch.randperm(s.m)], s(s.m, s.n)),
+        (s.x, [None, torch.randperm(s.n)], s(1)),
+        (s.x, [rows], s(4, s.n), True),
+        (s.x, [rows, columns], s(4), True),
+        (s(2, s.m, s.n), [None, rows, columns], s(2, 4), True),
+        (s(s.m, 3, s.n), [rows, None, columns], s(4, 3), True),
+        (s.x, [rows[:, None], columns], s(4, 4), True),
+        (s.x, [torch.rand(s.m) > 0.5], s(1)),
+    ]
 
 
 def domain(low: float, high: float) -> Callable[[Maker], Any]:
@@ -418,4 +457,22 @@ ROWS: dict[str, Samples] = {
     ),
     "aten.gather.default": Samples(gathered, ALL, least=1),
     "aten.index.Tensor": Samples(indexed, ALL, least=1),
+    "aten.index_put.default": Samples(index_put, NO_BOOLS, least=1),
+    "aten.embedding_dense_backward.default": Samples(
+        lambda s: [
+            (s(3, s.m, s.n), s.places(3, s.m, size=s.m), s.m, -1, False),
+            (s(4, s.n), s.places(4, size=s.m), s.m, 0, False),
+        ],
+        least=1,
+    ),
+    "aten.scatter.src": Samples(put(), ALL, least=1),
+    "aten.scatter.value": Samples(put(values=False), ALL, least=1),
+    "aten.scatter_add.default": Samples(added(), NO_BOOLS, least=1),
+    "aten.scatter_reduce.two": Samples(
+        lambda s: [
+            call for name in ("sum", "prod", "amax", "amin", "mean") for call in added(name)(s)
+        ],
+        NO_BOOLS,
+        least=1,
+    ),
 }

@@ -184,6 +184,14 @@ def test_what_no_graph_holds_runs_as_in_torch():
     )
 
 
+def test_results_that_torch_inferred_wrongly():
+    args = (torch.zeros(5), False, False, -1)  # of which torch makes a number, and infers a matrix
+    one = OneOp(aten.unique_consecutive.default, args, {})
+    torch.testing.assert_close(one(args, {})[0], aten.unique_consecutive.default(*args)[0])
+    (reason,) = one.compiled.record.given_up
+    assert "gave" in reason
+
+
 def test_an_index_out_of_range_is_torchs_error():
     x = torch.rand(3, 4)
     one = OneOp(aten.index.Tensor, (x, [torch.tensor([0, 1])]), {})

@@ -1,4 +1,6 @@
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,3 +16,17 @@ def test_an_example_runs(example, capsys):
     printed = capsys.readouterr().out
     assert "0 fallback" in printed
     assert "runs as torch does" not in printed
+
+
+def test_the_demo_runs():
+    command = [
+        sys.executable,
+        EXAMPLES / "demo_torch.py",
+        "--sentences",
+        "4",
+        "--only",
+        "eager,dvm",
+    ]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert "BERT (4 layers of 256) over 4 sentences" in printed
+    assert "largest difference of dvm's embeddings from eager torch's" in printed

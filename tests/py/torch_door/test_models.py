@@ -1,110 +1,213 @@
-"""Models against eager torch, inference and gradients, over sizes that change."""
+"""Models against eager torch, inference and gradients, over sizes that change.
 
+A sample here, of transformers one layer; `make test-torch` takes all shapes, dtypes and modes.
+"""
+
+import copy
+import itertools
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
 import dvm.torch
-from torch_door.models import MODELS, TRANSFORMERS
+from torch_door.models import MODELS, RECURRENT, TRANSFORMERS, tokens, transformer
 
-SHAPES = [(2, 9), (3, 5), (1, 7), (2, 1), (4, 12), (2, 6)]
+WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
+SHAPES = [(2, 9), (3, 5), (4, 12)]
+EDGES = [(1, 7), (2, 1), (1, 1)]
+if WHOLE:
+    SHAPES = [(batch, length) for batch in (2, 3, 5, 8) for length in (2, 5, 9, 12, 31)]
+CASES = list(itertools.product((torch.float32, torch.bfloat16), ("eval", "train")))
+SAMPLED = CASES[:1]
+# Of every kind of transformer the gradients of one: Dynamo and AOTAutograd take seconds for each.
+WITH_GRADIENTS = [
+    name for name in MODELS if WHOLE or name not in TRANSFORMERS or name in ("bert", "gpt2")
+]
+cases = pytest.mark.parametrize(
+    ("dtype", "mode"), CASES if WHOLE else SAMPLED, ids=lambda case: str(case).split(".")[-1]
+)
 
 
 @pytest.fixture(autouse=True)
-def _from_nothing():
+def _from_nothing() -> Iterator[None]:
     torch._dynamo.reset()
     torch.manual_seed(0)
+    with torch._dynamo.config.patch(recompile_limit=32):
+        yield
+
+
+def model(name: str) -> torch.nn.Module:
+    if name in TRANSFORMERS and not WHOLE:
+        return transformer(name, layers=1)
+    return MODELS[name][0]()
+
+
+def arguments(name: str, shape: tuple[int, int], dtype: torch.dtype) -> list[Any]:
+    given = MODELS[name][1](*shape)
+    return [x.to(dtype) if x.is_floating_point() else x for x in given]
 
 
 def outputs(made: Any) -> torch.Tensor:
     return made if isinstance(made, torch.Tensor) else made[0]
 
 
-def close(a: torch.Tensor, b: torch.Tensor) -> None:
-    torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+def close(got: Any, wanted: Any, exact: Any) -> None:
+    """As near as torch's tolerance; halves as near to what f32 gives as torch's are.
+
+    exact: what is computed in f32, None for that itself.
+    """
+    assert got.dtype == wanted.dtype
+    if exact is None:
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+        return
+    error, eager = ((made.float() - exact).abs().max().item() for made in (got, wanted))
+    assert error <= 2 * eager + 0.02 * exact.abs().max().item() + 1e-6
 
 
-def gradients(module: torch.nn.Module, result: torch.Tensor) -> list[torch.Tensor]:
-    module.zero_grad()
-    result.square().mean().backward()
-    return [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in module.parameters()]
+class Runs:
+    """A module as torch runs it, compiled, and in f32 where it is of halves."""
+
+    def __init__(self, name: str, dtype: torch.dtype, mode: str) -> None:
+        module = model(name)
+        self.wide = copy.deepcopy(module).train(mode == "train")
+        self.module = module.to(dtype).train(mode == "train")
+        if dtype != torch.float32:
+            self.wide.load_state_dict({k: v.float() for k, v in module.state_dict().items()})
+        self.before = {graph.number for graph in dvm.torch.report().graphs}
+        self.compiled = torch.compile(self.module, backend="dvm", dynamic=True)
+        self.is_half = dtype != torch.float32
+
+    def each(self, args: list[Any], run: Any) -> list[Any]:
+        """What `run` makes of the compiled module, of eager torch's and of the one in f32."""
+        state = {name: value.clone() for name, value in self.module.state_dict().items()}
+        made = []
+        for called in (self.compiled, self.module):
+            torch.manual_seed(1)
+            self.module.load_state_dict(state)
+            made.append(run(called, self.module, args))
+        torch.manual_seed(1)
+        wide = [x.float() if x.is_floating_point() else x for x in args]
+        exact = run(self.wide, self.wide, wide) if self.is_half else [None] * len(made[0])
+        return list(zip(*made, exact, strict=True))
+
+    def report(self) -> dvm.torch.Report:
+        graphs = dvm.torch.report().graphs
+        return dvm.torch.Report([g for g in graphs if g.number not in self.before])
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_inference(name):
-    make, arguments = MODELS[name]
-    module = make().eval()
-    compiled = torch.compile(module, backend="dvm", dynamic=True)
-    with torch.no_grad():
-        for shape in SHAPES:
-            args = arguments(*shape)
-            close(outputs(compiled(*args)), outputs(module(*args)))
-        report = dvm.torch.explain(compiled)(*arguments(3, 8))
-    if name != "lstm":  # torch does not give recurrent layers to a backend
-        assert len(report.graphs) == 1
+def draws(name: str, mode: str, dtype: torch.dtype) -> bool:
+    """Whether halves are dropped by numbers that are others in f32."""
+    return mode == "train" and dtype != torch.float32 and name in (*TRANSFORMERS, "gan")
+
+
+def check_report(name: str, report: dvm.torch.Report, dropout: bool) -> None:
+    if name in RECURRENT:
+        assert not report.graphs
+        return
+    assert report.count("compiled") > 0
     assert report.count("fallback") == 0
-    if name in TRANSFORMERS:
-        assert report.count("library") == 0
-    assert not report.graphs or report.count("compiled") > 0
+    for graph in report.graphs:
+        assert graph.reason == ""
+        assert not graph.refusals
+        assert not graph.given_up
+    if name in TRANSFORMERS and name != "mixtral" and not dropout:
+        library = {op for graph in report.graphs for op in graph.ops["library"]}
+        assert library <= {"aten.embedding_dense_backward.default"}
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "lstm"])
-def test_gradients(name):
-    make, arguments = MODELS[name]
-    module = make().eval()
-    compiled = torch.compile(module, backend="dvm", dynamic=True)
-    for shape in SHAPES[:3]:
-        args = arguments(*shape)
-        expected = gradients(module, outputs(module(*args)))
-        for got, wanted in zip(gradients(module, outputs(compiled(*args))), expected, strict=True):
-            close(got, wanted)
-    assert dvm.torch.report().count("fallback") == 0
+@cases
+@pytest.mark.parametrize("name", MODELS)
+def test_inference(name, dtype, mode):
+    if draws(name, mode, dtype):
+        pytest.skip("dropout differs in f32")
+    runs = Runs(name, dtype, mode)
+    with torch.no_grad():
+        small = name in TRANSFORMERS and not WHOLE
+        for shape in [*SHAPES, *([] if small else EDGES)]:
+            args = arguments(name, shape, dtype)
+            made = runs.each(args, lambda called, _module, a: [outputs(called(*a))])
+            for got, wanted, exact in made:
+                close(got, wanted, exact)
+    report = runs.report()
+    check_report(name, report, dropout=mode == "train")
+    if small:
+        assert len(report.graphs) == 1
+
+
+@cases
+@pytest.mark.parametrize("name", WITH_GRADIENTS)
+def test_gradients(name, dtype, mode):
+    if draws(name, mode, dtype):
+        pytest.skip("dropout differs in f32")
+    runs = Runs(name, dtype, mode)
+
+    def gradients(called: Any, module: torch.nn.Module, args: list[Any]) -> list[torch.Tensor]:
+        module.zero_grad()
+        outputs(called(*args)).float().square().mean().backward()
+        return [p.new_zeros(p.shape) if p.grad is None else p.grad for p in module.parameters()]
+
+    for shape in SHAPES:
+        args = arguments(name, shape, dtype)
+        for got, wanted, exact in runs.each(args, gradients):
+            close(got.clone(), wanted, exact)
+    check_report(name, runs.report(), dropout=mode == "train")
+
+
+STEPS = 50 if WHOLE else 10
+TRAINED = ("bert", "gpt2", "cnn", "mmoe", "autoencoder") if WHOLE else ("cnn", "mmoe")
 
 
 @pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.AdamW])
-@pytest.mark.parametrize("name", ["cnn", "autoencoder"])
+@pytest.mark.parametrize("name", TRAINED)
 def test_training_follows_eager(name, optimiser):
-    make, arguments = MODELS[name]
-    batches = [arguments(3 + k % 3, 6) for k in range(10)]
+    batches = [arguments(name, (3 + k % 3, 6), torch.float32) for k in range(STEPS)]
 
     def train(compiles: bool) -> list[float]:
         torch.manual_seed(1)
-        module = make().train()
+        module = model(name).train()
         called = torch.compile(module, backend="dvm", dynamic=True) if compiles else module
         steps = optimiser(module.parameters(), lr=0.01)
         losses = []
         for args in batches:
             steps.zero_grad()
-            loss = called(*args).square().mean()
+            loss = outputs(called(*args)).square().mean()
             loss.backward()
             steps.step()
             losses.append(loss.item())
         return losses
 
-    torch.testing.assert_close(train(True), train(False), rtol=1e-3, atol=1e-5)
+    ours, eager = train(True), train(False)
+    torch.testing.assert_close(ours[:10], eager[:10], rtol=1e-3, atol=1e-5)
+    # Last bits grow from step to step, in whatever order sums are made.
+    torch.testing.assert_close(ours, eager, rtol=2e-2, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"])
+@pytest.mark.parametrize("name", ["bert", "gpt2"] if WHOLE else ["bert"])
 def test_lengths_cost_two_graphs(name):
-    make, arguments = MODELS[name]
-    module = make().eval()
-    before = len(dvm.torch.report().graphs)
+    module = model(name).eval()
+    before = {graph.number for graph in dvm.torch.report().graphs}
     compiled = torch.compile(module, backend="dvm", dynamic=True)
     with torch.no_grad():
         for length in (9, *range(1, 65, 3), 64):
-            args = arguments(1, length)
-            close(outputs(compiled(*args)), outputs(module(*args)))
+            args = tokens(1, length)
+            close(outputs(compiled(*args)), outputs(module(*args)), None)
     # One for length 1, which torch never takes for any length.
-    assert len(dvm.torch.report().graphs) - before <= 2
+    after = {graph.number for graph in dvm.torch.report().graphs}
+    assert len(after - before) <= 2
 
 
-def test_halves():
-    make, arguments = MODELS["bert"]
-    module = make().eval().to(torch.bfloat16)
+def test_a_recurrent_layer_in_a_graph():
+    module = model("lstm").eval()
     compiled = torch.compile(module, backend="dvm", dynamic=True)
-    with torch.no_grad():
-        for shape in SHAPES[:2]:
-            args = arguments(*shape)
-            got, wanted = outputs(compiled(*args)), outputs(module(*args))
-            torch.testing.assert_close(got, wanted, rtol=0.1, atol=0.1)
+    with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=True):
+        for shape in [*SHAPES, (2, 21)]:
+            args = tokens(*shape)
+            close(compiled(*args), module(*args), None)
+        report = dvm.torch.explain(compiled)(*args)
+    assert [dict(graph.ops["library"]) for graph in report.graphs] == [
+        {"aten.mkldnn_rnn_layer.default": 1}
+    ]
+    assert report.count("fallback") == 0

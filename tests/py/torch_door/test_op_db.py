@@ -17,8 +17,8 @@ from dvm.torch.backend import Options, compile_graph, decompositions
 
 op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
 
-ALL = bool(os.environ.get("DVM_TEST_OPS"))
-SAMPLES = 6 if ALL else 2
+ALL = bool(os.environ.get("DVM_TEST_WHOLE"))
+SAMPLES = 40 if ALL else 2
 EVERY = 1 if ALL else 9
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Results of these are not the same twice, or hold what nobody wrote.
