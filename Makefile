@@ -17,12 +17,15 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo test test-ops bench bench-ops docs lint lint-quick size wheel clean
+.PHONY: help demo demo-torch test test-ops test-torch bench bench-ops docs lint lint-quick size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: .venv/installed ## build dvm and run examples/demo.py
 	$(venv)/python examples/demo.py
+
+demo-torch: .venv/installed .venv/extra-demo ## encode sentences with PyTorch: eager, torch.compile and dvm
+	$(venv)/python examples/demo_torch.py
 
 # What fails in seconds comes before what is built for minutes.
 test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and types, build everything, run the C++ and the Python tests
@@ -31,8 +34,12 @@ test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and 
 	ctest --preset $(PRESET)
 	$(venv)/pytest -n auto
 
-test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operators through the backend (minutes)
-	DVM_TEST_OPS=1 $(venv)/pytest -q -rP --show-capture=stdout --timeout=600 tests/py/torch_door/test_op_db.py
+# One process, so that the last test can tell of all the others.
+test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operators through the backend (a quarter of an hour)
+	DVM_TEST_WHOLE=1 $(venv)/pytest -q -rP --show-capture=stdout tests/py/torch_door/test_op_db.py
+
+test-torch: .venv/installed .venv/extra-test ## compare PyTorch models in all modes and dtypes, their training and gradients of ops (an hour)
+	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
@@ -72,7 +79,7 @@ apt-build apt-test apt-bench apt-format apt-tidy: apt-%:
 	$(PYTHON) -m venv --clear .venv
 	touch $@
 
-# extra-build, extra-test, extra-bench, extra-dev, extra-torch: the requirements under that name in pyproject.toml.
+# extra-build, extra-test, extra-bench, extra-dev, extra-torch, extra-demo: the requirements under that name in pyproject.toml.
 .venv/extra-%: pyproject.toml tools/requirements.py .venv/created
 	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
 	touch $@
