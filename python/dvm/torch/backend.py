@@ -12,6 +12,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext
 from torch.fx import GraphModule
 
 from dvm import _dvm, errors
@@ -95,6 +96,10 @@ def compile_graph(
 ) -> Any:
     """Compile a graph of AOTAutograd's: a callable that takes one list, and empties it."""
     record, begin = GraphRecord(kind), time.perf_counter()
+    context = TracingContext.try_get()
+    if kind == "backward" and context is not None and context.fw_metadata is not None:
+        # No memory is taken from arguments, so a graph may be gone through backwards twice.
+        context.fw_metadata.bw_donated_idxs = []
     try:
         lowered = graphs.lower(module, options.fallback)
         compiled = _compiled(lowered, options, _otherwise(module, record, options.fallback))

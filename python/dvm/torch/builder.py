@@ -81,6 +81,7 @@ class Builder:
         self.used: frozenset[int] = frozenset()
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
+        self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
 
     @property
     def out(self) -> Tensor:
@@ -162,7 +163,15 @@ class Builder:
     def broadcast(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
         if is_same_shape(t.shape, shape):
             return t
-        return self.wrap(self.graph.broadcast(t.node, list(shape)))
+        made = self.wrap(self.graph.broadcast(t.node, list(shape)))
+        self._repeated[made.node] = t
+        return made
+
+    def before_broadcast(self, t: Tensor, axes: Sequence[int]) -> Tensor:
+        """What is repeated along axes, which have size 1 in it."""
+        source = self._repeated.get(t.node, t)
+        shape = [1 if i in axes else size for i, size in enumerate(t.shape)]
+        return source if is_same_shape(source.shape, shape) else self.slice(t, [0] * t.rank, shape)
 
     def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
         source = self.before_reshape(t)

@@ -263,6 +263,8 @@ class _Lowering:
             meta = item.meta["val"]
             axes = _axes_from_outermost(meta)
             group = self._group(meta)
+            if repeats := _repeated_axes(meta):
+                return ("tensor", group, []), self._repeated(value, repeats)
             if axes == list(range(len(axes))):
                 return ("tensor", group, []), value.node
             back = [axes.index(i) for i in range(len(axes))]
@@ -273,6 +275,28 @@ class _Lowering:
             size = self._graph.size(value) if isinstance(value, int) else value
             return ("size", 0, []), self._graph.dim_value("i64", size)
         raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
+
+    def _repeated(self, value: Tensor, axes: Sequence[int]) -> int:
+        """A result in memory as torch has it: elements are repeated by strides of 0."""
+        part = self._builder.before_broadcast(value, axes)
+        sizes = [size for size in value.shape if isinstance(size, _dvm.Dim)]
+        known = [size if isinstance(size, int) else None for size in value.shape]
+
+        def expand(tensor: torch.Tensor, *given: int) -> torch.Tensor:
+            rest = iter(given)
+            return tensor.expand([next(rest) if size is None else size for size in known])
+
+        callee = f"expand#{len(self._lowered.functions)}"
+        self._lowered.functions[callee] = expand
+        return self._graph.call(
+            callee, [part.node], value.dtype, list(value.shape), results=1, sizes=sizes
+        )
+
+
+def _repeated_axes(tensor: torch.Tensor) -> list[int]:
+    """The axes along which all elements are one in memory."""
+    pairs = enumerate(zip(tensor.stride(), tensor.shape, strict=True))
+    return [i for i, (stride, size) in pairs if _hint(stride) == 0 and (_hint(size) or 0) > 1]
 
 
 def _used(node: Node) -> frozenset[int]:

@@ -80,6 +80,28 @@ def test_results_are_what_they_are_in_eager():
         assert shared == (wanted.untyped_storage().data_ptr() == x.untyped_storage().data_ptr())
 
 
+@pytest.mark.parametrize("needs_gradient", [False, True])
+def test_results_that_repeat_elements(needs_gradient):
+    def f(x, y):
+        return x.expand(4, -1), (x * y).sum(1, keepdim=True).expand(-1, 3), y.expand(2, 3, 5).mT
+
+    f_compiled = compiled(f)
+    for rows in (1, 6):
+        x = torch.rand(1, 5, requires_grad=needs_gradient)
+        y = torch.rand(3, 5) if rows == 1 else torch.rand(3, 5) + 1
+        for got, wanted in zip(f_compiled(x, y), f(x, y), strict=True):
+            torch.testing.assert_close(got, wanted)
+            assert got.stride() == wanted.stride()
+
+
+def test_a_graph_twice_backwards():
+    x = torch.rand(4, requires_grad=True)
+    y = compiled(lambda x: (x.exp() * x).sum())(x)
+    (once,) = torch.autograd.grad(y, x, retain_graph=True)
+    (again,) = torch.autograd.grad(y, x)
+    torch.testing.assert_close(once, again)
+
+
 def test_saved_results_know_of_later_writes():
     x = torch.rand(4, requires_grad=True)
     y = compiled(torch.exp)(x)
