@@ -49,6 +49,7 @@ def transformer(kind: str, **sizes: Any) -> Made:
 
 WIDE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4}
 ENDS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+GPT_ENDS = {"bos_token_id": 1, "eos_token_id": 2}
 BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
 
 
@@ -63,7 +64,7 @@ MODELS: dict[str, Callable[[], Made]] = {
         "DistilBert", dim=256, n_layers=4, n_heads=4, hidden_dim=1024
     ),
     "roberta": lambda: transformer("Roberta", **WIDE, intermediate_size=1024, **ENDS),
-    "gpt2": lambda: transformer("GPT2", n_embd=256, n_layer=4, n_head=4, bos_token_id=1),
+    "gpt2": lambda: transformer("GPT2", n_embd=256, n_layer=4, n_head=4, **GPT_ENDS),
     "opt": lambda: transformer("OPT", **WIDE, ffn_dim=1024, word_embed_proj_dim=256, **ENDS),
     "llama": lambda: transformer(
         "Llama", **WIDE, num_key_value_heads=2, intermediate_size=704, **ENDS
@@ -95,7 +96,7 @@ MODELS: dict[str, Callable[[], Made]] = {
 }
 UNSEEN: dict[str, Callable[[], Made]] = {
     "bert": lambda: transformer("Bert", **BASE, intermediate_size=3072),
-    "gpt2": lambda: transformer("GPT2", n_embd=256, n_layer=4, n_head=4, bos_token_id=1),
+    "gpt2": lambda: transformer("GPT2", n_embd=256, n_layer=4, n_head=4, **GPT_ENDS),
 }
 
 
