@@ -62,11 +62,28 @@ core::Graph supplied(core::Graph graph, const Objects& constants) {
   return graph;
 }
 
+driver::Options options_of(const std::string& target, const std::string& numerics,
+                           const std::string& precision) {
+  driver::Options options;
+  options.target = target;
+  if (numerics != "widened" && numerics != "strict") {
+    core::fail(core::ErrorCode::unknown_name,
+               "numerics is '" + numerics + "'; there are widened, strict");
+  }
+  if (numerics == "strict") options.numerics = driver::Numerics::strict;
+  const auto known = core::precision_from_text(precision);
+  if (!known) {
+    core::fail(core::ErrorCode::unknown_name,
+               "precision is '" + precision + "'; there are highest, high, medium");
+  }
+  options.precision = *known;
+  return options;
+}
+
 class GraphFunction {
  public:
-  GraphFunction(const core::Graph& graph, const std::string& target, const std::string& numerics,
-                const Objects& functions)
-      : compilation_(driver::compile(graph, options_of(target, numerics))) {
+  GraphFunction(const core::Graph& graph, const driver::Options& options, const Objects& functions)
+      : compilation_(driver::compile(graph, options)) {
     for (const core::Value v : graph.inputs()) {
       is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
     }
@@ -107,17 +124,6 @@ class GraphFunction {
   }
 
  private:
-  static driver::Options options_of(const std::string& target, const std::string& numerics) {
-    driver::Options options;
-    options.target = target;
-    if (numerics != "widened" && numerics != "strict") {
-      core::fail(core::ErrorCode::unknown_name,
-                 "numerics is '" + numerics + "'; there are widened, strict");
-    }
-    if (numerics == "strict") options.numerics = driver::Numerics::strict;
-    return options;
-  }
-
   [[noreturn]] static void refuse(py::handle object, size_t k, core::DType dtype, int rank) {
     if (PyErr_Occurred()) throw py::error_already_set();
     core::fail(core::ErrorCode::wrong_arguments,
@@ -195,17 +201,18 @@ void bind_compiled_graph(py::module_& module) {
   py::class_<GraphFunction>(module, "CompiledGraph",
                             "A graph compiled for a target; call it on arrays and numbers.")
       .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
-                       const Objects& functions, const Objects& constants) {
+                       const std::string& precision, const Objects& functions,
+                       const Objects& constants) {
              core::Graph given = py::isinstance<py::str>(graph)
                                      ? core::parse_graph(graph.cast<std::string>())
                                      : graph.cast<const core::Graph&>();
              core::verify(given);
-             return GraphFunction(supplied(std::move(given), constants), target, numerics,
-                                  functions);
+             return GraphFunction(supplied(std::move(given), constants),
+                                  options_of(target, numerics, precision), functions);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
-           py::arg("numerics") = "widened", py::arg("functions") = Objects{},
-           py::arg("constants") = Objects{})
+           py::arg("numerics") = "widened", py::arg("precision") = "highest",
+           py::arg("functions") = Objects{}, py::arg("constants") = Objects{})
       .def("__call__", &GraphFunction::operator())
       .def_property_readonly("plan",
                              [](const GraphFunction& f) { return runtime::print(f.plan()); })

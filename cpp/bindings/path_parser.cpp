@@ -305,6 +305,8 @@ std::unique_ptr<Path> parse_path(const py::object& spec, const py::tuple& argume
   path->options.numerics = spec.attr("numerics").cast<std::string>() == "strict"
                                ? driver::Numerics::strict
                                : driver::Numerics::widened;
+  path->options.precision =
+      core::precision_from_text(spec.attr("precision").cast<std::string>()).value();
   PathParser parser(*path, arguments.size());
   for (py::handle step : spec.attr("steps")) parser.add(step.cast<py::tuple>());
   if (path->steps.empty()) {

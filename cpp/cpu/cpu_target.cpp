@@ -244,7 +244,7 @@ class CpuTarget final : public vm::Target {
 
  private:
   static const MatmulKernels& packing(const vm::RightMatrix& matrix) {
-    return matmul_kernels(simd_level(), matmul_kind(matrix.sums, matrix.source));
+    return matmul_kernels(simd_level(), matrix.sums, matrix.source, matrix.rounds);
   }
 
   vm::RunStatus run_watched(Job& job) const {

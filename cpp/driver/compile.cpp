@@ -17,26 +17,39 @@ namespace dvm::driver {
 
 namespace {
 
+bool always(const PassSettings&) { return true; }
+bool widens(const PassSettings& settings) { return !settings.halves.empty(); }
+bool rounds(const PassSettings& settings) { return settings.precision != core::Precision::highest; }
+
 template <core::Graph (*kPass)(const core::Graph&)>
-core::Graph alike(const core::Graph& graph, core::DTypeSet, std::vector<core::Decision>&) {
+core::Graph alike(const core::Graph& graph, const PassSettings&, std::vector<core::Decision>&) {
   return kPass(graph);
 }
-core::Graph widen_half(const core::Graph& graph, core::DTypeSet halves,
+core::Graph attention(const core::Graph& graph, const PassSettings& settings,
+                      std::vector<core::Decision>& decisions) {
+  return core::pass_attention(graph, settings.halves, decisions);
+}
+core::Graph widen_half(const core::Graph& graph, const PassSettings& settings,
                        std::vector<core::Decision>&) {
-  return core::pass_widen_half(graph, halves);
+  return core::pass_widen_half(graph, settings.halves);
+}
+core::Graph precision(const core::Graph& graph, const PassSettings& settings,
+                      std::vector<core::Decision>&) {
+  return core::pass_precision(graph, settings.precision);
 }
 
 // In order. Dead code once there is no more to come, for every later pass looks at less; common
 // subexpressions after widening, which makes the same cast once per use; copies for reshapes last,
 // for nothing that moves operations may come between them and the fuser.
 constexpr GraphPass kGraphPasses[] = {
-    {"simplify", alike<core::pass_simplify>, false},
-    {"sink_reshapes", alike<core::pass_sink_reshapes>, false},
-    {"attention", core::pass_attention, false},
-    {"dead_code", alike<core::pass_dead_code>, false},
-    {"widen_half", widen_half, true},
-    {"cse", alike<core::pass_cse>, false},
-    {"dense_reshapes", alike<fuser::pass_dense_reshapes>, false},
+    {"simplify", alike<core::pass_simplify>, always},
+    {"sink_reshapes", alike<core::pass_sink_reshapes>, always},
+    {"attention", attention, always},
+    {"precision", precision, rounds},
+    {"dead_code", alike<core::pass_dead_code>, always},
+    {"widen_half", widen_half, widens},
+    {"cse", alike<core::pass_cse>, always},
+    {"dense_reshapes", alike<fuser::pass_dense_reshapes>, always},
 };
 
 class Pipeline {
@@ -46,11 +59,11 @@ class Pipeline {
 
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
-    const core::DTypeSet halves = widened_halves(options_);
+    const PassSettings settings{widened_halves(options_), options_.precision};
     std::vector<core::Decision> decisions;
     for (const GraphPass& pass : kGraphPasses) {
-      if (pass.widens && halves.empty()) continue;
-      graph = timed(pass.name, [&] { return pass.run(graph, halves, decisions); });
+      if (!pass.applies(settings)) continue;
+      graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
       if (options_.verify) core::verify(graph);
     }
     fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });

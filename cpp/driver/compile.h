@@ -18,6 +18,7 @@ enum class Numerics : uint8_t { widened, strict };  // halves computed in f32, o
 struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
+  core::Precision precision = core::Precision::highest;
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else

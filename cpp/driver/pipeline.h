@@ -11,11 +11,16 @@
 
 namespace dvm::driver {
 
+struct PassSettings {
+  core::DTypeSet halves;  // widened_halves()
+  core::Precision precision = core::Precision::highest;
+};
+
 struct GraphPass {
   std::string_view name;
-  // With widened_halves(); appends what it decided.
-  core::Graph (*run)(const core::Graph&, core::DTypeSet halves, std::vector<core::Decision>&);
-  bool widens;  // left out where there are none
+  // Appends what it decided.
+  core::Graph (*run)(const core::Graph&, const PassSettings&, std::vector<core::Decision>&);
+  bool (*applies)(const PassSettings&);  // else it is left out
 };
 std::span<const GraphPass> graph_passes();
 

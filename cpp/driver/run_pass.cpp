@@ -31,6 +31,10 @@ struct PassOptions {
       } else if (name == "numerics") {
         if (value != "strict" && value != "widened") bad(word);
         options.numerics = value == "strict" ? Numerics::strict : Numerics::widened;
+      } else if (name == "precision") {
+        const auto precision = core::precision_from_text(value);
+        if (!precision) bad(word);
+        options.precision = *precision;
       } else {
         int64_t size = 0;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
@@ -42,7 +46,7 @@ struct PassOptions {
 
   [[noreturn]] static void bad(const std::string& word) {
     core::fail(core::ErrorCode::text_syntax,
-               "option '" + word + "' is neither target=, numerics= nor symbol=size");
+               "option '" + word + "' is none of target=, numerics=, precision= and symbol=size");
   }
 
   std::vector<int64_t> symbols(const core::DimContext& dims) const {
@@ -154,7 +158,8 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
   for (const GraphPass& known : graph_passes()) {
     if (known.name != pass) continue;
     std::vector<core::Decision> decisions;
-    std::string text = core::print(known.run(graph, core::kHalves, decisions));
+    const PassSettings settings{core::kHalves, options.options.precision};
+    std::string text = core::print(known.run(graph, settings, decisions));
     for (const core::Decision& decision : decisions) {
       text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
     }

@@ -97,7 +97,12 @@ def run_explain(options: argparse.Namespace) -> str:
     """Run the command `explain`."""
     function = load_function(options.function)
     if not isinstance(function, dvm.Compiled):
-        function = dvm.compile(function, target=options.target, numerics=options.numerics)
+        function = dvm.compile(
+            function,
+            target=options.target,
+            numerics=options.numerics,
+            precision=options.precision,
+        )
     args = [example_input(text) for text in options.arg]
     check_arguments(function, args)
     explain = dvm.explain(function, verbose=options.verbose)
@@ -178,6 +183,7 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="call a function twice and report the second")
     add_call(explain)
     explain.add_argument("--numerics", default="default", help="default or strict")
+    explain.add_argument("--precision", default="highest", help="highest, high or medium")
     explain.add_argument("--verbose", action="store_true", help="the fuser's decisions, too")
     explain.add_argument("--json", action="store_true", help="the whole report as JSON")
     explain.set_defaults(run=run_explain)

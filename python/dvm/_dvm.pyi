@@ -248,6 +248,7 @@ class CompiledGraph:
         *,
         target: str = ...,
         numerics: str = ...,
+        precision: str = ...,
         functions: Mapping[str, Callable[..., Any]] = ...,
         constants: Mapping[str, Any] = ...,
     ) -> None: ...

@@ -7,13 +7,14 @@ here, once, when dvm is imported.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 
 if TYPE_CHECKING:
+    from dvm.compiling import Options
     from dvm.fusing import Separation
     from dvm.lines import Answers
     from dvm.recompiling import Recompilation
@@ -114,10 +115,10 @@ def _why_not_fused(
     return why_not_fused(self, a, b)
 
 
-def _recompile(function: Any, target: str, numerics: str, name: str) -> Any:
+def _recompile(function: Any, options: Options, name: str) -> Any:
     from dvm.compiling import compile
 
-    return compile(function, target=target, numerics=numerics, name=name)
+    return compile(function, **asdict(options), name=name)
 
 
 def _reduce(self: _dvm.Compiled[..., Any]) -> Any:
@@ -127,8 +128,7 @@ def _reduce(self: _dvm.Compiled[..., Any]) -> Any:
         found = getattr(found, part, None)
     if found is self:
         return self.__qualname__
-    options = self.options
-    return _recompile, (self.given, options.target, options.numerics, self.label)
+    return _recompile, (self.given, self.options, self.label)
 
 
 def _copy(self: _dvm.Compiled[..., Any], _memo: Any = None) -> Any:

@@ -22,6 +22,7 @@ from dvm import _dvm, errors, reasons, telling
 P = ParamSpec("P")
 R = TypeVar("R")
 
+PRECISIONS = ("highest", "high", "medium")
 NUMERICS = ("default", "strict")
 #: stands for `fn` in `dvm.compile(target=...)`
 NOTHING: Any = object()
@@ -45,31 +46,46 @@ class Options:
     target: "cpu", or a simulated NPU such as "ascend910b3" (`python -m dvm env` lists them).
     numerics: "default" computes float16 in float32 within a fused kernel; "strict" rounds after
         each operation, as NumPy does.
+    precision: of products of float32 matrices, as in torch.set_float32_matmul_precision. "highest"
+        multiplies what is there. "medium" may round both factors to bfloat16 where the processor
+        is faster with these (AMD's with AVX512-BF16) and the result has more than a few rows; sums
+        stay float32, and an element is off by at most 2**-7 of the sum of its products' magnitudes.
+        Such products raise no floating-point warnings. "high" is "highest" on every processor so
+        far.
     """
 
     target: str = "cpu"
     numerics: str = "default"
+    precision: str = "highest"
 
     def __post_init__(self) -> None:
         if self.target not in _dvm.target_names:
             raise errors.unknown("unknown_target", "target", self.target, _dvm.target_names)
         if self.numerics not in NUMERICS:
             raise errors.unknown("unknown_name", "numerics", self.numerics, NUMERICS)
+        if self.precision not in PRECISIONS:
+            raise errors.unknown("unknown_name", "precision", self.precision, PRECISIONS)
 
 
 @overload
 def compile(
-    fn: Callable[P, R], *, target: str = ..., numerics: str = ..., name: str | None = ...
+    fn: Callable[P, R],
+    *,
+    target: str = ...,
+    numerics: str = ...,
+    precision: str = ...,
+    name: str | None = ...,
 ) -> _dvm.Compiled[P, R]: ...
 @overload
 def compile(
-    *, target: str = ..., numerics: str = ..., name: str | None = ...
+    *, target: str = ..., numerics: str = ..., precision: str = ..., name: str | None = ...
 ) -> Callable[[Callable[P, R]], _dvm.Compiled[P, R]]: ...
 def compile(
     fn: Any = NOTHING,
     *,
     target: str = "cpu",
     numerics: str = "default",
+    precision: str = "highest",
     name: str | None = None,
 ) -> Any:
     """Return a callable with the signature and the behaviour of `fn`, which compiles itself.
@@ -83,15 +99,18 @@ def compile(
             PyTorch, which stays one: see `dvm.torch.compile`, for functions on tensors, too.
         target: where the compiled part runs; see `Options`.
         numerics: "default" or "strict"; see `Options`.
+        precision: "highest", "high" or "medium"; see `Options`.
         name: what reports call the function; its qualified name when None.
 
     Raises:
-        UnsupportedError: for an unknown target or numerics.
+        UnsupportedError: for an unknown target, numerics or precision.
         TypeError: if `fn` is no such thing.
     """
-    options = Options(target, numerics)
+    options = Options(target, numerics, precision)
     if fn is NOTHING:
-        return lambda function: compile(function, target=target, numerics=numerics, name=name)
+        return lambda function: compile(
+            function, target=target, numerics=numerics, precision=precision, name=name
+        )
     if isinstance(fn, _dvm.Compiled):
         fn = fn.given
     if is_of_torch(fn):

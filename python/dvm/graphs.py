@@ -16,6 +16,7 @@ class CompiledGraph:
     graph: its text (docs/graphs.md).
     target: a name that `python -m dvm env` lists.
     numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
+    precision: of products of f32, "highest", "high" or "medium"; see `dvm.Options`.
     functions: what the graph calls, by name; they take arrays, sizes and numbers, and give arrays
         or write them into `out`.
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
@@ -34,6 +35,7 @@ class CompiledGraph:
         *,
         target: str = "cpu",
         numerics: str = "widened",
+        precision: str = "highest",
         functions: Mapping[str, Callable[..., Any]] | None = None,
         constants: Mapping[str, Any] | None = None,
     ) -> None:
@@ -43,6 +45,7 @@ class CompiledGraph:
             graph,
             target=target,
             numerics=numerics,
+            precision=precision,
             functions=dict(functions or {}),
             constants=dict(constants or {}),
         )

@@ -99,6 +99,8 @@ def _stage_text(
     options = f"target={compiled.options.target}"
     if compiled.options.numerics == "strict":
         options += " numerics=strict"
+    if compiled.options.precision != "highest":
+        options += f" precision={compiled.options.precision}"
     if stage in ("tiles", "bytecode"):
         known = compiled.recorded[graph] if sizes is None else sizes
         named = {name: size for name, size in known.items() if re.search(rf"\b{name}\b", graph)}

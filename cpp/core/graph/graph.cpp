@@ -43,7 +43,7 @@ bool equal(const Attrs& a, const Attrs& b) {
          a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values) &&
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
          a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
-         equal(a.causal, b.causal);
+         equal(a.causal, b.causal) && a.precision == b.precision;
 }
 
 bool equal(const Node& a, const Node& b) {

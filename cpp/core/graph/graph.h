@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/graph/tensor.h"
 #include "core/ops/dtype.h"
+#include "core/ops/precision.h"
 
 namespace dvm::core {
 
@@ -43,24 +44,25 @@ enum class OpClass : uint8_t {
 namespace attr {
 enum Key : uint32_t {
   none = 0,
-  value = 1 << 0,     // Scalar, read by the node's dtype
-  size = 1 << 1,      // Dim
-  dtype = 1 << 2,     // the node's own type.dtype
-  shape = 1 << 3,     // the node's own type.shape
-  axes = 1 << 4,      // vector<int>
-  starts = 1 << 5,    // vector<Dim>
-  steps = 1 << 6,     // vector<int64_t>
-  callee = 1 << 7,    // string
-  with = 1 << 8,      // string: the op that scans and folds combine elements with
-  values = 1 << 9,    // elements of the node's dtype and shape
-  name = 1 << 10,     // string: what the host knows the elements by
-  results = 1 << 11,  // int: of a call, its own value among them
-  sizes = 1 << 12,    // vector<Dim>: given to a call besides its operands
-  numbers = 1 << 13,  // int: so many of the last operands are given to a call as numbers
-  index = 1 << 14,    // int: which result of a call
-  scale = 1 << 15,    // Scalar, an f64: what scores of an attention are multiplied by
-  fill = 1 << 16,     // Scalar, an f64: a score where a mask of bools is false
-  causal = 1 << 17,   // Dim: row i of q sees rows of k up to i + causal
+  value = 1 << 0,       // Scalar, read by the node's dtype
+  size = 1 << 1,        // Dim
+  dtype = 1 << 2,       // the node's own type.dtype
+  shape = 1 << 3,       // the node's own type.shape
+  axes = 1 << 4,        // vector<int>
+  starts = 1 << 5,      // vector<Dim>
+  steps = 1 << 6,       // vector<int64_t>
+  callee = 1 << 7,      // string
+  with = 1 << 8,        // string: the op that scans and folds combine elements with
+  values = 1 << 9,      // elements of the node's dtype and shape
+  name = 1 << 10,       // string: what the host knows the elements by
+  results = 1 << 11,    // int: of a call, its own value among them
+  sizes = 1 << 12,      // vector<Dim>: given to a call besides its operands
+  numbers = 1 << 13,    // int: so many of the last operands are given to a call as numbers
+  index = 1 << 14,      // int: which result of a call
+  scale = 1 << 15,      // Scalar, an f64: what scores of an attention are multiplied by
+  fill = 1 << 16,       // Scalar, an f64: a score where a mask of bools is false
+  causal = 1 << 17,     // Dim: row i of q sees rows of k up to i + causal
+  precision = 1 << 18,  // of the factors of a product of f32
 };
 }
 
@@ -80,6 +82,7 @@ constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::scatter || op == Op::put_along) return attr::with;
   if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
   if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
+  if (op == Op::matmul) return attr::precision;
   return op == Op::scalar ? attr::size : attr::none;
 }
 std::span<const OpInfo> all_ops();
@@ -128,6 +131,7 @@ struct Attrs {
   Scalar scale = Scalar::of_float(1);
   Scalar fill = Scalar::of_float(-std::numeric_limits<double>::infinity());
   Dim causal;
+  Precision precision = Precision::highest;
   bool operator==(const Attrs&) const = default;
 };
 

@@ -68,6 +68,7 @@ class Inference {
     check(attr::scale, a.scale != Attrs().scale, "scale");
     check(attr::fill, a.fill != Attrs().fill, "fill");
     check(attr::causal, static_cast<bool>(a.causal), "causal");
+    check(attr::precision, a.precision != Precision::highest, "precision");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");

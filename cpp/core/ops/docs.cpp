@@ -68,25 +68,14 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "scalars."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 18> kAttributes = {{
-    {attr::value, "value"},
-    {attr::size, "size"},
-    {attr::dtype, "dtype"},
-    {attr::shape, "shape"},
-    {attr::axes, "axes"},
-    {attr::starts, "starts"},
-    {attr::steps, "steps"},
-    {attr::callee, "callee"},
-    {attr::with, "with"},
-    {attr::values, "values"},
-    {attr::name, "name"},
-    {attr::results, "results"},
-    {attr::sizes, "sizes"},
-    {attr::numbers, "numbers"},
-    {attr::index, "index"},
-    {attr::scale, "scale"},
-    {attr::fill, "fill"},
-    {attr::causal, "causal"},
+constexpr std::array<std::pair<uint32_t, std::string_view>, 19> kAttributes = {{
+    {attr::value, "value"},         {attr::size, "size"},       {attr::dtype, "dtype"},
+    {attr::shape, "shape"},         {attr::axes, "axes"},       {attr::starts, "starts"},
+    {attr::steps, "steps"},         {attr::callee, "callee"},   {attr::with, "with"},
+    {attr::values, "values"},       {attr::name, "name"},       {attr::results, "results"},
+    {attr::sizes, "sizes"},         {attr::numbers, "numbers"}, {attr::index, "index"},
+    {attr::scale, "scale"},         {attr::fill, "fill"},       {attr::causal, "causal"},
+    {attr::precision, "precision"},
 }};
 
 std::string attribute_names(uint32_t keys) {

@@ -27,6 +27,9 @@ Graph pass_attention(const Graph& graph, DTypeSet halves, std::vector<Decision>&
 // Nodes of equal op, operands, attributes and type become one, the first. Calls never merge.
 Graph pass_cse(const Graph& graph);
 
+// Products of f32 may multiply their factors so.
+Graph pass_precision(const Graph& graph, Precision precision);
+
 // Of halves that a target computes in f32. Elementwise nodes and reductions do so, and such halves
 // appear at inputs, outputs, arguments and results of calls, and casts the user wrote. What only
 // moves them stays as it is.

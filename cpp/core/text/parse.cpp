@@ -149,7 +149,15 @@ class GraphParser {
     if (is(attr::scale, "scale")) return a.scale = read_number(lexer_, DType::f64), attr::scale;
     if (is(attr::fill, "fill")) return a.fill = read_number(lexer_, DType::f64), attr::fill;
     if (is(attr::causal, "causal")) return a.causal = lexer_.dim(graph_.dims()), attr::causal;
+    if (is(attr::precision, "precision")) return a.precision = precision(), attr::precision;
     return 0;
+  }
+
+  Precision precision() {
+    const std::string name(lexer_.word("a precision"));
+    const auto found = precision_from_text(name);
+    if (!found) lexer_.error("'" + name + "' is no precision");
+    return *found;
   }
 
   int small() { return static_cast<int>(lexer_.integer(0, kMaxInt)); }

@@ -49,6 +49,8 @@ std::string attributes(const Node& node) {
   if (a.scale != Attrs().scale) parts.push_back("scale = " + real(a.scale));
   if (a.fill != Attrs().fill) parts.push_back("fill = " + real(a.fill));
   if (a.causal) parts.push_back("causal = " + to_string(a.causal));
+  if (a.precision != Precision::highest)
+    parts.push_back("precision = " + std::string(to_string(a.precision)));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

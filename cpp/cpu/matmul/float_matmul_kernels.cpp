@@ -10,6 +10,13 @@ HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
 const MatmulKernels& f32_matmul() { return matmul::kTable<matmul::Plain<float>>; }
+const MatmulKernels& rounding_matmul() {
+#if HWY_TARGET == HWY_AVX3
+  using Pairs = matmul::RoundedPairs;
+  if (matmul::has_fast_pairs()) return matmul::kTable<Pairs, Pairs, matmul::Plain<float>>;
+#endif
+  return f32_matmul();
+}
 const MatmulKernels& f64_matmul() { return matmul::kTable<matmul::Plain<double>>; }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE
@@ -19,5 +26,8 @@ HWY_AFTER_NAMESPACE();
 namespace dvm::cpu {
 DVM_MATMUL_BY_LEVEL(f32_matmul)
 DVM_MATMUL_BY_LEVEL(f64_matmul)
+DVM_MATMUL_BY_LEVEL(rounding_matmul)
+
+const MatmulKernels& rounding_matmul_kernels(SimdLevel level) { return rounding_matmul(level); }
 }  // namespace dvm::cpu
 #endif

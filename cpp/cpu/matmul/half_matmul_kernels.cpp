@@ -13,12 +13,9 @@ const MatmulKernels& f16_matmul() { return matmul::kTable<matmul::Halves<core::H
 
 const MatmulKernels& bf16_matmul() {
 #if HWY_TARGET == HWY_AVX3
-  // AMD's take two elements per lane at the rate of floats. Intel's are half as fast as that, so
-  // that nothing is gained over floats; what is fast there are its tiles of matrices.
-  static const bool pairs = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
   using Floats = matmul::Halves<core::BFloat16>;
   using Pairs = matmul::PairsOfBf16;
-  if (pairs) return matmul::kTable<Pairs, Pairs, Floats>;
+  if (matmul::has_fast_pairs()) return matmul::kTable<Pairs, Pairs, Floats>;
 #endif
   return matmul::kTable<matmul::Halves<core::BFloat16>>;
 }

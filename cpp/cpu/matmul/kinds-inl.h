@@ -17,6 +17,7 @@ namespace dvm::cpu::HWY_NAMESPACE::matmul {
 
 // Elements are Stored, and what is added up is Sums. Panels consist of Units, each of which is
 // kDepth elements behind each other along k. Every kind has
+//   kTilesInPlace                            tiles of rows for which it does not pay to pack B
 //   sum(p), sums(p), some_sums(p, count)     the element at p as a Sum; a vector of adjacent ones,
 //                                            of which `count` are there
 //   unit(p, step, count)                     of elements `step` bytes apart, of which as many are
@@ -31,6 +32,7 @@ struct Plain {
   using Sum = T;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = false;
+  static constexpr int kTilesInPlace = 32;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     T x;
@@ -110,6 +112,7 @@ struct Halves {
   using Sum = float;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = true;
+  static constexpr int kTilesInPlace = 32;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     uint16_t x;
@@ -151,6 +154,7 @@ struct Bytes {
   using Sum = uint32_t;
   static constexpr int kDepth = 2;
   static constexpr bool kConverts = true;
+  static constexpr int kTilesInPlace = 32;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     return static_cast<Sum>(static_cast<int32_t>(static_cast<int8_t>(*p)));
@@ -205,6 +209,13 @@ struct BytesByVnni : Bytes {
   }
 };
 
+// AMD's take two elements per lane at the rate of floats. Intel's are half as fast as that, so that
+// nothing is gained over floats; what is fast there are its tiles of matrices.
+inline bool has_fast_pairs() {
+  static const bool fast = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
+  return fast;
+}
+
 // Both products of a pair go into the sum at once, and subnormal numbers are zeros: other bits than
 // those of floats.
 struct PairsOfBf16 : Halves<core::BFloat16> {
@@ -231,6 +242,46 @@ struct PairsOfBf16 : Halves<core::BFloat16> {
   DVM_ALWAYS_INLINE static Vec<Sum> step(Vec<Unit> a, Vec<Unit> b, Vec<Sum> c) {
     asm("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     return c;
+  }
+};
+
+// f32 that become such pairs where they are packed, rounded as the processor rounds: subnormal
+// numbers are zeros here, too.
+struct RoundedPairs : PairsOfBf16 {
+  using Stored = float;
+  static constexpr int kTilesInPlace = 2;
+
+  DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) { return Plain<float>::sum(p); }
+  DVM_ALWAYS_INLINE static Vec<Sum> sums(const std::byte* p) { return load<float>(p); }
+  DVM_ALWAYS_INLINE static Vec<Sum> some_sums(const std::byte* p, int64_t count) {
+    return load_some<float>(p, count);
+  }
+  DVM_ALWAYS_INLINE static Unit unit(const std::byte* p, int64_t step, int64_t count) {
+    const __m128 pair = _mm_setr_ps(sum(p), count > 1 ? sum(p + step) : 0, 0, 0);
+    __m128i rounded;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(pair));
+    return static_cast<Unit>(_mm_cvtsi128_si32(rounded));
+  }
+  template <int kSize>
+  DVM_ALWAYS_INLINE static Vec<Unit, kSize> units_along(const std::byte* p) {
+    static_assert(kSize == 16);
+    __m128i rounded;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(load<float, 32>(p)));
+    return reinterpret_cast<Vec<Unit, 16>>(rounded);
+  }
+  DVM_ALWAYS_INLINE static Vec<Unit> units_across(const std::byte* p, const std::byte* q) {
+    return paired(rounded(sums(p)), rounded(sums(q)));
+  }
+  DVM_ALWAYS_INLINE static Vec<Unit> some_units_across(const std::byte* p, const std::byte* q,
+                                                       int64_t count) {
+    return paired(rounded(some_sums(p, count)), rounded(some_sums(q, count)));
+  }
+
+ private:
+  DVM_ALWAYS_INLINE static Vec<Unit> rounded(Vec<float> x) {
+    __m256i halves;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(halves) : "v"(x));
+    return reinterpret_cast<Vec<Unit>>(_mm512_cvtepu16_epi32(halves));
   }
 };
 

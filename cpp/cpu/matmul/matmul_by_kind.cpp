@@ -14,7 +14,10 @@ const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind) {
   __builtin_unreachable();
 }
 
-MatmulKind matmul_kind(core::DType sums, core::DType elements) {
+namespace {
+
+// Bits alone decide what a product of integers is.
+MatmulKind kind_of(core::DType sums, core::DType elements) {
   switch (elements) {
     case core::DType::f16:
       return MatmulKind::f16;
@@ -29,6 +32,13 @@ MatmulKind matmul_kind(core::DType sums, core::DType elements) {
     default:
       return core::byte_size(sums) == 8 ? MatmulKind::i64 : MatmulKind::i32;
   }
+}
+
+}  // namespace
+
+const MatmulKernels& matmul_kernels(SimdLevel level, core::DType sums, core::DType elements,
+                                    bool rounds) {
+  return rounds ? rounding_matmul_kernels(level) : matmul_kernels(level, kind_of(sums, elements));
 }
 
 }  // namespace dvm::cpu

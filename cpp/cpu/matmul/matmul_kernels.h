@@ -66,6 +66,7 @@ struct MatmulKernels {
   int64_t unit_bytes;
   int depth;
   bool reads_a_in_place;  // multiply does; if not, A is packed
+  int64_t in_place_rows;  // of A, for which it does not pay to pack B
   void (*pack_a)(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept;
   void (*pack_b)(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept;
   void (*multiply)(const MatmulBlock& block) noexcept;
@@ -90,7 +91,11 @@ struct MatmulKernels {
 };
 
 const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind);
-// Bits alone decide what a product of integers is.
-MatmulKind matmul_kind(core::DType sums, core::DType elements);
+// Of f32 whose blocks may round factors to bf16, as they do where that is faster; few rows and dots
+// do not.
+const MatmulKernels& rounding_matmul_kernels(SimdLevel level);
+// Those of an instruction.
+const MatmulKernels& matmul_kernels(SimdLevel level, core::DType sums, core::DType elements,
+                                    bool rounds);
 
 }  // namespace dvm::cpu

@@ -53,8 +53,6 @@ class ProductTile {
   static constexpr int64_t kCopied = 8192;
   // Units along k of a block, and rows.
   static constexpr int64_t kDeep = 512, kHigh = 192;
-  // Rows for which it does not pay to pack B.
-  static constexpr int64_t kLow = 192;
 
   struct Product {
     int64_t m, n;
@@ -157,7 +155,8 @@ class ProductTile {
   void multiply_blocks() const {
     const MatrixView a = view_of(1), b = b_view();
     const bool packed = operand(2).mode == Mode::packed;
-    const bool in_place = !packed && b.column_stride == stored_ && args_.m <= kLow;
+    const bool in_place =
+        !packed && b.column_stride == stored_ && args_.insn->m <= kernels_.in_place_rows;
     const int64_t c_row = strides_of(0).row;
     const int64_t deep = kDeep * kernels_.depth;
     const int64_t wide = kPackedBBytes / (kernels_.b_panel_bytes(deep)) * kernels_.nr;
@@ -222,9 +221,10 @@ bool has_nan(const TileArgs& args) {
 
 template <SimdLevel kLevel, DType kSums>
 void multiply_tile(const TileArgs& args) noexcept {
-  const DType elements = vm::MatrixAux::of(kSums, args.aux).source;
+  const vm::MatrixAux aux = vm::MatrixAux::of(kSums, args.aux);
   [[maybe_unused]] const core::fp::State before = core::fp::get();
-  ProductTile(matmul_kernels(kLevel, matmul_kind(kSums, elements)), args, kSums, elements).run();
+  const MatmulKernels& kernels = matmul_kernels(kLevel, kSums, aux.source, aux.rounds);
+  ProductTile(kernels, args, kSums, aux.source).run();
   // What fills up panels may meet an infinity. Where that happens to elements, their sum is NaN.
   if constexpr (core::is_floating(kSums)) {
     const core::fp::State raised = core::fp::get() & ~before;

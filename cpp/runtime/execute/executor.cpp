@@ -372,8 +372,8 @@ class Execution {
     return view.rank == 2 && frozen_memory().holds(view) ? &view : nullptr;
   }
   static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
-    return {view.data,       view.shape[0],          view.shape[1],        view.strides[0],
-            view.strides[1], kernel.product->source, kernel.product->dtype};
+    return {view.data,       view.shape[0],          view.shape[1],         view.strides[0],
+            view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->rounds};
   }
 
   // False: there is no memory for the packed copy that Programs read.

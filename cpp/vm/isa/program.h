@@ -423,31 +423,38 @@ inline constexpr LoopFlagInfo kLoopFlags[] = {
 #include "vm/isa/pipes.def"
 };
 
-// Instruction::aux of a product of matrices: when it adds to its destination, and the dtype of its
-// sources where that is another one.
+// Instruction::aux of a product of matrices: when it adds to its destination, the dtype of its
+// sources where that is another one, and whether factors of f32 may be rounded to bf16.
 struct MatrixAux {
   // In all steps of that loop but the first.
   std::optional<int> loop = {};
   bool always = false;
   DType source = DType::f32;
+  bool rounds = false;
 
+  static constexpr int kRounds = 0x80;  // a bit of the code
   constexpr uint8_t code(DType dtype) const {
     const int other = source == dtype ? 0 : static_cast<int>(source) + 1;
-    return static_cast<uint8_t>((always ? kAlways : loop ? *loop + 1 : 0) | other << 3);
+    return static_cast<uint8_t>((always ? kAlways
+                                 : loop ? *loop + 1
+                                        : 0) |
+                                other << 3 | (rounds ? kRounds : 0));
   }
   static constexpr MatrixAux of(DType dtype, uint8_t aux) {
     MatrixAux result;
     const int adds = aux & 7;
     result.always = adds == kAlways;
     if (adds != 0 && !result.always) result.loop = adds - 1;
-    result.source = aux < 8 ? dtype : static_cast<DType>((aux >> 3) - 1);
+    const int other = (aux & ~kRounds) >> 3;
+    result.source = other == 0 ? dtype : static_cast<DType>(other - 1);
+    result.rounds = (aux & kRounds) != 0;
     return result;
   }
 
  private:
   static constexpr int kAlways = 7;
 };
-static_assert(kMaxLoops < 7 && core::kDTypeCount < 31);
+static_assert(kMaxLoops < 7 && core::kDTypeCount < 15);
 // What only a kernel can find wrong, because it depends on the values of elements.
 enum class Fault : uint8_t { none, index_out_of_range };
 

@@ -83,6 +83,7 @@ struct RightMatrix {
   const std::byte* data;
   int64_t rows, columns, row_stride, column_stride;
   core::DType source, sums;  // of its elements, of the products
+  bool rounds;               // MatrixAux::rounds of these
   bool operator==(const RightMatrix&) const = default;
 };
 

@@ -281,6 +281,11 @@ void InstructionParser::parse_attribute(Parsed& insn) {
       aux.loop = static_cast<int>(in_.integer(0, kMaxLoops - 1));
     }
     insn.fixed.aux = aux.code(insn.fixed.dtype);
+  } else if (name == "rounds" && format == Format::matrix) {
+    in_.expect_word("bf16");
+    MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
+    aux.rounds = true;
+    insn.fixed.aux = aux.code(insn.fixed.dtype);
   } else if (name == "cmp_type" && format == Format::compare) {
     insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");
   } else if (name == "order" && format == Format::reduce) {

@@ -259,6 +259,7 @@ class Preparer {
                        .b = operand_of(b),
                        .dtype = sums,
                        .source = graph_.type(a).dtype,
+                       .rounds = node.attrs.precision == core::Precision::medium,
                        .a_shape = aligned(graph_.type(a).shape),
                        .b_shape = aligned(graph_.type(b).shape),
                        .shape = aligned(node.type.shape)};

@@ -89,9 +89,11 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   if ((op.mode == Mode::columns || op.mode == Mode::packed) && !has_matrices(insn)) {
     fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");
   }
-  if (op.mode == Mode::packed && operand == 2 &&
-      op.offset < int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))) {
-    fail(name + " is packed in columns of fewer than " + number(insn.size) + " elements");
+  if (op.mode == Mode::packed && operand == 2 && has_matrices(insn)) {
+    const bool rounds = MatrixAux::of(insn.dtype, insn.aux).rounds;
+    const DType packed = rounds ? DType::bf16 : operand_dtype(insn, operand);
+    if (op.offset < int64_t{insn.size} * core::byte_size(packed))
+      fail(name + " is packed in columns of fewer than " + number(insn.size) + " elements");
   }
   if (op.mode == Mode::packed && (operand != 2 || row.format != Format::matrix))
     fail(name + " is packed, which only b of a product is");

@@ -154,8 +154,9 @@ void TileVerifier::check_fixed_part(const Instruction& insn) const {
   if (insn.is_loop()) aux_end = kMaxLoops;
   const bool multiplies = row.format == Format::matrix || is_attention(row.format);
   if (multiplies) aux_end = 8 * (core::kDTypeCount + 1);
-  if (insn.aux < aux_begin || insn.aux >= aux_end) {
-    fail("aux is " + number(insn.aux) + ", outside [" + number(aux_begin) + ", " + number(aux_end) +
+  const int aux = multiplies ? insn.aux & ~MatrixAux::kRounds : insn.aux;
+  if (aux < aux_begin || aux >= aux_end) {
+    fail("aux is " + number(aux) + ", outside [" + number(aux_begin) + ", " + number(aux_end) +
          ")");
   }
   if (row.format == Format::reduce && insn.aux >= 2 &&
@@ -177,7 +178,10 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   if (aux.always && insn.operands()[0].mode != Mode::slot) {
     fail("adds to what is in no slot");
   }
-  if (!core::adds_products(insn.dtype, aux.source) || (insn.aux >= 8 && aux.source == insn.dtype)) {
+  if (aux.rounds && (insn.dtype != DType::f32 || aux.source != DType::f32)) {
+    fail("rounds factors that are no f32");
+  }
+  if (!core::adds_products(insn.dtype, aux.source) || insn.aux != aux.code(insn.dtype)) {
     fail("makes no " + std::string(core::to_string(insn.dtype)) + " of products of " +
          std::string(core::to_string(aux.source)));
   }
@@ -198,6 +202,7 @@ void TileVerifier::check_attention(const Instruction& insn) const {
   if (insn.insn != Insn::attend_masked && std::bit_cast<uint64_t>(words.fill) != 0)
     fail("fills scores without a mask of bools");
   const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
+  if (aux.rounds) fail("an attention rounds no factors");
   if (aux.always) fail("an attention goes on from nothing but a step of its loop");
   if (aux.loop && d.mode != Mode::slot) fail("its steps leave for each other what is in no slot");
 }

@@ -45,7 +45,7 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     """
     deadline = math.inf if nanos is None else time.thread_time_ns() + nanos
     options = compiled.options
-    spec = PathSpec(target=options.target, numerics=options.numerics)
+    spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
     lower_recording(spec, recording, compiled.__wrapped__, deadline, has_paths=has_paths)
     return spec

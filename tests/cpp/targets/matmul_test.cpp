@@ -86,6 +86,48 @@ TEST(Matmul, RandomProducts) {
   });
 }
 
+// Where a level rounds factors of f32, its blocks do what those of bf16 do with what it rounds.
+TEST(Matmul, RoundedFactors) {
+  for (const SimdLevel level : cpu::simd_levels()) {
+    const MatmulKernels& kernels = cpu::rounding_matmul_kernels(level);
+    if (&kernels == &cpu::matmul_kernels(level, MatmulKind::f32)) continue;
+    const MatmulKernels& halves = cpu::matmul_kernels(level, MatmulKind::bf16);
+    for (unsigned seed = 0; seed < 100; ++seed) {
+      SCOPED_TRACE(seed);
+      Random random(seed);
+      const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);
+      const int64_t k = random_size(random, 17);
+      const Packing packing{true, pick(random, 0, 1) == 0, pick(random, 0, 3) == 0};
+      const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
+      const bool packs_b = packing.b || packing.whole_b;
+      const Layout b_lies = packs_b ? any[pick(random, 0, 2)] : Layout::rows;
+      Matrix<float> a(random, m, k, any[pick(random, 0, 2)]), b(random, k, n, b_lies);
+      Matrix<core::BFloat16> rounded_a(random, m, k, Layout::rows);
+      Matrix<core::BFloat16> rounded_b(random, k, n, Layout::rows);
+      Matrix<float> c(random, m, n, Layout::rows, false), want(random, m, n, Layout::rows, false);
+      const auto fill_both = [&](Matrix<float>& exact, Matrix<core::BFloat16>& rounded) {
+        fill(random, exact);
+        for (int64_t i = 0; i < exact.rows(); ++i) {
+          for (int64_t j = 0; j < exact.columns(); ++j) {
+            rounded.at(i, j) = {core::float_to_half<core::BFloat16>(exact.at(i, j))};
+          }
+        }
+      };
+      fill_both(a, rounded_a);
+      fill_both(b, rounded_b);
+      multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride, false);
+      multiply(halves, rounded_a.view(), rounded_b.view(), m, k, n, {true, true}, want.base(),
+               want.view().row_stride, false);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          ASSERT_EQ(std::memcmp(&c.at(i, j), &want.at(i, j), sizeof(float)), 0)
+              << "at " << i << "," << j << ": " << c.at(i, j) << " for " << want.at(i, j);
+        }
+      }
+    }
+  }
+}
+
 // Few rows, with both operands in place: by rows of B and by columns of it.
 template <typename T, typename Sum>
 void check_random_few_rows(const MatmulKernels& kernels, Random& random) {

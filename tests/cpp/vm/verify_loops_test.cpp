@@ -53,6 +53,8 @@ const std::vector<Break> kBreaks = {
      "adds in the steps of loop 1, which it is not in"},
     {"AddsToNothing", kMatmul, "adds(0)", "adds(always)", "that nothing has written"},
     {"Products", kNested, "Matmul.fp32.fp16", "Matmul.i32.fp16", "makes no i32 of products of f16"},
+    {"RoundsHalves", kNested, "adds(0)", "adds(0), rounds(bf16)", "rounds factors that are no f32"},
+    {"RoundsToOthers", kMatmul, "adds(0)", "adds(0), rounds(f16)", "expected 'bf16'"},
     {"LeftIsRight", kMatmul, "l0a:0x0, l0b:0x0", "l0b:0x0, l0b:0x0",
      "operand 1 lies in l0b, which the cube pipe does not read there"},
     {"SumsInUb", kMatmul, "l0c:0x0, l0a", "0x200, l0a",

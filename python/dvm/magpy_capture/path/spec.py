@@ -89,6 +89,7 @@ class PathSpec:
 
     target: str = "cpu"
     numerics: str = "default"
+    precision: str = "highest"
     reason: str = ""
     reason_at: Location = NOWHERE
     steps: list[Step] = field(default_factory=list)

@@ -1,0 +1,100 @@
+"""precision=: what products of float32 may be rounded to, and that nothing else is."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dvm
+
+Array = np.ndarray[Any, Any]
+EPSILON = float(np.finfo(np.float32).eps)
+
+
+def product(x: Array, y: Array) -> Array:
+    return x @ y
+
+
+def compiled(precision: str) -> Any:
+    return dvm.compile(product, precision=precision)
+
+
+def rounded(x: Array) -> Array:
+    """To bfloat16, ties to even; of finite numbers."""
+    bits = x.astype(np.float32).view(np.uint32).astype(np.uint64)
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return bits.astype(np.uint32).view(np.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([1, 8, 9, 24, 25, 48, 130, 300]), st.integers(1, 700), st.integers(1, 300),
+    st.booleans(), st.booleans(), st.integers(0, 99),
+)  # fmt: skip
+def test_medium_is_exact_or_rounds_factors(
+    m: int, k: int, n: int, turned: bool, frozen: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((m, k)).astype(np.float32)
+    y = rng.standard_normal((n, k) if turned else (k, n)).astype(np.float32)
+    y = dvm.freeze(y) if frozen else y
+    y = y.T if turned else y
+    f = compiled("medium")
+    with dvm.stance("force_capture"):
+        f(x, y)  # the call that is captured is NumPy's
+        got = f(x, y).astype(np.float64)
+    x64, y64 = x.astype(np.float64), y.astype(np.float64)
+    size = np.abs(x64) @ np.abs(y64)
+    assert (np.abs(got - x64 @ y64) <= 2**-7 * size).all()
+    summed = (k + 2) * EPSILON * size * (1 + 2**-7)
+    exact = (np.abs(got - x64 @ y64) <= summed).all()
+    rounds = (np.abs(got - rounded(x).astype(np.float64) @ rounded(y)) <= summed).all()
+    assert exact or rounds
+
+
+def test_what_is_no_product_of_float32_stays_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float16, np.int32):
+        x = (rng.standard_normal((64, 64)) * 9).astype(dtype)
+        results = []
+        for precision in ("highest", "medium"):
+            f = compiled(precision)
+            with dvm.stance("force_capture"):
+                results.append([f(x, x), f(x, x)][1].tobytes())
+        assert results[0] == results[1]
+
+
+def test_high_is_highest() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 200)).astype(np.float32)
+    results = []
+    for f in (dvm.compile(product), compiled("highest"), compiled("high")):
+        with dvm.stance("force_capture"):
+            results.append([f(x, x), f(x, x)][1].tobytes())
+    assert len(set(results)) == 1
+
+
+def test_the_option_is_seen_and_kept() -> None:
+    f = compiled("medium")
+    x = np.ones((64, 64), np.float32)
+    with dvm.stance("force_capture"):
+        f(x, x)
+    assert "precision =" not in f.inspect("graph")
+    assert "rounds(bf16)" in f.inspect("bytecode")
+    assert pickle.loads(pickle.dumps(f)).options == f.options
+    text = "graph v1 {\n  %0 = input f32[m, k]\n  %1 = input f32[k, n]\n"
+    text += "  %2 = matmul(%0, %1) f32[m, n]\n  return %2\n}\n"
+    assert "precision = medium" in dvm.CompiledGraph(text, precision="medium").plan
+    assert "precision" not in dvm.CompiledGraph(text).plan
+
+
+def test_there_are_three() -> None:
+    with pytest.raises(dvm.UnsupportedError, match="highest, high, medium"):
+        dvm.compile(product, precision="low")
+    with pytest.raises(dvm.UnsupportedError, match="there are highest, high, medium"):
+        dvm.CompiledGraph("graph v1 {\n  return\n}", precision="low")
