@@ -19,9 +19,9 @@ def freeze(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
 
     Compiled products whose right matrix is the copy, or a view of it with two axes, arrange it for
     the processor's registers once, when they first meet it, instead of on every call; the results
-    have the same bits. That takes as much memory again (`dvm.stats().packed_bytes`) as long as the
-    copy lives. Products with few rows, and those that dvm cuts along the axis they add up, read it
-    where it lies.
+    have the same bits. That takes as much memory again, for several such views at most four times
+    as much (`dvm.stats().packed_bytes`), as long as the copy lives. Products with few rows, and
+    those that dvm cuts along the axis they add up, read it where it lies.
 
     The copy has the dtype, the shape and the layout of the array; where that was neither in C nor
     in Fortran order, its axes lie in the same order without gaps. NumPy refuses to write to it, or

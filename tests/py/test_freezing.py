@@ -59,6 +59,56 @@ def test_products_of_frozen_matrices_have_the_same_bits(
         assert result.tobytes() == expected.tobytes()
 
 
+VIEWS = {
+    "turned": lambda w: w.T,
+    "columns": lambda w: w[:, 3:],
+    "rows": lambda w: w[3:],
+    "every other column": lambda w: w[:, ::2],
+    "every third row": lambda w: w[::3],
+    "columns reversed": lambda w: w[:, ::-1],
+    "rows reversed": lambda w: w[::-1],
+    "both reversed": lambda w: w[::-1, ::-1],
+    "every other column, turned": lambda w: w[:, ::2].T,
+    "one row repeated": lambda w: np.broadcast_to(w[0], w.shape),
+    "one column repeated": lambda w: np.broadcast_to(w[:, :1], w.shape),
+    "of another shape": lambda w: w.reshape(-1, w.shape[0]),
+    "a matrix of several": lambda w: w.reshape(2, -1, w.shape[1])[1],
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_frozen_arrays_lie_as_they_do(name: str, order: Any) -> None:
+    rng = np.random.default_rng(5)
+    view = VIEWS[name]
+    inside, outside = dvm.compile(lambda x, w: x @ view(w)), dvm.compile(lambda x, w: x @ w)
+    with dvm.stance("force_capture"):
+        for dtype in DTYPES:
+            weight = np.array(matrix(rng, 64, 66, dtype), order=order)
+            frozen = dvm.freeze(weight)
+            for rows in (1, 9, 40, 300):
+                x = matrix(rng, rows, view(weight).shape[0], dtype)
+                for _ in range(2):  # the call that is captured is NumPy's
+                    expected = inside(x, weight), outside(x, view(weight))
+                results = inside(x, frozen), outside(x, view(frozen))
+                for a, b in zip(expected, results, strict=True):
+                    assert a.tobytes() == b.tobytes(), (dtype, rows)
+
+
+def test_many_views_take_bounded_memory() -> None:
+    rng = np.random.default_rng(6)
+    frozen = dvm.freeze(rng.standard_normal((600, 64)).astype("float32"))
+    before, x = dvm.stats().packed_bytes, np.ones((32, 64), "float32")
+    rows = dvm.compile(lambda x, t, a, n: x @ t[a : a + n].T)
+    with dvm.stance("force_capture"):
+        for _ in range(300):
+            a, n = int(rng.integers(400)), int(rng.integers(16, 200))
+            np.testing.assert_allclose(
+                rows(x, frozen, a, n), x @ frozen[a : a + n].T, rtol=1e-4, atol=1e-4
+            )
+    assert 0 < dvm.stats().packed_bytes - before <= 4 * frozen.nbytes + 65536
+
+
 @dvm.compile
 def layer(x: Array, weight: Array) -> Array:
     return np.maximum(x @ weight, 0)

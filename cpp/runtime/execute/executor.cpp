@@ -336,8 +336,9 @@ class Execution {
     }
     const BufferView* const frozen = frozen_factor(kernel, inputs);
     const vm::RightMatrix matrix = frozen ? right_matrix(kernel, *frozen) : vm::RightMatrix{};
-    const vm::Binding binding{dims, state_.scalars, state_.strides,
-                              frozen ? target_.packed_column(matrix) : 0};
+    const vm::Binding binding{
+        dims, state_.scalars, state_.strides,
+        frozen && frozen_memory().admits(matrix, target_) ? target_.packed_column(matrix) : 0};
     if (times_) return run_timed(kernel, binding, globals, matrix);
     if (state_.memo.starts_over()) {
       if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;

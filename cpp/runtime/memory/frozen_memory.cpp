@@ -8,6 +8,8 @@ namespace dvm::runtime {
 namespace {
 
 constexpr std::align_val_t kLine{64};
+// Panels fill up what has few columns.
+constexpr int64_t kSmall = 65536;
 
 // The range that begins at or before `at`, or end().
 template <typename Map>
@@ -22,7 +24,7 @@ void FrozenMemory::Free::operator()(std::byte* block) const { ::operator delete(
 
 void FrozenMemory::add(const std::byte* begin, int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  ranges_[begin] = {bytes, {}};
+  ranges_[begin] = {.bytes = bytes, .copies = {}};
   count_.store(ranges_.size(), std::memory_order_relaxed);
 }
 
@@ -44,6 +46,16 @@ bool FrozenMemory::holds(const BufferView& tensor) const {
   return range != ranges_.end() && tensor.data + high <= range->first + range->second.bytes;
 }
 
+bool FrozenMemory::admits(const vm::RightMatrix& matrix, const vm::Target& target) const {
+  const std::lock_guard lock(mutex_);
+  const auto range = range_at(ranges_, matrix.data);
+  if (range == ranges_.end()) return false;
+  const auto& [bytes, copies, packed_bytes] = range->second;
+  if (std::ranges::find(copies, matrix, &Packed::matrix) != copies.end()) return true;
+  const int64_t more = vm::packed_columns(matrix.columns) * target.packed_column(matrix);
+  return packed_bytes + more <= kMostCopies * bytes + kSmall;
+}
+
 const std::byte* FrozenMemory::packed(const vm::RightMatrix& matrix, const vm::Target& target) {
   const std::lock_guard lock(mutex_);
   const auto range = range_at(ranges_, matrix.data);
@@ -57,6 +69,7 @@ const std::byte* FrozenMemory::packed(const vm::RightMatrix& matrix, const vm::T
   if (!data) return nullptr;
   target.pack(matrix, data.get());
   copies.push_back({matrix, std::move(data), bytes});
+  range->second.packed_bytes += bytes;
   return copies.back().data.get();
 }
 
@@ -65,7 +78,7 @@ FrozenStats FrozenMemory::stats() const {
   FrozenStats stats;
   for (const auto& [begin, range] : ranges_) {
     stats.frozen_bytes += range.bytes;
-    for (const Packed& copy : range.copies) stats.packed_bytes += copy.bytes;
+    stats.packed_bytes += range.packed_bytes;
   }
   return stats;
 }

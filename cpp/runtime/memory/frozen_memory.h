@@ -30,11 +30,15 @@ class FrozenMemory {
   bool is_empty() const { return count_.load(std::memory_order_relaxed) == 0; }
   // Whether all of a tensor that has elements lies in frozen memory.
   bool holds(const BufferView& tensor) const;
-  // The packed copy of a matrix that `holds` is true of; null where there is no memory for one.
+  // Whether a matrix that `holds` is true of has a packed copy, or may: copies of the matrices of a
+  // range take kMostCopies times its memory at most, for views of it may be without number.
+  bool admits(const vm::RightMatrix& matrix, const vm::Target& target) const;
+  // The packed copy of a matrix that is admitted; null where there is no memory for one.
   const std::byte* packed(const vm::RightMatrix& matrix, const vm::Target& target);
   FrozenStats stats() const;
 
  private:
+  static constexpr int64_t kMostCopies = 4;
   struct Free {
     void operator()(std::byte* block) const;
   };
@@ -46,6 +50,7 @@ class FrozenMemory {
   struct Range {
     int64_t bytes;
     std::vector<Packed> copies;
+    int64_t packed_bytes = 0;
   };
 
   mutable std::mutex mutex_;

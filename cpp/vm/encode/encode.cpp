@@ -104,7 +104,7 @@ class Encoder {
     }
     const ProductTiling tiling = tile_product(product, target_);
     if (product.packed_column != 0) {
-      if (reads_packed(product, tiling)) {
+      if (reads_packed(product, tiling, target_)) {
         compiled_.packed = product.b;
       } else {
         product.packed_column = 0;

@@ -135,10 +135,12 @@ bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
   return tiling.k < product.k.size && Matrices(product).are_in_place(target);
 }
 
-bool reads_packed(const Contraction& product, const ProductTiling& tiling) {
+bool reads_packed(const Contraction& product, const ProductTiling& tiling,
+                  const TargetTraits& target) {
   const bool moves = std::any_of(product.batch, product.batch + product.batch_rank,
                                  [](const ContractionDim& dim) { return dim.b != 0; });
-  return tiling.m > kFewRows && tiling.n > kFewRows && tiling.k == product.k.size && !moves;
+  return tiling.m > kFewRows && tiling.n > kFewRows && tiling.k == product.k.size && !moves &&
+         Matrices(product).are_in_place(target);
 }
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {

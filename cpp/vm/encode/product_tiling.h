@@ -42,8 +42,10 @@ double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
 
-// Whether a packed copy of b is of use: few rows read it as fast where it lies, and the parts of a
-// product that is cut along k begin within panels.
-bool reads_packed(const Contraction& product, const ProductTiling& tiling);
+// Whether a packed copy of b is of use: few rows read it as fast where it lies, the parts of a
+// product that is cut along k begin within panels, and only instructions that take matrices in
+// place read it.
+bool reads_packed(const Contraction& product, const ProductTiling& tiling,
+                  const TargetTraits& target);
 
 }  // namespace dvm::vm

@@ -452,7 +452,7 @@ class NumpyFunctions(Part):
                 places = np.zeros([lengths[axis] for axis in part.order], np.intp)
                 index.append(places.transpose([part.order.index(i) for i in range(part.rank)]))
             elif isinstance(part, (Sequence, ListValue)) and all(map(is_fixed, part.elements)):
-                index.append([0] * len(part.elements))
+                index.append([0] * (1 if len(part.elements) == 1 else 3))
             elif isinstance(part, SliceValue):
                 index.append(slice(None))
             elif isinstance(part, Literal) and (part.object is None or part.object is Ellipsis):

@@ -59,6 +59,8 @@ class NumpyPicks(Part):
             x, axis = self.reductions.flat(x), ZERO
         place = self.ufunc_methods.axis(self.indexing.plain(axis), x.rank)
         if mask.shape[0] != x.shape[place]:
+            if self.indexing.observed(mask.shape[0]) != self.indexing.observed(x.shape[place]):
+                raise refuse(reasons.COMPRESS_MASK, describe(mask))
             self.program.require_all_equal([mask.shape[0]], [x.shape[place]])
         seen = self.calls.seen_result
         if not isinstance(seen, np.ndarray):
@@ -98,7 +100,7 @@ class NumpyPicks(Part):
         dim = self.indexing.size_of_int(
             self.graph.leave(self.arrays.value_of(size), "int"), seen.shape[0]
         )
-        if is_none(weights):
+        if is_none(weights) or self._is_empty(values):
             dtype, given = (
                 "int64",
                 self.graph.copy_value(self.graph.constant_value("int64", 1), [self.graph.size(1)]),
@@ -109,6 +111,15 @@ class NumpyPicks(Part):
         return fresh(
             self.graph.along_value("scatter", [zeros, place, given], 0, "add"), dtype, [dim]
         )
+
+    def _is_empty(self, values: Tensor) -> bool:
+        """Whether there is none, for which NumPy's result is of integers."""
+        (size,) = values.shape
+        if self.indexing.observed(size) == 0:
+            self.program.require_all_equal([size], [self.graph.size(0)])
+            return True
+        self.program.require_positive(size)
+        return False
 
     def _weights(self, weights: Abstract, size: _dvm.Dim) -> int:
         given = self.ufuncs.as_array(weights)
