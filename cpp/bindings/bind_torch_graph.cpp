@@ -268,7 +268,7 @@ void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
   py::class_<TorchGraph>(module, "TorchGraph", "A graph compiled for tensors of torch.",
                          py::dynamic_attr())
-      .def(py::init([](const core::Graph& graph, bool strict,
+      .def(py::init([](const core::Graph& graph, bool strict, const std::string& precision,
                        const std::map<std::string, py::object>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
@@ -277,6 +277,7 @@ void bind_torch_graph(py::module_& module) {
              core::verify(graph);
              driver::Options options;
              if (strict) options.numerics = driver::Numerics::strict;
+             options.precision = core::precision_from_text(precision).value();
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
@@ -285,9 +286,9 @@ void bind_torch_graph(py::module_& module) {
                                                  std::move(made), std::move(written),
                                                  std::move(held), std::move(otherwise));
            }),
-           py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("functions"),
-           py::arg("arguments"), py::arg("results"), py::arg("written"), py::arg("held"),
-           py::arg("otherwise"))
+           py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("precision"),
+           py::arg("functions"), py::arg("arguments"), py::arg("results"), py::arg("written"),
+           py::arg("held"), py::arg("otherwise"))
       .def("__call__", &TorchGraph::call)
       .def("stats", &TorchGraph::stats)
       .def_property_readonly("plan", [](const TorchGraph& f) { return runtime::print(f.plan()); });

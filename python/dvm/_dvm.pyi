@@ -269,6 +269,7 @@ class TorchGraph:
         graph: Graph,
         *,
         strict: bool,
+        precision: str,
         functions: Mapping[str, Callable[..., Any]],
         arguments: Sequence[tuple[str, int]],
         results: Sequence[tuple[str, int, Sequence[int]]],

@@ -150,7 +150,9 @@ def _compile_module(module: Any, options: Options) -> Any:
 
     if options.target != "cpu":
         raise errors.make("unsupported", f"modules of PyTorch do not run on {options.target}")
-    return torch.compile(module, numerics=options.numerics)
+    # What is not asked for is as torch says.
+    precision = {} if options.precision == "highest" else {"precision": options.precision}
+    return torch.compile(module, numerics=options.numerics, **precision)
 
 
 def _what_to_compile(given: Any) -> str:

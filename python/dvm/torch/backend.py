@@ -16,7 +16,7 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule
 
 from dvm import _dvm, errors
-from dvm.compiling import NUMERICS
+from dvm.compiling import NUMERICS, PRECISIONS
 from dvm.torch import aten, graphs
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
@@ -32,15 +32,21 @@ class Options:
 
     numerics: "default" computes halves in f32 within a fused kernel; "strict" rounds after each
         operation, as torch does.
+    precision: of products of float32, as `dvm.Options` has it; None: what
+        `torch.get_float32_matmul_precision()` says when a graph is compiled.
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
         "error" raises UnsupportedError for them instead.
     """
 
     numerics: str = "default"
+    precision: str | None = None
     fallback: str = "torch"
 
     def __post_init__(self) -> None:
-        for name, valid in (("numerics", NUMERICS), ("fallback", FALLBACKS)):
+        table = {"numerics": NUMERICS, "precision": PRECISIONS, "fallback": FALLBACKS}
+        if self.precision is None:
+            del table["precision"]
+        for name, valid in table.items():
             if getattr(self, name) not in valid:
                 raise errors.unknown("unknown_name", name, getattr(self, name), valid)
 
@@ -117,6 +123,7 @@ def _compiled(lowered: graphs.Lowered, options: Options, otherwise: Any) -> _dvm
     return _dvm.TorchGraph(
         lowered.graph,
         strict=options.numerics == "strict",
+        precision=options.precision or torch.get_float32_matmul_precision(),
         functions=lowered.functions,
         arguments=lowered.arguments,
         results=lowered.results,

@@ -286,6 +286,33 @@ def test_a_module_stays_one():
     assert module.inner.weight.grad is not None
 
 
+def test_precision_is_that_of_torch_or_the_option():
+    def seen(**options):
+        torch._dynamo.reset()
+        plans = []
+        x = torch.rand(64, 64)
+        f = dvm.torch.compile(lambda x: x @ x, **options)
+        made = dvm._dvm.TorchGraph
+        dvm._dvm.TorchGraph = lambda *a, **k: plans.append(made(*a, **k)) or plans[-1]
+        try:
+            torch.testing.assert_close(f(x), x @ x, rtol=2**-7, atol=1e-2)
+        finally:
+            dvm._dvm.TorchGraph = made
+        return ["precision = medium" in p.plan for p in plans]
+
+    assert seen() == [False]
+    assert seen(precision="medium") == [True]
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        assert seen() == [True]
+        assert seen(precision="highest") == [False]
+    finally:
+        torch.set_float32_matmul_precision(before)
+    with pytest.raises(dvm.UnsupportedError, match="there is no precision 'low'"):
+        dvm.torch.compile(lambda x: x, precision="low")
+
+
 def test_a_function_on_tensors():
     f = dvm.torch.compile(lambda x, y: (x @ y).sum(0), numerics="strict")
     x, y = torch.rand(3, 4), torch.rand(4, 2)
