@@ -38,7 +38,9 @@ inline constexpr int kBanks = vm::kBanks, kSources = kBanks + 2;
 inline constexpr uint8_t kMemory = kBanks, kScalar = kBanks + 1;  // sources that are no bank
 inline constexpr int kUnaryRows = static_cast<int>(Binary::count) * kBanks * kSources * kSources;
 inline constexpr int kStoredRows = kUnaryRows + static_cast<int>(Unary::count) * kBanks * kSources;
-inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * 2 * kBanks;
+// Of each: loads of what is one run, stores, loads of rows that lie apart.
+inline constexpr int kStoredKinds = 3;
+inline constexpr int kEnd = kStoredRows + static_cast<int>(Stored::count) * kStoredKinds * kBanks;
 inline constexpr int kStore = kEnd + 1;
 inline constexpr int kStoreLast = kStore + kBanks;  // a store and the end in one
 inline constexpr int kLoadTwo = kStoreLast + kBanks;

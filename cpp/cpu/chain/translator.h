@@ -336,7 +336,7 @@ class Translator {
     switch (dtype) {
 #define DVM_CHAIN_STORED(name, where) \
   case DType::name:                   \
-    return kStoredRows + static_cast<int>(Stored::name) * 2 * kBanks;
+    return kStoredRows + static_cast<int>(Stored::name) * kStoredKinds * kBanks;
 #include "cpu/chain/bodies.def"
       default:
         return -1;
@@ -344,9 +344,14 @@ class Translator {
   }
   bool load_narrow(DType dtype, uint8_t dst, uint8_t place) {
     const int loads = loads_of(dtype);
-    if (loads < 0 || !is_adjacent(place)) return false;
+    if (loads < 0 || !is_memory(place)) return false;
     quiet_ |= core::is_half(dtype);  // NaNs that signal
-    return put(loads + bank(dst), memory(place));
+    if (is_adjacent(place)) return put(loads + bank(dst), memory(place));
+    if (reach(place) != vm::Reach::per_column || !has_whole_units()) return false;
+    if (!put(loads + 2 * kBanks + bank(dst), memory(place))) return false;
+    put_reciprocal();
+    put_row_bytes(core::byte_size(dtype), stride_of_rows(place).value_or(0));
+    return true;
   }
 
   // Behind a step over rows: how it finds its row. 2**32 over units per row is exact for as many
@@ -358,8 +363,8 @@ class Translator {
   bool is_row() const { return args_->insn->m == 1 || form_.one_row; }
   bool has_whole_units() const { return is_row() || args_->columns % kUnit == 0; }
   // Of a row, less those from one row to the next where rows lie apart.
-  void put_row_bytes(int64_t stride = 0) {
-    put_operand({static_cast<uint64_t>(args_->columns * int64_t{sizeof(T)} - stride), kScalar});
+  void put_row_bytes(int64_t element, int64_t stride = 0) {
+    put_operand({static_cast<uint64_t>(args_->columns * element - stride), kScalar});
   }
 
   bool load_row_operand(const MicroOp& op) {
@@ -367,7 +372,7 @@ class Translator {
     const int entry = (columns ? kLoadPerColumn : kLoadPerRow) + bank(op.dst);
     if (!is_wide(op.dtype) || !has_whole_units() || !put(entry, memory(op.src[0]))) return false;
     put_reciprocal();
-    if (columns) put_row_bytes(stride_of_rows(op.src[0]).value_or(0));
+    if (columns) put_row_bytes(sizeof(T), stride_of_rows(op.src[0]).value_or(0));
     return true;
   }
 
@@ -382,7 +387,7 @@ class Translator {
     const bool blocks = columns % (2 * kUnit) == 0;
     if (!put((blocks ? kSumBlocks : kSum) + from, memory(op.dst))) return false;
     put_reciprocal();
-    put_row_bytes();
+    put_row_bytes(sizeof(T));
     const auto lanes = static_cast<uint64_t>(core::sum_chunks(columns) * core::kSumLanes);
     put_operand({lanes * sizeof(T), kScalar});
     return true;
@@ -417,7 +422,8 @@ class Translator {
 
   bool copy(const MicroOp& op) {
     if (is_bank(op.dst)) {
-      if (!is_bank(op.src[0]) && !is_source(op.src[0])) {
+      const bool is_narrow = !is_wide(op.dtype) && !is_bank(op.src[0]);
+      if (!is_narrow && !is_bank(op.src[0]) && !is_source(op.src[0])) {
         return is_memory(op.src[0]) && load_row_operand(op);
       }
       if (is_wide(op.dtype) || is_bank(op.src[0])) {

@@ -65,8 +65,7 @@ class ChainPlanner {
     return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
   }
   bool is_strided(int16_t v) const {
-    return schedule_.is_rows(stage_, v, run_) &&
-           core::byte_size(stage_.values[v].dtype) == width_ && reach(v) == Reach::each;
+    return schedule_.is_rows(stage_, v, run_, width_) && reach(v) == Reach::each;
   }
 
   template <typename F>

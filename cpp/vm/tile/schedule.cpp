@@ -99,7 +99,7 @@ class Scheduler {
     if (made_.shape.column_rows == 0) return;
     for (int16_t v = 0; v < stage_.value_count; ++v) {
       const StageValue& value = stage_.values[v];
-      if (value.kind != Kind::global || !is_wide(value.dtype) || made_.has_output(v)) continue;
+      if (value.kind != Kind::global || made_.has_output(v)) continue;
       made_.may_be_rows |= made_.shape.column_rows & uint64_t{1} << value.index;
     }
   }
@@ -174,7 +174,7 @@ class Scheduler {
           (!is_wide(dtype) || core::byte_size(dtype) != width)) {
         return false;
       }
-      rows = rows || whom != Reach::each || made_.is_rows(stage_, v, made_.run_count);
+      rows = rows || whom != Reach::each || made_.is_rows(stage_, v, made_.run_count, width);
     }
     by_rows = rows;
     return true;
@@ -202,8 +202,7 @@ class Scheduler {
   // An input that the chain reads: as rows, or loaded.
   void load_for_chain(const Schedule::Run& run, int16_t v) {
     const StageValue& value = stage_.values[v];
-    if (made_.is_rows(stage_, v, made_.run_count) && reach(v) == Reach::each &&
-        core::byte_size(value.dtype) == run.width) {
+    if (made_.is_rows(stage_, v, made_.run_count, run.width) && reach(v) == Reach::each) {
       made_.read_as_rows |= uint64_t{1} << value.index;
     } else {
       set_loaded(value.index);

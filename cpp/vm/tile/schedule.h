@@ -50,10 +50,13 @@ struct Schedule {
   TileUse use;
   bool counted;  // whether the use is known
 
-  bool is_rows(const Stage& stage, int16_t value, int run) const {
+  // Whether the run, a chain of that width, reads the input as rows. One of bools alone has no
+  // width, and does not.
+  bool is_rows(const Stage& stage, int16_t value, int run, int width) const {
     const StageValue& of = stage.values[value];
     return may_be_rows != 0 && of.kind == StageValue::Kind::global &&
-           (may_be_rows >> of.index & 1) != 0 && loaded_by[of.index] >= run;
+           (may_be_rows >> of.index & 1) != 0 && loaded_by[of.index] >= run &&
+           core::byte_size(of.dtype) <= width;
   }
   bool has_output(int16_t value) const { return first_output[value] >= 0; }
   bool is_read_as_rows(int access) const { return (read_as_rows >> access & 1) != 0; }

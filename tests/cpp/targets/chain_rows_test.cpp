@@ -6,6 +6,7 @@
 #include <random>
 
 #include "chain_case.h"
+#include "core/ops/scalar_ops.h"
 #include "core/ops/sum_order.h"
 
 namespace dvm::testing {
@@ -238,6 +239,69 @@ TEST_P(ChainRows, MayLieApart) {
         for (const bool sums : {false, true}) {
           check_rows_apart<float>(rows, columns, stride, sums);
           check_rows_apart<double>(rows, columns, stride, sums);
+        }
+      }
+    }
+  }
+}
+
+// y = T(x) * z, and where `sums` the sums of y: x is narrower than the chain, and its rows lie
+// apart. Integers are nonnegative and so true in any byte of them, as bools are; of halves, some
+// are NaNs.
+template <typename T>
+void check_narrow_rows_apart(DType from, int64_t rows, int64_t columns, int64_t stride, bool sums) {
+  SCOPED_TRACE(std::string(core::to_string(from)) + " " + std::to_string(rows) + " x " +
+               std::to_string(columns) + " by " + std::to_string(stride));
+  constexpr DType kT = kDType<T>;
+  const uint8_t a = kFirstBank;
+  const int64_t elements = (rows - 1) * stride + columns;
+  std::vector<std::byte> x(static_cast<size_t>(elements * core::byte_size(from)));
+  std::mt19937 random(10);
+  for (std::byte& byte : x)
+    byte = static_cast<std::byte>(random() % (from == DType::boolean ? 2 : 256));
+  core::dispatch(from, [&]<DType From>() {
+    if constexpr (!core::is_half(From) && core::is_floating(From)) {
+      for (int64_t i = 0; i < elements; ++i) {
+        const auto value =
+            core::scalar::cast<core::Storage<From>>(static_cast<double>(i % 257) - 99);
+        std::memcpy(x.data() + i * core::byte_size(From), &value, sizeof(value));
+      }
+    }
+  });
+  const std::vector<T> z = numbers<T>(rows * columns, 9);
+  Chain chain(rows, columns, sizeof(T));
+  chain.step(Insn::copy, from, 0, a, {chain.rows_apart(from, x.data(), stride)});
+  chain.step(Insn::cast, kT, static_cast<uint8_t>(from), a, {a});
+  chain.step(Insn::mul, kT, 0, a, {a, chain.input(kT, bytes_of(z))});
+  const uint8_t y = chain.output(kT);
+  chain.step(Insn::copy, kT, 0, y, {a});
+  if (sums) chain.step(Insn::sum, kT, 0, chain.output(kT, Reach::per_row), {a});
+  const Chain::Result want = chain.plain(), got = chain.in_registers();
+  EXPECT_EQ(int{got.flags}, int{want.flags});
+  EXPECT_TRUE(got.tensors == want.tensors);
+  EXPECT_TRUE(core::is_half(from) || got.ran == cpu::has_chain_registers());
+  const std::vector<T> found = tensor<T>(got, y, rows * columns, sizeof(T));
+  core::dispatch(from, [&]<DType From>() {
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      core::Storage<From> element;
+      const int64_t at = i / columns * stride + i % columns;
+      std::memcpy(&element, x.data() + at * core::byte_size(From), sizeof(element));
+      const T wanted = core::scalar::cast<T>(element) * z[static_cast<size_t>(i)];
+      const T is = found[static_cast<size_t>(i)];
+      ASSERT_TRUE(is == wanted || (std::isnan(is) && std::isnan(wanted))) << i;
+    }
+  });
+}
+
+TEST_P(ChainRows, MayLieApartAndBeNarrow) {
+  for (const int64_t columns : {1, 5, 63, 64, 128, 192, 200, 512, 1024, 1100}) {
+    for (const int64_t rows : {1, 2, 3, 33}) {
+      for (const int64_t stride : {columns + 1, 3 * columns, columns, int64_t{1}}) {
+        for (const DType from : {DType::boolean, DType::u8, DType::f16, DType::bf16}) {
+          check_narrow_rows_apart<float>(from, rows, columns, stride, rows == 3);
+        }
+        for (const DType from : {DType::boolean, DType::u8, DType::i32, DType::f32}) {
+          check_narrow_rows_apart<double>(from, rows, columns, stride, rows == 3);
         }
       }
     }
