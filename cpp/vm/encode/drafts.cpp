@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ops/sum_order.h"
 #include "vm/isa/program_builder.h"
 
 namespace dvm::vm {
@@ -42,10 +43,13 @@ class ProgramWriter {
   void include(Global& global, const StageAccess& access) const {
     int64_t low = access.offset, high = access.offset + core::byte_size(access.dtype);
     for (int d = 0; d < stage_.rank; ++d) {
-      int64_t last = 0;
+      int64_t last = 0, stride = access.strides[d];
       if ((access.span & dim_bit(d)) != 0) last = stage_.sizes[d] - 1;
-      if ((access.per_tile & dim_bit(d)) != 0) last = frame_.tiling.tiles(d) - 1;
-      (access.strides[d] < 0 ? low : high) += last * access.strides[d];
+      if ((access.per_tile & dim_bit(d)) != 0) {
+        last = core::sum_chunks(stage_.reduced_elements()) - 1;
+        stride /= frame_.chunks_of_tile;
+      }
+      (stride < 0 ? low : high) += last * stride;
     }
     const bool first = global.low == global.high;
     global.low = first ? low : std::min(global.low, low);

@@ -55,6 +55,7 @@ struct ProgramFrame {
   std::span<const int> grid_dims;  // of the Stage, outermost first
   uint32_t local_bytes;
   uint8_t loop_flags;
+  int64_t chunks_of_tile = 1;  // partial results that each tile stores, where any are
 };
 
 // Enters the operands of the drafts into the tables of a Program, which is written into `words`.

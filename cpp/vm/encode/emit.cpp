@@ -51,7 +51,7 @@ class Emitter {
     }
     for (int k = 0; k < stage_.output_count; ++k) {
       const int16_t value = schedule_.root[stage_.outputs[k].value];
-      load(value);  // an input that no step reads
+      if (!copy_through(value)) load(value);
       release(value, stage_.step_count);
     }
     if (overflow_) return std::nullopt;
@@ -146,6 +146,31 @@ class Emitter {
                stream_operand(bound.index));
     }
     store_outputs(value, -1);
+  }
+
+  // An input that no step reads, straight to its outputs where one side is a run of memory.
+  bool copy_through(int16_t value) {
+    if (!target_.streams || drafts_.home[value].place != Place::nowhere ||
+        !schedule_.is_only_copied(stage_, value)) {
+      return false;
+    }
+    const StageAccess& from = stage_.accesses[stage_.values[value].index];
+    const int16_t index = stage_.values[value].index;
+    if (!is_dense(index) && has_strided_output(value)) return false;
+    const Operand src = stream_operand(index);
+    drafts_.home[value] = {Place::stream, stream_word(index)};
+    for (int k = schedule_.first_output[value]; k >= 0; k = schedule_.next_output[k]) {
+      const int16_t output = stage_.outputs[k].access;
+      const StageAccess& to = stage_.accesses[output];
+      if (!is_dense(output)) {
+        transfer(Insn::view_store, to, stream_operand(output), src);
+      } else if (!is_dense(index)) {
+        transfer(Insn::view_load, from, stream_operand(output), src);
+      } else {
+        linear(Insn::copy, to.dtype, 0, {stream_operand(output), src}, to.span);
+      }
+    }
+    return true;
   }
 
   void transfer(Insn insn, const StageAccess& access, Operand dst, Operand src) {
@@ -437,7 +462,8 @@ class Emitter {
                           .target = target_,
                           .grid_dims = {grid_dims_, static_cast<size_t>(grid_rank_)},
                           .local_bytes = static_cast<uint32_t>(local),
-                          .loop_flags = loop_flags},
+                          .loop_flags = loop_flags,
+                          .chunks_of_tile = 1},
                          drafts_, words);
   }
 

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "vm/encode/attention_program.h"
+#include "vm/encode/chunks_of_rows.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/product_parts.h"
@@ -184,6 +185,14 @@ class Encoder {
       if (try_emit(stage, Reduction::chunks) == Reduction::chunks) return true;
       if (rows) take_back();
       stage = scratch_.uncut;
+    }
+    if (const auto rows = chunks_of_rows(stage, target_); rows && request_ == nullptr) {
+      store_partials(stage, scratch_.next, workspace, rows->chunks);
+      watch_.end(&PhaseTimes::bind);
+      append(encode_chunks_of_rows(stage, *rows, target_, arena_.rest(), scratch_.drafts),
+             &rows->tiling);
+      watch_.end(&PhaseTimes::emit);
+      return true;
     }
     store_sources(stage, scratch_.next, workspace);
     watch_.end(&PhaseTimes::bind);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/ops/sum_order.h"
 #include "vm/isa/program.h"
 #include "vm/isa/reduce_source.h"
 
@@ -241,6 +242,7 @@ int64_t operand_elements(const Instruction& insn, int operand, Ends ends) {
         operand == 0 && is_attention(format) && MatrixAux::of(insn.dtype, insn.aux).loop;
     return size.rows * (size.columns + (carries ? 2 : 0));
   }
+  if (operand == 0 && reduces_chunks(insn)) return core::sum_chunks(e.size * e.n);
   const bool is_short =
       (format == Format::broadcast && operand == 1) || (format == Format::reduce && operand == 0);
   return is_short ? e.m * e.n : e.m * e.size * e.n;

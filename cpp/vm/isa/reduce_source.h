@@ -36,6 +36,14 @@ constexpr bool reads(Insn insn, DType dtype, ReduceOrder order, DType source) {
   }
 }
 
+// Whether a reduction gives a result for each chunk of its source (core/ops/sum_order.h): one in
+// the order of lanes, [1, size, N], of rows that lie apart. These are `size` rows of N elements,
+// and what is reduced are all of them, one after the other; the last chunk may have fewer elements.
+inline bool reduces_chunks(const Instruction& insn) {
+  return info(insn.insn).format == Format::reduce && insn.operands()[1].mode == Mode::rows &&
+         reduce_order(insn.aux) == ReduceOrder::lanes;
+}
+
 // Has reductions of a tile's sources do the casts that are theirs alone: for targets whose operands
 // are streams.
 void spare_casts(Stage& stage);

@@ -21,6 +21,8 @@
 
 #include "vm/isa/chain.h"
 #include "vm/isa/program.h"
+#include "vm/isa/reduce_source.h"
+#include "vm/run/chunks_of_rows.h"
 #include "vm/run/tile_kernel.h"
 
 namespace dvm::vm {
@@ -219,6 +221,16 @@ inline void place_attention(const Instruction& insn, std::optional<int> loop,
               (loop ? cursor.step(*loop) * insn.size : 0);
 }
 
+template <typename Core>
+[[gnu::noinline]] void run_chunks_of_rows(const Instruction& insn, const TileArgs& args,
+                                          const Tile& tile, Core& core) {
+  const int64_t bytes = core::byte_size(operand_dtype(insn, 1));
+  between_flags(insn, tile, core, [&] {
+    reduce_chunks_of_rows(args, bytes, core::byte_size(insn.dtype),
+                          [&](const TileArgs& part) { core.execute(insn, part, tile); });
+  });
+}
+
 // Inlined into the loop over instructions: the call would be a tenth of a short one.
 template <typename Core>
 [[gnu::always_inline]] inline void run_instruction(const Instruction& insn,
@@ -265,6 +277,9 @@ template <typename Core>
     args.adds = (insn.insn == Insn::matmul || attends) &&
                 (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
     if (attends) place_attention(insn, aux.loop, cursor, tile, args);
+  }
+  if (args.row_stride && reduces_chunks(insn)) [[unlikely]] {
+    return run_chunks_of_rows(insn, args, tile, core);
   }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }

@@ -160,9 +160,9 @@ DType partial_dtype(Insn insn, DType dtype) {
   return accumulates(insn) ? core::computes_in(dtype) : dtype;
 }
 
-void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
+void store_partials(Stage& stage, Stage& next, Workspace& workspace, int64_t chunks_of_tile) {
   const int reduced = stage.reduce_begin;
-  Splitter split(stage, next, workspace, core::sum_chunks(stage.sizes[reduced]));
+  Splitter split(stage, next, workspace, core::sum_chunks(stage.reduced_elements()));
   // They feed nothing, so they may move behind the other steps, past the casts they need.
   TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
@@ -181,6 +181,7 @@ void store_partials(Stage& stage, Stage& next, Workspace& workspace) {
     StageAccess stored = partial;
     stored.per_tile = dim_bit(reduced);
     stored.span = static_cast<DimMask>(partial.span & ~stored.per_tile);
+    stored.strides[reduced] *= chunks_of_tile;
     split.store_instead(reductions[i].result, step.dst, stored);
   }
   stage.reduced_in_tile = Stage::InTile::never;  // whatever the steps just added make cheaper

@@ -19,8 +19,9 @@ struct Workspace {
 DType partial_dtype(Insn insn, DType dtype);
 
 // Turns each reduction of `stage` into one that stores a partial result per chunk of kSumChunk, for
-// a tiling with Reduction::chunks; the one reduced dim must be single. `next` reduces the partials.
-void store_partials(Stage& stage, Stage& next, Workspace& workspace);
+// a tiling with Reduction::chunks whose tiles have so many of them along the first reduced dim, and
+// hold the others. `next` reduces the partials.
+void store_partials(Stage& stage, Stage& next, Workspace& workspace, int64_t chunks_of_tile = 1);
 
 // Where the chunks of store_partials() are rows of memory and there are many: makes `rows`, a Stage
 // of all but the last two, whose tiles may hold several. leave_last_chunks() keeps the two in

@@ -58,6 +58,11 @@ struct Schedule {
            (may_be_rows >> of.index & 1) != 0 && loaded_by[of.index] >= run &&
            core::byte_size(of.dtype) <= width;
   }
+  // Whether the input is read for the outputs that it is, and nothing else.
+  bool is_only_copied(const Stage& stage, int16_t value) const {
+    const StageValue& of = stage.values[value];
+    return of.kind == StageValue::Kind::global && loaded_by[of.index] == run_count;
+  }
   bool has_output(int16_t value) const { return first_output[value] >= 0; }
   bool is_read_as_rows(int access) const { return (read_as_rows >> access & 1) != 0; }
   bool is_loaded(int access) const { return loaded_by[access] != kNever; }

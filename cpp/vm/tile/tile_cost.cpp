@@ -77,6 +77,19 @@ double TileCosts::rows_ns(const Tiling& tiling, const Schedule& schedule) const 
          schedule.use.chains;
 }
 
+TileCosts::Copies TileCosts::find_copies(const Schedule& schedule) const {
+  Copies copies;
+  for (int k = 0; k < stage_.output_count; ++k) {
+    const int16_t value = schedule.root[stage_.outputs[k].value], to = stage_.outputs[k].access;
+    if (!schedule.is_only_copied(stage_, value)) continue;
+    const int16_t from = stage_.values[value].index;
+    if (!schedule.shape.is_dense(from) && !schedule.shape.is_dense(to)) continue;
+    ++copies.count;
+    copies.accesses |= uint64_t{1} << from | uint64_t{1} << to;
+  }
+  return copies;
+}
+
 TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
   const Schedule& schedule = schedules_.of(tiling);
   const TileUse& use = schedule.use;
@@ -91,6 +104,8 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     moved += 2 * cost_bytes(column) * elements;  // written, and read again
     broadcasts += 2 * table_.element_ns[static_cast<size_t>(CostClass::move)][column] * elements;
   }
+  const Copies copies = find_copies(schedule);
+  setup += table_.instruction_ns * copies.count;
   for (int a = 0; a < stage_.access_count; ++a) {
     if (shape.is_dense(a)) continue;
     const StageAccess& access = stage_.accesses[a];
@@ -100,7 +115,8 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
       if (!schedule.is_loaded(a)) continue;
     }
     const double bytes = core::byte_size(access.dtype);
-    setup += table_.instruction_ns;
+    const bool is_copied = (copies.accesses >> a & 1) != 0;
+    if (!is_copied) setup += table_.instruction_ns;
     if (way.runs < way.elements) {
       walks += table_.run_ns * way.runs;
     } else {
@@ -109,6 +125,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
       walks += table_.element_ns[row][column] * way.elements;
       strided += kLineBytes / std::min(way.per_line, kLineBytes / bytes) * table_.spill_ns;
     }
+    if (is_copied) continue;
     moved += 2 * bytes * way.elements / per_tile;
     local += bytes * way.elements;
   }

@@ -28,6 +28,12 @@ class TileCosts {
   Estimate operator()(const Tiling& tiling) const;
 
  private:
+  // Of inputs to the outputs that they are, in one instruction each; the accesses on both sides.
+  struct Copies {
+    int count = 0;
+    uint64_t accesses = 0;
+  };
+  Copies find_copies(const Schedule& schedule) const;
   double per_element(int64_t weight) const;
   double setup_ns(const TileUse& use) const;
   double rows_ns(const Tiling& tiling, const Schedule& schedule) const;

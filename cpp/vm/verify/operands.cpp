@@ -25,16 +25,22 @@ bool is_elementwise(const Instruction& insn) {
   return row.pipe == Pipe::simd && info(row.format).extents == ExtentKind::linear;
 }
 
-// Whether a stream operand goes through the view dims: a gather's table alone.
-bool has_view(const Instruction& insn, int operand) {
-  const bool gathers = info(insn.insn).format == Format::gather;
-  return insn.is_view() && (!gathers || operand == kTableOperand);
-}
-
 // The stream side of loads and stores is the one thing that their format fixes.
 bool must_stream(const InsnInfo& row, int operand) {
   return (is_load(row.format) && operand == 1) || (is_store(row.format) && operand == 0) ||
          (row.format == Format::gather && operand == kTableOperand);
+}
+
+// Whether a stream operand goes through the view dims; the other side of a view is dense.
+bool has_view(const Instruction& insn, int operand) {
+  return insn.is_view() && must_stream(info(insn.insn), operand);
+}
+
+// Whether any operand may be a stream, where the target has them: not in a cube.
+bool may_stream(const InsnInfo& row) {
+  const bool copies = row.format == Format::view_load || row.format == Format::view_store;
+  return row.pipe == Pipe::simd || row.format == Format::gather || row.format == Format::matrix ||
+         (copies && row.pipe != Pipe::fix);
 }
 
 // Whether operands are matrices, which may lie in more ways than others.
@@ -58,9 +64,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     case Mode::rows:
     case Mode::columns:
     case Mode::packed:
-      legal = must_stream(row, operand);
-      if (row.pipe == Pipe::simd || row.format == Format::gather || row.format == Format::matrix)
-        legal |= target_.streams;
+      legal = must_stream(row, operand) || (target_.streams && may_stream(row));
       break;
     case Mode::scalar:
       legal = row.scalar_operands && !writes(insn, operand);
@@ -79,12 +83,14 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   }
   if (strided && op.offset == 0)
     fail(name + " has " + std::string(to_string(op.mode)) + " that lie 0 bytes apart");
-  const bool adds_rows = operand == 1 && row.format == Format::reduce &&
-                         reduce_order(insn.aux) == ReduceOrder::sequential;
+  const bool reduces_rows = operand == 1 && row.format == Format::reduce;
   const bool in_chain =
       insn.is_chain() && !writes(insn, operand) && reach(insn, operand) == Reach::each;
-  if (op.mode == Mode::rows && !adds_rows && !in_chain && !has_matrices(insn)) {
-    fail(name + " has rows that lie apart, which only chains and sequential reductions read");
+  if (op.mode == Mode::rows && !reduces_rows && !in_chain && !has_matrices(insn)) {
+    fail(name + " has rows that lie apart, which only chains and reductions read");
+  }
+  if (operand == 1 && reduces_chunks(insn) && insn.m != 1) {
+    fail(name + " has rows that lie apart, of which a reduction in the order of lanes has M = 1");
   }
   if ((op.mode == Mode::columns || op.mode == Mode::packed) && !has_matrices(insn)) {
     fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");

@@ -428,6 +428,99 @@ TEST(Encode, ColumnsAreReadWhereTheyLieAlongTwoTails) {
   }
 }
 
+// Rows of so many elements that lie apart, in a buffer that ends with the last one.
+void lay_apart(Tensor& tensor, int64_t gap) {
+  const int64_t bytes = core::byte_size(tensor.dtype), rows = tensor.shape[tensor.shape.size() - 2];
+  const int64_t columns = tensor.shape.back(), stride = (columns + gap) * bytes;
+  int64_t outer = stride * rows;
+  tensor.strides[tensor.shape.size() - 2] = stride;
+  for (size_t d = tensor.shape.size() - 2; d-- > 0; outer *= tensor.shape[d])
+    tensor.strides[d] = outer;
+  tensor.buffer.assign(static_cast<size_t>(outer), std::byte{0});
+}
+
+// A copy is one instruction for many rows, without a slot, where one side is a run of memory. Rows
+// one by one would need no view, but a tile each.
+TEST(Encode, RowsAreCopiedTogether) {
+  for (const char* dtype : {"bool", "f16", "f32", "f64"}) {
+    const core::Region region =
+        region_of("%0 = input " + std::string(dtype) + "[s0, s1]\nreturn %0");
+    const Kernel kernel = prepare(region);
+    for (const auto& [rows, columns] : {std::pair(2000, 81), std::pair(300, 7), std::pair(40, 999),
+                                        std::pair(2, 3), std::pair(1000, 1), std::pair(1, 1000)}) {
+      for (const size_t apart : {0, 1}) {
+        SCOPED_TRACE(std::string(dtype) + " " + std::to_string(rows) + " x " +
+                     std::to_string(columns) + " " + std::to_string(apart));
+        Call call(region, kernel, {rows, columns});
+        lay_apart(call.operands[apart], 19);
+        std::mt19937_64 random(1);
+        std::vector<core::Array> inputs = {
+            core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+        fill(inputs[0], random);
+        Arena arena;
+        Coverage coverage;
+        const auto results = run_call(kernel, call, target_named("cpu"), arena, inputs, coverage);
+        EXPECT_EQ(results[0].data, inputs[0].data);
+        const Program& program =
+            encode(kernel, call.binding(), target_named("cpu"), arena).stages[0];
+        EXPECT_LE(program.header().tile_count, 16);
+        EXPECT_EQ(program.header().local_bytes, 0);
+      }
+    }
+  }
+}
+
+// What is reduced of rows that lie apart, which no one dim holds, is read where it is and in the
+// order of its elements: as many whole rows as make whole chunks are a tile.
+TEST(Encode, RowsThatLieApartAreReducedInPlace) {
+  struct Case {
+    const char *dtype, *cast, *op, *to;
+  };
+  for (const auto& [dtype, cast, op, to] :
+       {Case{"f32", "", "sum", "f32"}, Case{"f64", "", "prod", "f64"},
+        Case{"f32", "", "nanmax", "f32"}, Case{"f64", "", "min", "f64"},
+        Case{"bool", "", "max", "bool"}, Case{"i32", "", "sum", "i32"},
+        Case{"bool", "cast", "sum", "i64"}, Case{"f16", "", "max", "f16"},
+        Case{"u8", "cast", "sum", "u64"}, Case{"f32", "cast", "min", "bool"}}) {
+    const bool casts = *cast != 0;
+    const std::string space = "[s0, s1, s2]", type = to;
+    const core::Region region =
+        region_of("%0 = input " + std::string(dtype) + space + "\n" +
+                  (casts ? "%1 = cast(%0) " + type + space + "\n" : "") + (casts ? "%2" : "%1") +
+                  " = " + op + (casts ? "(%1) " : "(%0) ") + type +
+                  "[s0, 1, 1] {axes = [1, 2]}\nreturn " + (casts ? "%2" : "%1"));
+    const Kernel kernel = prepare(region);
+    for (const auto& sizes : {std::vector<int64_t>{1, 1500, 81},
+                              {1, 700, 512},
+                              {1, 81, 1500},
+                              {2, 130, 1001},
+                              {1, 40000, 3},
+                              {3, 2, 66000},
+                              {1, 1031, 128}}) {
+      SCOPED_TRACE(std::string(op) + "." + to + " of " + dtype + " " + std::to_string(sizes[1]) +
+                   " x " + std::to_string(sizes[2]));
+      Call call(region, kernel, sizes);
+      lay_apart(call.operands[0], 40);
+      std::mt19937_64 random(1);
+      std::vector<core::Array> inputs = {
+          core::make_array(call.operands[0].dtype, call.operands[0].shape)};
+      fill(inputs[0], random);
+      Arena arena;
+      for (const TargetTraits& target : {target_named("cpu"), target_named("ascend910b3")}) {
+        Coverage coverage;
+        const auto results = run_call(kernel, call, target, arena, inputs, coverage);
+        EXPECT_EQ(results[0].data, core::evaluate(region.body, inputs)[0].data);
+        if (!target.streams) continue;
+        EXPECT_EQ(coverage.insns[static_cast<int>(Insn::view_load)], 0);
+        EXPECT_EQ(coverage.insns[static_cast<int>(Insn::copy)], 0);
+        const Program& program = encode(kernel, call.binding(), target, arena).stages[0];
+        const std::vector<uint64_t> words = assemble(disassemble(program));
+        EXPECT_TRUE(std::ranges::equal(words, program.words()));
+      }
+    }
+  }
+}
+
 // The centered elements of a layer norm, which steps before and behind a sum read, are computed
 // twice where operands are streams.
 TEST(Encode, DifferencesAreRepeatedBehindReductions) {
