@@ -102,9 +102,13 @@ TEST(Matmul, RoundedFactors) {
       const bool packs_b = packing.b || packing.whole_b;
       const Layout b_lies = packs_b ? any[pick(random, 0, 2)] : Layout::rows;
       Matrix<float> a(random, m, k, any[pick(random, 0, 2)]), b(random, k, n, b_lies);
-      Matrix<core::BFloat16> rounded_a(random, m, k, Layout::rows);
-      Matrix<core::BFloat16> rounded_b(random, k, n, Layout::rows);
+      Matrix<core::BFloat16> rounded_a(random, m, k, Layout::rows, false);
+      Matrix<core::BFloat16> rounded_b(random, k, n, Layout::rows, false);
       Matrix<float> c(random, m, n, Layout::rows, false), want(random, m, n, Layout::rows, false);
+      SCOPED_TRACE(::testing::Message()
+                   << m << "," << k << "," << n << " packed " << packing.b << packing.whole_b
+                   << " a " << a.view().row_stride << "," << a.view().column_stride << " b "
+                   << b.view().row_stride << "," << b.view().column_stride);
       const auto fill_both = [&](Matrix<float>& exact, Matrix<core::BFloat16>& rounded) {
         fill(random, exact);
         for (int64_t i = 0; i < exact.rows(); ++i) {
