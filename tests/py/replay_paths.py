@@ -18,7 +18,12 @@ Steps = list[tuple[Any, ...]]
 def spec(steps: Steps, reason: str = "") -> SimpleNamespace:
     """What the native core reads of a PathSpec."""
     return SimpleNamespace(
-        target="cpu", numerics="default", steps=steps, reason=reason, reason_at=("", 0)
+        target="cpu",
+        numerics="default",
+        precision="highest",
+        steps=steps,
+        reason=reason,
+        reason_at=("", 0),
     )
 
 
