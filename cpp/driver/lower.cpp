@@ -84,6 +84,7 @@ class Lowering {
         sizes_.define(node.attrs.size, number);
       }
     }
+    sizes_.settle();
   }
 
   // What leaves the Plan is no memory of dvm's own: it may be written there.
@@ -365,6 +366,7 @@ class Lowering {
       at(v).owned = true;
     }
     for (const auto& [place, v] : results) sizes_.bind(at(v).buffer, graph_.type(v));
+    sizes_.settle();
   }
 
   void lower_call_into(Value call) {

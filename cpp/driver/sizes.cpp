@@ -153,12 +153,22 @@ void SizeCode::solve() {
   // Each round binds a symbol or ends, so that the order of the sizes does not matter.
   for (size_t before = waiting_.size() + 1; before != waiting_.size();) {
     before = waiting_.size();
-    std::erase_if(waiting_, [&](const Equation& equation) { return apply(equation); });
+    std::erase_if(waiting_, [&](const Equation& equation) { return apply(equation, false); });
+  }
+}
+
+void SizeCode::settle() {
+  for (;;) {
+    const auto solved = std::ranges::find_if(
+        waiting_, [&](const Equation& equation) { return apply(equation, true); });
+    if (solved == waiting_.end()) return;
+    waiting_.erase(solved);
+    solve();
   }
 }
 
 // Checks the equation or solves it for its one unknown; false when it has to wait.
-bool SizeCode::apply(const Equation& equation) {
+bool SizeCode::apply(const Equation& equation, bool divides) {
   const auto [dim, size, number] = equation;
   if (is_known(dim)) {
     check(DimCmp::eq, size, compute(dim), "is " + core::to_string(dim));
@@ -174,6 +184,7 @@ bool SizeCode::apply(const Equation& equation) {
     bind_symbol(unknown, size, number, number);
     return true;
   }
+  if (!divides) return false;
   // dim == slope * symbol + offset; a slope of 0 divides by zero, which gives the call up.
   const auto [slope, offset] = core::divide(dim, dims_.symbol_at(unknown));
   if (!is_known(slope) || !is_known(offset)) return false;

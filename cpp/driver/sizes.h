@@ -19,6 +19,8 @@ class SizeCode {
   void bind(int32_t buffer, const core::Type& type);
   // A scalar argument, in a register: defines the symbol, or has its value.
   void define(core::Dim symbol, int32_t number);
+  // Where all that arrives at once is bound: solves what waits by division, which sizes of 0 fail.
+  void settle();
 
   // The register that holds the size; throws GraphError where no shape tells one of its symbols.
   int32_t value(core::Dim dim, core::Loc loc);
@@ -39,7 +41,7 @@ class SizeCode {
   using Key = std::tuple<runtime::PlanOp, int64_t, int64_t>;
 
   void solve();
-  bool apply(const Equation& equation);
+  bool apply(const Equation& equation, bool divides);
   bool is_known(core::Dim dim) const;
   int32_t literal(int64_t value);
   int32_t emit(runtime::PlanOp op, int32_t a, int32_t b);

@@ -258,3 +258,14 @@ def test_threads_share_one() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (3, 0), (0, 0)])
+def test_products_of_sizes_that_other_arrays_tell_may_be_zero(sizes: tuple[int, int]) -> None:
+    m, n = sizes
+    graph = dvm.CompiledGraph(
+        "graph v1 {\n  %0 = input i32[m*n]\n  %1 = input f64[m]\n  %2 = input f64[n]\n"
+        "  %3 = reshape(%0) i32[m, n]\n  return %3\n}\n"
+    )
+    (made,) = graph(np.arange(m * n, dtype=np.int32), np.zeros(m), np.zeros(n))
+    np.testing.assert_array_equal(made, np.arange(m * n).reshape(m, n))
