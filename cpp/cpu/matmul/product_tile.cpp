@@ -36,7 +36,7 @@ class ProductTile {
     const bool b_along = b_lies == Mode::columns || (whole.n == 1 && strides_of(2).row == stored_);
     if (whole.n <= kFew && whole.n < whole.m) {
       multiply_few(turned(), b_along, a_along);
-    } else if (whole.m <= (b_along ? kFew : kFewInRows)) {
+    } else if (whole.m <= kFew) {
       multiply_few(upright(), a_along, b_along);
     } else {
       multiply_blocks();
@@ -46,9 +46,6 @@ class ProductTile {
  private:
   // Of a result: with so few rows or columns it takes the other factor as fast as memory gives it.
   static constexpr int64_t kFew = 8;
-  // Where rows of B are adjacent elements, they are read from end to end for so many, some by some,
-  // in less time than a tile's columns of all of them: each of those begins far from the last.
-  static constexpr int64_t kFewInRows = 24;
   // Elements along k of factors that are copied first, so that their lines are adjacent elements.
   static constexpr int64_t kCopied = 8192;
   // Units along k of a block, and rows.
@@ -86,14 +83,7 @@ class ProductTile {
 
   // Of few rows, whose elements lie along k or not, as those of the columns of B do.
   void multiply_few(const Product& p, bool a_along, bool b_along) const {
-    if (!b_along) {
-      for (Product some = p; some.m > 0; some.m -= kFew) {
-        const int64_t before = p.m - some.m;
-        some.a.data = p.a.data + before * p.a.row_stride;
-        add_few_rows(some, std::min(kFew, some.m), args_.dst + before * p.c_row_stride);
-      }
-      return;
-    }
+    if (!b_along) return add_few_rows(p);
     if (a_along) return dots(p, p.a, 0, args_.size);
     const int64_t row = kCopied * stored_;
     for (int64_t l = 0; l < args_.size; l += kCopied) {
@@ -122,13 +112,13 @@ class ProductTile {
   }
 
   // Straight to rows of C, or by way of some that then go where they belong.
-  void add_few_rows(const Product& p, int64_t rows, std::byte* result) const {
+  void add_few_rows(const Product& p) const {
     const bool straight = p.c_column_stride == sum_;
     const int64_t most = straight ? p.n : kPackedABytes / (kFew * sum_);
     for (int64_t j = 0; j < p.n; j += most) {
       const int64_t columns = std::min(most, p.n - j);
-      std::byte* const c = result + j * p.c_column_stride;
-      MatmulBlock block{.m = rows,
+      std::byte* const c = args_.dst + j * p.c_column_stride;
+      MatmulBlock block{.m = p.m,
                         .k = args_.size,
                         .n = columns,
                         .a = p.a,

@@ -15,7 +15,7 @@ using core::round_up;
 
 // Sides of tiles are multiples of these: whole register tiles, and runs of B that memory likes.
 constexpr int64_t kTileRows = 12, kTileColumns = 64, kTileColumnsOfFew = 1024;
-constexpr int64_t kFewRows = 8, kFewRowsOfRows = 24;
+constexpr int64_t kFewRows = 8;
 
 // For a target whose instructions cut tiles into blocks for its caches themselves: large ones pack
 // a block of B for many rows, many of them keep all threads busy to the end.
@@ -27,7 +27,7 @@ class CacheTiler {
         k_(product.k.size),
         dtype_(product.dtype),
         packed_(product.packed_column != 0),
-        columns_(m_ <= kFewRowsOfRows && !(product.k.b == core::byte_size(product.source))
+        columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
                      ? kTileColumnsOfFew
                      : kTileColumns),
         matrices_(product.batches()) {

@@ -236,7 +236,9 @@ class ProgramGenerator {
     MatrixAux aux{.loop = {}, .source = source};
     if (!draft_.open.empty() && draft_.chance(70))
       aux.loop = draft_.open[draft_.below(draft_.open.size())];
-    aux.rounds = dtype == DType::f32 && source == DType::f32 && draft_.chance(30);
+    // Of so few rows targets do not make use of it.
+    aux.rounds =
+        dtype == DType::f32 && source == DType::f32 && line.fixed.m <= 8 && draft_.chance(30);
     line.fixed.aux = aux.code(dtype);
     draft_.choose_split(line);
     Ref d, a, b;
