@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "core/math/byte_range.h"
+
 namespace dvm::runtime {
 
 namespace {
@@ -35,15 +37,15 @@ void FrozenMemory::remove(const std::byte* begin) {
 }
 
 bool FrozenMemory::holds(const BufferView& tensor) const {
-  int64_t low = 0, high = core::byte_size(tensor.dtype);
+  core::ByteRange range{.high = core::byte_size(tensor.dtype)};
   for (int d = 0; d < tensor.rank; ++d) {
     if (tensor.shape[d] == 0) return false;
-    const int64_t last = (tensor.shape[d] - 1) * tensor.strides[d];
-    (last < 0 ? low : high) += last;
+    range.repeat(tensor.shape[d], tensor.strides[d]);
   }
   const std::lock_guard lock(mutex_);
-  const auto range = range_at(ranges_, tensor.data + low);
-  return range != ranges_.end() && tensor.data + high <= range->first + range->second.bytes;
+  const auto frozen = range_at(ranges_, tensor.data + range.low);
+  return frozen != ranges_.end() &&
+         tensor.data + range.high <= frozen->first + frozen->second.bytes;
 }
 
 bool FrozenMemory::admits(const vm::RightMatrix& matrix, const vm::Target& target) const {

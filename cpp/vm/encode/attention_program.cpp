@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/math/integers.h"
 #include "vm/encode/program_sketch.h"
+#include "vm/tile/global_range.h"
 
 namespace dvm::vm {
 
@@ -143,18 +144,12 @@ class AttentionEncoder {
     }
   }
   void include(Global& global, int operand) const {
-    int64_t low = 0, high = core::byte_size(dtype_of(operand));
-    const auto add = [&](const AttentionDim& dim) {
-      const int64_t last = (dim.size - 1) * dim.strides[operand];
-      (last < 0 ? low : high) += last;
-    };
+    core::ByteRange range{.high = core::byte_size(dtype_of(operand))};
+    const auto add = [&](const AttentionDim& dim) { range.repeat(dim.size, dim.strides[operand]); };
     for (int d = 0; d < attention_.batch_rank; ++d) add(attention_.batch[d]);
     add(first_dim(operand));
     add(second_dim(operand));
-    const bool first = global.low == global.high;
-    global.low = first ? low : std::min(global.low, low);
-    global.high = first ? high : std::max(global.high, high);
-    global.dtype = dtype_of(operand);
+    vm::include(range, dtype_of(operand), global);
     if (operand == kResult) global.written = 1;
   }
 

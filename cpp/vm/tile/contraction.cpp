@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "vm/tile/global_range.h"
 
 namespace dvm::vm {
 
@@ -26,17 +27,14 @@ bool goes_on(const ContractionDim& outer, const ContractionDim& inner) {
 
 // As much as is touched through an operand, besides what was before.
 void include(const Contraction& product, int64_t ContractionDim::*of, DType dtype, Global& global) {
-  int64_t low = 0, high = core::byte_size(dtype);
-  const auto add = [&](const ContractionDim& dim) {
-    const int64_t last = (dim.size - 1) * (dim.*of);
-    (last < 0 ? low : high) += last;
-  };
-  for (int d = 0; d < product.batch_rank; ++d) add(product.batch[d]);
-  for (const ContractionDim* dim : {&product.m, &product.n, &product.k}) add(*dim);
-  const bool first = global.low == global.high;
-  global.low = first ? low : std::min(global.low, low);
-  global.high = first ? high : std::max(global.high, high);
-  global.dtype = dtype;
+  core::ByteRange range{.high = core::byte_size(dtype)};
+  for (int d = 0; d < product.batch_rank; ++d) {
+    range.repeat(product.batch[d].size, product.batch[d].*of);
+  }
+  for (const ContractionDim* dim : {&product.m, &product.n, &product.k}) {
+    range.repeat(dim->size, dim->*of);
+  }
+  include(range, dtype, global);
 }
 
 }  // namespace
