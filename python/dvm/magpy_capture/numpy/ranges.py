@@ -206,20 +206,20 @@ def tri(
     k: Abstract = ZERO,
     dtype: Abstract = Literal(float),
 ) -> Tensor:
-    rows, columns = _sides(lower, N, M, reasons.TRIANGLE_NEGATIVE_SIZE)
+    rows, columns = _sides(lower, N, M)
+    if _any_negative(lower, rows, columns):
+        raise refuse(reasons.TRIANGLE_NEGATIVE_SIZE)
     return lower.arrays.cast(_below(lower, rows, columns, k), lower.ufuncs.dtype_name(dtype))
 
 
-def _sides(
-    lower: Lowering, N: Abstract, M: Abstract, negative: reasons.Row
-) -> tuple[_dvm.Dim, _dvm.Dim]:
-    """Rows and columns, as many where M is None. `negative`: why neither is below 0."""
+def _sides(lower: Lowering, N: Abstract, M: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:
+    """Rows and columns, as many where M is None."""
     rows = lower.indexing.dim_of(N)
-    columns = rows if is_none(M) else lower.indexing.dim_of(M)
-    for size in (rows, columns):
-        if lower.indexing.is_negative(size):
-            raise refuse(negative)
-    return rows, columns
+    return rows, rows if is_none(M) else lower.indexing.dim_of(M)
+
+
+def _any_negative(lower: Lowering, *sizes: _dvm.Dim) -> bool:
+    return any(lower.indexing.is_negative(size) for size in sizes)
 
 
 def _below(lower: Lowering, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> Tensor:
@@ -264,7 +264,9 @@ def eye(
     k: Abstract = ZERO,
     dtype: Abstract = Literal(float),
 ) -> Tensor:
-    rows, columns = _sides(lower, N, M, reasons.IDENTITY_MATRIX_NEGATIVE_SIZE)
+    rows, columns = _sides(lower, N, M)
+    if _any_negative(lower, rows, columns):
+        raise refuse(reasons.IDENTITY_MATRIX_NEGATIVE_SIZE)
     down = fresh(lower.graph.iota_value("int64", rows), "int64", [rows])
     down = lower.arrays.ufunc(np.add, [down, Size(lower.indexing.dim_of(k))])
     across = fresh(lower.graph.iota_value("int64", columns), "int64", [columns])
