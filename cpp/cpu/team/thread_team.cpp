@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "cpu/team/placement.h"
 #include "cpu/team/usable_cores.h"
 #include "vm/target/cost.h"
 
@@ -131,7 +132,19 @@ void ThreadTeam::publish(uint32_t count, uint32_t chunk, Work work, void* contex
   const int asleep = sleepers_.load(std::memory_order_seq_cst);
   const auto helpers = static_cast<int64_t>((count - 1) / chunk);  // chunks besides the caller's
   const auto wanted = std::min<int64_t>(asleep, helpers);
+  if (wanted > 0) place_workers();
   for (int64_t i = 0; i < wanted; ++i) signal_.notify_one();
+}
+
+// The system may wake a worker on the caller's own processor, behind it, while another is idle; on
+// machines of two processors it does so about every second time, and the job has ended before the
+// worker begins. A thread seldom moves, so this seldom costs more than asking where it runs.
+void ThreadTeam::place_workers() {
+  if (workers_.size() > kMostPlaced) return;
+  const int processor = current_processor();
+  if (processor == kept_free_) return;
+  kept_free_ = processor;
+  keep_off(processor, workers_);
 }
 
 bool ThreadTeam::take(Chunk& chunk) {
@@ -199,6 +212,7 @@ void ThreadTeam::adjust_workers() {
 }
 
 void ThreadTeam::start_workers(int count) {
+  kept_free_ = -1;
   const SignalsBlocked blocked;
   try {
     workers_.reserve(static_cast<size_t>(count));

@@ -54,6 +54,7 @@ class ThreadTeam {
   bool take(Chunk& chunk);
   void finish(const Chunk& chunk);
   void publish(uint32_t count, uint32_t chunk, Work work, void* context);
+  void place_workers();
   void wait_until_done(uint32_t count);
   void adjust_workers();
   void start_workers(int count);
@@ -66,6 +67,9 @@ class ThreadTeam {
   // Of the cost table, as the last job found it: idle workers may not look there.
   std::atomic<int64_t> spin_ns_{0};
   std::vector<std::thread> workers_;
+  // Among many processors the system finds an idle one by itself.
+  static constexpr size_t kMostPlaced = 15;
+  int kept_free_ = -1;  // the processor that workers keep off; -1: none
 
   // The job. `next_` holds its generation above the index of its first item not yet taken; taking
   // a chunk is one exchange of both, so nobody can take from a job that is not the current one.
