@@ -86,12 +86,21 @@ class ParallelPlans : public testing::Test {
     return core::evaluate(meaning_of(test_case.graph, options(seed)), test_case.inputs,
                           test::generated_host, test_case.symbols);
   }
+  // The host lays out each of several results in another way, which a view may not be able to
+  // follow.
+  static bool has_results(const GraphCase& test_case) {
+    for (core::Value v = 0; v < test_case.graph.size(); ++v) {
+      if (test_case.graph.node(v).op == core::Op::result) return true;
+    }
+    return false;
+  }
   // Whether a call computes just that. References of the host are counted, so each has its own.
   bool computes(const runtime::Plan& plan, const GraphCase& test_case,
                 const std::vector<Array>& expected, int layout) {
     FakeHost host;
     const Executed done = run({plan, small_cpu}, test_case, host, layout);
-    const bool given_up = layout != 0 && done.outcome == runtime::Outcome::check_failed;
+    const bool given_up =
+        (layout != 0 || has_results(test_case)) && done.outcome == runtime::Outcome::check_failed;
     return given_up ||
            (done.outcome == runtime::Outcome::done && test::same_values(done.results, expected));
   }
