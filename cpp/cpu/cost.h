@@ -103,10 +103,16 @@ inline double memory_cost(const vm::Program& program) {
   return bytes < cost.far_bytes ? 0 : bytes * cost.far_ns;
 }
 
-// Nanoseconds of one tile among all, wherever its operands are.
-inline double shared_tile_cost(const vm::Program& program) {
-  const double far = memory_cost(program) / static_cast<double>(program.header().tile_count);
-  return std::max(tile_cost(program), far);
+// Nanoseconds of one tile among all, wherever its operands are, and of what follows on it.
+inline double shared_tile_cost(const vm::Launch& launch) {
+  const auto tiles = static_cast<double>(launch.program.header().tile_count);
+  double cost = tile_cost(launch.program), far = memory_cost(launch.program) / tiles;
+  for (const vm::Follower& follower : launch.followers) {
+    const auto own = static_cast<double>(follower.program.header().tile_count);
+    cost += tile_cost(follower.program) * own / tiles;
+    far += memory_cost(follower.program) / tiles;
+  }
+  return std::max(cost, far);
 }
 
 }  // namespace dvm::cpu

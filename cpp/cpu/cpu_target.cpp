@@ -26,7 +26,7 @@ namespace {
 
 using vm::Program;
 
-// The local memory of a thread: allocated by its first tile, kept until the thread ends.
+// Memory of a thread: allocated by its first tile, kept until the thread ends.
 class LocalMemory {
  public:
   LocalMemory() = default;
@@ -35,11 +35,13 @@ class LocalMemory {
   }
   LocalMemory(const LocalMemory&) = delete;
   LocalMemory& operator=(const LocalMemory&) = delete;
-  // Null where the system has none left.
+  // At least so many; null where the system has none left.
   std::byte* data(int64_t bytes) {
-    if (block_ == nullptr) [[unlikely]] {
+    if (bytes > bytes_) [[unlikely]] {
+      if (block_ != nullptr) ::operator delete(block_, kPage);
       block_ = static_cast<std::byte*>(
           ::operator new(static_cast<size_t>(bytes + kOffset), kPage, std::nothrow));
+      bytes_ = block_ == nullptr ? 0 : bytes;
     }
     return block_ == nullptr ? nullptr : block_ + kOffset;
   }
@@ -50,6 +52,7 @@ class LocalMemory {
   static constexpr std::align_val_t kPage{4096};
   static constexpr int64_t kOffset = 2048 + 64;
   std::byte* block_ = nullptr;
+  int64_t bytes_ = 0;
 };
 
 // Where the memories besides UB begin, one behind the other and before UB, seen from its begin.
@@ -141,15 +144,21 @@ struct Job {
 // Tiles of one launch. The team publishes what its threads wrote before the job counts as done.
 void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) noexcept {
   const core::WatchFpFlags watch;
-  thread_local LocalMemory memory;
+  thread_local LocalMemory memory, handed_over;
   std::byte* const local =
       memory.data(kSpaces.end + cpu_traits().local_bytes + kMatmulScratchBytes);
-  if (local == nullptr) {
+  const bool is_followed = !launch.followers.empty();
+  std::byte* const handed = is_followed ? handed_over.data(launch.handed.bytes) : nullptr;
+  if (local == nullptr || (is_followed && handed == nullptr)) {
     return job.fail(Job::kNoMemory);
   }
   CpuCore core{job.kernels, local + kSpaces.end};
   const int64_t since = job.watch != nullptr ? vm::Watch::now() : 0;
-  vm::run_tiles(launch.program, launch.globals, begin, end, core);
+  if (is_followed) {
+    vm::run_followed_tiles(launch, handed, begin, end, core);
+  } else {
+    vm::run_tiles(launch.program, launch.globals, begin, end, core);
+  }
   if (job.watch != nullptr) [[unlikely]] {
     const int32_t label = launch.label >= 0 ? launch.label : job.watch->label();
     job.watch->add(vm::Watch::What::tiles, label, since, end - begin);
@@ -270,7 +279,7 @@ class CpuTarget final : public vm::Target {
     if (tiles == 1 || alone_) return run_range(job, launch, 0, tiles);
     ThreadTeam& team = thread_team();
     const bool shared = team.threads() > 1;
-    const int64_t chunk = shared ? team.chunk_of(tiles, shared_tile_cost(program)) : tiles;
+    const int64_t chunk = shared ? team.chunk_of(tiles, shared_tile_cost(launch)) : tiles;
     team.run(tiles, chunk, run_tiles_of_one, &job);
   }
 
@@ -280,7 +289,7 @@ class CpuTarget final : public vm::Target {
       LaunchCost costs[vm::kMaxLaunches];
       for (size_t k = 0; k < job.launches.size(); ++k) {
         const Program& program = job.launches[k].program;
-        costs[k] = {program.header().tile_count, shared_tile_cost(program)};
+        costs[k] = {program.header().tile_count, shared_tile_cost(job.launches[k])};
       }
       ThreadTeam& team = thread_team();
       ListJob list{job, team, cut_into_tasks(job.launches, {costs, job.launches.size()}, team), {}};

@@ -431,10 +431,11 @@ class Execution {
     // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
     fp_flags_ |= encoded.raised;
     const vm::Compiled& compiled = encoded.compiled;
-    const std::span programs(compiled.stages, static_cast<size_t>(compiled.stage_count));
     if (encoded.work == vm::Memo::kUntold) {
       encoded.work = 0;
-      for (const vm::Program& program : programs) encoded.work += target_.work(program);
+      for (int k = 0; k < compiled.stage_count; ++k) {
+        encoded.work += target_.work(compiled.stages[k]);
+      }
     }
     const int64_t work = encoded.work;
     const bool held = !state_.held.empty() || (work >= kLeastHeldWork && target_.side_by_side());
@@ -450,31 +451,36 @@ class Execution {
     if (workspaces.missing()) return Outcome::check_failed;
     for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
     const std::span operands(state_.globals, static_cast<size_t>(globals));
-    if (!held) return run_now(programs, operands, work);
-    const Outcome outcome = hold(programs, operands);
+    if (!held) return run_now(compiled, operands, work);
+    const Outcome outcome = hold(compiled, operands);
     // A call that is timed has a time for each of its Regions.
     const bool last = !fits || times_ != nullptr;
     return last && outcome == Outcome::done ? hand_over() : outcome;
   }
 
-  Outcome run_now(std::span<const vm::Program> programs, std::span<std::byte* const> operands,
+  Outcome run_now(const vm::Compiled& compiled, std::span<std::byte* const> operands,
                   int64_t work) {
     const Unlocked unlocked(host_, work >= kLongWork);
-    for (const vm::Program& program : programs) {
-      if (!add(target_.run(program, operands))) return Outcome::check_failed;
-    }
-    return Outcome::done;
+    return compiled.all_launches(operands,
+                                 [&](const vm::Launch& launch) {
+                                   return add(target_.run({&launch, 1}));
+                                 })
+               ? Outcome::done
+               : Outcome::check_failed;
   }
 
-  Outcome hold(std::span<const vm::Program> programs, std::span<std::byte* const> operands) {
-    for (const vm::Program& program : programs) {
-      if (state_.held.is_full()) {
-        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-      }
-      state_.held.add(program, operands, target_.work(program),
-                      watch_ != nullptr ? watch_->label() : -1);
-    }
-    return Outcome::done;
+  Outcome hold(const vm::Compiled& compiled, std::span<std::byte* const> operands) {
+    Outcome outcome = Outcome::done;
+    compiled.all_launches(operands, [&](vm::Launch& launch) {
+      if (state_.held.is_full()) outcome = hand_over();
+      if (outcome != Outcome::done) return false;
+      launch.label = watch_ != nullptr ? watch_->label() : -1;
+      int64_t work = target_.work(launch.program);
+      for (const vm::Follower& follower : launch.followers) work += target_.work(follower.program);
+      state_.held.add(launch, work);
+      return true;
+    });
+    return outcome;
   }
 
   // Runs what is held.

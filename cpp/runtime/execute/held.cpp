@@ -4,11 +4,10 @@
 
 namespace dvm::runtime {
 
-void Held::add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work,
-               int32_t label) {
+void Held::add(vm::Launch launch, int64_t work) {
   std::byte** const kept = globals_[launch_count_];
-  std::ranges::copy(globals, kept);
-  vm::Launch launch{.program = program, .globals = {kept, globals.size()}, .label = label};
+  std::ranges::copy(launch.globals, kept);
+  launch.globals = {kept, launch.globals.size()};
   launch.waits_for = vm::find_waits(launches(), launch);
   launches_[launch_count_++] = launch;
   work_ += work;

@@ -30,8 +30,8 @@ class Held {
     return block_count_ + blocks <= kMostBlocks && bytes_ + bytes <= kMostBytes;
   }
 
-  void add(const vm::Program& program, std::span<std::byte* const> globals, int64_t work,
-           int32_t label);
+  // What it waits for is found here, and its globals are copied.
+  void add(vm::Launch launch, int64_t work);
   std::span<const vm::Launch> launches() const {
     return {launches_, static_cast<size_t>(launch_count_)};
   }

@@ -13,6 +13,8 @@
 #include "vm/encode/chunks_of_rows.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
+#include "vm/encode/encode_scratch.h"
+#include "vm/encode/followed_product.h"
 #include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
@@ -21,12 +23,6 @@
 #include "vm/tile/tiler.h"
 
 namespace dvm::vm {
-
-struct EncodeScratch {
-  Stage stage, next, uncut, rows;
-  Schedules schedules;
-  Drafts drafts;
-};
 
 namespace {
 
@@ -66,6 +62,10 @@ class Encoder {
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
+    if (kernel.product && !kernel.steps.empty() && request_ == nullptr &&
+        encode_followed_product(kernel, binding, target_, arena_, compiled_)) {
+      return watch_.end(&PhaseTimes::emit);
+    }
     if (kernel.product) encode_product(kernel, binding);
     if (kernel.attention) encode_attention(kernel, binding);
     if (!kernel.parts.empty()) {

@@ -33,6 +33,9 @@ class Arena {
   // What is left; a Program written to its start is kept by take().
   std::span<uint64_t> rest() { return {words_.get() + used_, capacity_ - used_}; }
   std::span<uint64_t> take(size_t words);  // throws UnsupportedError when full
+  // Gives back what was taken since `used` words were.
+  size_t used() const { return used_; }
+  void rewind(size_t used) { used_ = used; }
   EncodeScratch& scratch() { return *scratch_; }
 
  private:
@@ -47,11 +50,31 @@ class Arena {
 // outputs that sizes of 1 set apart.
 inline constexpr int kMaxStages = 48;
 struct Compiled {
-  Program stages[kMaxStages];  // to be run in this order, each after the one before has ended
-  int stage_count = 0;         // 0: nothing to write
+  // To be run in this order, each after the one before has ended; but where there are followers,
+  // they are the next Programs behind the first one, which is their leader (launch.h).
+  Program stages[kMaxStages];
+  int stage_count = 0;  // 0: nothing to write
   int workspace_count = 0;
   int64_t workspace_bytes[kMaxWorkspaces] = {};
   int16_t packed = -1;  // the operand that is read in its packed copy, if one is
+  std::span<const Follower> followers;
+  HandedOver handed;  // of them
+
+  // Whether f(launch) is true of all that is to be run with these globals: in order, until it is
+  // not.
+  template <typename F>
+  bool all_launches(std::span<std::byte* const> globals, F f) const {
+    for (int k = 0; k < stage_count; ++k) {
+      Launch launch{.program = stages[k], .globals = globals};
+      if (k == 0 && !followers.empty()) {
+        launch.followers = followers;
+        launch.handed = handed;
+        k += static_cast<int>(followers.size());
+      }
+      if (!f(launch)) return false;
+    }
+    return true;
+  }
 };
 
 // Nanoseconds, added up over the calls.

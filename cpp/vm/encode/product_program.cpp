@@ -51,9 +51,11 @@ class ProductEncoder {
       strides[axes++] = of == &ContractionDim::result ? dense_result() : product_.k.*of * tiling_.k;
     }
     for (int d = 0; d < product_.batch_rank; ++d) strides[axes++] = product_.batch[d].*of;
-    strides[axes++] = product_.m.*of * tiling_.m;
     const bool packed = of == &ContractionDim::b && product_.packed_column != 0;
-    strides[axes++] = (packed ? product_.packed_column : product_.n.*of) * tiling_.n;
+    const bool handed = of == &ContractionDim::result && product_.handed != 0;
+    const int64_t n = packed ? product_.packed_column : product_.n.*of;
+    strides[axes++] = handed ? 0 : product_.m.*of * tiling_.m;
+    strides[axes++] = handed ? 0 : n * tiling_.n;
     if (in_loop) strides[axes++] = product_.k.*of * tiling_.k;
     return builder.stream(global, 0, {strides, axes});
   }

@@ -21,8 +21,11 @@ constexpr int64_t kFewRows = 8;
 // a block of B for many rows, many of them keep all threads busy to the end.
 class CacheTiler {
  public:
-  explicit CacheTiler(const Contraction& product)
-      : m_(product.m.size),
+  // Of tiles with at most so many elements, and `least` columns.
+  explicit CacheTiler(const Contraction& product, int64_t most = INT64_MAX, int64_t least = 0)
+      : most_(most),
+        least_(least),
+        m_(product.m.size),
         n_(product.n.size),
         k_(product.k.size),
         dtype_(product.dtype),
@@ -36,13 +39,14 @@ class CacheTiler {
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
-  // The least time by the cost table, over halves and halves of those.
+  // The least time by the cost table, over halves and halves of those. None has no rows.
   ProductTiling run() const {
-    ProductTiling best{m_, n_, k_};
-    double least = time(m_, n_);
+    ProductTiling best{0, n_, k_};
+    double least = std::numeric_limits<double>::infinity();
     for (int64_t m = m_;; m = round_up(ceil_div(m, 2), kTileRows)) {
       for (int64_t n = n_;; n = round_up(ceil_div(n, 2), columns_)) {
-        if (const double now = time(m, n); now < least) {
+        if (n < least_) break;
+        if (const double now = time(m, n); m * n <= most_ && now < least) {
           least = now;
           best = {m, n, k_};
         }
@@ -76,7 +80,7 @@ class CacheTiler {
     return (tiles + 1) * product_tile_ns(dtype_, m, n, k_, !packed_);
   }
 
-  const int64_t m_, n_;
+  const int64_t most_, least_, m_, n_;
   int64_t k_;  // of a step
   const DType dtype_;
   const bool packed_;
@@ -141,6 +145,17 @@ bool reads_packed(const Contraction& product, const ProductTiling& tiling,
                                  [](const ContractionDim& dim) { return dim.b != 0; });
   return tiling.m > kFewRows && tiling.n > kFewRows && tiling.k == product.k.size && !moves &&
          Matrices(product).are_in_place(target);
+}
+
+std::optional<ProductTiling> tile_followed_product(const Contraction& product, bool whole_rows,
+                                                   const TargetTraits& target) {
+  if (!Matrices(product).are_in_place(target)) return std::nullopt;
+  // Beside the factors, and what the steps write.
+  const auto most =
+      static_cast<int64_t>(cost_table().far_bytes / 2) / core::byte_size(product.dtype);
+  const ProductTiling tiling = CacheTiler(product, most, whole_rows ? product.n.size : 0).run();
+  if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
+  return tiling;
 }
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {

@@ -42,6 +42,11 @@ double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
 
+// The same where steps follow on each tile, which then has to stay in the second cache; with
+// `whole_rows` these need all columns in it. None where there are no such tiles.
+std::optional<ProductTiling> tile_followed_product(const Contraction& product, bool whole_rows,
+                                                   const TargetTraits& target);
+
 // Whether a packed copy of b is of use: few rows read it as fast where it lies, the parts of a
 // product that is cut along k begin within panels, and only instructions that take matrices in
 // place read it.

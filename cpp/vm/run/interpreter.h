@@ -15,6 +15,7 @@
 // instruction are all it may take (facts/cpu-performance.md, section 1).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -24,6 +25,7 @@
 #include "vm/isa/reduce_source.h"
 #include "vm/run/chunks_of_rows.h"
 #include "vm/run/tile_kernel.h"
+#include "vm/target/launch.h"
 
 namespace dvm::vm {
 
@@ -341,6 +343,26 @@ void run_tiles(const Program& program, std::span<std::byte* const> globals, int6
     }
   }
   core.end(header);
+}
+
+// The same of a leader, each of whose tiles its followers go over at once; `handed` is room for
+// what it hands over, which `globals` has a place for.
+template <typename Core>
+void run_followed_tiles(const Launch& launch, std::byte* handed, int64_t begin, int64_t end,
+                        Core& core) {
+  std::byte* globals[kMaxProgramGlobals];
+  std::ranges::copy(launch.globals, globals);
+  globals[launch.handed.global] = handed;
+  const std::span<std::byte* const> all(globals, launch.globals.size());
+  for (int64_t tile = begin; tile < end; ++tile) {
+    run_tiles(launch.program, all, tile, tile + 1, core);
+    for (const Follower& follower : launch.followers) {
+      const Follower::Range range = follower.behind(launch.program, tile);
+      if (range.begin != range.end) {
+        run_tiles(follower.program, all, range.begin, range.end, core);
+      }
+    }
+  }
 }
 
 }  // namespace dvm::vm

@@ -18,6 +18,34 @@ struct RunStatus {
 
 inline constexpr int kMaxLaunches = 16;  // in a list
 
+// A Program that goes over the result of another one, its leader, tile by tile: where a core has
+// finished a tile of the leader, it runs those of the follower that read what it left.
+struct Follower {
+  Program program;
+  // The leader's tiles that it follows, among the last two dims of its grid: as many, from there.
+  int32_t first_row = 0, rows = 1, first_column = 0, columns = 1;
+  int32_t tiles = 1;  // of the follower, for each of those
+
+  // The tiles [begin, end) behind a tile of the leader; none for many of them.
+  struct Range {
+    int64_t begin, end;
+  };
+  Range behind(const Program& leader, int64_t tile) const;
+};
+
+// The operand in which each tile of a leader lies until its followers have read it. It has bytes
+// for one tile, and no base: every core has memory of its own for it.
+struct HandedOver {
+  int16_t global = -1;  // none
+  int64_t bytes = 0;
+  bool operator==(const HandedOver&) const = default;
+};
+
+// Throws InternalError where a tile of the leader has not exactly one follower, or where they do
+// not agree on what is handed over.
+void verify_followers(const Program& leader, std::span<const Follower> followers,
+                      const HandedOver& handed);
+
 struct Launch {
   Program program;
   // globals[k] is the base address of global operand k, aligned to its dtype.
@@ -26,6 +54,9 @@ struct Launch {
   // for indirectly need no bit.
   uint32_t waits_for = 0;
   int32_t label = -1;  // of the step of a watched call (vm/target/watch.h)
+  // Of the Program: they have the same globals.
+  std::span<const Follower> followers = {};
+  HandedOver handed = {};
 };
 
 // Whether the later of the two must wait for the other one: it writes where that reads or writes,

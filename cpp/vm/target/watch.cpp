@@ -35,11 +35,16 @@ void Watch::begin_step(const void* plan, int32_t instruction) {
 void Watch::ran(std::span<const Launch> launches) {
   if (!keeps_) return;
   for (const Launch& launch : launches) {
-    Ran& ran = programs_.emplace_back();
-    ran.label = launch.label >= 0 ? launch.label : label_;
-    ran.words.assign(launch.program.words().begin(), launch.program.words().end());
-    for (std::byte* base : launch.globals) ran.bases.push_back(reinterpret_cast<uintptr_t>(base));
+    add_ran(launch, launch.program);
+    for (const Follower& follower : launch.followers) add_ran(launch, follower.program);
   }
+}
+
+void Watch::add_ran(const Launch& launch, const Program& program) {
+  Ran& ran = programs_.emplace_back();
+  ran.label = launch.label >= 0 ? launch.label : label_;
+  ran.words.assign(program.words().begin(), program.words().end());
+  for (std::byte* base : launch.globals) ran.bases.push_back(reinterpret_cast<uintptr_t>(base));
 }
 
 void Watch::add(What what, int32_t label, int64_t begin, int64_t tiles) {

@@ -76,6 +76,8 @@ class Watch {
   std::span<const Ran> programs() const { return programs_; }
 
  private:
+  void add_ran(const Launch& launch, const Program& program);
+
   const bool keeps_;
   int32_t label_ = -1;
   std::vector<Step> steps_;

@@ -92,8 +92,15 @@ struct Key {
 
 class Binder {
  public:
-  Binder(const Kernel& kernel, const Binding& binding, Stage& stage)
-      : kernel_(kernel), binding_(binding), space_(kernel, binding), stage_(stage) {}
+  Binder(const Kernel& kernel, const Binding& binding, Stage& stage, bool merges = true)
+      : kernel_(kernel),
+        binding_(binding),
+        space_(kernel, binding),
+        stage_(stage),
+        merges_(merges) {}
+
+  // The Region's dim behind each dim of a Stage that is not merged.
+  const int* dims() const { return order_; }
 
   OutputMask run(OutputMask todo) {
     stage_.output_count = 0;
@@ -140,6 +147,7 @@ class Binder {
  private:
   void fill_stage(OutputMask chosen) {
     stage_.step_count = stage_.scalar_count = stage_.access_count = stage_.output_count = 0;
+    stage_.cut = 0;
     stage_.value_count = static_cast<int>(kernel_.values.size());
     stage_.global_count = kernel_.operand_count();
     stage_.reduced_in_tile = Stage::InTile::may;
@@ -150,7 +158,7 @@ class Binder {
     fill_values();
     fill_steps();
     fill_outputs(chosen);
-    merge_dims(stage_);
+    if (merges_) merge_dims(stage_);
     const auto order =
         stage_.reduce_end == stage_.rank ? ReduceOrder::lanes : ReduceOrder::sequential;
     for (int i = 0; i < stage_.step_count; ++i) {
@@ -334,6 +342,7 @@ class Binder {
   const Binding& binding_;
   const IterationSpace space_;
   Stage& stage_;
+  const bool merges_;
   Key key_;
   ValueSet needed_;
   int order_[kMaxRank];        // the Region's dim behind each dim of the Stage
@@ -368,6 +377,18 @@ FusedBinding bind_fused(const Kernel& kernel, const Binding& binding, Stage& sta
   return Binder(kernel, binding, stage).run_fused();
 }
 
+bool bind_unmerged(const Kernel& kernel, const Binding& binding, Stage& stage, int* dims) {
+  Binder binder(kernel, binding, stage, false);
+  const FusedBinding fused = kernel.parts.empty() ? FusedBinding::elements : binder.run_fused();
+  if (fused == FusedBinding::parts) return false;
+  if (fused == FusedBinding::elements &&
+      (binder.run(all_outputs(kernel)) != 0 || stage.output_count == 0)) {
+    return false;
+  }
+  std::copy_n(binder.dims(), stage.rank, dims);
+  return true;
+}
+
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {
   const IterationSpace space(kernel, binding);
   for (const int16_t v : kernel.kept) *bytes++ = space.bytes(kernel.values[at(v)]);
@@ -375,7 +396,7 @@ void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* byte
 
 void merge_dims(Stage& stage) {
   // Bit d: some value or access keeps dims d and d + 1 from merging.
-  DimMask boundaries = 0;
+  DimMask boundaries = stage.cut > 0 ? dim_bit(stage.cut - 1) : DimMask{0};
   if (stage.reduces()) {
     if (stage.reduce_begin > 0) boundaries |= dim_bit(stage.reduce_begin - 1);
     boundaries |= dim_bit(stage.reduce_end - 1);
@@ -411,8 +432,9 @@ void merge_dims(Stage& stage) {
     access.per_tile = gather(access.per_tile);
     for (int d = 0; d < rank; ++d) access.strides[d] = access.strides[last[d]];
   }
-  int reduce_begin = 0, reduce_end = 0;
+  int reduce_begin = 0, reduce_end = 0, cut = 0;
   for (int d = 0, begin = 0; d < rank; begin = last[d++] + 1) {
+    if (last[d] < stage.cut) cut = d + 1;
     if (last[d] < stage.reduce_begin) reduce_begin = d + 1;
     if (last[d] < stage.reduce_end) reduce_end = d + 1;
     int64_t size = 1;
@@ -422,6 +444,7 @@ void merge_dims(Stage& stage) {
   stage.rank = rank;
   stage.reduce_begin = reduce_begin;
   stage.reduce_end = reduce_end;
+  stage.cut = cut;
   if (rank == 0) stage.sizes[stage.rank++] = 1;
 }
 

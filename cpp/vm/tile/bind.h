@@ -70,6 +70,7 @@ struct Stage {
   int rank = 0;             // at least 1
   int64_t sizes[kMaxRank];  // each above 1, but for one dim of size 1 where there is no other
   int reduce_begin = 0, reduce_end = 0;  // dims [begin, end) are reduced by every reduction
+  int cut = 0;  // dims in front of which tiles have one element: they count what others have cut
   // Whether a tile may hold, must hold or must not hold all of the reduced dims.
   enum class InTile : uint8_t { may, must, never } reduced_in_tile = InTile::may;
   int global_count = 0;  // of the Program's tensor operands
@@ -119,6 +120,10 @@ OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, S
 // bind() does; `parts`: only its parts can be bound.
 enum class FusedBinding : uint8_t { in_tile, elements, parts };
 FusedBinding bind_fused(const Kernel& kernel, const Binding& binding, Stage& stage);
+
+// All outputs in one Stage whose dims are not merged, for others to cut: dims[d] is the Region's
+// dim behind dim d. False where they need several Stages.
+bool bind_unmerged(const Kernel& kernel, const Binding& binding, Stage& stage, int* dims);
 
 // The bytes of each value that the parts of a Kernel keep for each other.
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes);

@@ -56,12 +56,25 @@ std::vector<Global> Contraction::globals() const {
     right.dtype = source;
   }
   Global& written = all[static_cast<size_t>(result)];
-  include(*this, &ContractionDim::result, dtype, written);
+  if (handed == 0) {
+    include(*this, &ContractionDim::result, dtype, written);
+  } else {
+    written.high = handed;
+    written.dtype = dtype;
+  }
   written.written = 1;
   return all;
 }
 
-Contraction bind_product(const Kernel& kernel, const Binding& binding) {
+void Contraction::hand_over(int64_t tile_m, int64_t tile_n) {
+  const int64_t element = core::byte_size(dtype);
+  handed = tile_m * tile_n * element;
+  for (int d = 0; d < batch_rank; ++d) batch[d].result = 0;
+  m.result = m.size == 1 ? 0 : tile_n * element;
+  n.result = n.size == 1 ? 0 : element;
+}
+
+Contraction bind_product(const Kernel& kernel, const Binding& binding, bool merges) {
   const KernelProduct& product = *kernel.product;
   Contraction made{.a = product.a,
                    .b = product.b,
@@ -79,8 +92,8 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
     return size_of(shape[static_cast<size_t>(d)], binding);
   };
   const int64_t *const a = binding.strides[product.a], *const b = binding.strides[product.b];
-  made.m = {.size = size(product.a_shape, rows), .a = a[rows]};
-  made.n = {.size = size(product.b_shape, columns), .b = b[columns]};
+  made.m = {.size = size(product.a_shape, rows), .a = a[rows], .of = dim_bit(rows)};
+  made.n = {.size = size(product.b_shape, columns), .b = b[columns], .of = dim_bit(columns)};
   made.k = {.size = size(product.a_shape, columns), .a = a[columns], .b = b[rows]};
   check_equal(made.k.size, size(product.b_shape, rows), kernel);
 
@@ -92,7 +105,10 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
       if (own != 1) check_equal(own, matrices, kernel);
       return own == 1 ? 0 : strides[d];
     };
-    batch[d] = {.size = matrices, .a = stride(product.a_shape, a), .b = stride(product.b_shape, b)};
+    batch[d] = {.size = matrices,
+                .a = stride(product.a_shape, a),
+                .b = stride(product.b_shape, b),
+                .of = dim_bit(d)};
     if (batch[d].size == 0) made.m.size = 0;
   }
   if (made.is_empty()) return made;
@@ -113,8 +129,9 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
     ContractionDim* const inner = made.batch_rank == 0 ? &made.m : &made.batch[made.batch_rank - 1];
     if (made.batch_rank == 0 && made.m.size == 1 && batch[d].b == 0) {
       made.m = batch[d];
-    } else if (goes_on(batch[d], *inner)) {
+    } else if (merges && goes_on(batch[d], *inner)) {
       inner->size *= batch[d].size;
+      inner->of |= batch[d].of;
     } else {
       made.batch[made.batch_rank++] = batch[d];
     }

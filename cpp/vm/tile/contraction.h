@@ -13,6 +13,7 @@ namespace dvm::vm {
 struct ContractionDim {
   int64_t size = 1;
   int64_t a = 0, b = 0, result = 0;
+  DimMask of = 0;  // the Region's dims that it is made of; nothing of k
 };
 
 struct Contraction {
@@ -26,14 +27,17 @@ struct Contraction {
   ContractionDim batch[kMaxRank] = {};
   ContractionDim m = {}, n = {}, k = {};
   int64_t packed_column = 0;  // bytes of a column of b, where it is packed and `n.b` is no stride
+  int64_t handed = 0;         // of the result, where every tile lies in the same place; 0: nowhere
 
   int64_t batches() const;
   // Of its Programs, every operand: used or not, a caller passes them all.
   std::vector<Global> globals() const;
+  // Leaves each tile of m by n elements to followers (vm/target/launch.h), dense.
+  void hand_over(int64_t tile_m, int64_t tile_n);
   bool is_empty() const { return m.size == 0 || n.size == 0; }  // or has no batches: m is 0 then
 };
 
-// The product of a Kernel that has one.
-Contraction bind_product(const Kernel& kernel, const Binding& binding);
+// The product of a Kernel that has one. `merges`: dims that lie one behind the other become one.
+Contraction bind_product(const Kernel& kernel, const Binding& binding, bool merges = true);
 
 }  // namespace dvm::vm

@@ -41,6 +41,8 @@ Tiling untiled(const Stage& stage) {
   result.rank = stage.rank;
   std::copy_n(stage.sizes, stage.rank, result.sizes);
   std::copy_n(stage.sizes, stage.rank, result.tile);
+  std::fill_n(result.tile, stage.cut, 1);
+  result.split = stage.cut;
   return result;
 }
 
@@ -180,7 +182,7 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   Tiling best;
   best.tile_count = 0;
-  int64_t inner = product(stage.sizes, 0, stage.rank);
+  int64_t inner = product(stage.sizes, stage.cut, stage.rank);
   // What lies together is a tile of its own, where it leaves half of local memory to others.
   const int64_t longest = std::min({limit, kLongest, target.local_bytes / 2});
   const int64_t all_columns = std::min(limit, kMostElements);
@@ -205,7 +207,7 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
       best = one;
     }
   }
-  for (int d = 0; d < stage.rank; ++d) {
+  for (int d = stage.cut; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
     if (inner > std::max(limit, longest) && !(lines && inner == stage.sizes[begin])) continue;
@@ -310,8 +312,8 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   TileChoice best;
   TileCost best_cost{};
   int split = -1;
-  int64_t outer = 1, inner = spatial * reduced;
-  for (int d = 0; d < stage.rank; ++d) {
+  int64_t outer = product(stage.sizes, 0, stage.cut), inner = spatial * reduced / outer;
+  for (int d = stage.cut; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
     if (inner <= limit) {

@@ -1,0 +1,149 @@
+#include "vm/encode/followed_product.h"
+
+#include <algorithm>
+
+#include "core/math/integers.h"
+#include "vm/encode/emit.h"
+#include "vm/encode/encode_scratch.h"
+#include "vm/encode/product_program.h"
+#include "vm/isa/reduce_source.h"
+#include "vm/tile/behind_product.h"
+#include "vm/tile/recompute.h"
+#include "vm/tile/tiler.h"
+
+namespace dvm::vm {
+
+namespace {
+
+using core::ceil_div;
+
+class FollowedEncoder {
+ public:
+  FollowedEncoder(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
+                  Arena& arena, Compiled& compiled)
+      : kernel_(kernel),
+        binding_(binding),
+        target_(target),
+        arena_(arena),
+        scratch_(arena.scratch()),
+        compiled_(compiled) {}
+
+  bool run() {
+    if (!bind_unmerged(kernel_, binding_, scratch_.uncut, dims_)) return false;
+    spare_casts(scratch_.uncut);
+    if (!kernel_.parts.empty()) repeat_behind_reductions(scratch_.uncut);
+    // A dim of the product may be several of the steps', where what they read does not lie so.
+    return run(bind_product(kernel_, binding_)) || run(bind_product(kernel_, binding_, false));
+  }
+
+ private:
+  static constexpr int kMostFollowers = 4;  // of whole tiles, and those cut short by either side
+
+  bool run(Contraction product) {
+    if (product.is_empty() || product.k.size == 0) return false;
+    const UnmergedStage behind{scratch_.uncut, dims_};
+    if (!reduces_rows(behind, product)) return false;
+    const auto tiling = tile_followed_product(product, scratch_.uncut.reduces(), target_);
+    if (!tiling) return false;
+    int16_t packed = -1;
+    if (product.packed_column != 0) {
+      if (reads_packed(product, *tiling, target_)) {
+        packed = product.b;
+      } else {
+        product.packed_column = 0;
+      }
+    }
+    const size_t mark = arena_.used();
+    Program programs[1 + kMostFollowers];
+    const std::span<Follower> followers = add_followers(product, *tiling, programs + 1);
+    if (followers.empty()) {
+      arena_.rewind(mark);
+      return false;
+    }
+    product.hand_over(tiling->m, tiling->n);
+    programs[0] = take(encode_product(product, *tiling, target_, arena_.rest()));
+    compiled_.stage_count = 1 + static_cast<int>(followers.size());
+    std::copy_n(programs, compiled_.stage_count, compiled_.stages);
+    compiled_.followers = followers;
+    compiled_.handed = {product.result, product.handed};
+    compiled_.workspace_count = product.global_count - kernel_.operand_count();
+    compiled_.packed = packed;
+    if (verifies_programs().load(std::memory_order_relaxed)) {
+      verify_followers(programs[0], followers, compiled_.handed);
+    }
+    return true;
+  }
+
+  Program take(const Program& program) {
+    verify_if_asked(program, target_);
+    arena_.take(program.words().size());
+    return program;
+  }
+
+  // One for each kind of tile, in the arena; none where there are not all of them.
+  std::span<Follower> add_followers(const Contraction& product, const ProductTiling& tiling,
+                                    Program* programs) {
+    Follower made[kMostFollowers];
+    size_t count = 0;
+    for (const bool last_row : {false, true}) {
+      for (const bool last_column : {false, true}) {
+        const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
+                                 side(product.n.size, tiling.n, last_column)};
+        if (tiles.m.count == 0 || tiles.n.count == 0) continue;
+        const auto program = emit_behind(product, tiles);
+        if (!program) return {};
+        programs[count] = *program;
+        const int64_t all = product.batches() * tiles.m.count * tiles.n.count;
+        made[count++] = {.program = *program,
+                         .first_row = static_cast<int32_t>(tiles.m.first),
+                         .rows = static_cast<int32_t>(tiles.m.count),
+                         .first_column = static_cast<int32_t>(tiles.n.first),
+                         .columns = static_cast<int32_t>(tiles.n.count),
+                         .tiles = static_cast<int32_t>(program->header().tile_count / all)};
+      }
+    }
+    static_assert(sizeof(Follower) % sizeof(uint64_t) == 0);
+    const auto words = arena_.take(count * sizeof(Follower) / sizeof(uint64_t));
+    auto* const kept = reinterpret_cast<Follower*>(words.data());
+    std::uninitialized_copy_n(made, count, kept);
+    return {kept, count};
+  }
+
+  // Of whole tiles, or of the last one where it is shorter.
+  static ProductTiles::Side side(int64_t size, int64_t tile, bool last) {
+    const int64_t whole = size / tile;
+    if (!last) return {tile, 0, whole, tile};
+    return {tile, whole, size % tile == 0 ? 0 : 1, size % tile};
+  }
+
+  std::optional<Program> emit_behind(const Contraction& product, const ProductTiles& tiles) {
+    if (!cut_along({scratch_.uncut, dims_}, product, tiles, scratch_.stage)) return std::nullopt;
+    Schedules& schedules = scratch_.schedules;
+    schedules.begin(scratch_.stage, target_);
+    for (int64_t limit = tile_limit(schedules); limit > 0;) {
+      const Tiling tiling = tile(schedules, limit);
+      if (tiling.reduction != Tiling::Reduction::in_tile) return std::nullopt;
+      const auto program = emit(schedules, tiling, arena_.rest(), scratch_.drafts);
+      if (program) return take(*program);
+      limit = tiling.tile_elements * 7 / 8;
+    }
+    return std::nullopt;
+  }
+
+  const Kernel& kernel_;
+  const Binding& binding_;
+  const TargetTraits& target_;
+  Arena& arena_;
+  EncodeScratch& scratch_;
+  Compiled& compiled_;
+  int dims_[kMaxRank] = {};
+};
+
+}  // namespace
+
+bool encode_followed_product(const Kernel& kernel, const Binding& binding,
+                             const TargetTraits& target, Arena& arena, Compiled& compiled) {
+  return FollowedEncoder(kernel, binding, target, arena, compiled).run();
+}
+
+}  // namespace dvm::vm

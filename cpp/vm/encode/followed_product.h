@@ -1,0 +1,16 @@
+// A product of matrices and the steps behind it as a leader with followers (vm/target/launch.h):
+// the steps go over each tile of the product while that is in the second cache, and what is between
+// them is never an array.
+#pragma once
+
+#include "vm/encode/encode.h"
+
+namespace dvm::vm {
+
+// Appends the Programs of a Kernel that has a product and steps. False, and nothing is appended,
+// where the steps cannot follow tile by tile: they reduce other things than rows, go over other
+// dims, or the target reads no matrices in place.
+bool encode_followed_product(const Kernel& kernel, const Binding& binding,
+                             const TargetTraits& target, Arena& arena, Compiled& compiled);
+
+}  // namespace dvm::vm
