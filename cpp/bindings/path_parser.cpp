@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "capture/path/reasons.h"
+#include "capture/replay/loop.h"
 #include "core/error.h"
 
 namespace py = pybind11;
@@ -15,16 +16,15 @@ namespace {
 
 using capture::Path;
 using capture::Ref;
-using capture::ResultKind;
 using capture::Segment;
 using capture::SignatureGuard;
 using capture::Step;
 using capture::StepOp;
 
-ResultKind parse_kind(const std::string& text) {
-  constexpr auto kLast = static_cast<int>(ResultKind::boolean);
+capture::ResultKind parse_kind(const std::string& text) {
+  constexpr auto kLast = static_cast<int>(capture::ResultKind::boolean);
   for (int i = 0; i <= kLast; ++i) {
-    if (text == capture::to_string(static_cast<ResultKind>(i))) return static_cast<ResultKind>(i);
+    if (text == capture::to_string(static_cast<capture::ResultKind>(i))) return static_cast<capture::ResultKind>(i);
   }
   DVM_CHECK(false, "unknown kind of result: " + text);
   __builtin_unreachable();
@@ -54,6 +54,8 @@ ObjectCheck object_check(StepOp op) {
       return [](PyObject* object) -> bool { return PyCell_Check(object); };
     case StepOp::instance_:
       return [](PyObject* object) -> bool { return PyType_Check(object); };
+    case StepOp::loop_:
+      return capture::is_loop;
     case StepOp::guard_keys_:
     case StepOp::guard_errstate_:
       return [](PyObject* object) -> bool { return PyTuple_CheckExact(object); };

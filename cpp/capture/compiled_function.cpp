@@ -1,5 +1,7 @@
 #include "capture/compiled_function.h"
 
+#include <algorithm>
+
 #include "capture/binding.h"
 #include "capture/path/path_tree.h"
 #include "capture/path/reasons.h"
@@ -61,6 +63,13 @@ void warn(const PyFunctionObject* function, const std::string& reason) {
     Ref::steal(PyObject_CallMethod(telling.get(), "warn", "s", text.c_str()));
   }
   PyErr_Restore(type, value, traceback);  // what else was raised is forgotten
+}
+
+// What such a path lacked may have been a turn of a loop.
+bool holds_loop(const Path& path) {
+  const auto is_loop = [](const Step& step) { return step.op == StepOp::loop_; };
+  return std::ranges::any_of(path.steps, is_loop) ||
+         (path.parent != nullptr && holds_loop(*path.parent));
 }
 
 core::Loc first_line(const PyCodeObject* code) {
@@ -293,7 +302,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   replaced_ = false;
   if (paths_.size() > count) {
     tell(self, history_.added(installed, number, std::move(why)));
-  } else if (count == known && !call.spares_opaque && compiled) {
+  } else if (count == known && !call.spares_opaque && compiled && !holds_loop(installed)) {
     // Nobody else has made that path meanwhile. The call itself may have made what it lacked, such
     // as what a cache holds.
     if (!serves(bound)) backoff_.never_takes_its_call();

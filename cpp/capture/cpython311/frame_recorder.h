@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/cpython311/frame_view.h"
+#include "capture/cpython311/loops.h"
 #include "capture/record/record.h"
 
 namespace dvm::capture {
@@ -20,8 +21,9 @@ class FrameRecorder {
  public:
   // `parameters`: a node per parameter slot of the frame. `may_stop`: the frame gives the next item
   // of an iteration, which it may end by StopIteration. `shadow`: only its memory is used.
+  // `loops`: where its loops are looked up; null: turns are not marked.
   FrameRecorder(Record& record, PyFrameObject* frame, std::span<const NodeId> parameters,
-                bool may_stop, Shadow shadow);
+                bool may_stop, Shadow shadow, CodeLoops* loops);
   // The frame is over.
   Shadow give_shadow() { return {std::move(locals_), std::move(stack_)}; }
 
@@ -71,6 +73,9 @@ class FrameRecorder {
     jump_or_keep,  // where it jumped, and then the value was kept
   };
 
+  void pass_loops(const DvmFrameView& f);
+  void mark(core::SeenEvent::Kind kind, const std::string& name, const CodeLoop& loop,
+            const DvmFrameView& f, NodeId* returned);
   void settle(const DvmFrameView& f);
   void enter_handler(const DvmFrameView& f);
   void settle_method(const DvmFrameView& f);
@@ -103,6 +108,8 @@ class FrameRecorder {
   PyCodeObject* code_;
   PyObject* globals_;
   std::vector<NodeId> locals_, stack_;
+  const std::vector<CodeLoop>* loops_ = nullptr;  // of the code; null: it has none
+  std::vector<const CodeLoop*> turning_;          // those that the frame is in, innermost last
   int32_t instruction_ = 0;
 
   Pending pending_ = Pending::nothing;

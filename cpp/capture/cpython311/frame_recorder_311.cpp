@@ -10,7 +10,8 @@ namespace dvm::capture {
 using Kind = core::SeenEvent::Kind;
 
 FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
-                             std::span<const NodeId> parameters, bool may_stop, Shadow shadow)
+                             std::span<const NodeId> parameters, bool may_stop, Shadow shadow,
+                             CodeLoops* loops)
     : record_(record),
       identity_(dvm_frame_identity(frame)),
       locals_(std::move(shadow.locals)),
@@ -20,6 +21,7 @@ FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
   code_ = f.code;
   globals_ = f.globals;
   record_.keep(reinterpret_cast<PyObject*>(f.code));
+  if (loops != nullptr && !loops->of(f.code).empty()) loops_ = &loops->of(f.code);
   locals_.assign(static_cast<size_t>(f.code->co_nlocalsplus), kNoNode);
   stack_.clear();
   stack_.reserve(static_cast<size_t>(f.code->co_stacksize));
@@ -57,6 +59,7 @@ void FrameRecorder::before_opcode(const DvmFrameView& f) {
   }
   record_.count_opcode();
   instruction_ = f.index;
+  if (loops_ != nullptr) pass_loops(f);
   switch (const Instruction& row = instruction(f.opcode); row.action) {
     case Action::nothing:
       return;

@@ -18,7 +18,8 @@ using Kind = core::SeenEvent::Kind;
 
 class Recorder {
  public:
-  Recorder(Record& record, PyFunctionObject* function) : record_(record), function_(function) {
+  Recorder(Record& record, PyFunctionObject* function, bool marks_loops)
+      : record_(record), function_(function), marks_loops_(marks_loops) {
     record_.ask_ends([this] { return is_manager_of_with(); });
   }
   ~Recorder() { record_.ask_ends({}); }
@@ -212,7 +213,8 @@ class Recorder {
       shadow = std::move(spare_.back());
       spare_.pop_back();
     }
-    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow))});
+    frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow),
+                                     marks_loops_ ? &loops_ : nullptr)});
     if (previous_ == nullptr) dvm_frame_mute_lines(frame);
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
@@ -301,6 +303,8 @@ class Recorder {
 
   Record& record_;
   PyFunctionObject* function_;
+  bool marks_loops_;
+  CodeLoops loops_;
   std::deque<Followed> frames_;
   Callbacks callbacks_;
   std::unordered_map<PyObject*, Followed> waiting_;  // frames of generators, which the record keeps
@@ -323,10 +327,11 @@ int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument
 
 }  // namespace
 
-Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call) {
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call,
+                  bool marks_loops) {
   Trace recorded{std::make_unique<Record>(), {}};
   Record& record = *recorded.record;
-  Recorder recorder(record, function);
+  Recorder recorder(record, function, marks_loops);
   PyThreadState* thread = PyThreadState_Get();
   const Py_tracefunc previous = thread->c_tracefunc;
   const Ref previous_object = Ref::borrow(thread->c_traceobj);
@@ -351,7 +356,7 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
 }
 
 Trace trace_call(PyFunctionObject* function, PyObject* const* bound) {
-  return record_call(function, [&] { return call_bound(function, bound); });
+  return record_call(function, [&] { return call_bound(function, bound); }, true);
 }
 
 bool is_recording() { return current != nullptr; }

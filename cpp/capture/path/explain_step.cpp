@@ -246,6 +246,9 @@ Miss miss_of(const Frame& frame, const Step& step) {
       miss.wanted = std::to_string(p[2]);
       return miss;
     }
+    case StepOp::loop_:
+      return stated("a turn of the loop at " + core::to_string(path.location(step)),
+                    "went a way that none has gone before");
     case StepOp::raises_:
       return stated("a call", "no longer raises " + safe_repr(path.object(p[4 + p[2]])));
     default:  // a fetch

@@ -163,6 +163,13 @@ bool Record::is_adopted(PyObject* cell) const {
   return found != cells_.end() && found->second.adopted;
 }
 
+NodeId Record::adopted_contents(PyObject* cell) const {
+  const auto found = cells_.find(cell);
+  if (found == cells_.end() || !found->second.adopted) return kNoNode;
+  const NodeId node = found->second.contents;
+  return node != kNoNode && object(node) == PyCell_GET(cell) ? node : kNoNode;
+}
+
 NodeId Record::cell(PyObject* cell) {
   PyObject* contents = PyCell_GET(cell);
   if (contents == nullptr) return kNoNode;  // reading it raises
@@ -245,6 +252,11 @@ NodeId Record::add_result(int32_t event, PyObject* object) {
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;
+}
+
+NodeId Record::again(NodeId node) {
+  const SeenNode same = data_.node(node);
+  return add_node(same);
 }
 
 void Record::keep_result(PyObject* object) {

@@ -65,6 +65,7 @@ class Record {
   // Cells made by recorded frames are part of the shadow; older ones are read and written.
   void adopt_cell(PyObject* cell, NodeId contents);
   bool is_adopted(PyObject* cell) const;
+  NodeId adopted_contents(PyObject* cell) const;  // kNoNode: it has none, or is no such cell
   NodeId cell(PyObject* cell);
   void set_cell(PyObject* cell, NodeId contents);
 
@@ -72,6 +73,7 @@ class Record {
   int32_t add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
+  NodeId again(NodeId node);  // a new node of the same object and origin
   void set_result(int32_t event, NodeId node) { at(event).result = node; }
   void set_name(int32_t event, PyObject* name) { at(event).name = name; }
   void set_keywords(int32_t event, PyObject* names) { at(event).keywords = names; }

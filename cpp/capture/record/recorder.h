@@ -20,8 +20,10 @@ struct Trace {
 };
 
 // Runs `call`, which calls `function` and returns what that returns, and records the function.
-Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call);
-// The same for a function whose parameters are bound already.
+// marks_loops: with the events of the turns of loops.
+Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call,
+                  bool marks_loops = false);
+// The same, with loops, for a function whose parameters are bound already.
 Trace trace_call(PyFunctionObject* function, PyObject* const* bound);
 
 // Whether a recording is under way on this thread: a compiled function then runs its original, so

@@ -94,7 +94,7 @@ void note_writes(Path& path) {
 }
 
 bool may_unlock(const Frame& frame) {
-  return !frame.path->keeps_lock && std::ranges::all_of(frame.path->writes, [&](int32_t reg) {
+  return !frame.call.holds_lock && !frame.path->keeps_lock && std::ranges::all_of(frame.path->writes, [&](int32_t reg) {
     PyObject* const object = frame[reg];
     return object != nullptr && PyArray_Check(object) &&
            PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) >= kLeastElements;

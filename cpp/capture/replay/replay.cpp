@@ -79,7 +79,9 @@ Outcome run_steps(Frame& frame, const Step*& step) {
       continue;
     }
     if (frame.outcome == Outcome::spared) return give_up(frame, Outcome::spared);
-    switch (info(step->op).category) {
+    // What a turn of a loop could not compute is a drop, not a miss.
+    const bool drops = frame.outcome == Outcome::dropped;
+    switch (drops ? Category::compute : info(step->op).category) {
       case Category::fetch:
       case Category::guard:
       case Category::choice:
@@ -169,6 +171,7 @@ Outcome replay(const Path& root, Call& call) {
   Frame frame{call, registers.data(), &root};
   const Outcome outcome = run(frame);
   call.path = frame.path;
+  call.refused = static_cast<uint8_t>(frame.refused);
   return outcome;
 }
 

@@ -32,6 +32,8 @@ struct Call {
   int64_t opaque = 0;                   // calls of functions dvm does not know
   bool spares_opaque = false;           // end before such a call
   std::vector<Miss> lost = {};          // why guards failed behind such calls
+  bool holds_lock = false;              // the interpreter's, whatever the path says (lock.h)
+  uint8_t refused = 0;                  // of a loop's turn that failed: a Refusal
 };
 
 Outcome replay(const Path& root, Call& call);

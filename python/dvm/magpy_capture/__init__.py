@@ -47,5 +47,12 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     options = compiled.options
     spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
-    lower_recording(spec, recording, compiled.__wrapped__, deadline, has_paths=has_paths)
+    lower_recording(
+        spec,
+        recording,
+        compiled.__wrapped__,
+        deadline,
+        has_paths=has_paths,
+        loops=vars(compiled).setdefault("loops", {}),
+    )
     return spec

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.loops.rolling import KnownLoop
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
@@ -20,17 +21,21 @@ def lower(
     deadline: float = math.inf,
     *,
     has_paths: bool = False,
+    loops: dict[Any, KnownLoop] | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
     Where the body of one of NumPy's own functions cannot be lowered, all is lowered again with that
-    function called as it is: innermost first.
+    function called as it is: innermost first. Likewise a loop that cannot be rolled is unrolled.
+
+    loops: what is known of the function's loops, which grows.
     """
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     found = Findings()
+    known = {} if loops is None else loops
     while True:
-        lowering = Lowering(spec, recording, function, entry, found, deadline, has_paths)
+        lowering = Lowering(spec, recording, function, entry, found, deadline, has_paths, known)
         refusal = refusal_of(lowering)
         if refusal is None or not lowering.walk.found_out(found):
             break

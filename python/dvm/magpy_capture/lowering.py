@@ -15,6 +15,7 @@ from dvm.magpy_capture.events.operator_events import OperatorEvents
 from dvm.magpy_capture.events.pattern_events import PatternEvents
 from dvm.magpy_capture.events.recorded import Events
 from dvm.magpy_capture.events.walk import Walk
+from dvm.magpy_capture.loops.rolling import KnownLoop, Loops
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
 from dvm.magpy_capture.numpy import einsum as numpy_einsum
@@ -75,11 +76,13 @@ class Findings:
     whole: ids of functions of NumPy that are called as they are.
     on_host: ids of arrays of which no view may be in the graph.
     joint: ids of arrays that are views of another.
+    unrolled: first events of loops that are not rolled.
     """
 
     whole: set[int] = field(default_factory=set)
     on_host: set[int] = field(default_factory=set)
     joint: set[int] = field(default_factory=set)
+    unrolled: set[int] = field(default_factory=set)
 
 
 class Lowering:
@@ -127,6 +130,7 @@ class Lowering:
     calls: Calls
     methods: Methods
     lookups: Lookups
+    loops: Loops
     recorded: Events
     callees: Callees
     operators: OperatorEvents
@@ -144,6 +148,7 @@ class Lowering:
         found: Findings,
         deadline: float,
         has_paths: bool,
+        loops: dict[Any, KnownLoop],
     ) -> None:
         snapshots: dict[int, Any] = {}
         for node in recording["nodes"]:
@@ -157,7 +162,8 @@ class Lowering:
             "caches": (has_paths,),
             "outputs": (function,),
             "recorded": (recording, function.__builtins__, found.whole),
-            "callbacks": (recording["events"],),
+            "callbacks": (recording["events"], recording.get("begin", 0)),
+            "loops": (recording, function, found.unrolled, loops),
         }
         parts = vars(self)
         for name, kind in PARTS.items():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.events.pattern_events import PatternEvents
     from dvm.magpy_capture.events.recorded import Events
     from dvm.magpy_capture.events.walk import Walk
+    from dvm.magpy_capture.loops.rolling import Loops
     from dvm.magpy_capture.lowering import Lowering
     from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
     from dvm.magpy_capture.numpy.array_classes import ArrayClasses
@@ -108,6 +109,7 @@ class Part:
     calls: Calls
     methods: Methods
     lookups: Lookups
+    loops: Loops
     recorded: Events
     callees: Callees
     operators: OperatorEvents

@@ -268,6 +268,7 @@ class Elements(Generic[Held]):
         self.log: list[Written] = []
         self.tail: list[Any] = []
         self.stores: dict[int, Any] = {}
+        self.is_open = False
 
     @property
     def changed(self) -> bool:
@@ -301,6 +302,12 @@ class Elements(Generic[Held]):
         else:
             self.wrote("extend", None, value)
         (self.tail if self._elements is None else self._elements).append(value)
+
+    def open(self, register: int, load: Callable[[], Held]) -> None:
+        """From here on it is an object of the replay, of which nobody knows what is in it."""
+        self.register, self.load, self.is_open = register, load, True
+        self._elements, self.part, self.size = None, None, 0
+        self.tail, self.stores, self.log = [], {}, []
 
     def wrote(self, what: str, key: Any = None, *given: Any) -> None:
         """Something was done to it, which is done to the caller's own at the end."""
@@ -569,9 +576,13 @@ class End:
 
 @dataclass(eq=False)
 class IteratorValue:
-    """An iterator over abstract values: `pull` gives the next one, or End."""
+    """An iterator over abstract values: `pull` gives the next one, or End.
+
+    source: until the first pull, the function that makes it, and what that was given.
+    """
 
     pull: Callable[[], Any]
+    source: tuple[Any, list[Any]] | None = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False)

@@ -61,9 +61,9 @@ class Callbacks(Part):
 
     needs = "callees calls flow heap outputs program python recorded walk"
 
-    def __init__(self, events: list[Any]) -> None:
+    def __init__(self, events: list[Any], begin: int) -> None:
         self.events = events
-        self.number = 0  # of the event that comes next
+        self.begin = self.number = begin  # of the event that comes next
         self._depth = 0
         self._over: dict[int, int] = {}  # where bodies begin that were lowered before -> their end
         self.waiting: Any = None  # what was left of the frame of the generator that gave an item

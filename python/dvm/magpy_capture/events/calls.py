@@ -44,7 +44,7 @@ from dvm.magpy_capture.python.heap import (
     is_fixed,
     is_mutable_class,
 )
-from dvm.magpy_capture.python.opaque import name_of, signature_of
+from dvm.magpy_capture.python.opaque import JOINS, is_open_list, name_of, signature_of
 from dvm.magpy_capture.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.values import (
     Abstract,
@@ -106,6 +106,8 @@ class Calls(Part):
         hashable = _hashable(function)
         if hashable and is_numpy_function(function):
             positional = list(map(self.deques.in_sequence, positional))
+        if hashable and function in JOINS and any(map(is_open_list, positional)):
+            return self.opaque.join_open(function, positional, named, seen)
         if function is not None and function is expectation():
             return self.contexts.make_expected(positional, named)
         if (known := annotation_of(function)) is not NOTHING:

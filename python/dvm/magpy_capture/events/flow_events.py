@@ -38,8 +38,8 @@ class FlowEvents(Part):
     """Events that build values, and those that steer the program."""
 
     needs = (
-        "arrays callbacks calls containers graph heap indexing lookups operators "
-        "program recorded sets"
+        "arrays callbacks calls containers graph heap indexing lookups loops "
+        "operators program recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -157,6 +157,8 @@ class FlowEvents(Part):
             found = class_attribute(base.cls, "__iter__")
             self.heap.guard_class(base.cls, "__iter__", found)
             return self.callbacks.generator(Literal(found), [base], {}, seen)
+        if self.loops.is_rolled_over(result):
+            return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
         return self._left_early(result, base) or self.containers.iterator(base)
 
     def _left_early(self, iterator: int, base: Abstract) -> IteratorValue | None:

@@ -32,7 +32,7 @@ Followed = tuple[str, str, list[str], int, Any]
 class Events(Part):
     """Values by node, read where the program first used them."""
 
-    needs = "callees containers heap indexing program"
+    needs = "callees containers heap indexing loops program"
 
     def __init__(
         self, recording: dict[str, Any], builtins: dict[str, Any], whole: set[int]
@@ -83,6 +83,7 @@ class Events(Part):
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
+            self.loops.need(index)
             raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         return Literal(seen)
 

@@ -59,13 +59,13 @@ class Walk(Part):
 
     needs = (
         "callbacks callees calls containers exceptions flow heap host_arrays indexing "
-        "lowering outputs program recorded"
+        "loops lowering outputs program recorded"
     )
 
     first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
 
     def run(self) -> None:
-        if len(self.callbacks.events) > MAX_EVENTS:
+        if len(self.callbacks.events) - self.callbacks.begin > MAX_EVENTS + self.loops.rolled_events:
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.callbacks.events[-1][5])
         self.check_builtins()
         self.callees.meet_cells(Literal(self.outputs.function))
@@ -163,6 +163,9 @@ class Walk(Part):
             if not wanted <= known:
                 known |= wanted
                 return True
+        if not self.loops.given_up <= found.unrolled:
+            found.unrolled |= self.loops.given_up
+            return True
         opened = self._open_function()
         if opened is None or id(opened) in found.whole:
             return False

@@ -126,13 +126,17 @@ class Containers(Part):
             self._look(value)
             value = self.views.flat_view(value.base)
         position = 0
-        if isinstance(value, Tensor) and value.rank:
-            fixed: list[Abstract] | None = [value] * self.known_size(value.shape[0])
-        else:
-            fixed = None if isinstance(value, ListValue) else self.elements(value)
+        fixed: list[Abstract] | None = None
+        if not isinstance(value, (ListValue, RangeValue, Tensor)):
+            fixed = self.elements(value)
 
         def pull() -> Any:
-            nonlocal position
+            nonlocal position, fixed
+            made.source = None
+            if isinstance(value, Tensor) and value.rank and fixed is None:
+                fixed = [value] * self.known_size(value.shape[0])
+            elif fixed is None and not isinstance(value, ListValue):
+                fixed = self.elements(value)
             parts = value.elements if fixed is None else fixed
             if position < 0 or position >= len(parts):
                 position = -1  # an iterator at its end stays there
@@ -142,7 +146,8 @@ class Containers(Part):
                 return self.indexing.index(value, Literal(position - 1))
             return resolve(parts[position - 1])
 
-        return IteratorValue(pull)
+        made = IteratorValue(pull, source=(iter, [value]))
+        return made
 
     def _look(self, flat: FlatValue) -> None:
         """A flat iterator goes on where it was; a path is for one walk from its beginning."""

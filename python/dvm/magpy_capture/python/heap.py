@@ -173,10 +173,14 @@ class Objects(Part):
             return self.reached[id(seen)]
         value = self.adopt(register, seen, external=True)
         if not isinstance(value, (Literal, Host)) or getattr(value, "home", -1) >= 0:
-            self.program.kept.append(seen)
-            self.reached[id(seen)] = value
-            self._reached_registers[id(seen)] = register
+            self.remember(seen, value, register)
         return value
+
+    def remember(self, seen: Any, value: Abstract, register: int) -> None:
+        """Where the object is met again, that is its value."""
+        self.program.kept.append(seen)
+        self.reached[id(seen)] = value
+        self._reached_registers[id(seen)] = register
 
     def adopt(
         self,

@@ -108,6 +108,7 @@ class Iterators(Part):
         same_length = bool(self.indexing.plain(strict))
 
         def pull() -> Any:
+            made.source = None
             row: list[Abstract] = []
             for column in columns:
                 part = column()
@@ -119,18 +120,23 @@ class Iterators(Part):
                 row.append(part)
             return Sequence(row) if row else End
 
-        return IteratorValue(pull)
+        source = None if same_length else (zip, [*iterables])
+        made = IteratorValue(pull, source=source)
+        return made
 
     @means(enumerate)
     def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
-        numbers = itertools.count(self.indexing.integer(start))
+        first = self.indexing.integer(start)
+        numbers = itertools.count(first)
         pull = self.containers.iterator(iterable).pull
 
         def numbered() -> Any:
+            made.source = None
             part = pull()
             return End if part is End else Sequence([Literal(next(numbers)), part])
 
-        return IteratorValue(numbered)
+        made = IteratorValue(numbered, source=(enumerate, [iterable, Literal(first)]))
+        return made
 
     @means(map)
     def make_map(self, function: Abstract, *iterables: Abstract) -> Abstract:

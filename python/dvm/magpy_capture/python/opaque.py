@@ -43,6 +43,8 @@ from dvm.magpy_capture.values import (
 
 Named = dict[str, Abstract]
 NONE = Literal(None)
+#: functions that make a new array of what is in a list
+JOINS = frozenset({np.array, np.stack, np.vstack, np.hstack, np.concatenate})
 TRUE, FALSE = Literal(True), Literal(False)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 #: Functions of Python that iterate over an array; not all of them have signatures.
@@ -161,6 +163,23 @@ class Opaque(Part):
             return Sequence(
                 [self.heap.computed(self.program.step("item", made, i), part) for i, part in parts]
             )
+        return self.heap.computed(made, seen)
+
+    def join_open(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A new array of what is in a list that a loop has filled."""
+        self.graph.check_modes()
+        arguments = [resolve(value) for value in [*positional, *named.values()]]
+        if not all(is_open_list(value) or isinstance(value, Literal) for value in arguments):
+            raise refuse(reasons.FUNCTION_OF, name_of(function), "a list that a loop has filled")
+        registers = [
+            value.register if is_open_list(value) else self.program.register_of(value)
+            for value in arguments
+        ]
+        self.graph.opaque_calls.append((name_of(function), self.program.at))
+        callee = self.program.constant(function)
+        made = self.program.step("call", callee, registers, tuple(named), True)
         return self.heap.computed(made, seen)
 
     # ---- what is written
@@ -467,6 +486,12 @@ def _array_of(value: Abstract) -> np.ndarray[Any, Any] | None:
     """The recorded array of an abstract value that is one."""
     seen = getattr(value, "object", None)
     return seen if isinstance(value, (Tensor, Host)) and isinstance(seen, np.ndarray) else None
+
+
+def is_open_list(value: Abstract) -> bool:
+    """Whether it is a list that a loop has filled, and nothing was done to since."""
+    value = resolve(value)
+    return isinstance(value, ListValue) and value.is_open and not value.changed
 
 
 def _holds_objects(value: Abstract) -> bool:

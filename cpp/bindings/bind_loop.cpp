@@ -1,0 +1,56 @@
+// Loops of captured functions: made and filled by the lowering, read by explain and the tests.
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.h"
+#include "bindings/path_parser.h"
+#include "capture/path/explain_step.h"
+#include "capture/replay/loop.h"
+
+namespace py = pybind11;
+
+namespace dvm::bindings {
+
+namespace {
+
+capture::Loop& loop_in(py::handle object) {
+  if (!capture::is_loop(object.ptr())) throw py::type_error("expected a loop");
+  return capture::loop_of(object.ptr());
+}
+
+}  // namespace
+
+void bind_loop(py::module_& module) {
+  module.attr("Loop") = py::reinterpret_steal<py::object>(capture::make_loop_type());
+  module.def(
+      "new_loop",
+      [](int32_t variables, std::vector<int32_t> carried, std::vector<int32_t> at_end, int end) {
+        capture::Loop::Layout layout{variables, std::move(carried), std::move(at_end),
+                                     capture::Ref::steal(PyLong_FromLong(end))};
+        for (const auto* slots : {&layout.carried, &layout.at_end}) {
+          for (const int32_t slot : *slots) {
+            if (slot < 0 || slot >= variables) throw py::value_error("no such variable of the loop");
+          }
+        }
+        PyObject* loop = capture::new_loop(std::move(layout));
+        if (loop == nullptr) throw py::error_already_set();
+        return py::reinterpret_steal<py::object>(loop);
+      });
+  module.def("add_to_loop", [](py::handle object, const py::object& spec) {
+    capture::Loop& loop = loop_in(object);
+    const py::tuple arguments(static_cast<size_t>(loop.layout().variables) + 1);
+    return loop.add(parse_path(spec, arguments));
+  });
+  module.def("loop_changed", [](py::handle object) { loop_in(object).changed(); });
+  module.def("loop_state", [](py::handle object) {
+    const capture::Loop& loop = loop_in(object);
+    py::list paths;
+    for (const auto& path : loop.paths()) paths.append(capture::print(*path));
+    py::dict state;
+    state["version"] = loop.version();
+    state["missed_turn"] = loop.missed_turn();
+    state["paths"] = paths;
+    return state;
+  });
+}
+
+}  // namespace dvm::bindings

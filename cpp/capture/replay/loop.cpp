@@ -1,0 +1,181 @@
+#include "capture/replay/loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capture/path/path_tree.h"
+#include "capture/replay/frame.h"
+#include "capture/replay/lock.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// So many turns, and signals are looked at: Python does between two instructions.
+constexpr int64_t kSignalsEvery = 64;
+
+Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
+             const std::vector<int32_t>& slots) {
+  Ref tuple = Ref::steal(PyTuple_New(std::ssize(slots) + 1));
+  if (!tuple) return tuple;
+  PyTuple_SET_ITEM(tuple.get(), 0, Py_NewRef(first.get()));
+  Py_ssize_t place = 1;
+  for (const int32_t slot : slots) {
+    PyTuple_SET_ITEM(tuple.get(), place++, Py_NewRef(variables[static_cast<size_t>(slot)].get()));
+  }
+  return tuple;
+}
+
+}  // namespace
+
+bool Loop::add(std::unique_ptr<Path> path) {
+  return install(std::move(path), paths_, roots_, running_ == 0)->reason().empty();
+}
+
+Outcome Loop::turn(Call& call) {
+  for (size_t k = 0; k < roots_.size(); ++k) {
+    // The likely one first, then the others in order.
+    const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
+    const Outcome outcome = replay(*roots_[i], call);
+    if (outcome == Outcome::missed) continue;
+    likely_ = i;
+    return outcome;
+  }
+  return Outcome::missed;
+}
+
+PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
+                    Outcome& outcome) {
+  ++running_;
+  missed_turn_ = -1;
+  struct Left {
+    int& count;
+    ~Left() { --count; }
+  } const left{running_};
+  std::vector<Ref> variables;
+  for (PyObject* const object : given) variables.push_back(Ref::borrow(object));
+  std::vector<PyObject*> arguments(given.size() + 1);
+  const bool holds_lock = frame.call.holds_lock || !may_unlock(frame);
+  for (int64_t number = 0;; ++number) {
+    if (number % kSignalsEvery == kSignalsEvery - 1 && PyErr_CheckSignals() < 0) {
+      outcome = Outcome::raised;
+      return nullptr;
+    }
+    Ref item;
+    if (iterator != nullptr) {
+      item = Ref::steal(PyIter_Next(iterator));
+      if (!item && !PyErr_Occurred()) {
+        return tuple_of(layout_.end, variables, layout_.at_end).release();
+      }
+      if (!item) {
+        outcome = Outcome::dropped;
+        return nullptr;
+      }
+    }
+    std::ranges::transform(variables, arguments.begin(), [](const Ref& ref) { return ref.get(); });
+    arguments.back() = item.get();
+    Call call{.arguments = arguments.data(),
+              .times = frame.call.times,
+              .missed = frame.call.missed,
+              .spares_opaque = frame.call.spares_opaque,
+              .holds_lock = holds_lock};
+    outcome = turn(call);
+    frame.call.opaque += call.opaque;
+    if (outcome != Outcome::done) {
+      frame.refused = static_cast<Refusal>(call.refused);
+      if (outcome == Outcome::missed) missed_turn_ = number;
+      return nullptr;
+    }
+    Ref value = Ref::steal(call.value);
+    if (PyLong_AsLong(PyTuple_GET_ITEM(value.get(), 0)) != kNext) return value.release();
+    Py_ssize_t place = 1;
+    for (const int32_t slot : layout_.carried) {
+      variables[static_cast<size_t>(slot)] = Ref::borrow(PyTuple_GET_ITEM(value.get(), place++));
+    }
+  }
+}
+
+int Loop::traverse(visitproc visit, void* arg) const {
+  for (const auto& path : paths_) {
+    if (const int status = path->traverse(visit, arg)) return status;
+  }
+  return 0;
+}
+
+namespace steps {
+
+bool loop_(Frame& f, const int32_t* p) {
+  Loop& loop = loop_of(f.path->object(p[1]));
+  const int32_t count = p[3], version = p[4 + count];
+  if (version != loop.version()) return false;
+  std::vector<PyObject*> variables;
+  for (int32_t i = 0; i < count; ++i) variables.push_back(f[p[4 + i]]);
+  // The turns ask for the program's own error state. Iterators warn of nothing.
+  f.errstate.leave();
+  Outcome outcome = Outcome::missed;
+  PyObject* const value = loop.run(f, p[2] < 0 ? nullptr : f[p[2]], variables, outcome);
+  // What is not a way that no turn has gone yet is for the original.
+  if (value == nullptr && outcome != Outcome::missed) {
+    f.outcome = outcome == Outcome::spared ? Outcome::spared : Outcome::dropped;
+  }
+  return f.define(p[0], value);
+}
+
+}  // namespace steps
+
+namespace {
+
+struct LoopObject {
+  PyObject_HEAD Loop* loop;
+};
+
+PyTypeObject* g_loop_type = nullptr;
+
+LoopObject* cast_loop(PyObject* object) { return reinterpret_cast<LoopObject*>(object); }
+
+int traverse_loop(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return cast_loop(self)->loop ? cast_loop(self)->loop->traverse(visit, arg) : 0;
+}
+
+int clear_loop(PyObject* self) {
+  delete std::exchange(cast_loop(self)->loop, nullptr);
+  return 0;
+}
+
+void destroy_loop(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear_loop(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot g_loop_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_loop)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_loop)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(destroy_loop)},
+                              {0, nullptr}};
+
+PyType_Spec g_loop_spec = {
+    "dvm.Loop", sizeof(LoopObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, g_loop_slots};
+
+}  // namespace
+
+PyObject* make_loop_type() {
+  PyObject* const type = PyType_FromSpec(&g_loop_spec);
+  g_loop_type = reinterpret_cast<PyTypeObject*>(type);
+  return type;
+}
+
+PyObject* new_loop(Loop::Layout layout) {
+  PyObject* const self = g_loop_type->tp_alloc(g_loop_type, 0);
+  if (self != nullptr) cast_loop(self)->loop = new Loop(std::move(layout));
+  return self;
+}
+
+bool is_loop(PyObject* object) { return Py_IS_TYPE(object, g_loop_type); }
+
+Loop& loop_of(PyObject* object) { return *cast_loop(object)->loop; }
+
+}  // namespace dvm::capture

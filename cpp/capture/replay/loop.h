@@ -1,0 +1,68 @@
+// A loop of the user's function as one step of a Path: its body is a tree of Paths of its own, which
+// is replayed for each turn. Its arguments are the variables that the loop names and the item, its
+// value a tuple: what became of the turn, and of the variables.
+//
+// A turn writes into arrays that only the loop has, copies of the caller's or the path's own, so
+// that nothing is visible before the path that holds the loop commits.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/path/path.h"
+#include "capture/replay/replay.h"
+
+namespace dvm::capture {
+
+class Loop {
+ public:
+  // What a turn's tuple begins with: that the loop goes on, or the place where the frame went on.
+  static constexpr long kNext = -1;
+
+  // The tuple of a turn that goes on has the new values of the variables `carried`, by slot. Where
+  // nothing is left to iterate over, the loop's own value is `end` and the variables `at_end`.
+  struct Layout {
+    int32_t variables = 0;
+    std::vector<int32_t> carried, at_end;
+    Ref end;
+  };
+
+  explicit Loop(Layout layout) : layout_(std::move(layout)) {}
+  Loop(const Loop&) = delete;
+
+  // Whether the path is compiled to its end; one like it may be there already.
+  bool add(std::unique_ptr<Path> path);
+  // Paths that hold the loop rely on what is known of its bodies: those made before miss.
+  void changed() { ++version_, missed_turn_ = -1; }
+  int32_t version() const { return version_; }
+  const std::vector<std::unique_ptr<Path>>& paths() const { return paths_; }
+  const Layout& layout() const { return layout_; }
+  int64_t missed_turn() const { return missed_turn_; }  // of the last call that missed; -1: none
+
+  // Runs all turns of a call: a new reference to the loop's value, or null. Then `outcome` says why
+  // not, and a Python error may be set.
+  PyObject* run(Frame& frame, PyObject* iterator, std::span<PyObject* const> variables,
+                Outcome& outcome);
+
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  Outcome turn(Call& call);
+
+  Layout layout_;
+  std::vector<std::unique_ptr<Path>> paths_;
+  std::vector<Path*> roots_;
+  size_t likely_ = 0;
+  int running_ = 0;
+  int32_t version_ = 0;
+  int64_t missed_turn_ = -1;
+};
+
+// Loops as Python objects, which steps hold.
+PyObject* make_loop_type();
+PyObject* new_loop(Loop::Layout layout);
+bool is_loop(PyObject* object);
+Loop& loop_of(PyObject* object);
+
+}  // namespace dvm::capture

@@ -1,0 +1,1 @@
+"""Loops that stay loops: one body for all turns, however many there are."""

@@ -1,0 +1,146 @@
+"""What a turn of a loop does besides computing: read off the steps of its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm import reasons
+from dvm.magpy_capture.loops.turns import NEXT
+from dvm.magpy_capture.path.spec import refuse
+
+#: steps that find what is no variable of the loop
+FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
+#: steps that make something new of what they are given
+COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
+LOOKS = frozenset("at argument constant shape item iterate forget loop commit".split())
+EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
+#: those with a result of their own
+MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate", "loop"}) - {"run"}
+#: the mark of what may be an array that is reached in another way
+ELSEWHERE = -1
+
+Origins = frozenset[int]
+NOWHERE: Origins = frozenset()
+
+
+@dataclass
+class Body:
+    """What all turns known so far do.
+
+    written: places of the variables into whose arrays they write.
+    moves: of a carried variable, the places of those whose arrays it may be, or a view of one,
+        in the next turn.
+    appended: of a variable that is a list, the places of what may be appended to it.
+    fetches: whether they look at objects that are no variables; arrays: and find arrays there.
+    """
+
+    written: set[int] = field(default_factory=set)
+    moves: dict[int, set[int]] = field(default_factory=dict)
+    appended: dict[int, set[int]] = field(default_factory=dict)
+    fetches: bool = False
+    arrays: bool = False
+
+    def state(self) -> tuple[Any, ...]:
+        """To compare with that of another time."""
+        flows = [
+            {place: frozenset(origins) for place, origins in each.items()}
+            for each in (self.moves, self.appended)
+        ]
+        return frozenset(self.written), *flows, self.fetches, self.arrays
+
+    def private(self, variables: int) -> set[int]:
+        """The variables whose arrays the loop must have to itself.
+
+        Raises:
+            NotCapturable: where one of them may be an array that it cannot have.
+        """
+        found = self.moved(self.written)
+        if any(place == ELSEWHERE or place >= variables for place in found):
+            raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
+        return found
+
+    def moved(self, places: Iterable[int]) -> set[int]:
+        """These, and the places from which values have come to them."""
+        left = list(places)
+        found = set(left)
+        while left:
+            new = self.moves.get(left.pop(), set()) - found
+            found |= new
+            left += new
+        return found
+
+    def take(self, steps: Sequence[tuple[Any, ...]], carried: Sequence[int], variables: int) -> None:
+        """Note what the turn with these steps does.
+
+        Raises:
+            NotCapturable: where it does more than compute and write into arrays of its variables.
+        """
+        origins: dict[int, Origins] = {}
+        made: dict[int, tuple[Any, ...]] = {}
+        committed = False
+        for step in steps:
+            name, *rest = step
+            committed = committed or name == "commit"
+            if committed and name not in EFFECTS:
+                raise refuse(reasons.LOOP_EFFECT, f"{name.replace('_', ' ')}")
+            self._check(name)
+            if name == "guard_signature" and ELSEWHERE in origins.get(rest[0], NOWHERE):
+                self.arrays = True
+            if name in ("copyto", "set_item"):
+                self._write(origins[rest[0]], variables)
+            elif name == "effect":
+                self._append(made[rest[1]], made[rest[2][0]], origins[rest[2][-1]])
+            elif name == "run":
+                for _, register, *_ in rest[3]:
+                    origins[register] = NOWHERE
+            elif name in MAKES:
+                made[rest[0]] = step
+                origins[rest[0]] = _origins_of(step, origins)
+        returned = made[steps[-1][1]][2]
+        if made[returned[0]][2] == NEXT:
+            for place, register in zip(carried, returned[1:], strict=True):
+                self.moves.setdefault(place, set()).update(origins[register])
+
+    def _check(self, name: str) -> None:
+        if name in FETCHES:
+            self.fetches = True
+        known = name in FETCHES or name in COMPUTES or name in LOOKS or name in EFFECTS
+        if not known and not name.startswith("guard"):
+            raise refuse(reasons.LOOP_EFFECT, name.replace("_", " "))
+
+    def _append(self, callee: tuple[Any, ...], to: tuple[Any, ...], parts: Origins) -> None:
+        if callee[0] != "constant" or callee[2] is not list.extend or to[0] != "argument":
+            raise refuse(reasons.LOOP_EFFECT, "has an effect")
+        self.appended.setdefault(to[2], set()).update(parts)
+
+    def _write(self, into: Origins, variables: int) -> None:
+        for place in into:
+            if place == ELSEWHERE or place >= variables:
+                raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
+        self.written |= into
+
+
+def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins]) -> Origins:
+    """The variables whose objects the step's result may be, hold or be a view of."""
+    name, _, *rest = step
+    if name == "argument":
+        return frozenset({rest[0]})
+    if name in FETCHES:
+        return frozenset({ELSEWHERE})
+    if name == "operator":
+        return origins[rest[1]] if rest[0] == "getitem" else NOWHERE
+    if name in ("item", "iterate"):
+        return origins[rest[0]]
+    if name == "call":
+        return _union(origins, [rest[0], *rest[1]])
+    if name in ("tuple", "list", "set", "dict", "slice"):
+        return _union(origins, rest[0])
+    if name == "loop":
+        return _union(origins, [*rest[2], *([rest[1]] if rest[1] >= 0 else [])])
+    return NOWHERE
+
+
+def _union(origins: dict[int, Origins], registers: Iterable[int]) -> Origins:
+    return NOWHERE.union(*(origins[register] for register in registers))

@@ -1,0 +1,503 @@
+"""Rolls loops: where a path comes to one, all its turns become one step.
+
+Each turn is lowered like a call of a function of the loop's variables, so that what a turn may meet
+(sizes, dtypes, branches, loops within) is what calls may meet: a path, or another one. The step
+`loop` replays the turns (cpp/capture/replay/loop.h). What it left behind is found like the result
+of a call that dvm does not know: by guards on what the variables are.
+
+A loop that is short stays unrolled until it is met with another count, for the steps of its turns
+fuse. One that cannot be rolled stays so, with a reason.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.loops.turns import (
+    RETURNED,
+    Turns,
+    all_turns,
+    shape_of,
+    turn_recording,
+    variables_at,
+)
+from dvm.magpy_capture.numpy.masked import may_share
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import Location, NotCapturable, PathSpec, refuse
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    Instance,
+    IteratorValue,
+    ListValue,
+    Literal,
+    RangeValue,
+    Sequence,
+    Size,
+    Tensor,
+    Unread,
+    resolve,
+)
+
+if TYPE_CHECKING:
+    from dvm.reasons import Reason
+
+#: Events of a loop that is rolled at once, whatever its count.
+MANY_EVENTS = 500
+#: Turns that one recording is asked for, and ways that a turn may go in all.
+MOST_TURNS, MOST_WAYS = 4, 16
+#: What need not be the loop's own, for nobody can write into it.
+PLAIN = (Literal, Host, Size)
+
+
+@dataclass
+class Rolled:
+    """A loop that was rolled: its native object, what its turns do, and those lowered so far."""
+
+    loop: Any
+    body: Body = field(default_factory=Body)
+    shapes: set[int] = field(default_factory=set)
+
+
+@dataclass
+class KnownLoop:
+    """What recordings of a function have told of one of its loops."""
+
+    counts: set[int] = field(default_factory=set)
+    rolled: Rolled | None = None
+    reason: Reason | None = None  # why it stays unrolled
+    at: Location = ("", 0)
+
+
+@dataclass
+class Given:
+    """An array that the loop was given: a variable or what it iterates over."""
+
+    value: Tensor
+    register: int
+    private: bool
+
+
+class Loops(Part):
+    """Chooses the loops that are rolled, and lowers them."""
+
+    needs = "arrays callbacks calls graph heap opaque program recorded"
+
+    def __init__(
+        self,
+        recording: dict[str, Any],
+        function: Any,
+        unrolled: set[int],
+        known: dict[Any, KnownLoop],
+    ) -> None:
+        self.recording = recording
+        self.function = function
+        self.known = known
+        self.given_up: set[int] = set()  # first events of loops that turned out not to roll
+        self._chosen: dict[int, Turns] = {}  # by the first event
+        self._rolled: list[Turns] = []
+        self._iterators: set[int] = set()  # nodes of what they iterate over
+        self.rolled_events = 0  # that are not lowered one by one
+        self._choose(unrolled)
+
+    def _choose(self, unrolled: set[int]) -> None:
+        events = self.recording["events"]
+        if not any(event[0] == "header" for event in events):
+            return
+        loops = all_turns(self.recording, self.function, self.recording.get("begin", 0))
+        for turns in loops:
+            self.known.setdefault(turns.key, KnownLoop()).counts.add(turns.count)
+        end = 0
+        for turns in loops:
+            if turns.enter < end or turns.enter in unrolled or not self._is_wanted(turns):
+                continue
+            self._chosen[turns.enter] = turns
+            end = turns.out
+            self.rolled_events += turns.out - turns.enter
+            if turns.is_for:
+                self._iterators.add(events[turns.headers[0] + 1][2][0])
+
+    def _is_wanted(self, turns: Turns) -> bool:
+        known = self.known[turns.key]
+        if known.reason is not None:
+            return False
+        if known.rolled is not None:
+            return True
+        long = turns.out - turns.enter > MANY_EVENTS
+        return turns.count > 0 and (long or len(known.counts) > 1)
+
+    # ---- events
+
+    def on_header(self, _n: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+        turns = self._chosen.get(self.callbacks.number - 1)
+        if turns is None:
+            self._pass_on(operands, keywords)
+            return
+        try:
+            self._roll(turns)
+        except NotCapturable as refusal:
+            self._give_up(turns, refusal)
+            raise
+
+    def on_out(self, _n: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+        self._pass_on(operands, keywords)
+
+    def _pass_on(self, operands: list[int], keywords: list[str]) -> None:
+        """The variables of a loop that is not rolled are what they were."""
+        values = self.recorded.values
+        half = len(keywords)
+        for old, new in zip(operands[1 : 1 + half], operands[1 + half :], strict=True):
+            if old in values:
+                values[new] = values[old]
+            else:
+                read = functools.partial(self.recorded.value, old)
+                values[new] = Unread(read, self.recorded.seen(old))
+
+    def is_rolled_over(self, iterator: int) -> bool:
+        """Whether a loop over that iterator is rolled: nothing is pulled from it."""
+        return iterator in self._iterators
+
+    def need(self, number: int) -> None:
+        """What an event made is wanted: where that lies within a rolled loop, it cannot be."""
+        for turns in self._rolled:
+            if turns.enter <= number < turns.out:
+                self._give_up(turns, refuse(reasons.LOOP_OUTSIDE, "its turns behind it"))
+
+    # ---- the bodies
+
+    def _roll(self, turns: Turns) -> None:
+        self._check_state(turns)
+        known, loop = self.known[turns.key], turns.loop
+        rolled = known.rolled
+        if rolled is None:
+            carried = [loop.variables.index(name) for name in loop.carried]
+            at_end = [name for name in loop.outliving(loop.exhausted)] if turns.is_for else []
+            if any(name not in loop.variables for name in at_end):
+                raise refuse(reasons.LOOP_VARIABLE, at_end[0], "set by no turn")
+            places = [loop.variables.index(name) for name in at_end]
+            native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
+            rolled = Rolled(native)
+        self._lower_turns(turns, rolled)
+        known.rolled = rolled
+        self._step(turns, rolled)
+        self._rolled.append(turns)
+        self.callbacks.number = turns.out + 1
+
+    def _check_state(self, turns: Turns) -> None:
+        """What a turn is given must be all that the program has done so far."""
+        outer = set(turns.code.co_freevars) & set(turns.loop.variables) - turns.closed_over
+        if turns.function is not self.function and outer:
+            raise refuse(reasons.LOOP_VARIABLE, min(outer), "one of a function around it")
+        if not self.graph.leaves_modes:
+            raise refuse(reasons.LOOP_STATE, "np.errstate")
+        if self.calls.changed_variables or self.calls.changed_cells or self.heap.class_changes:
+            raise refuse(reasons.LOOP_STATE, "a global or a closure")
+
+    def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:
+        """Lower those that no path is known for; at most some, the others may do the same."""
+        missed = _dvm.loop_state(rolled.loop)["missed_turn"]
+        last = turns.count - 1
+        before, ways = rolled.body.state(), self._ways()
+        lowered = 0
+        order = dict.fromkeys([missed, last, *range(turns.count)])
+        for turn in order:
+            if not 0 <= turn <= last or lowered == MOST_TURNS:
+                continue
+            shape = shape_of(self.recording, turns, turn)
+            if shape in rolled.shapes and turn not in (missed, last):
+                continue
+            rolled.shapes.add(shape)
+            self._lower_turn(turns, turn, rolled)
+            lowered += 1
+        if rolled.body.state() != before:
+            _dvm.loop_changed(rolled.loop)
+        # A turn that was missed, and does what another one did, will be missed again.
+        stuck = missed >= 0 and lowered and self._ways() == ways
+        if stuck or len(_dvm.loop_state(rolled.loop)["paths"]) > MOST_WAYS:
+            _dvm.loop_changed(rolled.loop)
+            raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
+
+    def _ways(self) -> int:
+        """How many ways turns of all loops go, so far."""
+        loops = [known.rolled.loop for known in self.known.values() if known.rolled]
+        return sum(len(_dvm.loop_state(loop)["paths"]) for loop in loops)
+
+    def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
+        from dvm.magpy_capture.lower import lower  # which lowers what is within
+
+        own, loop = self.program.spec, turns.loop
+        spec = PathSpec(own.target, own.numerics, own.precision)
+        recording = turn_recording(self.recording, turns, turn)
+        lower(spec, recording, turns.function, self.program.deadline, loops=self.known)
+        if spec.reason:
+            raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
+        carried = [loop.variables.index(name) for name in loop.carried]
+        rolled.body.take(spec.steps, carried, len(loop.variables))
+        if not _dvm.add_to_loop(rolled.loop, spec):
+            raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
+
+    # ---- the step
+
+    def _step(self, turns: Turns, rolled: Rolled) -> None:
+        loop, events = turns.loop, self.recording["events"]
+        private = rolled.body.private(len(loop.variables))
+        nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
+        values = [
+            self.recorded.value(nodes[name]) if name in nodes else Literal(_dvm.MISSING)
+            for name in loop.variables
+        ]
+        source = None
+        if turns.is_for:
+            iterator = self.recorded.value(events[turns.headers[0] + 1][2][0])
+            if not isinstance(iterator, IteratorValue) or iterator.source is None:
+                raise refuse(reasons.LOOP_OVER, describe(iterator))
+            source = iterator
+        self._check_values(turns, rolled, values, private, source)
+        for place in rolled.body.appended:
+            self._check_list(turns, rolled, values, private, source, place)
+        given: list[Given] = []
+        registers = []
+        for place, value in enumerate(values):
+            if place in rolled.body.appended:
+                parts = [self.program.register_of(part) for part in value.elements]
+                registers.append(self.program.step("list", parts))
+                continue
+            register = self._register(loop.variables[place], value, place in private)
+            registers.append(register)
+            if isinstance(value, Tensor) and not value.is_scalar:
+                given.append(Given(value, register, place in private))
+        iterated = -1 if source is None else self._iterator(source, given, {})
+        version = _dvm.loop_state(rolled.loop)["version"]
+        self.program.kept.append(rolled.loop)
+        made = self.program.step("loop", rolled.loop, iterated, registers, version)
+        for each in given:
+            if each.private:
+                self.opaque.take_over(each.value, each.register)
+        if any(each.private for each in given):
+            self.opaque.forget_results()
+        for place in rolled.body.appended:
+            self._open_list(turns, values[place], registers[place])
+        if source is not None:
+            self._use_up(source, turns.enter)
+        self._leave(turns, made, nodes, given)
+
+    def _check_values(
+        self,
+        turns: Turns,
+        rolled: Rolled,
+        values: list[Abstract],
+        private: set[int],
+        source: IteratorValue | None,
+    ) -> None:
+        """Nothing that the loop reads is what it, or the program before it, has written apart."""
+        body = rolled.body
+        wrote = bool(private) or self.heap.has_written_arrays()
+        if body.arrays and wrote:
+            raise refuse(reasons.LOOP_STATE, "an array that the loop may reach in another way")
+        if body.fetches and any(
+            getattr(value, "changed", False) for value in self.heap.reached.values()
+        ):
+            raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
+        bases = [] if source is None else list(sources_of(source))
+        for value in [*values, *bases]:
+            held = isinstance(value, (*PLAIN, Tensor, RangeValue))
+            if isinstance(value, Literal) and type(value.object) in (list, dict, set):
+                held = False
+            if not held and wrote:
+                raise refuse(reasons.LOOP_STATE, f"arrays that {describe(value)} may hold")
+        for place in private:
+            value = values[place]
+            name = turns.loop.variables[place]
+            if isinstance(value, Tensor) and not value.is_scalar:
+                for other in [*values[:place], *values[place + 1 :], *bases]:
+                    if isinstance(other, Tensor) and other.storage is value.storage:
+                        raise refuse(reasons.LOOP_VIEW, name)
+            elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
+                raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _check_list(
+        self,
+        turns: Turns,
+        rolled: Rolled,
+        values: list[Abstract],
+        private: set[int],
+        source: IteratorValue | None,
+        place: int,
+    ) -> None:
+        """A list of the program's own that the loop appends to: what goes into it stays as it is.
+
+        The list, and the arrays in it, are objects of the replay from here on.
+        """
+        name, value = turns.loop.variables[place], values[place]
+        if not isinstance(value, ListValue) or value.register >= 0 or value.cls is not list:
+            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        bases = [] if source is None else sources_of(source)
+        for origin in rolled.body.moved(rolled.body.appended[place]):
+            inside = 0 <= origin < len(values)
+            for part in [values[origin]] if inside else bases:
+                if origin in private or not self._stays(part):
+                    raise refuse(reasons.LOOP_VIEW, name)
+        if not all(self._stays(resolve(part)) for part in value.elements):
+            raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
+
+    def _stays(self, value: Abstract) -> bool:
+        """Whether its object is the one that the program has, now and at the end."""
+        if isinstance(value, Tensor) and not value.is_scalar:
+            storage = value.storage
+            return value.base is None and storage.external and not storage.written
+        return isinstance(value, (*PLAIN, Tensor, RangeValue))
+
+    def _register(self, name: str, value: Abstract, private: bool) -> int:
+        """The register of a variable's value; of an array that the loop writes, of one to write."""
+        if isinstance(value, Tensor):
+            if private and not value.is_scalar:
+                self.heap.may_write(value)
+                if value.object is None:
+                    raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+                return self.program.step("own", self.arrays.tensor_register(value))
+            return self.arrays.tensor_register(value)
+        if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
+            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        if isinstance(value, (*PLAIN, Sequence, RangeValue)):
+            return self.program.register_of(value)
+        unchanged = getattr(value, "register", -1) >= 0 and not getattr(value, "changed", False)
+        if isinstance(value, (ListValue, Instance)) and unchanged:
+            return int(value.register)
+        raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _iterator(self, value: Abstract, given: list[Given], made: dict[int, int]) -> int:
+        """A new iterator, or what it iterates over. made: registers by the ids of iterators."""
+        value = resolve(value)
+        if isinstance(value, IteratorValue):
+            if id(value) not in made:
+                if value.source is None:
+                    raise refuse(reasons.LOOP_OVER, describe(value))
+                function, parts = value.source
+                registers = [self._iterator(part, given, made) for part in parts]
+                callee = self.program.constant(function)
+                made[id(value)] = self.program.step("call", callee, registers, ())
+            return made[id(value)]
+        if isinstance(value, Tensor) and not value.is_scalar:
+            register = self.arrays.tensor_register(value)
+            given.append(Given(value, register, False))
+            return register
+        if isinstance(value, ListValue):
+            if value.register < 0 or value.changed:
+                raise refuse(reasons.LOOP_OVER, describe(value))
+            return value.register
+        return self.program.register_of(value)
+
+    def _use_up(self, value: Abstract, enter: int) -> None:
+        """What is left of an iterator behind the loop is not known."""
+        value = resolve(value)
+        if not isinstance(value, IteratorValue):
+            return
+
+        def pull() -> Any:
+            self.given_up.add(enter)
+            raise refuse(reasons.LOOP_OVER, "an iterator that goes on behind it")
+
+        for part in value.source[1] if value.source else ():
+            self._use_up(part, enter)
+        value.pull, value.source = pull, None
+
+    # ---- behind the loop
+
+    def _open_list(self, turns: Turns, value: ListValue, register: int) -> None:
+        """Only the replay knows what is in it: it may be handed on, and appended to."""
+
+        def load() -> list[Any]:
+            refusal = refuse(reasons.LOOP_VARIABLE, "", "a list that is read behind it")
+            self._give_up(turns, refusal)
+            raise refusal
+
+        value.open(register, load)
+        if value.object is not None:
+            self.heap.remember(value.object, value, register)
+
+    def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
+        """The path is for calls that leave the loop where this one did."""
+        tag = self.program.step("item", made, 0, key=("item", made, 0))
+        self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
+        names = turns.loop.outliving(turns.goes_on)
+        for name, _, node in variables_at(self.recording["events"][turns.out]):
+            if name == RETURNED:
+                place = len(names) + 1
+            elif name in names:
+                place = names.index(name) + 1
+            elif name in nodes and name not in turns.loop.stored:
+                self.recorded.values[node] = self.recorded.value(nodes[name])
+                continue
+            else:
+                continue
+            seen = self.recorded.seen(node)
+            read = functools.partial(self._result, turns, name, made, place, seen, given)
+            self.recorded.values[node] = Unread(read, seen)
+
+    def _result(
+        self, turns: Turns, name: str, made: int, place: int, seen: Any, given: list[Given]
+    ) -> Abstract:
+        """What a variable is behind the loop."""
+        try:
+            return self._adopted(name, made, place, seen, given)
+        except NotCapturable as refusal:
+            self._give_up(turns, refusal)
+            raise
+
+    def _give_up(self, turns: Turns, refusal: NotCapturable) -> None:
+        """All is lowered again without rolling it."""
+        refusal.place(self.program.at)
+        known = self.known[turns.key]
+        known.reason, known.at = refusal.reason, refusal.at
+        self.given_up.add(turns.enter)
+
+    def _adopted(
+        self, name: str, made: int, place: int, seen: Any, given: list[Given]
+    ) -> Abstract:
+        register = self.program.step("item", made, place, key=("item", made, place))
+        if isinstance(seen, np.ndarray):
+            return self._array(name, register, seen, given)
+        if id(seen) in self.heap.reached:
+            return self.heap.reach(lambda: register, seen)
+        if isinstance(seen, (list, dict, set)) or self.heap.is_plain_instance(seen):
+            raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
+        return self.heap.computed(register, seen)
+
+    def _array(
+        self, name: str, register: int, seen: np.ndarray[Any, Any], given: list[Given]
+    ) -> Abstract:
+        """An array: one that the loop was given, or another one, which may be the caller's."""
+        for each in given:
+            if each.value.object is seen:
+                self.program.guard("guard_same", register, each.register, True)
+                return each.value
+        for each in given:
+            if not each.private and each.value.storage.external:
+                continue
+            known = each.value.object
+            if known is not None and may_share(known, seen):
+                raise refuse(reasons.LOOP_VIEW, name)
+            pair = (register, each.register)
+            self.program.guard("guard_same", *pair, False)
+            self.program.guard("guard_overlap", *pair, False, key=pair)
+        return self.heap.reach(lambda: register, seen)
+
+
+def sources_of(value: Abstract) -> list[Abstract]:
+    """What an iterator takes its items from, in the end."""
+    value = resolve(value)
+    if isinstance(value, IteratorValue):
+        if value.source is None:
+            return [value]
+        return [base for part in value.source[1] for base in sources_of(part)]
+    return [value]
+
+
+__all__ = ["KnownLoop", "Loops"]

@@ -1,0 +1,228 @@
+"""Finds the loops of a recording, and reads a turn of one as a recording of its own."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.loops.code import LoopCode, loop_code
+from dvm.magpy_capture.path.spec import refuse
+
+#: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
+NEXT = -1
+RETURNED = ""  # among the variables of a loop: what the function returns from within it
+BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
+
+
+@dataclass
+class Turns:
+    """A loop as it was run once.
+
+    depth: how many frames are open.
+    enter, out: the events at its beginning and behind it.
+    headers: the events before each turn, and the one before nothing was left to iterate over.
+    goes_on: where the frame went on.
+    exhausted: whether nothing was left to iterate over.
+    """
+
+    function: types.FunctionType
+    code: types.CodeType
+    begin: int
+    end: int
+    enter: int
+    depth: int
+    closed_over: frozenset[str]  # variables of functions around it, that the recording has made
+    headers: list[int] = field(default_factory=list)
+    out: int = -1
+    goes_on: int = -1
+    exhausted: bool = False
+
+    @property
+    def loop(self) -> LoopCode:
+        return loop_code(self.code, self.begin, self.end)
+
+    @property
+    def is_for(self) -> bool:
+        return self.loop.exhausted >= 0
+
+    @property
+    def count(self) -> int:
+        """How many turns there were."""
+        return len(self.headers) - self.exhausted
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for all runs of which a turn does the same: a function's globals matter, too."""
+        return self.code, self.begin, id(self.function.__globals__), self.closed_over
+
+    def event_behind(self, turn: int) -> int:
+        """The event that ends the turn."""
+        return self.headers[turn + 1] if turn + 1 < len(self.headers) else self.out
+
+    def first_event(self, turn: int) -> int:
+        """The first event of the turn's own: the item is an argument."""
+        return self.headers[turn] + 1 + self.is_for
+
+
+def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: int) -> list[Turns]:
+    """The loops that were run to their ends, by their beginnings."""
+    events, nodes = recording["events"], recording["nodes"]
+    functions = [function]
+    open_loops: list[Turns] = []
+    found: list[Turns] = []
+    for number in range(begin, len(events)):
+        kind, name, operands, *_ = events[number]
+        if kind == "enter":
+            functions.append(nodes[operands[-1]][4])
+        elif kind == "resumes":
+            functions.append(function)  # of a generator no loop is rolled
+        elif kind in ("leave", "yields"):
+            functions.pop()
+            if not functions:
+                break
+            while open_loops and open_loops[-1].depth > len(functions):
+                open_loops.pop()
+        elif kind == "header":
+            how, first, last = name.split()
+            code = nodes[operands[0]][4]
+            if how == "enter":
+                closed_over = frozenset(code.co_freevars) & frozenset(events[number][3])
+                frame = (number, len(functions), closed_over)
+                made = Turns(functions[-1], code, int(first), int(last), *frame)
+                open_loops.append(made)
+            if open_loops and open_loops[-1].begin == int(first) and open_loops[-1].code is code:
+                open_loops[-1].headers.append(number)
+        elif kind == "out":
+            first, goes_on = map(int, name.split())
+            if open_loops and open_loops[-1].begin == first:
+                done = open_loops.pop()
+                done.out, done.goes_on = number, goes_on
+                done.exhausted = tuple(events[done.headers[-1] + 1][:2]) == ("next", "exhausted")
+                if done.function.__code__ is done.code:
+                    found.append(done)
+    return sorted(found, key=lambda turns: turns.enter)
+
+
+def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
+    """Of a header, or behind a loop: each variable with its node before and its new one."""
+    _, _, operands, keywords, *_ = event
+    half = len(keywords)
+    return zip(keywords, operands[1 : 1 + half], operands[1 + half :], strict=True)
+
+
+def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[str, Any]:
+    """The turn as the recording of a function of the loop's variables and the item.
+
+    It returns NEXT, or the place where the frame went on, and the variables that matter there.
+    Numbers of events stay what they are, for nodes refer to them.
+
+    Raises:
+        NotCapturable: where it uses a value that is no variable of the loop.
+    """
+    loop, events = turns.loop, recording["events"]
+    nodes = list(recording["nodes"])
+    begin, end = turns.first_event(turn), turns.event_behind(turn)
+    known: set[int] = set()
+    first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
+
+    def argument(node: int, place: int) -> None:
+        _, _, _, _, seen, snapshot = nodes[node]
+        nodes[node] = ("argument", place, "", None, seen, snapshot)
+        known.add(node)
+
+    def is_inside(node: int) -> bool:
+        origin, index, *_ = nodes[node]
+        if node in known or origin in ("constant", "global", "closure", "default"):
+            return True
+        return bool(origin == "event" and index >= begin)
+
+    def check(used: list[int]) -> None:
+        for node in used:
+            if not is_inside(node):
+                raise refuse(reasons.LOOP_OUTSIDE, type(nodes[node][4]).__name__)
+
+    for name, _, node in variables_at(events[turns.headers[turn]]):
+        if name in loop.variables:
+            argument(node, loop.variables.index(name))
+    if turns.is_for:
+        kind, _, _, _, item, _, followed = events[begin - 1]
+        if kind != "next" or followed or item < 0:
+            raise refuse(reasons.LOOP_OVER, "what is followed")
+        argument(item, len(loop.variables))
+    for number in range(begin, end):
+        event = events[number]
+        if event[0] in ("header", "out"):  # of variables that nobody reads nothing is known
+            for _, old, new in variables_at(event):
+                first[new] = first.get(old, old)
+                known.update([new] if is_inside(old) else [])
+            continue
+        check(event[2])
+        if event[4] >= 0:
+            known.add(event[4])
+
+    def constant(value: Any) -> int:
+        nodes.append(("constant", 0, "", None, value, None))
+        return len(nodes) - 1
+
+    after = events[end]
+    values = {name: node for name, node, _ in variables_at(after)}
+    for name, _, node in variables_at(events[turns.headers[turn]]):
+        last = values.get(name)
+        if name in loop.variables and name not in loop.stored and first.get(last, last) != node:
+            raise refuse(reasons.LOOP_VARIABLE, name, "set by a function within")
+    goes_on = NEXT if end != turns.out else turns.goes_on
+    names: tuple[str, ...] = loop.carried if goes_on == NEXT else loop.outliving(goes_on)
+    if RETURNED in values:
+        names = (*names, RETURNED)
+    parts = [constant(goes_on)]
+    for name in names:
+        parts.append(values[name] if name in values else constant(_dvm.MISSING))
+    made = ("tuple", "", parts, [], len(nodes), after[5], False)
+    check(parts)
+    nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
+    return {
+        "nodes": nodes,
+        "events": [*[BLANK] * begin, *events[begin:end], made],
+        "begin": begin,
+        "result": len(nodes) - 1,
+        "aborted": "",
+        "aborted_at": ("", 0),
+    }
+
+
+def shape_of(recording: dict[str, Any], turns: Turns, turn: int) -> int:
+    """A number that is equal for turns which did the same with values of the same kinds."""
+    events, nodes = recording["events"], recording["nodes"]
+    begin, end = turns.first_event(turn), turns.event_behind(turn)
+    numbers: dict[int, Any] = {}
+
+    def of_node(node: int) -> Any:
+        if node not in numbers:
+            seen = nodes[node][4] if node >= 0 else None
+            numbers[node] = (len(numbers), kind_of_object(seen))
+        return numbers[node]
+
+    variables = [node for _, _, node in variables_at(events[turns.headers[turn]])]
+    objects = [id(nodes[node][4]) for node in variables]
+    return hash(
+        (
+            *(objects.index(each) for each in objects),
+            turn + 1 == turns.count and turns.event_behind(turn) == turns.out and turns.goes_on,
+            *(
+                (kind, name, tuple(keywords), *map(of_node, operands), of_node(result))
+                for kind, name, operands, keywords, result, *_ in events[begin:end]
+            ),
+        )
+    )
+
+
+def kind_of_object(seen: Any) -> Any:
+    if type(seen) is np.ndarray:
+        flags = seen.flags
+        return seen.dtype.str, seen.ndim, flags.c_contiguous, flags.f_contiguous, seen.size > 0
+    return type(seen)
