@@ -21,20 +21,19 @@ capture::Loop& loop_in(py::handle object) {
 
 void bind_loop(py::module_& module) {
   module.attr("Loop") = py::reinterpret_steal<py::object>(capture::make_loop_type());
-  module.def(
-      "new_loop",
-      [](int32_t variables, std::vector<int32_t> carried, std::vector<int32_t> at_end, int end) {
-        capture::Loop::Layout layout{variables, std::move(carried), std::move(at_end),
-                                     capture::Ref::steal(PyLong_FromLong(end))};
-        for (const auto* slots : {&layout.carried, &layout.at_end}) {
-          for (const int32_t slot : *slots) {
-            if (slot < 0 || slot >= variables) throw py::value_error("no such variable of the loop");
-          }
-        }
-        PyObject* loop = capture::new_loop(std::move(layout));
-        if (loop == nullptr) throw py::error_already_set();
-        return py::reinterpret_steal<py::object>(loop);
-      });
+  module.def("new_loop", [](int32_t variables, std::vector<int32_t> carried,
+                            std::vector<int32_t> at_end, int end) {
+    capture::Loop::Layout layout{variables, std::move(carried), std::move(at_end),
+                                 capture::Ref::steal(PyLong_FromLong(end))};
+    for (const auto* slots : {&layout.carried, &layout.at_end}) {
+      for (const int32_t slot : *slots) {
+        if (slot < 0 || slot >= variables) throw py::value_error("no such variable of the loop");
+      }
+    }
+    PyObject* loop = capture::new_loop(std::move(layout));
+    if (loop == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(loop);
+  });
   module.def("add_to_loop", [](py::handle object, const py::object& spec) {
     capture::Loop& loop = loop_in(object);
     const py::tuple arguments(static_cast<size_t>(loop.layout().variables) + 1);

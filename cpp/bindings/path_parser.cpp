@@ -24,7 +24,8 @@ using capture::StepOp;
 capture::ResultKind parse_kind(const std::string& text) {
   constexpr auto kLast = static_cast<int>(capture::ResultKind::boolean);
   for (int i = 0; i <= kLast; ++i) {
-    if (text == capture::to_string(static_cast<capture::ResultKind>(i))) return static_cast<capture::ResultKind>(i);
+    if (text == capture::to_string(static_cast<capture::ResultKind>(i)))
+      return static_cast<capture::ResultKind>(i);
   }
   DVM_CHECK(false, "unknown kind of result: " + text);
   __builtin_unreachable();

@@ -35,6 +35,8 @@ class Report:
     paths: per path hits, and reason, location, source and hint (of one that is not compiled), or
         graph, plan, regions, decisions, passes with times, and name, location, source and hint of
         each opaque call. Graphs are numbered over all paths.
+    loops: per loop that was met where it begins, the counts of turns seen, whether it is one body
+        for all counts and how many ways turns of that go, or why not, and where that was found.
     """
 
     function: str
@@ -48,6 +50,7 @@ class Report:
     call: dict[str, int] | None
     stats: dict[str, int]
     paths: list[dict[str, Any]]
+    loops: list[dict[str, Any]]
     verbose: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,8 +100,26 @@ def explain_call(
         call=timed[1] if timed else None,
         stats=asdict(after),
         paths=paths,
+        loops=[_loop(loop) for loop in vars(compiled).get("loops", {}).values()],
         verbose=verbose,
     )
+
+
+def _loop(loop: Any) -> dict[str, Any]:
+    rolled = loop.rolled is not None and loop.reason is None
+    return {
+        "location": _text_of(loop.begin),
+        "counts": sorted(loop.counts),
+        "rolled": rolled,
+        "ways": loop.ways if rolled else 0,
+        "reason": str(loop.reason or ""),
+        "at": _text_of(loop.at) if loop.reason else "",
+        "hint": loop.reason.advice if loop.reason else "",
+    }
+
+
+def _text_of(location: tuple[str, int]) -> str:
+    return f"{location[0]}:{location[1]}"
 
 
 def _paths(paths: list[_dvm.PathRecord]) -> list[dict[str, Any]]:
@@ -163,11 +184,24 @@ def _lines(report: Report) -> list[str]:
         split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
         lines.append(f"  {report.call['regions']} kernel(s): {split}")
     lines.append("  " + ", ".join(f"{name} {count}" for name, count in report.stats.items()))
+    for loop in report.loops:
+        lines += _loop_lines(loop)
     for index, path in enumerate(report.paths):
         taken = ", taken by this call" if index == report.path else ""
         lines.append(f"path {index} ({path['hits']} hits{taken})")
         lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path, report.verbose)
     return lines
+
+
+def _loop_lines(loop: dict[str, Any]) -> list[str]:
+    """Nothing of one that was met with one count only, and is short."""
+    if loop["rolled"]:
+        ways = f"{loop['ways']} way{'s' * (loop['ways'] != 1)}"
+        return [f"  loop at {loop['location']}: one body for any count, of which turns go {ways}"]
+    if not loop["reason"]:
+        return []
+    where = f"  loop at {loop['location']}: each count is another path, for it is {loop['reason']}"
+    return [f"{where} ({quoted(loop['at'])})", f"  hint: {loop['hint']}"]
 
 
 def _fallback_lines(path: dict[str, Any]) -> list[str]:

@@ -1,10 +1,9 @@
-#include "capture/cpython311/loops.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "capture/cpython311/frame_recorder.h"
+#include "capture/cpython311/loops.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -115,8 +114,10 @@ void FrameRecorder::pass_loops(const DvmFrameView& f) {
     if (loop.begin != f.start) continue;
     const bool again = !turning_.empty() && turning_.back() == &loop;
     if (!again) turning_.push_back(&loop);
-    mark(core::SeenEvent::Kind::header, (again ? "again " : "enter ") + std::to_string(loop.begin) + ' ' + std::to_string(loop.end),
-         loop, f, nullptr);
+    mark(
+        core::SeenEvent::Kind::header,
+        (again ? "again " : "enter ") + std::to_string(loop.begin) + ' ' + std::to_string(loop.end),
+        loop, f, nullptr);
   }
 }
 

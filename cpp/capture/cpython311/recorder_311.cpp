@@ -356,7 +356,8 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
 }
 
 Trace trace_call(PyFunctionObject* function, PyObject* const* bound) {
-  return record_call(function, [&] { return call_bound(function, bound); }, true);
+  return record_call(
+      function, [&] { return call_bound(function, bound); }, true);
 }
 
 bool is_recording() { return current != nullptr; }

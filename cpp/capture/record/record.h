@@ -73,7 +73,7 @@ class Record {
   int32_t add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
-  NodeId again(NodeId node);  // a new node of the same object and origin
+  NodeId again(NodeId node);                           // a new node of the same object and origin
   void set_result(int32_t event, NodeId node) { at(event).result = node; }
   void set_name(int32_t event, PyObject* name) { at(event).name = name; }
   void set_keywords(int32_t event, PyObject* names) { at(event).keywords = names; }

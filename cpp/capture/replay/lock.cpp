@@ -94,11 +94,12 @@ void note_writes(Path& path) {
 }
 
 bool may_unlock(const Frame& frame) {
-  return !frame.call.holds_lock && !frame.path->keeps_lock && std::ranges::all_of(frame.path->writes, [&](int32_t reg) {
-    PyObject* const object = frame[reg];
-    return object != nullptr && PyArray_Check(object) &&
-           PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) >= kLeastElements;
-  });
+  return !frame.call.holds_lock && !frame.path->keeps_lock &&
+         std::ranges::all_of(frame.path->writes, [&](int32_t reg) {
+           PyObject* const object = frame[reg];
+           return object != nullptr && PyArray_Check(object) &&
+                  PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) >= kLeastElements;
+         });
 }
 
 }  // namespace dvm::capture

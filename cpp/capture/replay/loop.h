@@ -1,6 +1,6 @@
-// A loop of the user's function as one step of a Path: its body is a tree of Paths of its own, which
-// is replayed for each turn. Its arguments are the variables that the loop names and the item, its
-// value a tuple: what became of the turn, and of the variables.
+// A loop of the user's function as one step of a Path: its body is a tree of Paths of its own,
+// which is replayed for each turn. Its arguments are the variables that the loop names and the
+// item, its value a tuple: what became of the turn, and of the variables.
 //
 // A turn writes into arrays that only the loop has, copies of the caller's or the path's own, so
 // that nothing is visible before the path that holds the loop commits.

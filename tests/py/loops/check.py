@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import dvm
-
 #: Sums of many elements have another order than NumPy's (docs/numpy-programs.md).
 TOLERANCE = 1e-9
 

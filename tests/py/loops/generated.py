@@ -19,7 +19,7 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.lines: list[str] = []
-        self.depth = 0
+        self.depth = self.level = 0
         self.loops = 0
 
     def pick(self, *choices: str) -> str:
@@ -58,12 +58,13 @@ class Writer:
     def say(self, text: str) -> None:
         self.lines.append("    " * (self.level + 1) + text)
 
-    level = 0
-
     def block(self, most: int) -> None:
         self.level += 1
+        before = len(self.lines)
         for _ in range(self.random.randint(1, most)):
             self.statement()
+        if len(self.lines) == before:
+            self.say("pass")
         self.level -= 1
 
     def statement(self) -> None:
@@ -105,7 +106,9 @@ class Writer:
     def loop(self) -> None:
         index = f"i{self.depth}"
         self.loops += 1
-        rows = self.pick("range(n)", "range(n)", "range(len(A))", "range(1, n + 1)", "while", "rows")
+        rows = self.pick(
+            "range(n)", "range(n)", "range(len(A))", "range(1, n + 1)", "while", "rows"
+        )
         if rows == "while":
             self.say(f"{index} = 0")
             self.say(f"while {index} < n:")

@@ -65,7 +65,10 @@ class Walk(Part):
     first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
 
     def run(self) -> None:
-        if len(self.callbacks.events) - self.callbacks.begin > MAX_EVENTS + self.loops.rolled_events:
+        if (
+            len(self.callbacks.events) - self.callbacks.begin
+            > MAX_EVENTS + self.loops.rolled_events
+        ):
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.callbacks.events[-1][5])
         self.check_builtins()
         self.callees.meet_cells(Literal(self.outputs.function))

@@ -17,7 +17,9 @@ COMPUTES = frozenset("run operator call own tuple list slice set dict string for
 LOOKS = frozenset("at argument constant shape item iterate forget loop commit".split())
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
-MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate", "loop"}) - {"run"}
+MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate", "loop"}) - {
+    "run"
+}
 #: the mark of what may be an array that is reached in another way
 ELSEWHERE = -1
 
@@ -71,7 +73,9 @@ class Body:
             left += new
         return found
 
-    def take(self, steps: Sequence[tuple[Any, ...]], carried: Sequence[int], variables: int) -> None:
+    def take(
+        self, steps: Sequence[tuple[Any, ...]], carried: Sequence[int], variables: int
+    ) -> None:
         """Note what the turn with these steps does.
 
         Raises:
@@ -84,7 +88,7 @@ class Body:
             name, *rest = step
             committed = committed or name == "commit"
             if committed and name not in EFFECTS:
-                raise refuse(reasons.LOOP_EFFECT, f"{name.replace('_', ' ')}")
+                raise refuse(reasons.LOOP_EFFECT, effect(name))
             self._check(name)
             if name == "guard_signature" and ELSEWHERE in origins.get(rest[0], NOWHERE):
                 self.arrays = True
@@ -108,11 +112,11 @@ class Body:
             self.fetches = True
         known = name in FETCHES or name in COMPUTES or name in LOOKS or name in EFFECTS
         if not known and not name.startswith("guard"):
-            raise refuse(reasons.LOOP_EFFECT, name.replace("_", " "))
+            raise refuse(reasons.LOOP_EFFECT, effect(name))
 
     def _append(self, callee: tuple[Any, ...], to: tuple[Any, ...], parts: Origins) -> None:
         if callee[0] != "constant" or callee[2] is not list.extend or to[0] != "argument":
-            raise refuse(reasons.LOOP_EFFECT, "has an effect")
+            raise refuse(reasons.LOOP_EFFECT, effect("call"))
         self.appended.setdefault(to[2], set()).update(parts)
 
     def _write(self, into: Origins, variables: int) -> None:
@@ -120,6 +124,10 @@ class Body:
             if place == ELSEWHERE or place >= variables:
                 raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         self.written |= into
+
+
+def effect(step: str) -> str:
+    return f"has an effect: {step.replace('_', ' ')}"
 
 
 def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins]) -> Origins:

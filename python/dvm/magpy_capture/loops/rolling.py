@@ -68,12 +68,23 @@ class Rolled:
 
 @dataclass
 class KnownLoop:
-    """What recordings of a function have told of one of its loops."""
+    """What recordings of a function have told of one of its loops.
 
+    counts: of turns. reason, at: why it stays unrolled, and the line that says so.
+    scope: the globals of its function, whose identity tells it from others of the same code.
+    """
+
+    begin: Location
+    scope: dict[str, Any]
     counts: set[int] = field(default_factory=set)
     rolled: Rolled | None = None
-    reason: Reason | None = None  # why it stays unrolled
+    reason: Reason | None = None
     at: Location = ("", 0)
+
+    @property
+    def ways(self) -> int:
+        """How many ways its turns go, as far as is known."""
+        return 0 if self.rolled is None else len(_dvm.loop_state(self.rolled.loop)["paths"])
 
 
 @dataclass
@@ -83,6 +94,11 @@ class Given:
     value: Tensor
     register: int
     private: bool
+
+    @property
+    def is_the_callers(self) -> bool:
+        """Whether it was given the very object that the program has."""
+        return self.value.base is None and self.value.storage.register == self.register
 
 
 class Loops(Part):
@@ -113,7 +129,9 @@ class Loops(Part):
             return
         loops = all_turns(self.recording, self.function, self.recording.get("begin", 0))
         for turns in loops:
-            self.known.setdefault(turns.key, KnownLoop()).counts.add(turns.count)
+            begin = events[turns.enter][5]
+            known = KnownLoop(begin, turns.function.__globals__)
+            self.known.setdefault(turns.key, known).counts.add(turns.count)
         end = 0
         for turns in loops:
             if turns.enter < end or turns.enter in unrolled or not self._is_wanted(turns):
@@ -178,7 +196,7 @@ class Loops(Part):
         rolled = known.rolled
         if rolled is None:
             carried = [loop.variables.index(name) for name in loop.carried]
-            at_end = [name for name in loop.outliving(loop.exhausted)] if turns.is_for else []
+            at_end = list(loop.outliving(loop.exhausted)) if turns.is_for else []
             if any(name not in loop.variables for name in at_end):
                 raise refuse(reasons.LOOP_VARIABLE, at_end[0], "set by no turn")
             places = [loop.variables.index(name) for name in at_end]
@@ -219,15 +237,14 @@ class Loops(Part):
         if rolled.body.state() != before:
             _dvm.loop_changed(rolled.loop)
         # A turn that was missed, and does what another one did, will be missed again.
-        stuck = missed >= 0 and lowered and self._ways() == ways
+        stuck = missed >= 0 and lowered > 0 and self._ways() == ways
         if stuck or len(_dvm.loop_state(rolled.loop)["paths"]) > MOST_WAYS:
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
-        loops = [known.rolled.loop for known in self.known.values() if known.rolled]
-        return sum(len(_dvm.loop_state(loop)["paths"]) for loop in loops)
+        return sum(known.ways for known in self.known.values())
 
     def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
         from dvm.magpy_capture.lower import lower  # which lowers what is within
@@ -249,7 +266,7 @@ class Loops(Part):
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
-        values = [
+        values: list[Any] = [
             self.recorded.value(nodes[name]) if name in nodes else Literal(_dvm.MISSING)
             for name in loop.variables
         ]
@@ -458,9 +475,7 @@ class Loops(Part):
         known.reason, known.at = refusal.reason, refusal.at
         self.given_up.add(turns.enter)
 
-    def _adopted(
-        self, name: str, made: int, place: int, seen: Any, given: list[Given]
-    ) -> Abstract:
+    def _adopted(self, name: str, made: int, place: int, seen: Any, given: list[Given]) -> Abstract:
         register = self.program.step("item", made, place, key=("item", made, place))
         if isinstance(seen, np.ndarray):
             return self._array(name, register, seen, given)
@@ -479,7 +494,7 @@ class Loops(Part):
                 self.program.guard("guard_same", register, each.register, True)
                 return each.value
         for each in given:
-            if not each.private and each.value.storage.external:
+            if each.is_the_callers:
                 continue
             known = each.value.object
             if known is not None and may_share(known, seen):

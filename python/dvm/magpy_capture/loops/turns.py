@@ -75,12 +75,15 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
     functions = [function]
     open_loops: list[Turns] = []
     found: list[Turns] = []
+    resumed = False  # by the events right before, which begin its body
     for number in range(begin, len(events)):
         kind, name, operands, *_ = events[number]
         if kind == "enter":
+            if resumed:  # the frame is open already
+                functions.pop()
             functions.append(nodes[operands[-1]][4])
         elif kind == "resumes":
-            functions.append(function)  # of a generator no loop is rolled
+            functions.append(function)  # of what a generator goes on with no loop is rolled
         elif kind in ("leave", "yields"):
             functions.pop()
             if not functions:
@@ -105,6 +108,7 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
                 done.exhausted = tuple(events[done.headers[-1] + 1][:2]) == ("next", "exhausted")
                 if done.function.__code__ is done.code:
                     found.append(done)
+        resumed = kind == "resumes" or (kind == "given" and resumed)
     return sorted(found, key=lambda turns: turns.enter)
 
 
@@ -172,7 +176,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     after = events[end]
     values = {name: node for name, node, _ in variables_at(after)}
     for name, _, node in variables_at(events[turns.headers[turn]]):
-        last = values.get(name)
+        last = values.get(name, -1)
         if name in loop.variables and name not in loop.stored and first.get(last, last) != node:
             raise refuse(reasons.LOOP_VARIABLE, name, "set by a function within")
     goes_on = NEXT if end != turns.out else turns.goes_on
@@ -182,7 +186,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     parts = [constant(goes_on)]
     for name in names:
         parts.append(values[name] if name in values else constant(_dvm.MISSING))
-    made = ("tuple", "", parts, [], len(nodes), after[5], False)
+    made: tuple[Any, ...] = ("tuple", "", parts, [], len(nodes), after[5], False)
     check(parts)
     nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
     return {
