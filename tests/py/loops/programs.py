@@ -217,7 +217,7 @@ def while_large(x):
     return x
 
 
-@program(lambda r, n, k: (r.random(n) + 0.1, k), 4)
+@program(lambda r, n, k: (r.random(n) + 0.1, k), 5)
 def newton(a, n):
     x = a
     k = 0

@@ -196,6 +196,7 @@ PROGRAMS = [
         leading_direction,
         leading_direction_cases,
         captures=10,
+        rolled=4,
         opaque=frozenset({"norm"}),
         scale=1.0,
     ),

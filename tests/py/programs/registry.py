@@ -36,6 +36,7 @@ class Program:
     single: results of double precision may come from values of single precision.
     scale: the magnitude of what the results are differences of, where it exceeds theirs.
     variables: the module's globals which calls change, or "Class.attribute".
+    rolled: how many captures there are where its loops are one body for any count; None: none is.
     """
 
     function: Callable[..., Any]
@@ -46,6 +47,7 @@ class Program:
     single: bool = False
     scale: float = 0.0
     variables: tuple[str, ...] = ()
+    rolled: int | None = None
 
     @property
     def name(self) -> str:
