@@ -159,6 +159,7 @@ LOOP_OUTSIDE = Row(
 )
 LOOP_OVER = Row("a loop over {}", ITERATE)
 LOOP_STATE = Row("a loop behind a change of {}", STRAIGHT)
+LOOP_STUCK = Row("a loop of which a turn does not go again the way it went", STRAIGHT)
 LOOP_VARIABLE = Row("a loop whose variable {} is {}", STRAIGHT)
 LOOP_VIEW = Row("a loop that writes into an array of which {} is, or has, a view", APART)
 LOOP_WAYS = Row("a loop of which turns go more than {} ways", STRAIGHT)

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
+#: Variables that come out of a loop besides arrays, and the parts of tuples.
+NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
 #: What need not be the loop's own, for nobody can write into it.
 PLAIN = (Literal, Host, Size)
 
@@ -221,8 +223,21 @@ class Loops(Part):
     def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
         missed = _dvm.loop_state(rolled.loop)["missed_turn"]
-        last = turns.count - 1
         before, ways = rolled.body.state(), self._ways()
+        try:
+            lowered = self._lower_some(turns, rolled, missed)
+        finally:  # some may have been added
+            if rolled.body.state() != before:
+                _dvm.loop_changed(rolled.loop)
+        # A turn that was missed, and does what another one did, will be missed again.
+        stuck = missed >= 0 and lowered > 0 and self._ways() == ways
+        if stuck or len(_dvm.loop_state(rolled.loop)["paths"]) > MOST_WAYS:
+            _dvm.loop_changed(rolled.loop)
+            raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
+
+    def _lower_some(self, turns: Turns, rolled: Rolled, missed: int) -> int:
+        """How many were lowered: the one that was missed, the last, and those of new shapes."""
+        last = turns.count - 1
         lowered = 0
         order = dict.fromkeys([missed, last, *range(turns.count)])
         for turn in order:
@@ -234,13 +249,7 @@ class Loops(Part):
             rolled.shapes.add(shape)
             self._lower_turn(turns, turn, rolled)
             lowered += 1
-        if rolled.body.state() != before:
-            _dvm.loop_changed(rolled.loop)
-        # A turn that was missed, and does what another one did, will be missed again.
-        stuck = missed >= 0 and lowered > 0 and self._ways() == ways
-        if stuck or len(_dvm.loop_state(rolled.loop)["paths"]) > MOST_WAYS:
-            _dvm.loop_changed(rolled.loop)
-            raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
+        return lowered
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
@@ -481,7 +490,8 @@ class Loops(Part):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
             return self.heap.reach(lambda: register, seen)
-        if isinstance(seen, (list, dict, set)) or self.heap.is_plain_instance(seen):
+        parts = seen if type(seen) is tuple else (seen,)
+        if not all(isinstance(part, NUMBERS) for part in parts):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)
 
