@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+import weakref
 
 import numpy as np
 import pytest
@@ -50,3 +53,75 @@ def test_written_programs_do_compiled_what_they_do_plain(part: int) -> None:
         for number in range(6):
             with np.errstate(all="ignore"):
                 compare(function, compiled, arguments(seed, number), source)
+
+
+def halved(x, n):
+    for _ in range(n):
+        x = x * 0.5
+    return x
+
+
+def test_a_report_names_a_loop_that_is_rolled() -> None:
+    compiled = dvm.compile(halved)
+    for count in (2, 3):
+        report = dvm.explain(compiled)(np.ones(4), count)
+    (loop,) = report.loops
+    assert loop["rolled"]
+    assert loop["counts"] == [2, 3]
+    assert loop["location"].endswith(f"test_loops.py:{halved.__code__.co_firstlineno + 1}")
+    assert "one body for any count, of which turns go 1 way" in str(report)
+
+
+def test_a_report_names_the_line_for_which_a_loop_is_not_rolled() -> None:
+    def filled(table, n):
+        for i in range(n):
+            table[i] = i * 2
+        return table
+
+    compiled = dvm.compile(filled)
+    for count in (2, 3):
+        report = dvm.explain(compiled)({}, count)
+    (loop,) = report.loops
+    assert not loop["rolled"]
+    assert loop["reason"]
+    assert f"each count is another path, for it is {loop['reason']}" in str(report)
+
+
+def test_a_long_loop_is_rolled_at_once() -> None:
+    compiled = dvm.compile(halved)
+    compiled(np.ones(4), 400)
+    compiled(np.ones(4), 7)
+    assert (compiled.stats.captures, compiled.stats.hits) == (1, 1)
+
+
+def test_a_rolled_loop_is_let_go_with_its_function() -> None:
+    namespace: dict[str, object] = {}
+    exec("def f(x, n):\n    for _ in range(n):\n        x = x * 0.5\n    return x\n", namespace)
+    compiled = namespace["compiled"] = dvm.compile(namespace["f"])
+    for count in (2, 3, 0):
+        compiled(np.ones(4), count)
+    alive = weakref.ref(compiled)
+    del compiled
+    namespace.clear()
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
+def test_a_rolled_loop_can_be_interrupted() -> None:
+    compiled = dvm.compile(halved)
+    for count in (2, 3):
+        compiled(np.ones(4), count)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(np.ones(4), 10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert compiled(np.ones(4), 1)[0] == 0.5
