@@ -272,7 +272,7 @@ def ranges_that_are_left_early(w: World) -> None:
 
     for n in (5, 6, 100, 3, 2, 0, 4):
         w(first_large, floats(3), n)
-    w.captured(first_large, 3)  # broken off; 2 turns; none
+    w.captured(first_large, 2)  # broken off; rolled, for any other count of turns
 
     @w.compiled
     def downwards(x, n, step):
