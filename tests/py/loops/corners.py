@@ -395,3 +395,21 @@ def deleted_variable(x, y, n):
         x = t + 1
         del t
     return x
+
+
+@corner(some)
+def tuple_from_within(x, y, n):
+    for i in range(n):
+        x = x + y
+        y[0] += 1
+        if x.sum() > 12:
+            return x, y, i
+    return x, y, -1
+
+
+@corner(some)
+def pair_that_is_carried(x, y, n):
+    pair = (x, 0)
+    for i in range(n):
+        pair = (pair[0] * 0.5 + y, i)
+    return pair

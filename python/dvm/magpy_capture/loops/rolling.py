@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
-#: Variables that come out of a loop besides arrays, and the parts of tuples.
+#: What comes out of a loop besides arrays, and tuples.
 NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
 #: What need not be the loop's own, for nobody can write into it.
 PLAIN = (Literal, Host, Size)
@@ -490,8 +490,12 @@ class Loops(Part):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
             return self.heap.reach(lambda: register, seen)
-        parts = seen if type(seen) is tuple else (seen,)
-        if not all(isinstance(part, NUMBERS) for part in parts):
+        if type(seen) is tuple:
+            self.program.guard_type(register, seen)
+            self.program.guard("guard_length", register, len(seen), key=(register,))
+            parts = [self._adopted(name, register, i, part, given) for i, part in enumerate(seen)]
+            return Sequence(parts)
+        if not isinstance(seen, NUMBERS):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)
 
