@@ -35,6 +35,7 @@ class Body:
     moves: of a carried variable, the places of those whose arrays it may be, or a view of one,
         in the next turn.
     appended: of a variable that is a list, the places of what may be appended to it.
+    pins: whether a turn goes its way for one value of a number alone.
     fetches: whether they look at objects that are no variables; arrays: and find arrays there.
     """
 
@@ -43,6 +44,7 @@ class Body:
     appended: dict[int, set[int]] = field(default_factory=dict)
     fetches: bool = False
     arrays: bool = False
+    pins: bool = False
 
     def state(self) -> tuple[Any, ...]:
         """To compare with that of another time."""
@@ -92,6 +94,8 @@ class Body:
             self._check(name)
             if name == "guard_signature" and ELSEWHERE in origins.get(rest[0], NOWHERE):
                 self.arrays = True
+            if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
+                self.pins = True
             if name in ("copyto", "set_item"):
                 self._write(origins[rest[0]], variables)
             elif name == "effect":

@@ -23,6 +23,7 @@ from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
     all_turns,
+    is_of_constants,
     shape_of,
     turn_recording,
     variables_at,
@@ -150,8 +151,10 @@ class Loops(Part):
             return False
         if known.rolled is not None:
             return True
-        long = turns.out - turns.enter > MANY_EVENTS
-        return turns.count > 0 and (long or len(known.counts) > 1)
+        varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
+        if "begin" in self.recording:  # in a turn of another loop: what it depends on will change
+            varies = varies or not is_of_constants(self.recording, turns)
+        return turns.count > 0 and varies
 
     # ---- events
 
@@ -241,10 +244,11 @@ class Loops(Part):
         lowered = 0
         order = dict.fromkeys([missed, last, *range(turns.count)])
         for turn in order:
-            if not 0 <= turn <= last or lowered == MOST_TURNS:
+            pins = rolled.body.pins  # so that equal shapes are not enough
+            if not 0 <= turn <= last or lowered > (MOST_WAYS if pins else MOST_TURNS - 1):
                 continue
             shape = shape_of(self.recording, turns, turn)
-            if shape in rolled.shapes and turn not in (missed, last):
+            if shape in rolled.shapes and turn not in (missed, last) and not pins:
                 continue
             rolled.shapes.add(shape)
             self._lower_turn(turns, turn, rolled)

@@ -112,6 +112,22 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
     return sorted(found, key=lambda turns: turns.enter)
 
 
+def is_of_constants(recording: dict[str, Any], turns: Turns) -> bool:
+    """Whether it goes over the same numbers whenever it is run."""
+    events, nodes = recording["events"], recording["nodes"]
+    if not turns.is_for:
+        return False
+    origin, made, *_ = nodes[events[turns.headers[0] + 1][2][0]]
+    if origin != "event" or events[made][0] != "iter":
+        return False
+    origin, made, *_ = nodes[events[made][2][0]]
+    if origin != "event":
+        return bool(origin == "constant")
+    kind, _, operands, *_ = events[made]
+    is_range = kind == "call" and nodes[operands[0]][4] is range
+    return is_range and all(nodes[operand][0] == "constant" for operand in operands[1:])
+
+
 def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
     """Of a header, or behind a loop: each variable with its node before and its new one."""
     _, _, operands, keywords, *_ = event
