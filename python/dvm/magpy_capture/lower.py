@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.loops.rolling import KnownLoop
+from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec

@@ -15,7 +15,8 @@ from dvm.magpy_capture.events.operator_events import OperatorEvents
 from dvm.magpy_capture.events.pattern_events import PatternEvents
 from dvm.magpy_capture.events.recorded import Events
 from dvm.magpy_capture.events.walk import Walk
-from dvm.magpy_capture.loops.rolling import KnownLoop, Loops
+from dvm.magpy_capture.loops.known import KnownLoop
+from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
 from dvm.magpy_capture.numpy import einsum as numpy_einsum

@@ -12,13 +12,12 @@ fuse. One that cannot be rolled stays so, with a reason.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.loops.known import Given, KnownLoop, Rolled, sources_of
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -31,7 +30,7 @@ from dvm.magpy_capture.loops.turns import (
 from dvm.magpy_capture.numpy.masked import may_share
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import Location, NotCapturable, PathSpec, refuse
+from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -47,9 +46,6 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
-if TYPE_CHECKING:
-    from dvm.reasons import Reason
-
 #: Events of a loop that is rolled at once, whatever its count.
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
@@ -58,50 +54,6 @@ MOST_TURNS, MOST_WAYS = 4, 16
 NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
 #: What need not be the loop's own, for nobody can write into it.
 PLAIN = (Literal, Host, Size)
-
-
-@dataclass
-class Rolled:
-    """A loop that was rolled: its native object, what its turns do, and those lowered so far."""
-
-    loop: Any
-    body: Body = field(default_factory=Body)
-    shapes: set[int] = field(default_factory=set)
-
-
-@dataclass
-class KnownLoop:
-    """What recordings of a function have told of one of its loops.
-
-    counts: of turns. reason, at: why it stays unrolled, and the line that says so.
-    scope: the globals of its function, whose identity tells it from others of the same code.
-    """
-
-    begin: Location
-    scope: dict[str, Any]
-    counts: set[int] = field(default_factory=set)
-    rolled: Rolled | None = None
-    reason: Reason | None = None
-    at: Location = ("", 0)
-
-    @property
-    def ways(self) -> int:
-        """How many ways its turns go, as far as is known."""
-        return 0 if self.rolled is None else len(_dvm.loop_state(self.rolled.loop)["paths"])
-
-
-@dataclass
-class Given:
-    """An array that the loop was given: a variable or what it iterates over."""
-
-    value: Tensor
-    register: int
-    private: bool
-
-    @property
-    def is_the_callers(self) -> bool:
-        """Whether it was given the very object that the program has."""
-        return self.value.base is None and self.value.storage.register == self.register
 
 
 class Loops(Part):
@@ -523,14 +475,4 @@ class Loops(Part):
         return self.heap.reach(lambda: register, seen)
 
 
-def sources_of(value: Abstract) -> list[Abstract]:
-    """What an iterator takes its items from, in the end."""
-    value = resolve(value)
-    if isinstance(value, IteratorValue):
-        if value.source is None:
-            return [value]
-        return [base for part in value.source[1] for base in sources_of(part)]
-    return [value]
-
-
-__all__ = ["KnownLoop", "Loops"]
+__all__ = ["Loops"]

@@ -1,0 +1,68 @@
+"""What is known of the loops of a function, from one recording to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dvm import _dvm
+from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.path.spec import Location
+from dvm.magpy_capture.values import Abstract, IteratorValue, Tensor, resolve
+
+if TYPE_CHECKING:
+    from dvm.reasons import Reason
+
+
+@dataclass
+class Rolled:
+    """A loop that was rolled: its native object, what its turns do, and those lowered so far."""
+
+    loop: Any
+    body: Body = field(default_factory=Body)
+    shapes: set[int] = field(default_factory=set)
+
+
+@dataclass
+class KnownLoop:
+    """What recordings of a function have told of one of its loops.
+
+    counts: of turns. reason, at: why it stays unrolled, and the line that says so.
+    scope: the globals of its function, whose identity tells it from others of the same code.
+    """
+
+    begin: Location
+    scope: dict[str, Any]
+    counts: set[int] = field(default_factory=set)
+    rolled: Rolled | None = None
+    reason: Reason | None = None
+    at: Location = ("", 0)
+
+    @property
+    def ways(self) -> int:
+        """How many ways its turns go, as far as is known."""
+        return 0 if self.rolled is None else len(_dvm.loop_state(self.rolled.loop)["paths"])
+
+
+@dataclass
+class Given:
+    """An array that the loop was given: a variable or what it iterates over."""
+
+    value: Tensor
+    register: int
+    private: bool
+
+    @property
+    def is_the_callers(self) -> bool:
+        """Whether it was given the very object that the program has."""
+        return self.value.base is None and self.value.storage.register == self.register
+
+
+def sources_of(value: Abstract) -> list[Abstract]:
+    """What an iterator takes its items from, in the end."""
+    value = resolve(value)
+    if isinstance(value, IteratorValue):
+        if value.source is None:
+            return [value]
+        return [base for part in value.source[1] for base in sources_of(part)]
+    return [value]
