@@ -32,8 +32,7 @@ class FollowedEncoder {
     if (!bind_unmerged(kernel_, binding_, scratch_.uncut, dims_)) return false;
     spare_casts(scratch_.uncut);
     if (!kernel_.parts.empty()) repeat_behind_reductions(scratch_.uncut);
-    // A dim of the product may be several of the steps', where what they read does not lie so.
-    return run(bind_product(kernel_, binding_)) || run(bind_product(kernel_, binding_, false));
+    return run(bind_product(kernel_, binding_));
   }
 
  private:

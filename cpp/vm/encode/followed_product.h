@@ -9,7 +9,8 @@ namespace dvm::vm {
 
 // Appends the Programs of a Kernel that has a product and steps. False, and nothing is appended,
 // where the steps cannot follow tile by tile: they reduce other things than rows, go over other
-// dims, or the target reads no matrices in place.
+// dims (what they read may keep batches apart that are rows of one matrix for the product, whose
+// order of sums is that of its own sizes), or the target reads no matrices in place.
 bool encode_followed_product(const Kernel& kernel, const Binding& binding,
                              const TargetTraits& target, Arena& arena, Compiled& compiled);
 

@@ -74,7 +74,7 @@ void Contraction::hand_over(int64_t tile_m, int64_t tile_n) {
   n.result = n.size == 1 ? 0 : element;
 }
 
-Contraction bind_product(const Kernel& kernel, const Binding& binding, bool merges) {
+Contraction bind_product(const Kernel& kernel, const Binding& binding) {
   const KernelProduct& product = *kernel.product;
   Contraction made{.a = product.a,
                    .b = product.b,
@@ -129,7 +129,7 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding, bool merg
     ContractionDim* const inner = made.batch_rank == 0 ? &made.m : &made.batch[made.batch_rank - 1];
     if (made.batch_rank == 0 && made.m.size == 1 && batch[d].b == 0) {
       made.m = batch[d];
-    } else if (merges && goes_on(batch[d], *inner)) {
+    } else if (goes_on(batch[d], *inner)) {
       inner->size *= batch[d].size;
       inner->of |= batch[d].of;
     } else {

@@ -37,7 +37,7 @@ struct Contraction {
   bool is_empty() const { return m.size == 0 || n.size == 0; }  // or has no batches: m is 0 then
 };
 
-// The product of a Kernel that has one. `merges`: dims that lie one behind the other become one.
-Contraction bind_product(const Kernel& kernel, const Binding& binding, bool merges = true);
+// The product of a Kernel that has one.
+Contraction bind_product(const Kernel& kernel, const Binding& binding);
 
 }  // namespace dvm::vm
