@@ -12,24 +12,14 @@ using vm::CoreTiming;
 using vm::Insn;
 using vm::Instruction;
 
-double slope_of(Insn insn, core::DType dtype) {
-  if (dtype == core::DType::f16) {
-#define DVM_HALF_SLOPE(name, slope) \
-  if (insn == Insn::name) return slope;
-#include "vm/target/half_slopes.def"
-#undef DVM_HALF_SLOPE
-  }
-  return static_cast<double>(vm::info(insn).slope);
-}
-
 double repeats_of(int64_t bytes) {
   return static_cast<double>(core::ceil_div(bytes, kRepeatBytes));
 }
 
-Effort vector_effort(double slope, double whole, int64_t bytes, const CoreTiming& timing) {
-  const double head = std::min(whole, timing.vector_head);
+Effort vector_effort(const vm::VectorCost& cost, int64_t bytes, const CoreTiming& timing) {
+  const double head = std::min(cost.head, timing.vector_head);
   const double tail_mask = bytes % kRepeatBytes == 0 ? 0 : timing.count_mode;
-  return {head, slope * repeats_of(bytes) + tail_mask, whole - head};
+  return {head, cost.slope * repeats_of(bytes) + tail_mask, cost.head - head};
 }
 
 Effort chain_effort(const TraceOp& op, const Instruction& insn, const CoreTiming& timing) {
@@ -38,12 +28,18 @@ Effort chain_effort(const TraceOp& op, const Instruction& insn, const CoreTiming
   for (const vm::MicroOp& step : insn.micro_ops()) of_step += core::byte_size(step.dtype);
   for (const vm::MicroOp& step : insn.micro_ops()) {
     const int64_t bytes = op.repeats / of_step * core::byte_size(step.dtype);
-    const auto head = static_cast<double>(vm::info(step.insn).head);
-    const Effort one = vector_effort(slope_of(step.insn, step.dtype), head, bytes, timing);
+    const Effort one = vector_effort(vm::vector_cost(step.insn, step.dtype, false), bytes, timing);
     sum.cycles += sum.tail + one.head + one.cycles;  // each needs what the one before it made
     sum.tail = one.tail;
   }
   return sum;
+}
+
+bool takes_scalar(const Instruction& insn) {
+  if (insn.operand_count() != 3) return false;
+  const bool first = insn.operands()[1].mode == vm::Mode::scalar;
+  const bool second = insn.operands()[2].mode == vm::Mode::scalar;
+  return insn.insn == Insn::sub ? second && !first : first != second;
 }
 
 double feed_bytes(vm::Space to, const CoreTiming& timing) {
@@ -89,12 +85,12 @@ Effort effort_of(const TraceOp& op, const Instruction& insn, const CoreTiming& t
   }
   if (insn.is_chain()) return chain_effort(op, insn, timing);
   if (insn.is_attention()) {
-    return vector_effort(timing.attend_slope, timing.attend_head, op.repeats, timing);
+    return vector_effort({timing.attend_slope, timing.attend_head}, op.repeats, timing);
   }
+  vm::VectorCost cost = vm::vector_cost(insn.insn, insn.dtype, takes_scalar(insn));
   // Of reductions over rows an instruction adds one row to another.
-  const bool columns = vm::is_reduction(insn.insn) && insn.n != 1;
-  const double slope = columns ? timing.column_slope : slope_of(insn.insn, insn.dtype);
-  return vector_effort(slope, static_cast<double>(vm::info(insn.insn).head), op.repeats, timing);
+  if (vm::is_reduction(insn.insn) && insn.n != 1) cost.slope = timing.column_slope;
+  return vector_effort(cost, op.repeats, timing);
 }
 
 Transfer transfer_of(const Reach& reach, const Instruction& insn, int64_t buffer,

@@ -117,6 +117,7 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
   const bool copied = static_cast<double>(program.words().size_bytes()) > timing.argument_bytes;
   result.begin = begin;
   result.launch = timing.launch_cycles + (copied ? timing.copy_cycles : 0);
+  if (launch.stacked) result.launch = timing.barrier_cycles;
   const LaunchContext context{timing, index, result, events};
   std::vector<std::unique_ptr<CoreClock>> cores;
   for (int32_t id = 0; id < blocks; ++id) {
@@ -131,7 +132,7 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
       result.moved_bytes += transfer.bytes;
       result.hbm_bytes += transfer.hbm_bytes;
     }
-    const double start = result.launch + id * timing.core_cycles;
+    const double start = result.launch + (launch.stacked ? 0 : id * timing.core_cycles);
     cores.push_back(
         std::make_unique<CoreClock>(id, std::move(trace), std::move(transfers), start, context));
   }
@@ -151,9 +152,10 @@ std::vector<ProgramTiming> time_programs(std::span<const TimedLaunch> launches,
   SecondCache cache(timing);
   double end = 0, enqueued = 0;
   for (const TimedLaunch& launch : launches) {
-    results.push_back(time_launch(launch, std::max(end, enqueued), timing, cache, events));
+    const double begin = launch.stacked ? end : std::max(end, enqueued);
+    results.push_back(time_launch(launch, begin, timing, cache, events));
     end = results.back().end;
-    enqueued += timing.enqueue_cycles;
+    if (!launch.stacked) enqueued += timing.enqueue_cycles;
   }
   return results;
 }

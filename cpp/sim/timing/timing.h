@@ -69,9 +69,12 @@ struct ProgramTiming {
 };
 
 // A Program, and which buffers its globals are: equal numbers are the same memory.
+// stacked: it is part of the launch before it, whose cores go on with it when all have ended (DVM
+// paper, section 5.1: temporal stacking).
 struct TimedLaunch {
   vm::Program program;
   std::span<const int64_t> buffers;
+  bool stacked = false;
 };
 
 // Programs one after another, each after the one before it has ended, on a device whose second

@@ -33,8 +33,10 @@ struct CubeTiling {
   int64_t m, n, k;
   TileOrder order;
 };
-// Of least time by the rates in cube_rates.def.
+// Of least time by vm/target/core_timing.def.
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target);
+// With tiles of m by n sums, or as many as there are.
+CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n);
 // Cycles of the core that has most to do.
 double cube_cycles(const Contraction& product, const CubeTiling& tiling,
                    const TargetTraits& target);

@@ -1,18 +1,16 @@
 // Which tiles a product is cut into for the cube, and in which order they follow each other.
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/math/integers.h"
 #include "vm/encode/cube_program.h"
+#include "vm/target/core_timing.h"
 
 namespace dvm::vm {
 
 namespace {
-
-namespace rate {
-#define DVM_CUBE_RATE(name, value, synopsis) constexpr double name = value;
-#include "vm/encode/cube_rates.def"
-}  // namespace rate
 
 constexpr int64_t kFractal = 16;       // rows of one, and columns of sums
 constexpr int64_t kFractalBytes = 32;  // of a row
@@ -24,10 +22,11 @@ using core::round_up;
 // Elements of k that a fractal has.
 int64_t depth_of(DType source) { return kFractalBytes / core::byte_size(source); }
 
-// Of 16 by depth by 16 products: one of halves or bytes; floats have half as many and take twice as
-// long (PTO). Wider elements, which no hardware multiplies, as long again.
-double cycles_of_fractal(DType source) {
-  return source == DType::f32 ? 2 : depth_of(source) >= 16 ? 1 : 4;
+// Of 16 by depth by 16 products: those of floats have half as many elements. Wider elements, which
+// no hardware multiplies, take twice as long again.
+double cycles_of_fractal(DType source, const CoreTiming& timing) {
+  if (source == DType::f32) return timing.cube_cycles * timing.cube_wide;
+  return timing.cube_cycles * (depth_of(source) >= 16 ? 1 : 2 * timing.cube_wide);
 }
 
 struct TileCounts {
@@ -100,23 +99,67 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling,
   const auto m = static_cast<double>(round_up(tiling.m, kFractal)),
              n = static_cast<double>(round_up(tiling.n, kFractal)),
              k = static_cast<double>(product.k.size);
+  const CoreTiming& timing = core_timing(target);
   const double steps = static_cast<double>(ceil_div(product.k.size, tiling.k));
   const double fractals = m / kFractal * (n / kFractal) *
                           static_cast<double>(ceil_div(product.k.size, depth_of(product.source)));
-  const double multiply = fractals * cycles_of_fractal(product.source) + steps * rate::head;
-  const double feed = k * element * (m / rate::feed_a_bytes + n / rate::feed_b_bytes);
-  // What several cores read at a time comes from memory once.
+  const double multiply =
+      fractals * cycles_of_fractal(product.source, timing) + steps * timing.cube_head;
+  const double feed = k * element * (m / timing.feed_a_bytes + n / timing.feed_b_bytes);
+  // What several cores read at a time comes from memory once; all of it goes through the second
+  // cache.
   const TileCounts shared = distinct_at(0, tiles, tiling.order, shares);
   const double cores = shares.block_dim;
   const double from_memory =
       k * element * (m * static_cast<double>(shared.m) + n * static_cast<double>(shared.n)) / cores;
+  const double bytes = k * element * (m + n);
   const double load =
-      std::max(k * element * (m + n) / rate::load_bytes, from_memory / rate::hbm_bytes);
+      std::max({(bytes + 2 * steps * timing.ramp_bytes) / timing.load_l1_bytes,
+                cores * bytes / timing.l2_bytes, cores * from_memory / timing.hbm_bytes});
   const double drain =
-      m * n * static_cast<double>(core::byte_size(product.dtype)) / rate::drain_bytes;
+      (m * n * static_cast<double>(core::byte_size(product.dtype)) + timing.ramp_bytes) /
+      timing.drain_bytes;
   // Stages overlap from step to step; the first step of a tile has nothing to overlap with.
   const double slowest = std::max({multiply, feed, load});
-  return shares.body_tile * (slowest + (multiply + feed + load - slowest) / steps + drain);
+  const double begin = timing.miss_cycles + (multiply + feed + load - slowest) / steps;
+  return cores * timing.core_cycles +
+         shares.body_tile * (slowest + begin + drain + timing.write_cycles);
+}
+
+namespace {
+
+// With the steps of k that suit these tiles, and the order of least time.
+struct Priced {
+  CubeTiling tiling;
+  double cycles;
+};
+Priced best_order(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n) {
+  const int64_t k = deepest(m, n, product, target);
+  const CubeTiling plain{
+      std::min(m, product.m.size), std::min(n, product.n.size), std::min(k, product.k.size), {}};
+  Priced best{plain, cube_cycles(product, plain, target)};
+  for (const TileOrder& order : orders(product, plain)) {
+    const CubeTiling tiling{plain.m, plain.n, plain.k, order};
+    const double cycles = cube_cycles(product, tiling, target);
+    if (cycles < best.cycles) best = {tiling, cycles};
+  }
+  return best;
+}
+
+}  // namespace
+
+CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n) {
+  const int64_t rows = round_up(std::min(m, product.m.size), kFractal),
+                columns = round_up(std::min(n, product.n.size), kFractal);
+  const int64_t depth = depth_of(product.source) * core::byte_size(product.source);
+  const auto room = [&](Space space) { return target.memory(space).bytes; };
+  if (rows * columns * core::byte_size(product.dtype) > room(Space::l0c) ||
+      kTurns * rows * depth > room(Space::l0a) || kTurns * columns * depth > room(Space::l0b)) {
+    core::fail(core::ErrorCode::unsupported,
+               "tiles of " + std::to_string(m) + " by " + std::to_string(n) +
+                   " sums exceed the memories beside the cube of " + std::string(target.name));
+  }
+  return best_order(product, target, m, n).tiling;
 }
 
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target) {
@@ -140,10 +183,7 @@ CubeTiling tile_cube(const Contraction& product, const TargetTraits& target) {
     }
     if (m >= product.m.size) break;
   }
-  for (const TileOrder& order : orders(product, best)) {
-    consider({best.m, best.n, best.k, order});
-  }
-  return best;
+  return best_order(product, target, best.m, best.n).tiling;
 }
 
 }  // namespace dvm::vm

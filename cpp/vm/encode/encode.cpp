@@ -98,7 +98,9 @@ class Encoder {
     if (product.is_empty()) return;
     if (product.k.size == 0) return run_stages(kernel.nothing.front(), binding);
     if (has_cube(target_)) {
-      const CubeTiling tiling = tile_cube(product, target_);
+      const bool asked = request_ != nullptr && request_->m != 0;
+      const CubeTiling tiling = asked ? tile_cube(product, target_, request_->m, request_->n)
+                                      : tile_cube(product, target_);
       watch_.end(&PhaseTimes::tile);
       append(encode_cube(product, tiling, target_, arena_.rest()), nullptr);
       return watch_.end(&PhaseTimes::emit);

@@ -1,9 +1,11 @@
 #include "vm/target/core_timing.h"
 
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "core/error.h"
+#include "vm/target/target.h"
 
 namespace dvm::vm {
 
@@ -37,6 +39,30 @@ CoreTiming core_timing(std::string_view target) {
     if (own.target == target) timing.*own.member = own.value;
   }
   return timing;
+}
+
+const CoreTiming& core_timing(const TargetTraits& target) {
+  static const std::map<uint8_t, CoreTiming> all = [] {
+    std::map<uint8_t, CoreTiming> made;
+    for (const TargetTraits& known : all_targets()) made[known.id] = core_timing(known.name);
+    return made;
+  }();
+  return all.at(target.id);
+}
+
+VectorCost vector_cost(Insn insn, DType dtype, bool scalar) {
+  VectorCost cost{info(insn).slope, info(insn).head};
+  if (dtype == DType::f16) {
+#define DVM_HALF_SLOPE(name, value) \
+  if (insn == Insn::name) cost.slope = value;
+#include "vm/target/slopes.def"
+  }
+  if (scalar) {
+#define DVM_SCALAR_SLOPE(name, value, fixed) \
+  if (insn == Insn::name) cost = {value, fixed};
+#include "vm/target/slopes.def"
+  }
+  return cost;
 }
 
 TimingRow timing_row_of(std::string_view target, const TimingRow& row) {

@@ -1,12 +1,14 @@
 #include "vm/tile/tiler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "core/math/integers.h"
 #include "core/ops/sum_order.h"
 #include "vm/tile/chain_steps.h"
+#include "vm/tile/core_cost.h"
 #include "vm/tile/tile_cost.h"
 
 namespace dvm::vm {
@@ -296,6 +298,26 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
   return best;
 }
 
+// Fewer cores than there are, each with a larger tile, where starting them all takes longer than
+// what they share out: only if the launch is shorter by more than an eighth, because the parameters
+// are partly assumed, and Algorithm 1 is measured.
+int64_t tile_for_fewer_cores(const TileCost& tiles, const CoreCost& cost, int64_t t,
+                             int64_t t_max) {
+  const auto count = [&](int64_t tile) { return tiles.outer * ceil_div(tiles.length, tile); };
+  const auto time = [&](int64_t tile) {
+    const int64_t rounds = ceil_div(count(tile), tiles.cores);
+    return cost(static_cast<double>(ceil_div(count(tile), rounds)), static_cast<double>(rounds),
+                static_cast<double>(tile * tiles.inner));
+  };
+  const auto work = static_cast<double>(tiles.outer * tiles.length * tiles.inner);
+  const double cores = std::sqrt(work * (cost.per_element + cost.stored) / cost.per_core);
+  const auto wanted = static_cast<int64_t>(
+      std::ceil(work / std::max(1.0, std::floor(cores)) / static_cast<double>(tiles.inner)));
+  const int64_t larger = std::clamp(wanted, t, std::max(t, std::min(t_max, tiles.length)));
+  constexpr double kWorthwhile = 7.0 / 8;
+  return time(larger) < kWorthwhile * time(t) ? larger : t;
+}
+
 }  // namespace
 
 Tiling tile(Schedules& schedules, int64_t limit) {
@@ -309,6 +331,10 @@ Tiling tile(Schedules& schedules, int64_t limit) {
 
   // Every spatial dim whose inner dims fit is a candidate for the split.
   const int64_t spatial = product(stage.sizes, 0, begin) * product(stage.sizes, end, stage.rank);
+  const CoreCost core = core_cost(stage, target);
+  // Algorithm 1 has 2; nothing but copies takes no time per element.
+  const int64_t overhead = std::max(
+      target.tile_overhead, static_cast<int64_t>(core.per_tile / std::max(core.per_element, 1e-3)));
   TileChoice best;
   TileCost best_cost{};
   int split = -1;
@@ -317,7 +343,7 @@ Tiling tile(Schedules& schedules, int64_t limit) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
     if (inner <= limit) {
-      const TileCost cost{stage.sizes[d], outer, inner, target.cores, target.tile_overhead};
+      const TileCost cost{stage.sizes[d], outer, inner, target.cores, overhead};
       const TileChoice choice = least_cost_tile(cost, limit / inner);
       if (choice.cost < best.cost) {
         best = choice;
@@ -344,6 +370,8 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   }
   if (result.reduction == Tiling::Reduction::in_tile && split >= 0) {
     const int64_t t_max = limit / best_cost.inner;
+    best.tile = tile_for_fewer_cores(best_cost, core, best.tile, t_max);
+    best.cost = best_cost(best.tile);
     const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
     // Whole rows of awkward length: alignment is not worth idle cores.
     const bool keep = best_cost.inner > 1 && best_cost(aligned) > best.cost + best.cost / 4;

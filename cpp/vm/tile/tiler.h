@@ -5,8 +5,9 @@
 // - Dims are tiled outermost first, spatial ones before reduced ones. Of the spatial dims whose
 //   inner dims fit a tile, the one of least cost is split; ties go to the outermost. On simulated
 //   targets the cost ceil(tiles / cores) * (elements per tile + overhead) is minimised over every
-//   tile size, also when everything would fit one tile; on a cpu that of tile_cost.h, over sizes
-//   that are half as large again each time.
+//   tile size, also when everything would fit one tile; core_cost.h has the overhead, and says
+//   where fewer cores are faster. On a cpu it is that of tile_cost.h, over sizes that are half as
+//   large again each time.
 // - A reduced extent too long for a tile is cut into chunks of core::kSumChunk, the only cut that
 //   leaves the bits of a sum alone (core/ops/sum_order.h).
 #pragma once
@@ -26,6 +27,9 @@ struct TileRequest {
   Tiling::Reduction reduction = Tiling::Reduction::in_tile;
   int split = 0;     // a spatial dim; the tile holds the dims inside it whole
   int64_t tile = 1;  // of the split dim; with chunks: of the innermost one behind the reduced dim
+  // Of a product on the cube: tiles of m by n sums, as far as it has so many, in the steps of k
+  // that suit these. 0: as they are chosen.
+  int64_t m = 0, n = 0;
 };
 // None where the stage has no such tiling. Whether it fits local memory is for emit() to say.
 std::optional<Tiling> tile(const Stage& stage, const TileRequest& request);

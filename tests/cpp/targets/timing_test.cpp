@@ -49,13 +49,13 @@ std::string text_of(int64_t value) { return std::to_string(value); }
 
 // A core for each tile, which repeats `body` so many times.
 std::string repeated(int cores, int count, int64_t local_bytes, const std::string& globals,
-                     const std::string& type, const std::string& body) {
+                     const std::string& type, const std::string& body, int instructions = 1) {
   return "dvm.program v1 target=ascend910b3 {\n  // target=" + text_of(type == "aic") +
          ", block_dim=" + text_of(cores) + ", ffts_addr=0, tile_num=" + text_of(cores) +
          ", grid=[" + text_of(cores) + "], loops=[" + text_of(count) +
          "], local_bytes=" + text_of(local_bytes) + ", loop_flags=[]\n" + globals + "  vmain." +
-         type + "(body_tile=1, tail_tile_diff=0) {\n    0: Loop." + text_of(count) +
-         " // body(1)\n         {scalar}\n      1: " + body + "\n  }\n}\n";
+         type + "(body_tile=1, tail_tile_diff=0) {\n    0: Loop." + text_of(count) + " // body(" +
+         text_of(instructions) + ")\n         {scalar}\n      1: " + body + "\n  }\n}\n";
 }
 
 // `count` loads of `bytes` each by each core, one after the other in memory; nothing waits for any.
@@ -100,6 +100,49 @@ TEST(Timing, AnInstructionAloneTakesHeadSlopeAndTail) {
     }
   }
   EXPECT_GT(tried, 100);
+}
+
+// What was measured on a 910B3, as published: cycles per repeat, head and tail together.
+TEST(Timing, SlopesAndHeadsAreThoseThatWereMeasured) {
+  struct Measured {
+    Insn insn;
+    DType dtype;
+    bool scalar;
+    double slope, head;
+  };
+  constexpr auto f16 = DType::f16, f32 = DType::f32;
+  for (const auto& [insn, dtype, scalar, slope, head] : {
+           Measured{Insn::add, f32, false, 2, 24}, {Insn::sub, f32, false, 2, 24},
+           {Insn::mul, f32, false, 2, 25},         {Insn::mul, f16, false, 2, 25},
+           {Insn::maximum, f32, false, 2, 24},     {Insn::minimum, f32, false, 2, 24},
+           {Insn::div, f32, false, 4, 30},         {Insn::div, f16, false, 8, 30},
+           {Insn::add, f32, true, 1, 31},          {Insn::mul, f32, true, 1, 26},
+           {Insn::maximum, f32, true, 1, 23},      {Insn::minimum, f32, true, 1, 30},
+           {Insn::abs, f32, false, 1, 29},         {Insn::exp, f32, false, 2, 31},
+           {Insn::exp, f16, false, 4, 31},         {Insn::log, f32, false, 2, 33},
+           {Insn::sqrt, f32, false, 2, 39},        {Insn::sqrt, f16, false, 4, 39},
+           {Insn::cmp, f32, false, 2, 36},         {Insn::select, f32, false, 2, 27},
+           {Insn::cast, f32, false, 2, 32},        {Insn::copy, f32, false, 1, 24},
+           {Insn::broadcast, f32, false, 1, 24},   {Insn::sum, f32, false, 7, 46},
+       }) {
+    const vm::VectorCost cost = vm::vector_cost(insn, dtype, scalar);
+    EXPECT_EQ(cost.slope, slope) << info(insn).name << scalar;
+    EXPECT_EQ(cost.head, head) << info(insn).name << scalar;
+  }
+}
+
+TEST(Timing, AScalarSourceMakesAnInstructionFaster) {
+  const auto cycles = [](const std::string& sources) {
+    const std::string text =
+        repeated(1, 10, 512 + 4 * 6400, "", "aiv",
+                 "Copy.fp32.6400 0x200, 1.0\n         {simd}\n      2: Sub.fp32.6400 0x200, " +
+                     sources + "\n         {simd}",
+                 2);
+    return time_text(text).instructions[2].busy;
+  };
+  // A cycle less for each of 100 repeats, ten times.
+  EXPECT_NEAR(cycles("0x200, 0x200") - cycles("0x200, 2.0"), 1000, 1e-6);
+  EXPECT_EQ(cycles("2.0, 0x200"), cycles("0x200, 0x200"));  // no instruction subtracts from one
 }
 
 TEST(Timing, HalvesOfSlowInstructionsHaveTheirOwnSlope) {
@@ -154,6 +197,41 @@ TEST(Timing, OneCoreReachesTheBandwidthOfItsPipe) {
   EXPECT_LE(run_time(timing), 1.12 * least);  // 4 KiB each to start, and one latency
 }
 
+// The same elements again and again, to the same place in memory; making them anew is hidden.
+std::string stores(int cores, int count, int64_t bytes) {
+  const std::string all = text_of(bytes);
+  return repeated(cores, count, 512 + bytes, "  g0: fp32 [0, " + all + ") written\n", "aiv",
+                  "Copy.fp32." + text_of(bytes / 4) +
+                      " 0x200, 1.0\n         {simd, simd_store_sync(set, 0)}\n      2: store.u8." +
+                      all + "x1 g0, 0x200 // tile_stride(0, 0), pad_size(0)\n" +
+                      "         {store, simd_store_sync(wait, 0)}",
+                  2);
+}
+
+TEST(Timing, OneCoreReachesTheBandwidthOfItsStores) {
+  const ProgramTiming timing = time_text(stores(1, 40, 65536));
+  const double least = 40 * 65536 / kTiming.store_bytes;
+  EXPECT_GE(run_time(timing), least);
+  EXPECT_LE(run_time(timing), 1.12 * least);
+}
+
+// A product whose pipes work on many steps: each stage at its own rate, and none above it.
+TEST(Timing, StagesOfAProductKeepToTheirRates) {
+  const ProgramTiming timing = time_text(vm::kMatmulExample);
+  const struct {
+    Pipe pipe;
+    double rate;
+  } stages[] = {{Pipe::load, kTiming.load_l1_bytes},
+                {Pipe::feed, kTiming.feed_a_bytes},
+                {Pipe::fix, kTiming.drain_bytes}};
+  for (const sim::CoreTimes& core : timing.cores) {
+    for (const auto& [pipe, rate] : stages) {
+      const sim::PipeTimes& times = core.pipes[at(pipe)];
+      EXPECT_LE(static_cast<double>(times.bytes), rate * times.busy + 1e-6) << to_string(pipe);
+    }
+  }
+}
+
 TEST(Timing, AllCoresShareTheBandwidthOfMemory) {
   const int64_t bytes = 40LL * 20 * 65536;
   const ProgramTiming timing = time_text(loads(40, 20, 65536));
@@ -180,6 +258,23 @@ TEST(Timing, WhatOneCoreHasReadOthersFindInTheSecondCache) {
   EXPECT_NEAR(run_time(time_text(loads(40, 20, 65536, true), slow)) / least, 4, 0.4);
 }
 
+// Of a core that is alone, and where all of them are behind one cache.
+TEST(Timing, HalfTheBandwidthTakesTwiceTheTime) {
+  CoreTiming whole = kTiming, half = kTiming;
+  whole.ramp_bytes = half.ramp_bytes = 0;
+  half.load_ub_bytes /= 2;
+  const double latency = kTiming.miss_cycles + kTiming.fetch_cycles;
+  EXPECT_NEAR((run_time(time_text(loads(1, 40, 65536), half)) - latency) /
+                  (run_time(time_text(loads(1, 40, 65536), whole)) - latency),
+              2, 0.01);
+  whole.l2_bytes = 40 * kTiming.load_ub_bytes / 4;
+  half = whole;
+  half.l2_bytes /= 2;
+  EXPECT_NEAR(run_time(time_text(loads(40, 20, 65536, true), half)) /
+                  run_time(time_text(loads(40, 20, 65536, true), whole)),
+              2, 0.02);
+}
+
 TEST(Timing, TwiceTheCoresTakeHalfTheTime) {
   CoreTiming together = kTiming;
   together.core_cycles = together.fetch_cycles = 0;
@@ -199,6 +294,34 @@ TEST(Timing, FlagsCostTheirLatencyWhereTheyAreWaitedFor) {
   // load to simd, simd to store; and the flag that is carried behind the store.
   EXPECT_NEAR(time(15) - time(0), 3 * 15, 1e-6);
   EXPECT_NEAR(time(30) - time(0), 3 * 30, 1e-6);
+}
+
+// Where nothing shares a bandwidth, time is made of sums and maxima: no flag can cost more than its
+// latency each time that it is waited for, and none make anything faster.
+TEST(Timing, FlagsOfRandomProgramsCostNoMoreThanTheirLatency) {
+  CoreTiming timing = kTiming;
+  timing.l2_bytes = timing.hbm_bytes = 1e12;
+  CoreTiming none = timing;
+  none.flag_cycles = 0;
+  vm::ProgramGenerator generator(11);
+  int longer = 0;
+  for (int i = 0; i < 100; ++i) {
+    SCOPED_TRACE(i);
+    const auto words = generator.generate(*vm::find_target("ascend910b3"));
+    if (Program(words).header().tile_count > 500) continue;
+    const ProgramTiming with = time_words(words, timing), without = time_words(words, none);
+    ASSERT_EQ(with.cores.size(), without.cores.size());
+    for (size_t id = 0; id < with.cores.size(); ++id) {
+      const auto waits = std::count_if(
+          with.flags.begin(), with.flags.end(),
+          [&](const sim::FlagEvent& flag) { return flag.core == static_cast<int32_t>(id); });
+      const double more = with.cores[id].end - without.cores[id].end;
+      EXPECT_GE(more, -1e-6);
+      EXPECT_LE(more, static_cast<double>(waits) * timing.flag_cycles + 1e-6);
+      longer += more > 1;
+    }
+  }
+  EXPECT_GT(longer, 20);
 }
 
 TEST(Timing, AddressesThatAreNotAlignedSlowTransfers) {
@@ -261,6 +384,25 @@ TEST(Timing, LaunchesWaitForTheHostAndForEachOther) {
   EXPECT_EQ(soon[1].begin, soon[0].end);
   EXPECT_EQ(soon[1].hbm_bytes, 0);  // what the first one read is in the second cache
   EXPECT_LT(soon[1].end - soon[1].begin, soon[0].end - soon[0].begin);
+}
+
+// What is stacked goes on when all cores have ended, without a launch of its own.
+TEST(Timing, StackedProgramsAreOneLaunch) {
+  const auto words = vm::assemble(vm::kWorkedExample);
+  const std::vector<int64_t> buffers = {0, 1, 2};
+  std::vector<sim::TimedLaunch> launches(2, {Program(words), buffers});
+  const auto apart = sim::time_programs(launches, kTiming, false);
+  launches[1].stacked = true;
+  const auto stacked = sim::time_programs(launches, kTiming, false);
+  EXPECT_EQ(stacked[1].begin, stacked[0].end);
+  EXPECT_EQ(stacked[1].launch, kTiming.barrier_cycles);
+  for (const sim::CoreTimes& core : stacked[1].cores) {
+    EXPECT_EQ(core.begin, kTiming.barrier_cycles);
+  }
+  // A launch and the starts of 40 cores less, but for what the last of these overlaps with.
+  const double saved = apart[1].end - stacked[1].end;
+  EXPECT_GT(saved, kTiming.launch_cycles - kTiming.barrier_cycles);
+  EXPECT_LE(saved, kTiming.launch_cycles + kTiming.enqueue_cycles + 40 * kTiming.core_cycles);
 }
 
 // To the cycle, so that it is the same on every host.
