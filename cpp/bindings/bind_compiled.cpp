@@ -6,6 +6,7 @@
 #include "bindings/errors.h"
 #include "bindings/path_parser.h"
 #include "bindings/recording.h"
+#include "bindings/reports.h"
 #include "capture/cpython311/instance_dict.h"
 #include "capture/numpy/index_places.h"
 #include "capture/path/explain_step.h"
@@ -14,6 +15,17 @@
 namespace py = pybind11;
 
 namespace dvm::bindings {
+
+py::dict decision_of(const core::Decision& decision) {
+  py::dict dict;
+  dict["what"] = decision.what;
+  dict["verdict"] = decision.verdict;
+  dict["rule"] = decision.rule;
+  dict["reason"] = decision.reason;
+  dict["cost"] = decision.cost;
+  dict["location"] = core::to_string(decision.loc);
+  return dict;
+}
 
 namespace {
 
@@ -59,17 +71,6 @@ py::dict stats_of(py::handle object) {
   dict["drops"] = stats.drops;
   dict["opaque"] = stats.opaque;
   dict["eager"] = stats.eager;
-  return dict;
-}
-
-py::dict decision_of(const core::Decision& decision) {
-  py::dict dict;
-  dict["what"] = decision.what;
-  dict["verdict"] = decision.verdict;
-  dict["rule"] = decision.rule;
-  dict["reason"] = decision.reason;
-  dict["cost"] = decision.cost;
-  dict["location"] = core::to_string(decision.loc);
   return dict;
 }
 

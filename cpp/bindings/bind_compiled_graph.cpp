@@ -6,6 +6,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/function_host.h"
+#include "bindings/reports.h"
 #include "capture/replay/read_argument.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"
@@ -82,10 +83,12 @@ driver::Options options_of(const std::string& target, const std::string& numeric
 
 class GraphFunction {
  public:
-  GraphFunction(const core::Graph& graph, const driver::Options& options, const Objects& functions)
-      : compilation_(driver::compile(graph, options)) {
-    for (const core::Value v : graph.inputs()) {
-      is_scalar_.push_back(graph.node(v).op == core::Op::scalar);
+  GraphFunction(core::Graph graph, driver::Options options, const Objects& functions)
+      : graph_(std::move(graph)),
+        options_(std::move(options)),
+        compilation_(driver::compile(graph_, options_)) {
+    for (const core::Value v : graph_.inputs()) {
+      is_scalar_.push_back(graph_.node(v).op == core::Op::scalar);
     }
     for (const std::string& name : plan().callees) {
       const auto found = functions.find(name);
@@ -99,6 +102,30 @@ class GraphFunction {
 
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
   const runtime::CompiledGraph& graph() const { return compilation_.graph; }
+
+  // As _dvm.paths() tells of a path.
+  py::dict describe() const {
+    const driver::Compilation described = driver::describe(graph_, options_);
+    py::list decisions, passes;
+    for (const core::Decision& decision : described.decisions) {
+      py::dict record = decision_of(decision);
+      record["graph"] = 0;
+      decisions.append(record);
+    }
+    for (size_t k = 0; k < described.passes.size(); ++k) {
+      const driver::PassRecord& pass = described.passes[k];
+      passes.append(py::make_tuple(pass.name, compilation_.passes[k].nanoseconds, pass.text));
+    }
+    py::dict dict;
+    dict["reason"] = "";
+    dict["target"] = options_.target;
+    dict["opaque_calls"] = py::list();
+    dict["graph"] = core::print(graph_);
+    dict["plan"] = runtime::print(plan());
+    dict["decisions"] = decisions;
+    dict["passes"] = passes;
+    return dict;
+  }
 
   py::tuple operator()(const py::args& args) const {
     std::vector<BufferView> inputs;
@@ -190,12 +217,19 @@ class GraphFunction {
     return arrays;
   }
 
+  core::Graph graph_;
+  driver::Options options_;
   driver::Compilation compilation_;
   std::vector<bool> is_scalar_;        // of the graph's arguments, in order
   std::vector<py::object> functions_;  // by index of callee
 };
 
 }  // namespace
+
+const runtime::Plan* plan_of_graph(py::handle object) {
+  return py::isinstance<GraphFunction>(object) ? &object.cast<const GraphFunction&>().plan()
+                                               : nullptr;
+}
 
 void bind_compiled_graph(py::module_& module) {
   py::class_<GraphFunction>(module, "CompiledGraph",
@@ -214,6 +248,7 @@ void bind_compiled_graph(py::module_& module) {
            py::arg("numerics") = "widened", py::arg("precision") = "highest",
            py::arg("functions") = Objects{}, py::arg("constants") = Objects{})
       .def("__call__", &GraphFunction::operator())
+      .def("describe", &GraphFunction::describe)
       .def_property_readonly("plan",
                              [](const GraphFunction& f) { return runtime::print(f.plan()); })
       .def_property_readonly(

@@ -122,6 +122,7 @@ void bind_tools(py::module_& module) {
     return core::may_raise(*known, *made);
   });
   module.def("region_members", driver::region_members);
+  module.def("region_operands", driver::region_operands);
   module.def("explain_pair", [](const std::string& graph, core::Value a, core::Value b) {
     const core::Decision decision = driver::explain_pair(graph, a, b);
     return py::make_tuple(decision.verdict == "yes", decision.rule, decision.reason);

@@ -11,7 +11,8 @@ void bind_compiled(pybind11::module_& module);        // compiled functions and 
 void bind_loop(pybind11::module_& module);            // loops of captured functions
 void bind_costs(pybind11::module_& module);           // the constants of the cost model
 void bind_memory(pybind11::module_& module);          // the pool of buffers
-void bind_profile(pybind11::module_& module);         // watched calls, simulated time
+void bind_profile(pybind11::module_& module);         // watched calls
+void bind_timing(pybind11::module_& module);          // simulated time
 void bind_recording(pybind11::module_& module);       // recordings, for the lowering and the tests
 void bind_torch_graph(pybind11::module_& module);     // graphs on tensors of torch
 void bind_tools(pybind11::module_& module);           // passes, assembler, tables

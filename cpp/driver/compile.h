@@ -51,8 +51,10 @@ vm::Target& target(std::string_view name);
 std::string run_pass(std::string_view pass, std::string_view options, std::string_view input);
 std::vector<std::string> pass_names();
 // Questions about a graph as the fuser was given it (the text of the last pass before "fuse"): what
-// each Region computes, and whether two nodes share one.
+// each Region computes, what it reads and writes (in the order of its Programs' globals), and
+// whether two nodes share one.
 std::vector<std::vector<core::Value>> region_members(std::string_view graph);
+std::vector<std::vector<core::Value>> region_operands(std::string_view graph);
 core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b);
 
 }  // namespace dvm::driver

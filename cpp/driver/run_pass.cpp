@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "driver/compile.h"
+#include "driver/dense_call.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "vm/encode/encode.h"
@@ -63,45 +64,6 @@ struct PassOptions {
   }
 };
 
-// One call of a Kernel on dense arrays.
-class DenseCall {
- public:
-  DenseCall(const runtime::PlanRegion& region, const std::vector<int64_t>& symbols)
-      : scalars_(region.kernel.scalars.size()) {
-    const core::Graph& body = region.region.body;
-    for (core::Dim dim : region.kernel.dims) dims_.push_back(size(dim, symbols));
-    int operand = 0;
-    auto add = [&](const core::Type& type) {
-      int64_t stride = core::byte_size(type.dtype);
-      for (int d = type.rank() - 1; d >= 0; --d) {
-        strides_[operand][region.kernel.rank - type.rank() + d] = stride;
-        stride *= std::max<int64_t>(size(type.shape[static_cast<size_t>(d)], symbols), 1);
-      }
-      ++operand;
-    };
-    for (const core::Node& node : body.nodes()) {
-      if (node.op == core::Op::input) add(node.type);
-    }
-    for (core::Value v : body.outputs) add(body.type(v));
-  }
-
-  vm::Binding binding() const { return {dims_.data(), scalars_.data(), strides_}; }
-
- private:
-  static int64_t size(core::Dim dim, const std::vector<int64_t>& symbols) {
-    const std::optional<int64_t> value = core::evaluate(dim, symbols);
-    if (!value || *value < 0 || *value > int64_t{1} << 40) {
-      core::fail(core::ErrorCode::shape_mismatch,
-                 "with these sizes " + core::to_string(dim) + " is no size");
-    }
-    return *value;
-  }
-
-  std::vector<int64_t> dims_;
-  std::vector<core::Scalar> scalars_;
-  int64_t strides_[vm::kMaxGlobals][core::kMaxRank] = {};
-};
-
 // Everything one Kernel becomes on dense arrays of these sizes.
 using Describe = std::string (*)(const vm::Kernel&, const vm::Binding&, const vm::TargetTraits&);
 
@@ -144,7 +106,7 @@ std::string each_region(const core::Graph& graph, const PassOptions& options, De
   const vm::TargetTraits& target = *vm::find_target(options.options.target);
   std::string text;
   for (const runtime::PlanRegion& region : compilation.graph.plan().regions) {
-    const DenseCall call(region, symbols);
+    const DenseCall call(region.region.body, region.kernel, symbols);
     text += region.region.name + ":\n" + describe(region.kernel, call.binding(), target);
   }
   return text;
@@ -180,6 +142,16 @@ std::vector<std::vector<core::Value>> region_members(std::string_view graph) {
   const fuser::Fusion fusion = fuser::fuse(core::parse_graph(graph), region_limits());
   for (const fuser::FusedRegion& fused : fusion.regions) members.push_back(fused.members);
   return members;
+}
+
+std::vector<std::vector<core::Value>> region_operands(std::string_view graph) {
+  std::vector<std::vector<core::Value>> operands;
+  const fuser::Fusion fusion = fuser::fuse(core::parse_graph(graph), region_limits());
+  for (const fuser::FusedRegion& fused : fusion.regions) {
+    operands.push_back(fused.inputs);
+    operands.back().insert(operands.back().end(), fused.outputs.begin(), fused.outputs.end());
+  }
+  return operands;
 }
 
 core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b) {

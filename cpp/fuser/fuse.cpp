@@ -61,8 +61,10 @@ class Fuser {
         assumed_(entry_equalities(graph, flow_)),
         groups_(graph, flow_, with_assumptions(), limits) {}
 
-  Fusion run() {
+  Fusion run(const Hints& hints) {
+    for (const auto& [a, b] : hints.apart) groups_.keep_apart(a, b);
     join();
+    if (!hints.together.empty()) bring_together(hints);
     for (int group : groups_.order()) emit(group);
     record_edges();
     result_.assumed = std::move(assumed_);
@@ -81,6 +83,24 @@ class Fuser {
   const core::Facts& with_assumptions() {
     for (const auto& [a, b] : assumed_) facts_.add_equal(a, b);
     return facts_;
+  }
+
+  void bring_together(const Hints& hints) {
+    for (const auto& [a, b] : hints.assumed) facts_.add_equal(a, b);
+    groups_.forget_proofs();
+    bool joined = false;
+    for (const auto& [a, b] : hints.together) {
+      const Value first = std::min(a, b), second = std::max(a, b);
+      if (groups_.group_of(first) < 0 || groups_.group_of(second) < 0) continue;
+      if (groups_.group_of(first) == groups_.group_of(second)) continue;
+      const bool computed = flow_[first].computed && flow_[second].computed;
+      joined |= computed && !groups_.merge(first, second, reads(second, first));
+    }
+    if (joined) assumed_.insert(assumed_.end(), hints.assumed.begin(), hints.assumed.end());
+  }
+  bool reads(Value consumer, Value producer) const {
+    const std::vector<Value>& sources = flow_[consumer].sources;
+    return std::find(sources.begin(), sources.end(), producer) != sources.end();
   }
 
   void join_edges() {
@@ -283,15 +303,20 @@ std::optional<Refusal> Fuser::never_together(Value a, Value b) const {
 
 Decision Fuser::separate(Value producer, Value consumer) const {
   std::optional<Refusal> refusal = never_together(producer, consumer);
+  core::Dim saves = graph_.dims().constant(0);
   if (auto found = refusals_.find({producer, consumer}); !refusal && found != refusals_.end()) {
     refusal = found->second;
+    // What the consumer has to load, and the producer to store where nobody else wants it.
+    const NodeFlow& flow = flow_[producer];
+    const bool stored = flow.in_memory || flow.readers.size() > 1;
+    saves = bytes(producer) * (stored ? 1 : 2);
   }
   DVM_CHECK(refusal.has_value(), "an edge nobody refused was not taken");
   return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
           "no",
           refusal->rule,
           refusal->reason,
-          0,
+          nominal(saves),
           graph_.node(consumer).loc};
 }
 
@@ -309,9 +334,7 @@ Decision Fuser::explain(Value a, Value b) {
             0,
             graph_.node(b).loc};
   }
-  const std::vector<Value>& sources = flow_[b].sources;
-  const bool edge = std::find(sources.begin(), sources.end(), a) != sources.end();
-  if (made && edge) return separate(a, b);
+  if (made && reads(b, a)) return separate(a, b);
   std::optional<Refusal> refusal;
   if (!made) {
     const Op given = graph_.node(first < 0 ? a : b).op;
@@ -337,7 +360,11 @@ Decision Fuser::explain(Value a, Value b) {
 
 }  // namespace
 
-Fusion fuse(const core::Graph& graph, const Limits& limits) { return Fuser(graph, limits).run(); }
+Fusion fuse(const core::Graph& graph, const Limits& limits) { return fuse(graph, limits, {}); }
+
+Fusion fuse(const core::Graph& graph, const Limits& limits, const Hints& hints) {
+  return Fuser(graph, limits).run(hints);
+}
 
 Decision explain_pair(const core::Graph& graph, const Limits& limits, Value a, Value b) {
   DVM_CHECK(a >= 0 && b >= 0 && a < graph.size() && b < graph.size(), "no such node");

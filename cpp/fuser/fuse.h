@@ -47,6 +47,17 @@ struct Fusion {
 
 Fusion fuse(const core::Graph& graph, const Limits& limits);
 
+// What somebody asks for in place of what fuse() decides, to see what it would cost.
+struct Hints {
+  std::vector<std::pair<core::Value, core::Value>> together, apart;  // nodes of the graph
+  // What may be taken for granted to bring `together` what fuse() does not, say the sizes of a
+  // call. It is in Fusion::assumed then.
+  std::vector<Equality> assumed;
+};
+// With the groups of fuse(), but for those that the hints change. What cannot be one Region in any
+// call stays apart.
+Fusion fuse(const core::Graph& graph, const Limits& limits, const Hints& hints);
+
 // Whether two nodes of the graph share a Region, and which rule of fuse() kept them apart.
 core::Decision explain_pair(const core::Graph& graph, const Limits& limits, core::Value a,
                             core::Value b);

@@ -90,9 +90,17 @@ std::optional<Shape> Grouping::common_space(Value producer, Value consumer, bool
   return std::nullopt;
 }
 
+bool Grouping::is_kept_apart(int a, int b) const {
+  return std::any_of(apart_.begin(), apart_.end(), [&](const auto& pair) {
+    const int first = group_of(pair.first), second = group_of(pair.second);
+    return (first == a && second == b) || (first == b && second == a);
+  });
+}
+
 std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge) {
   const int a = group_of(producer), b = group_of(consumer);
   if (a == b) return std::nullopt;
+  if (is_kept_apart(a, b)) return Refusal{"kept-apart", "it was asked to keep the two apart"};
   const std::optional<Shape> space = common_space(producer, consumer, edge);
   if (!space) {
     return Refusal{"different-space",

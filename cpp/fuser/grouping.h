@@ -32,6 +32,11 @@ class Grouping {
   int group_count() const { return static_cast<int>(groups_.size()); }
   bool leaves(core::Value v, int group) const;  // some reader of it is elsewhere
 
+  // From now on no merge brings the two together.
+  void keep_apart(core::Value a, core::Value b) { apart_.emplace_back(a, b); }
+  // The facts have become more.
+  void forget_proofs() { equal_.clear(); }
+
   // Merges the groups of two computed nodes; `edge`: `producer` is a source of `consumer`.
   std::optional<Refusal> merge(core::Value producer, core::Value consumer, bool edge);
 
@@ -52,6 +57,7 @@ class Grouping {
                                           bool edge) const;
   bool may_widen_to(core::Dim from, core::Dim to) const;
   bool stays(core::Value v) const;
+  bool is_kept_apart(int a, int b) const;
   std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space);
   std::optional<Refusal> check_product(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_levels(const Members& members);
@@ -67,6 +73,7 @@ class Grouping {
   // Proofs, because every pair of groups asks for the same few sizes again.
   mutable std::map<std::pair<const core::DimNode*, const core::DimNode*>, bool> equal_;
   const Limits& limits_;
+  std::vector<std::pair<core::Value, core::Value>> apart_;
   std::vector<Group> groups_;
   std::vector<int> group_of_;
   // The order so far: groups, with -1 where one was merged away, and where each group stands.

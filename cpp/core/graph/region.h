@@ -22,7 +22,7 @@ struct Decision {
   std::string verdict;  // "yes" | "no"
   std::string rule;     // stable id: "elementwise-same-space"
   std::string reason;   // for a person
-  double cost = 0;      // bytes of global traffic saved (fuse), 0 where it has no meaning
+  double cost = 0;      // bytes of global traffic that fusing saves, or would; 0: no meaning
   Loc loc;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dvm::fuser {
 namespace {
 
@@ -166,6 +168,60 @@ TEST(Fuse, DenseReshapesCopyWhatATransposeScattered) {
   ASSERT_EQ(graph.size(), 5);
   EXPECT_EQ(graph.node(2).op, core::Op::broadcast);
   EXPECT_EQ(graph.node(3).inputs[0], 2);
+}
+
+Fusion fuse_with(const std::string& body, const Hints& hints) {
+  return fuse(core::parse_graph("graph v1 {\n" + body + "\n}\n"), Limits{}, hints);
+}
+
+TEST(Fuse, KeepsApartWhatIsAskedFor) {
+  const std::string chain =
+      "%0 = input f32[s0]\n%1 = exp(%0) f32[s0]\n%2 = neg(%1) f32[s0]\n"
+      "%3 = exp(%2) f32[s0]\nreturn %3";
+  const Fusion fusion = fuse_with(chain, {.together = {}, .apart = {{1, 2}}, .assumed = {}});
+  ASSERT_EQ(fusion.regions.size(), 2u);
+  EXPECT_EQ(fusion.regions[1].members, (std::vector<core::Value>{2, 3}));
+  EXPECT_EQ(rule_of(fusion, "fuse %1 -> %2"), "no kept-apart");
+  // Every pair: an operation each.
+  const Fusion single =
+      fuse_with(chain, {.together = {}, .apart = {{1, 2}, {2, 3}, {1, 3}}, .assumed = {}});
+  EXPECT_EQ(single.regions.size(), 3u);
+}
+
+// Two readers of one tensor, whose sizes are equal in this call.
+TEST(Fuse, BringsTogetherWhatSizesAllow) {
+  const core::Graph graph = core::parse_graph(
+      "graph v1 {\n%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n"
+      "%3 = neg(%1) f32[s1]\nreturn %2, %3\n}\n");
+  Hints hints{.together = {{2, 3}}, .apart = {}, .assumed = {}};
+  EXPECT_EQ(fuse(graph, Limits{}, hints).regions.size(), 2u);
+  for (const char* name : {"s0", "s1"}) {
+    hints.assumed.emplace_back(*graph.dims().find_symbol(name), graph.dims().constant(64));
+  }
+  const Fusion fusion = fuse(graph, Limits{}, hints);
+  ASSERT_EQ(fusion.regions.size(), 1u);
+  EXPECT_EQ(fusion.assumed.size(), 2u);  // to be checked
+}
+
+TEST(Fuse, NoHintMakesARegionOfWhatIsNone) {
+  const Fusion fusion = fuse_with(
+      "%0 = input f32[8, 8]\n%1 = max(%0) f32[1, 8] {axes = [0]}\n%2 = broadcast(%1) f32[8, 8]\n"
+      "%3 = sub(%0, %2) f32[8, 8]\nreturn %3",
+      {.together = {{1, 3}}, .apart = {}, .assumed = {}});
+  EXPECT_EQ(fusion.regions.size(), 2u);
+  EXPECT_EQ(rule_of(fusion, "fuse %1 -> %3"), "no reduction-ends-region");
+}
+
+TEST(Fuse, RefusedEdgesSayWhatTheyWouldSave) {
+  const Fusion fusion = fuse_with(
+      "%0 = input f32[8, 16]\n%1 = max(%0) f32[1, 16] {axes = [0]}\n"
+      "%2 = broadcast(%1) f32[8, 16]\n%3 = sub(%0, %2) f32[8, 16]\nreturn %3",
+      {});
+  const auto refused =
+      std::find_if(fusion.decisions.begin(), fusion.decisions.end(),
+                   [](const core::Decision& d) { return d.what == "fuse %1 -> %3"; });
+  ASSERT_NE(refused, fusion.decisions.end());
+  EXPECT_EQ(refused->cost, 2 * 4 * 16);
 }
 
 }  // namespace
