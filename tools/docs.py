@@ -6,6 +6,7 @@ A test compares the pages with what this script would write.
 from pathlib import Path
 
 from dvm import _dvm, reasons
+from dvm.page.picture import of_launch
 
 
 def errors_markdown() -> str:
@@ -90,9 +91,29 @@ def core_timing_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+#: C = A + B of Fig. 6 of the DVM paper
+FIGURE_6 = """graph v1 {
+  %0 = input f16[s0, s1]
+  %1 = input f16[s0, s1]
+  %2 = add(%0, %1) f16[s0, s1]
+  return %2
+}
+"""
+
+
+def figure_6() -> str:
+    """Return docs/figure-6.svg: the first core of the Program of the paper's Fig. 6 in time."""
+    target = "ascend910b3"
+    sizes = {"s0": 32, "s1": 1024}
+    (region,) = _dvm.fuse_otherwise(FIGURE_6, target, sizes)["regions"]
+    (timing,) = _dvm.time_programs(region["programs"], target, events=True)
+    return of_launch("Fig. 6 of the DVM paper: C = A + B on core 0 of 40", timing) + "\n"
+
+
 PAGES = {
     "core-timing.md": core_timing_markdown,
     "errors.md": errors_markdown,
+    "figure-6.svg": figure_6,
     "isa.md": _dvm.isa_markdown,
     "ops.md": _dvm.ops_markdown,
     "reasons.md": reasons_markdown,

@@ -156,6 +156,7 @@ def thread_count() -> int: ...
 def simd_level() -> str: ...
 def may_raise(op: str, dtype: str) -> bool: ...  # a status flag, where the op makes that dtype
 def region_members(graph: str) -> list[list[int]]: ...
+def region_operands(graph: str) -> list[list[int]]: ...
 def explain_pair(graph: str, a: int, b: int) -> tuple[bool, str, str]: ...  # fused, rule, reason
 def reference(graph: str, *inputs: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]: ...
 def assemble(text: str) -> bytes: ...
@@ -165,6 +166,9 @@ def ops_markdown() -> str: ...
 
 # Watched calls and simulated time (cpp/bindings/bind_profile.cpp).
 pipe_table: list[tuple[str, str, str, str]]  # name, the hardware's name, cores, synopsis
+
+# dim and elements of it, or of a product "sums", rows and columns
+_Tile = tuple[int, int] | tuple[Literal["sums"], int, int]
 
 @final
 class WatchedCall:
@@ -179,14 +183,14 @@ class WatchedCall:
         label: int,
         target: str,
         *,
-        split: int | None = None,
-        tile: int | None = None,
+        tile: _Tile | None = None,
         cores: int = 0,
         local_bytes: int = 0,
     ) -> tuple[list[tuple[bytes, list[int]]], list[dict[str, Any]]]: ...
+    def sizes(self, path: int, segment: int) -> dict[str, int]: ...  # of symbols
 
 def watch_call(
-    compiled: Compiled[..., Any], keeps: bool, room: int, *args: Any, **kwargs: Any
+    compiled: Compiled[..., Any] | CompiledGraph, keeps: bool, room: int, *args: Any, **kwargs: Any
 ) -> tuple[Any, WatchedCall]: ...
 def time_programs(
     programs: Sequence[tuple[bytes, list[int]]],
@@ -194,7 +198,19 @@ def time_programs(
     overrides: Mapping[str, float] = ...,
     events: bool = ...,
     verified: bool = ...,
+    stacked: set[int] = ...,
 ) -> list[dict[str, Any]]: ...
+
+# regions (name, members, operands, programs, tilings), what is assumed, and nanoseconds
+def fuse_otherwise(
+    graph: str,
+    target: str,
+    sizes: Mapping[str, int],
+    *,
+    together: list[tuple[int, int]] = ...,
+    apart: list[tuple[int, int]] = ...,
+    tiles: Mapping[int, _Tile] = ...,
+) -> dict[str, Any]: ...
 
 # name, value, origin, synopsis
 def timing_table(
@@ -253,6 +269,7 @@ class CompiledGraph:
         constants: Mapping[str, Any] = ...,
     ) -> None: ...
     def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
+    def describe(self) -> PathRecord: ...  # the graph as a path of its own
     @property
     def plan(self) -> str: ...
     @property

@@ -90,6 +90,7 @@ RULES = {
     "row-limit": "nothing: a kernel this large gains nothing by growing",
     "narrow-output": "broadcast the small result explicitly, or keep it inside",
     "nothing-shared": "nothing: one kernel would save no traffic",
+    "kept-apart": "nothing: it was asked for",
 }
 
 

@@ -41,14 +41,14 @@ class CompiledGraph:
     ) -> None:
         if not isinstance(graph, (str, _dvm.Graph)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
-        self._compiled = _dvm.CompiledGraph(
-            graph,
-            target=target,
-            numerics=numerics,
-            precision=precision,
-            functions=dict(functions or {}),
-            constants=dict(constants or {}),
-        )
+        self._given: dict[str, Any] = {
+            "graph": graph,
+            "numerics": numerics,
+            "precision": precision,
+            "functions": dict(functions or {}),
+            "constants": dict(constants or {}),
+        }
+        self._compiled = _dvm.CompiledGraph(target=target, **self._given)
 
     def __call__(self, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
         """The results of the graph, for its inputs and scalars in their order."""
@@ -63,6 +63,12 @@ class CompiledGraph:
     def target(self) -> str:
         """What it runs on."""
         return self._compiled.target
+
+    def native(self, target: str) -> _dvm.CompiledGraph:
+        """Its native half, or that of the same graph for another target."""
+        if target == self.target:
+            return self._compiled
+        return _dvm.CompiledGraph(target=target, **self._given)
 
     def __repr__(self) -> str:
         return f"<dvm.CompiledGraph target={self.target}>"

@@ -15,7 +15,7 @@ from typing import Any
 from dvm import _dvm
 from dvm.lines import quoted
 from dvm.machine import Roofs, roofs
-from dvm.profiling import Profile, percent, table
+from dvm.profiling import Profile, Subject, name_of, paths_of, percent, table, target_of
 from dvm.simulated_profile import step_names
 
 #: nanoseconds that a profile may take, and calls of each kind at least and at most
@@ -67,7 +67,7 @@ class MeasuredProfile(Profile):
     function: str
     target: str
     value: Any = field(compare=False)
-    compiled: _dvm.Compiled[..., Any] = field(compare=False)
+    compiled: Subject = field(compare=False)
     watched: _dvm.WatchedCall = field(compare=False)
     wall: int
     unwatched: int
@@ -173,7 +173,7 @@ class MeasuredProfile(Profile):
         lines = [
             f"{self.function} on {self.target}, median of {self.calls} calls: {self.summary()}",
             f"us: {parts}",
-            f"first call of such shapes, us: {first}",
+            *([f"first call of such shapes, us: {first}"] if first else []),
             f"watching added {100 * self.overhead:.1f} % to {self.unwatched / 1000:.1f} us; this "
             f"machine: {self.roofs.gigabytes_per_second:.0f} GB/s, {self.roofs.gigaflops:.0f} "
             "Gflop/s",
@@ -202,6 +202,19 @@ class MeasuredProfile(Profile):
             roof,
         ]
 
+    def picture(self) -> str:
+        """Return the timeline of the call as an image of HTML."""
+        from dvm.page.picture import Bar, Row, image, svg
+
+        bars: dict[str, list[Bar]] = {"steps": []}
+        for what, name, thread, begin, end, _ in sorted(self.slices, key=lambda one: one[3]):
+            row = {"step": "steps", "opaque": "steps", "encode": "encode"}.get(what)
+            row = f"thread {thread}" if what == "tiles" else row
+            if row is not None:
+                bars.setdefault(row, []).append(Bar(begin / 1000, end / 1000, name or what))
+        title = f"{self.function} on {self.target}"
+        return image(svg(title, [Row(*row) for row in bars.items() if row[1]], [], "us"), title)
+
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the timeline: the call, its steps and what each thread worked."""
         from dvm.chrome_trace import of_measurement
@@ -209,11 +222,13 @@ class MeasuredProfile(Profile):
         return of_measurement(self)
 
 
-def measure_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> MeasuredProfile:
+def measure_call(compiled: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
     """Call `compiled` as often as a steady time takes, and report it; see `dvm.profile`."""
     value, kept = _dvm.watch_call(compiled, True, ROOM, *args, **kwargs)
     room = 2 * len(kept.spans) + 64
-    timed = _dvm.timed_call(compiled, *args, **kwargs)
+    timed = (
+        _dvm.timed_call(compiled, *args, **kwargs) if isinstance(compiled, _dvm.Compiled) else None
+    )
     watched: list[_dvm.WatchedCall] = []
     plain: list[int] = []
     deadline = time.perf_counter_ns() + BUDGET
@@ -229,8 +244,8 @@ def measure_call(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> M
         work[label] = (before[0] + operations, before[1] + size)
     call = _Call(compiled, typical, work)
     return MeasuredProfile(
-        function=compiled.label,
-        target=compiled.options.target,
+        function=name_of(compiled),
+        target=target_of(compiled),
         value=value,
         compiled=compiled,
         watched=kept,
@@ -278,7 +293,7 @@ class _Call:
 
     def __init__(
         self,
-        compiled: _dvm.Compiled[..., Any],
+        compiled: Subject,
         call: _dvm.WatchedCall,
         work: dict[int, tuple[int, int]],
     ):
@@ -347,10 +362,8 @@ class _Call:
         )
 
     @staticmethod
-    def _opaque_names(
-        compiled: _dvm.Compiled[..., Any], steps: list[dict[str, Any]]
-    ) -> Iterator[tuple[str, str]]:
-        paths = _dvm.paths(compiled)
+    def _opaque_names(compiled: Subject, steps: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        paths = paths_of(compiled)
         index = next((step["path"] for step in steps if step["path"] >= 0), 0)
         calls = paths[index]["opaque_calls"] if not paths[index]["reason"] else []
         return iter([(call["name"], call["location"]) for call in calls])

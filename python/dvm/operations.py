@@ -34,8 +34,13 @@ class Operation:
     location: str
     segment: int
 
+    @property
+    def reference(self) -> str:
+        """What names this operation and no other."""
+        return f"g{self.graph}:%{self.node}" if self.graph >= 0 else self.op
+
     def __str__(self) -> str:
-        name = f"g{self.graph}:%{self.node} {self.op}" if self.graph >= 0 else self.op
+        name = f"{self.reference} {self.op}" if self.graph >= 0 else self.op
         return f"{name} ({self.location})" if self.location else name
 
 
@@ -45,6 +50,14 @@ def fused_graphs(path: _dvm.PathRecord) -> list[str]:
         return []
     before = zip(path["passes"], path["passes"][1:], strict=False)
     return [text for (_, _, text), (name, _, _) in before if name == "fuse"]
+
+
+def sources_of(graph: str) -> dict[int, list[int]]:
+    """Return of each node of a graph the nodes that it reads."""
+    return {
+        int(line[1]): [int(k) for k in re.findall(r"%(\d+)", line[2])]
+        for line in re.finditer(r"^  %(\d+) = ([^\n]*)$", graph, re.MULTILINE)
+    }
 
 
 def operations(paths: list[_dvm.PathRecord]) -> list[Operation]:

@@ -1,4 +1,4 @@
-"""The HTML of a Profile, for notebooks: the sentence and its tables, without script or style sheet.
+"""The HTML of a Profile, for notebooks: sentence, tables and a picture, without script or styles.
 
 So it shows in notebooks that are not trusted, too. The page with the timeline is
 `Profile.page`.
@@ -21,5 +21,5 @@ def render(profile: Profile) -> str:
         f"<p><b>{escape(profile.function)}</b> on {escape(profile.target)}: "
         f"{escape(profile.summary())}</p>"
         f"<details open><summary>where the time goes</summary>"
-        f"<pre>{escape(chr(10).join(others))}</pre></details>"
+        f"<pre>{escape(chr(10).join(others))}</pre></details>{profile.picture()}"
     )

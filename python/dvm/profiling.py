@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
+from dvm.graphs import CompiledGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from dvm.page.lines import Line
 
 
 class Profile(ABC):
@@ -43,6 +46,10 @@ class Profile(ABC):
         """Return the timeline as events of Chrome's trace format; see `export_chrome_trace`."""
 
     @abstractmethod
+    def picture(self) -> str:
+        """Return the timeline of what took longest as an image of HTML; empty where nothing ran."""
+
+    @abstractmethod
     def summary(self) -> str:
         """Return what a person wants to know first, as one sentence."""
 
@@ -57,6 +64,15 @@ class Profile(ABC):
         from dvm.chrome_trace import write
 
         write(Path(path), self.trace_events())
+
+    def lines(self) -> list[Line]:
+        """Return your lines that kernels compute, those that take longest first.
+
+        Each has its `location`, the `share` of the time of all kernels, and their names.
+        """
+        from dvm.page.lines import line_times
+
+        return line_times(self)
 
     def page(self) -> str:
         """Return an HTML page of its own: lines, fusion graph, timeline, roofline, bytecode.
@@ -77,16 +93,17 @@ class Profile(ABC):
 
 
 def profile(
-    fn: Callable[..., Any],
+    fn: Callable[..., Any] | CompiledGraph,
     *,
     target: str | None = None,
     profile_overrides: Mapping[str, float] | None = None,
 ) -> Callable[..., Profile]:
     """Return a function that calls `fn` with its arguments and returns a `Profile` of the call.
 
-    `fn` is a compiled function, or a plain one, which is compiled. With `target` it is compiled
-    anew for that one. The calls are real ones: `fn` runs once or twice to be compiled, and then
-    once on a simulated target; on the cpu as often as a steady time takes (up to 0.2 s).
+    `fn` is a compiled function, a plain one, which is compiled, or a `dvm.CompiledGraph`. With
+    `target` it is compiled anew for that one. The calls are real ones: `fn` runs once or twice to
+    be compiled, and then once on a simulated target; on the cpu as often as a steady time takes
+    (up to 0.2 s).
 
     `profile_overrides` are parameters of the simulated cores in place of those of the target, by
     their names in docs/profiling.md: `{"hbm_bytes": 1778}`.
@@ -100,18 +117,17 @@ def profile(
     """
     if is_of_torch(fn):
         raise errors.make("unsupported", "what torch.compile made is profiled by torch.profiler")
-    compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn, target=target or "cpu")
-    if target is not None and compiled.options.target != target:
-        compiled = compile(compiled.__wrapped__, target=target, numerics=compiled.options.numerics)
+    compiled = _compiled(fn, target)
     overrides = dict(profile_overrides or {})
-    simulated = compiled.options.target != "cpu"
+    simulated = target_of(compiled) != "cpu"
     if simulated:
-        _dvm.timing_table(compiled.options.target, overrides)  # refuses what there is not
+        _dvm.timing_table(target_of(compiled), overrides)  # refuses what there is not
     elif overrides:
         raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        serve(compiled, args, kwargs)
+        if isinstance(compiled, _dvm.Compiled):
+            serve(compiled, args, kwargs)
         if simulated:
             from dvm.simulated_profile import simulate_call
 
@@ -121,6 +137,16 @@ def profile(
         return measure_call(compiled, args, kwargs)
 
     return profiled
+
+
+def _compiled(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subject:
+    if isinstance(fn, CompiledGraph):
+        return fn.native(target or fn.target)
+    if not isinstance(fn, _dvm.Compiled):
+        return compile(fn, target=target or "cpu")
+    if target is None or fn.options.target == target:
+        return fn
+    return compile(fn.__wrapped__, target=target, numerics=fn.options.numerics)
 
 
 #: calls after which a function that never replays is given up
@@ -136,6 +162,25 @@ def serve(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> None:
             return
     reasons = compiled.fallback_reasons or ["each call took another path; see f.why_recompiled()"]
     raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
+
+
+#: what is profiled
+Subject = _dvm.Compiled[..., Any] | _dvm.CompiledGraph
+
+
+def paths_of(compiled: Subject) -> list[_dvm.PathRecord]:
+    """Return the record of each path of a function, or that of a graph."""
+    return _dvm.paths(compiled) if isinstance(compiled, _dvm.Compiled) else [compiled.describe()]
+
+
+def name_of(compiled: Subject) -> str:
+    """Return what reports call it."""
+    return compiled.label if isinstance(compiled, _dvm.Compiled) else "graph"
+
+
+def target_of(compiled: Subject) -> str:
+    """Return the target that it is compiled for."""
+    return compiled.options.target if isinstance(compiled, _dvm.Compiled) else compiled.target
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

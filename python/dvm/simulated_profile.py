@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm
 from dvm.lines import quoted
 from dvm.operations import fused_graphs
-from dvm.profiling import Profile, percent, table
+from dvm.profiling import Profile, Subject, name_of, paths_of, percent, table, target_of
 from dvm.summary import region_lines
 
 if TYPE_CHECKING:
-    from dvm.what_if import Tiles, WhatIf
+    from dvm.other_fusion import Pair
+    from dvm.what_if import RefusedFusion, Tile, Tiles, WhatIf
 
 #: pipe of a Program -> the name that Ascend's tools have for it
 UNITS = {name: unit for name, unit, *_ in _dvm.pipe_table}
@@ -34,6 +35,7 @@ class Kernel:
 
     name: "g0.r1" as in `dvm.explain`, or the op. programs: bytes and buffers of each of its
     launches. timings: what `_dvm.time_programs` says of each. lines: of the user, that it computes.
+    one_launch: its Programs are one, as `what_if(fuse=...)` may ask for.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Kernel:
     lines: list[str]
     programs: list[tuple[bytes, list[int]]]
     timings: list[dict[str, Any]]
+    one_launch: bool = False
 
     @property
     def cycles(self) -> float:
@@ -58,7 +61,7 @@ class Kernel:
             "lines": self.lines,
             "cycles": round(self.cycles, 3),
             "microseconds": round(self.cycles / mhz, 6),
-            "launches": len(self.timings),
+            "launches": 1 if self.one_launch else len(self.timings),
             "launch_cycles": round(launch, 3),
             "cores": max(len(timing["cores"]) for timing in self.timings),
             "tiles": sum(timing["tiles"] for timing in self.timings),
@@ -139,7 +142,7 @@ class SimulatedProfile(Profile):
     function: str
     target: str
     value: Any = field(compare=False)
-    compiled: _dvm.Compiled[..., Any] = field(compare=False)
+    compiled: Subject = field(compare=False)
     watched: _dvm.WatchedCall = field(compare=False)
     overrides: dict[str, float]
     kernels: list[Kernel]
@@ -240,22 +243,40 @@ class SimulatedProfile(Profile):
 
         return of_simulation(self)
 
+    def picture(self) -> str:
+        """Return the timeline of the first core of the slowest launch as an image of HTML."""
+        from dvm.page.picture import image, of_launch
+
+        timelines = self.timelines()
+        if not timelines:
+            return ""
+        kernel, timing = max(timelines, key=lambda one: one[1]["end"] - one[1]["begin"])
+        title = f"core 0 of {kernel.name}"
+        return image(of_launch(title, timing), title)
+
     def what_if(
         self,
         *,
         kernel: str | None = None,
-        tile: int | None = None,
+        tile: Tile | None = None,
         cores: int | None = None,
         slots: int | None = None,
         target: str | None = None,
+        fuse: Pair | None = None,
+        split: Pair | None = None,
         profile_overrides: Mapping[str, float] | None = None,
     ) -> WhatIf:
         """Return what the call would cost with another choice; nothing is run.
 
         kernel: the Region that is meant ("g0.r1"); all if None, and for a tile the slowest. tile:
-        elements of the dim that the tiler cuts, in place of its choice. cores: vector cores, of
-        which products have half as many. slots: bytes of local memory for what a tile holds.
-        target: another simulated target. profile_overrides: as of `dvm.profile`.
+        elements of the dim that the tiler cuts, in place of its choice; of a product rows and
+        columns. cores: vector cores, of which products have half as many. slots: bytes of local
+        memory for what a tile holds. target: another simulated target. profile_overrides: as of
+        `dvm.profile`.
+
+        fuse, split: two operations, named as for `why_not_fused`, that are computed by two kernels
+        and would be by one, or the other way round. A fusion that was refused has a `price`: what
+        it costs where it is wrong. Operands of kernels that change lie densely.
 
         Raises:
             UnsupportedError: for a name that does not exist, a tile that does not fit local memory,
@@ -270,8 +291,20 @@ class SimulatedProfile(Profile):
             cores=cores,
             slots=slots,
             target=target,
+            fuse=fuse,
+            split=split,
             profile_overrides=profile_overrides,
         )
+
+    def refused(self) -> list[RefusedFusion]:
+        """Return the fusions of kernels that were refused, those that would save most first.
+
+        Each has both operations with their lines, its `rule` and `reason`, and the `answer` that
+        `what_if` gives; `saves` is in microseconds.
+        """
+        from dvm.what_if import refused
+
+        return refused(self)
 
     def tiles(self, kernel: str | None = None) -> Tiles:
         """Return a sweep over tiles of a Region, the slowest if None, beside the tiler's choice."""
@@ -283,8 +316,15 @@ class SimulatedProfile(Profile):
         """Return the kernel and the events of each launch, in order."""
         programs = [program for kernel in self.kernels for program in kernel.programs]
         owners = [kernel for kernel in self.kernels for _ in kernel.programs]
+        from dvm.other_fusion import stacked_places
+
         timed = _dvm.time_programs(
-            programs, self.target, self.overrides, events=True, verified=True
+            programs,
+            self.target,
+            self.overrides,
+            events=True,
+            verified=True,
+            stacked=stacked_places(self.kernels),
         )
         return list(zip(owners, timed, strict=True))
 
@@ -341,11 +381,11 @@ def _waits_text(waits: dict[str, float]) -> str:
 
 
 def simulate_call(
-    compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any, overrides: Mapping[str, float]
+    compiled: Subject, args: Any, kwargs: Any, overrides: Mapping[str, float]
 ) -> SimulatedProfile:
     """Call `compiled` once, watched, and time what it ran; see `dvm.profile`."""
     value, watched = _dvm.watch_call(compiled, True, 1 << 12, *args, **kwargs)
-    target = compiled.options.target
+    target = target_of(compiled)
     ran = watched.programs
     programs = [(program, buffers) for _, program, buffers, *_ in ran]
     timed = _dvm.time_programs(programs, target, dict(overrides))
@@ -358,7 +398,7 @@ def simulate_call(
         kernels[-1].programs.append(program)
         kernels[-1].timings.append(timing)
     return SimulatedProfile(
-        function=compiled.label,
+        function=name_of(compiled),
         target=target,
         value=value,
         compiled=compiled,
@@ -368,11 +408,9 @@ def simulate_call(
     )
 
 
-def step_names(
-    compiled: _dvm.Compiled[..., Any], steps: list[dict[str, Any]]
-) -> list[tuple[str, list[str], bool]]:
+def step_names(compiled: Subject, steps: list[dict[str, Any]]) -> list[tuple[str, list[str], bool]]:
     """Return of each step its name, its lines, and whether it is a Region."""
-    paths = _dvm.paths(compiled)
+    paths = paths_of(compiled)
     counts = [len(fused_graphs(path)) for path in paths]
     named: list[tuple[str, list[str], bool]] = []
     for step in steps:

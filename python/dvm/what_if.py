@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
+from dvm.operations import Operation
+from dvm.other_fusion import OtherFusion, Pair, Price, stacked_places
 from dvm.profiling import percent, table
 
 if TYPE_CHECKING:
@@ -14,16 +16,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class RefusedFusion:
+    """Two operations that could not share a kernel: by which rule, and what that would save.
+
+    a, b: the operations, with their lines. answer: that of `what_if(fuse=(a, b))`.
+    """
+
+    a: Operation
+    b: Operation
+    rule: str
+    reason: str
+    answer: WhatIf
+
+    @property
+    def saves(self) -> float:
+        """Microseconds of the call."""
+        before, after = self.answer.before, self.answer.after
+        return (before.cycles - after.cycles) / before.mhz
+
+    def __str__(self) -> str:
+        return (
+            f"{self.a} and {self.b}: refused [{self.rule}] {self.reason}; one kernel would save "
+            f"{self.saves:.2f} us"
+        )
+
+
+#: elements of the dim that is cut, or rows and columns of a product
+Tile = int | tuple[int, int]
+
+
+def shown(tile: Tile) -> str:
+    """Return a tile as text."""
+    return " x ".join(map(str, tile)) if isinstance(tile, tuple) else str(tile)
+
+
+@dataclass(frozen=True)
 class WhatIf:
     """What a call would cost with another choice.
 
     what: the choice, in words. before, after: the Profiles. note: what to know about the answer.
+    price: what a fusion that was forced costs where it is wrong; None without one.
     """
 
     what: str
     before: SimulatedProfile
     after: SimulatedProfile
     note: str = ""
+    price: Price | None = None
 
     @property
     def ratio(self) -> float:
@@ -38,6 +77,7 @@ class WhatIf:
             "instead_of": round(self.before.cycles, 3),
             "ratio": round(self.ratio, 6),
             "note": self.note,
+            "price": self.price.to_dict() if self.price else None,
             "after": self.after.to_dict(),
         }
 
@@ -49,25 +89,25 @@ class WhatIf:
             f"{before.cycles / before.mhz:.2f} us ({100 * change:+.0f} % cycles)",
             f"  {after.summary()}",
         ]
-        return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
+        lines += [f"  {says}" for says in (self.note, self.price and self.price.says) if says]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
 class Tiles:
     """Tiles of a kernel beside each other, the tiler's choice among them.
 
-    kernel: its name. dim, size: what is cut, and how long that is. chosen: the tiler's tile.
-    cycles: by tile.
+    kernel: its name. cut: what is cut, and how long that is. chosen: the tiler's tile, of a product
+    its rows and columns. cycles: by tile.
     """
 
     kernel: str
-    dim: int
-    size: int
-    chosen: int
-    cycles: dict[int, float]
+    cut: str
+    chosen: Tile
+    cycles: dict[Tile, float]
 
     @property
-    def best(self) -> int:
+    def best(self) -> Tile:
         """The tile of least cycles."""
         return min(self.cycles, key=lambda tile: (self.cycles[tile], tile))
 
@@ -80,22 +120,21 @@ class Tiles:
         """Return the sweep in JSON types."""
         return {
             "kernel": self.kernel,
-            "dim": self.dim,
-            "size": self.size,
-            "chosen": self.chosen,
-            "best": self.best,
+            "cut": self.cut,
+            "chosen": shown(self.chosen),
+            "best": shown(self.best),
             "loss": round(self.loss, 6),
-            "cycles": {str(tile): round(cycles, 3) for tile, cycles in self.cycles.items()},
+            "cycles": {shown(tile): round(cycles, 3) for tile, cycles in self.cycles.items()},
         }
 
     def __str__(self) -> str:
         least = self.cycles[self.best]
         marks = {self.best: "best", self.chosen: "chosen by the tiler"}
         rows = [
-            [str(tile), f"{cycles:,.0f}", percent(cycles / least), marks.get(tile, "")]
-            for tile, cycles in sorted(self.cycles.items())
+            [shown(tile), f"{cycles:,.0f}", percent(cycles / least), marks.get(tile, "")]
+            for tile, cycles in self.cycles.items()
         ]
-        head = f"{self.kernel}: tiles of dim {self.dim}, which has {self.size} elements"
+        head = f"{self.kernel}: tiles of {self.cut}"
         return "\n".join([head, *table(["tile", "cycles", "of best", ""], rows)])
 
 
@@ -115,30 +154,46 @@ def pick(profile: SimulatedProfile, name: str | None) -> Kernel:
 
 
 def retiled(
-    profile: SimulatedProfile, kernel: Kernel, target: str, tile: int | None, **traits: int
-) -> tuple[Kernel, list[dict[str, Any]]]:
-    """Return the kernel encoded anew, and how it is tiled."""
-    split = None
+    profile: SimulatedProfile, kernel: Kernel, target: str, tile: Tile | None, **traits: Any
+) -> Kernel:
+    """Return the kernel encoded anew."""
+    asked: dict[str, Any] = {}
     if tile is not None:
-        _, tilings = profile.watched.retile(kernel.label, target, **traits)
-        if not tilings:
-            raise errors.make(
-                "unsupported", f"{kernel.name} is a product, which is tiled otherwise"
-            )
-        split = tilings[0]["split"]
-        size = tilings[0]["sizes"][split]
-        if not 1 <= tile <= size:
-            raise errors.make("unsupported", f"a tile of {kernel.name} is 1 to {size}, not {tile}")
-    programs, tilings = profile.watched.retile(
-        kernel.label, target, split=split, tile=tile, **traits
-    )
+        asked["tile"] = _asked(kernel, own_tiling(profile, kernel, target, **traits), tile)
+    programs, _ = profile.watched.retile(kernel.label, target, **asked, **traits)
     # Operands stand first among the globals, workspaces behind them: those are its own.
     known = kernel.programs[0][1]
     numbered = [
         (program, [known[g] if g < len(known) else _own_buffer(kernel, g) for g in buffers])
         for program, buffers in programs
     ]
-    return replace(kernel, programs=numbered, timings=[]), tilings
+    return replace(kernel, programs=numbered, timings=[])
+
+
+def own_tiling(
+    profile: SimulatedProfile, kernel: Kernel, target: str, **traits: Any
+) -> dict[str, Any]:
+    """Return how the tiler cuts the first Program of a kernel."""
+    _, tilings = profile.watched.retile(kernel.label, target, **traits)
+    if not tilings:
+        raise errors.make("unsupported", f"{kernel.name} is an attention, which is tiled otherwise")
+    return tilings[0]
+
+
+def _asked(kernel: Kernel, own: dict[str, Any], tile: Tile) -> Any:
+    """Return what retile() is asked for."""
+    split = own["split"]
+    if split is None:
+        sides = tile if isinstance(tile, tuple) else (tile, tile)
+        if len(sides) == 2 and all(side >= 1 for side in sides):
+            return ("sums", *sides)
+        what = "of rows and columns, as (128, 256)"
+    else:
+        size = own["sizes"][split]
+        if not isinstance(tile, tuple) and 1 <= tile <= size:
+            return (split, tile)
+        what = f"1 to {size}"
+    raise errors.make("unsupported", f"a tile of {kernel.name} is {what}, not {tile}")
 
 
 def _own_buffer(kernel: Kernel, place: int) -> int:
@@ -149,7 +204,15 @@ def timed(profile: SimulatedProfile, kernels: list[Kernel], **options: Any) -> S
     """Return the profile with these kernels, timed."""
     programs = [program for kernel in kernels for program in kernel.programs]
     changed = replace(profile, **options)
-    timings = iter(_dvm.time_programs(programs, changed.target, changed.overrides, verified=True))
+    timings = iter(
+        _dvm.time_programs(
+            programs,
+            changed.target,
+            changed.overrides,
+            verified=True,
+            stacked=stacked_places(kernels),
+        )
+    )
     return replace(
         changed,
         kernels=[
@@ -162,13 +225,21 @@ def what_if(
     profile: SimulatedProfile,
     *,
     kernel: str | None,
-    tile: int | None,
+    tile: Tile | None,
     cores: int | None,
     slots: int | None,
     target: str | None,
+    fuse: Pair | None,
+    split: Pair | None,
     profile_overrides: Mapping[str, float] | None,
 ) -> WhatIf:
     """See `SimulatedProfile.what_if`."""
+    if fuse is not None or split is not None:
+        if any(given is not None for given in (kernel, tile, cores, slots, target)):
+            raise errors.make(
+                "unsupported", "another fusion goes with profile_overrides, and nothing else"
+            )
+        return fused_otherwise(profile, fuse, split, profile_overrides or {})
     where = target or profile.target
     if where == "cpu":
         raise errors.make("unsupported", "the cpu is measured: dvm.profile(f, target='cpu')")
@@ -185,7 +256,7 @@ def what_if(
     chosen = None
     if tile is not None or kernel is not None:
         chosen = pick(profile, kernel)
-        words += [f"tile {tile} of {chosen.name}"] if tile is not None else [chosen.name]
+        words += [f"tile {shown(tile)} of {chosen.name}"] if tile is not None else [chosen.name]
     words += [f"{value} {name.replace('_', ' ')}" for name, value in traits.items()]
     words += [f"target {target}"] if target else []
     words += [f"{name} {value:g}" for name, value in (profile_overrides or {}).items()]
@@ -199,27 +270,68 @@ def what_if(
             kept += [one.name] if (traits or target) else []
             continue
         own_tile = tile if one is chosen else None
-        kernels.append(retiled(profile, one, where, own_tile, **traits)[0])
+        kernels.append(retiled(profile, one, where, own_tile, **traits))
     after = timed(profile, kernels, target=where, overrides=overrides)
     note = f"as they are: {', '.join(kept)}" if kept else ""
     return WhatIf(", ".join(words) or "nothing else", profile, after, note)
 
 
+def fused_otherwise(
+    profile: SimulatedProfile,
+    fuse: Pair | None,
+    split: Pair | None,
+    profile_overrides: Mapping[str, float],
+) -> WhatIf:
+    """Return what the call costs with one pair of operations fused, or another one split."""
+    overrides = {**profile.overrides, **profile_overrides}
+    _dvm.timing_table(profile.target, overrides)
+    other = OtherFusion(profile)
+    words, price = [], None
+    if split is not None:
+        other.split(split)
+        words.append(f"{split[0]} and {split[1]} in two kernels")
+    if fuse is not None:
+        price = other.fuse(fuse)
+        words.append(f"{fuse[0]} and {fuse[1]} in one kernel")
+    words += [f"{name} {value:g}" for name, value in profile_overrides.items()]
+    after = timed(profile, other.kernels, overrides=overrides)
+    return WhatIf(", ".join(words), profile, after, price=price)
+
+
+def refused(profile: SimulatedProfile) -> list[RefusedFusion]:
+    """See `SimulatedProfile.refused`."""
+    answers: dict[tuple[str, str], RefusedFusion] = {}
+    for edge in OtherFusion(profile).refusals():
+        kernels = (edge.kernels[0].name, edge.kernels[1].name)
+        if kernels not in answers:
+            pair = (edge.a.reference, edge.b.reference)
+            answer = fused_otherwise(profile, pair, None, {})
+            answers[kernels] = RefusedFusion(edge.a, edge.b, edge.rule, edge.reason, answer)
+    return sorted(answers.values(), key=lambda one: -one.saves)
+
+
 def tiles(profile: SimulatedProfile, kernel: str | None) -> Tiles:
     """See `SimulatedProfile.tiles`."""
     chosen = pick(profile, kernel)
-    _, tilings = profile.watched.retile(chosen.label, profile.target)
-    if not tilings:
-        raise errors.make("unsupported", f"{chosen.name} is a product, which is tiled otherwise")
-    split = tilings[0]["split"]
-    size, own = tilings[0]["sizes"][split], tilings[0]["tile"][split]
-    sizes = sorted({own, size, *(2**k for k in range(size.bit_length()))})
-    cycles: dict[int, float] = {}
-    for tile in sizes:
+    own = own_tiling(profile, chosen, profile.target)
+    split = own["split"]
+    candidates: set[Tile]
+    taken: Tile
+    if split is None:
+        sides = [16 << k for k in range(6)]
+        taken = (own["tile"][0], own["tile"][1])
+        candidates = {(m, n) for m in sides for n in sides}
+        cut = "sums of a product, rows by columns"
+    else:
+        size, taken = own["sizes"][split], own["tile"][split]
+        candidates = {size, *(2**k for k in range(size.bit_length()))}
+        cut = f"dim {split}, which has {size} elements"
+    cycles: dict[Tile, float] = {}
+    for tile in sorted({taken, *candidates}):
         try:
-            other, _ = retiled(profile, chosen, profile.target, tile)
+            other = retiled(profile, chosen, profile.target, tile)
         except errors.UnsupportedError:
             continue  # does not fit local memory
         if other.programs:
             cycles[tile] = timed(profile, [other]).kernels[0].cycles
-    return Tiles(chosen.name, split, size, own, cycles)
+    return Tiles(chosen.name, cut, taken, cycles)

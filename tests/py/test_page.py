@@ -1,5 +1,6 @@
 """The page of a profile, as text and in a browser (where there is one), and the magics."""
 
+import base64
 import json
 import re
 import shutil
@@ -9,13 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import dvm
 from dvm import __main__ as command_line
+from dvm.chrome_trace import EVENTS, columns
 from dvm.page.graph import Box, boxes_of, place
+from dvm.page.picture import Bar, Row, of_launch, svg
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 200 * 300, dtype=np.float32).reshape(200, 300)
@@ -151,7 +155,7 @@ def opened(browser: Any, page: str, folder: Path) -> None:
     browser.get(path.as_uri())
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 20).until(
+    WebDriverWait(browser, 60).until(
         lambda b: b.execute_script("return 'ready' in document.documentElement.dataset")
     )
 
@@ -277,3 +281,51 @@ def test_magics_in_ipython() -> None:
     command = [sys.executable, "-m", "IPython", "--no-banner", "--quick", "-c", source]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert "bound by" in ran.stdout, ran.stderr
+
+
+# ---- pictures
+
+
+def added(x: Array, y: Array) -> Array:
+    return x + y
+
+
+def test_figure_6_of_the_paper_is_a_timeline() -> None:
+    x = np.ones((32, 1024), np.float16)
+    profile = dvm.profile(added, target=SIM)(x, x.copy())
+    (kernel,) = profile.to_dict()["kernels"]
+    assert (kernel["cores"], kernel["tiles"]) == (40, 40)
+    ((_, timing),) = profile.timelines()  # type: ignore[attr-defined]
+    done = columns(timing["events"], EVENTS)
+    first = {key: column[done["core"] == 0] for key, column in done.items()}
+    names = [one["name"] for one in timing["instructions"]]
+    assert names == ["load.f16", "load.f16", "add.f16", "store.f16"]
+    ran = {
+        int(first["insn"][k]): (first["begin"][k], first["end"][k], first["done"][k])
+        for k in np.flatnonzero((first["waits"] == 0) & (first["insn"] >= 0))
+    }
+    # Loads one behind the other; what comes next waits for their flag, 15 cycles and one for each
+    # flag that it looks at.
+    assert ran[1][0] == ran[0][1]
+    assert ran[2][0] == pytest.approx(ran[1][2] + 15 + 2)
+    assert ran[3][0] == pytest.approx(ran[2][2] + 15 + 1)
+    picture = of_launch("Fig. 6", timing)
+    rows = re.findall(r"<g><title>([^<]*)</title>", picture)
+    assert [name for name in rows if not name.startswith("wait")] == names
+    assert picture.count("<circle") == 2  # load to add, add to store
+
+
+def test_pictures_stay_where_scripts_and_styles_go() -> None:
+    for target in (SIM, "cpu"):
+        html = dvm.profile(softmax_of_sorted, target=target)(X)._repr_html_()
+        assert not re.search(r"<(script|style|svg|iframe)", html)
+        (data,) = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)">', html)
+        root = ElementTree.fromstring(base64.b64decode(data))
+        assert len(root.findall(".//{*}rect")) > 3
+        assert len(html) < 300_000
+
+
+def test_pictures_merge_what_lies_on_one_pixel() -> None:
+    bars = [Bar(k, k + 0.5, f"bar {k}") for k in range(100_000)]
+    picture = svg("many", [Row("V", bars)], [], "cycles")
+    assert 300 < picture.count("<rect") < 3000

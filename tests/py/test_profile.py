@@ -240,3 +240,41 @@ def test_nobody_watches_calls_that_are_not_profiled() -> None:
     _, small = _dvm.watch_call(f, False, 1, X)
     assert len(small.spans) == 1
     assert small.lost == len(before) - 1 or small.lost > 0
+
+
+GRAPH = """graph v1 {
+  %0 = input f32[s0, s1]
+  %1 = exp(%0) f32[s0, s1]
+  %2 = sum(%1) f32[1, s1] {axes = [0]}
+  %3 = neg(%2) f32[1, s1]
+  return %3
+}
+"""
+
+
+@pytest.mark.parametrize("target", [SIM, "cpu"])
+def test_graphs_made_from_text_have_profiles(target: str, tmp_path: Path) -> None:
+    graph = dvm.CompiledGraph(GRAPH)
+    profile = dvm.profile(graph, target=target)(X)
+    (value,) = profile.value
+    assert np.allclose(value, -np.exp(X).sum(axis=0, keepdims=True), rtol=1e-5)
+    assert (profile.function, profile.target) == ("graph", target)
+    assert profile.to_dict()["kernels"][0]["name"] == "g0.r0"
+    assert graph.target == "cpu"
+    assert "g0.r0" in str(profile)
+    assert "exp" in profile.page()
+    profile.export_chrome_trace(tmp_path / "trace.json")
+    if isinstance(profile, SimulatedProfile):
+        assert profile.what_if(cores=1).ratio != 1
+        assert len(profile.what_if(split=("exp", "sum")).after.kernels) > len(profile.kernels)
+
+
+def test_decoding_is_hidden_but_for_the_first_instructions() -> None:
+    x = np.ones((4096, 256), np.float32)  # some tiles for each core
+    usual = simulated(layer_norm, x)
+    free = simulated(layer_norm, x, profile_overrides={"decode_cycles": 0, "tile_cycles": 0})
+    (kernel,) = usual.kernels
+    decoded = sum(core["pipes"]["scalar"]["busy"] for core in kernel.timings[0]["cores"]) / 40
+    # Of the cycles of a scalar unit, those before its first load and what is loaded last.
+    assert decoded > 700
+    assert usual.cycles - free.cycles < 0.25 * decoded

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dvm import _dvm
 from dvm.advice import advice_for_rule
 from dvm.lines import quoted
-from dvm.operations import GIVEN, NODE, fused_graphs
+from dvm.operations import GIVEN, NODE, fused_graphs, sources_of
+from dvm.profiling import Subject, paths_of
 
 if TYPE_CHECKING:
     from dvm.profiling import Profile
@@ -49,12 +50,12 @@ class Refused:
     lines: tuple[str, str]
 
 
-def boxes_of(compiled: _dvm.Compiled[..., Any]) -> tuple[list[Box], list[Refused]]:
+def boxes_of(compiled: Subject) -> tuple[list[Box], list[Refused]]:
     """Return the boxes of all compiled paths, and the edges between them that were refused."""
     boxes: list[Box] = []
     refused: list[Refused] = []
     graphs = 0
-    for path in _dvm.paths(compiled):
+    for path in paths_of(compiled):
         for segment, graph in enumerate(fused_graphs(path)):
             owner = _boxes_of_graph(graph, graphs, boxes)
             at = {
@@ -93,10 +94,7 @@ def _boxes_of_graph(graph: str, number: int, boxes: list[Box]) -> dict[int, int]
         if node not in owner and op not in inlined:
             owner[node] = len(boxes)
             boxes.append(Box(f"g{number}:%{node}", [op]))
-    sources = {
-        int(line[1]): [int(k) for k in re.findall(r"%(\d+)", line[2])]
-        for line in re.finditer(r"^  %(\d+) = ([^\n]*)$", graph, re.MULTILINE)
-    }
+    sources = sources_of(graph)
     for node, box in owner.items():
         pending = list(sources[node])
         while pending:

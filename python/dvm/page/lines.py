@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.lines import source
-from dvm.operations import NODE, fused_graphs
+from dvm.operations import NODE, fused_graphs, sources_of
+from dvm.profiling import Subject, paths_of
 
 if TYPE_CHECKING:
     from dvm.profiling import Profile
@@ -28,48 +29,86 @@ class Line:
     ops: list[str] = field(default_factory=list)
 
 
-def region_nodes(compiled: _dvm.Compiled[..., Any]) -> dict[str, list[tuple[str, str]]]:
-    """Return of each Region, by its name, the op and the line of each of its nodes."""
-    found: dict[str, list[tuple[str, str]]] = {}
+@dataclass
+class RegionNodes:
+    """What a Region computes: op and line of each of its nodes, in order.
+
+    touches: of each of its operands the node that reads it first, or makes it; None: no node does.
+    """
+
+    nodes: list[tuple[str, str]]
+    touches: list[int | None]
+
+
+def region_nodes(compiled: Subject) -> dict[str, RegionNodes]:
+    """Return the nodes of each Region, by its name."""
+    found: dict[str, RegionNodes] = {}
     graphs = 0
-    for path in _dvm.paths(compiled):
+    for path in paths_of(compiled):
         for graph in fused_graphs(path):
             nodes = {
                 int(node): (op, f"{file}:{line}" if file else "")
                 for node, op, file, line in NODE.findall(graph)
             }
-            for index, members in enumerate(_dvm.region_members(graph)):
-                found[f"g{graphs}.r{index}"] = [nodes[node] for node in members]
+            sources = sources_of(graph)
+            regions = zip(_dvm.region_members(graph), _dvm.region_operands(graph), strict=True)
+            for index, (members, operands) in enumerate(regions):
+                found[f"g{graphs}.r{index}"] = RegionNodes(
+                    [nodes[node] for node in members],
+                    [_touches(value, members, sources) for value in operands],
+                )
             graphs += 1
     return found
 
 
-def node_weights(kernel: dict[str, Any], nodes: list[tuple[str, str]]) -> list[float]:
+def _touches(value: int, members: list[int], sources: dict[int, list[int]]) -> int | None:
+    """Return the place of the node that makes a value or, through broadcasts, reads it first."""
+    if value in members:
+        return members.index(value)
+    for place, node in enumerate(members):
+        pending = list(sources.get(node, []))
+        while pending:
+            source_of_it = pending.pop()
+            if source_of_it == value:
+                return place
+            if source_of_it not in members:
+                pending += sources.get(source_of_it, [])
+    return None
+
+
+def node_weights(kernel: dict[str, Any], region: RegionNodes) -> list[float]:
     """Return how much of a kernel's time each of its nodes takes.
 
+    A load is the node's that first reads what it brings, a store that of what it takes away.
     Instructions come in the order of the nodes, so that the k-th of a name is the k-th node of it.
     Where the time of instructions is not known, all nodes are alike.
     """
-    weights = [0.0] * len(nodes)
+    weights = [0.0] * len(region.nodes)
     places: dict[str, list[int]] = defaultdict(list)
-    for k, (op, _) in enumerate(nodes):
+    for k, (op, _) in enumerate(region.nodes):
         places["cmp" if op in COMPARISONS else op].append(k)
     met: dict[str, int] = defaultdict(int)
     for instruction in kernel.get("instructions", []):
+        if 0 <= instruction["global"] < len(region.touches):
+            touched = region.touches[instruction["global"]]
+            if touched is not None:
+                weights[touched] += instruction["busy"]
+            continue
         name = instruction["name"].partition(".")[0]
+        name = "matmul" if name == "feed" else name
         if name not in places:
             continue
         # Parts of a reduction come again in later launches: they are the last node's.
         k = places[name][min(met[name], len(places[name]) - 1)]
         met[name] += 1
         weights[k] += instruction["busy"]
-    return weights if any(weights) else [1.0] * len(nodes)
+    return weights if any(weights) else [1.0] * len(region.nodes)
 
 
 def line_times(profile: Profile) -> list[Line]:
     """Return the lines that kernels and calls compute, those that take longest first.
 
-    Loads, stores and waits of a kernel are shared out as its computing is.
+    A line has what all pipes are busy for it; what they wait is shared out likewise.
     """
     found = profile.to_dict()
     regions = region_nodes(profile.compiled)
@@ -77,11 +116,11 @@ def line_times(profile: Profile) -> list[Line]:
     total = sum(kernel[time] for kernel in found["kernels"]) or 1
     lines: dict[str, Line] = {}
     for kernel in found["kernels"]:
-        nodes = regions.get(kernel["name"]) or [
-            (kernel["name"], location) for location in kernel["lines"]
-        ]
-        weights = node_weights(kernel, nodes)
-        for (op, location), weight in zip(nodes, weights, strict=True):
+        region = regions.get(kernel["name"]) or RegionNodes(
+            [(kernel["name"], location) for location in kernel["lines"]], []
+        )
+        weights = node_weights(kernel, region)
+        for (op, location), weight in zip(region.nodes, weights, strict=True):
             line = lines.setdefault(location, Line(location))
             line.share += weight / sum(weights) * kernel[time] / total
             line.ops.append(op)
