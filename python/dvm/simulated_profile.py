@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm
 from dvm.lines import quoted
 from dvm.operations import fused_graphs
+from dvm.other_fusion import stacked_places
 from dvm.profiling import Profile, Subject, name_of, paths_of, percent, table, target_of
 from dvm.summary import region_lines
 
@@ -316,8 +317,6 @@ class SimulatedProfile(Profile):
         """Return the kernel and the events of each launch, in order."""
         programs = [program for kernel in self.kernels for program in kernel.programs]
         owners = [kernel for kernel in self.kernels for _ in kernel.programs]
-        from dvm.other_fusion import stacked_places
-
         timed = _dvm.time_programs(
             programs,
             self.target,
