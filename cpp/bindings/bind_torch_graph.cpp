@@ -2,6 +2,7 @@
 // makes: with one list of arguments, which is emptied.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -9,8 +10,11 @@
 #include <utility>
 
 #include "bindings/bindings.h"
+#include "bindings/errors.h"
 #include "bindings/torch_host.h"
+#include "bindings/torch_ranges.h"
 #include "bindings/torch_tensors.h"
+#include "bindings/torch_weights.h"
 #include "capture/replay/read_argument.h"
 #include "core/error.h"
 #include "driver/compile.h"
@@ -27,8 +31,17 @@ using runtime::BufferView;
 
 constexpr int kUnshared = -1;  // group of what shares memory with nothing
 
-enum class ArgumentKind : uint8_t { tensor, number, unused };
+enum class ArgumentKind : uint8_t {
+  tensor,
+  tangent,  // a tensor that no guard of torch's has looked at
+  number,
+  unused
+};
 enum class ResultKind : uint8_t { tensor, size, argument, none };
+
+bool is_tensor(ArgumentKind kind) {
+  return kind == ArgumentKind::tensor || kind == ArgumentKind::tangent;
+}
 
 // Tensors of one group are views of one memory in the program, and of no other.
 struct ArgumentSpec {
@@ -46,6 +59,7 @@ struct ResultSpec {
 
 ArgumentSpec argument_spec(const std::pair<std::string, int>& spec) {
   if (spec.first == "tensor") return {ArgumentKind::tensor, spec.second};
+  if (spec.first == "tangent") return {ArgumentKind::tangent, spec.second};
   if (spec.first == "number") return {ArgumentKind::number};
   if (spec.first == "unused") return {ArgumentKind::unused};
   core::fail(core::ErrorCode::unknown_name, "there is no kind of argument " + spec.first);
@@ -74,12 +88,15 @@ class TorchGraph {
   TorchGraph(const core::Graph& graph, const driver::Options& options,
              const std::map<std::string, py::object>& functions,
              std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
-             std::vector<size_t> written, std::vector<py::object> held, py::object otherwise)
+             std::vector<size_t> written, std::vector<py::object> held,
+             const std::vector<size_t>& frozen, std::string label, py::object otherwise)
       : compilation_(driver::compile(graph, options)),
         arguments_(std::move(arguments)),
         results_(std::move(results)),
         written_(std::move(written)),
         held_(std::move(held)),
+        weights_(places_of(frozen)),
+        label_(std::move(label)),
         otherwise_(std::move(otherwise)) {
     for (const std::string& name : plan().callees) callees_.push_back({functions.at(name)});
   }
@@ -88,6 +105,7 @@ class TorchGraph {
 
   py::object call(const py::list& given) {
     const auto begin = std::chrono::steady_clock::now();
+    const ProfiledRange range(label_);
     const py::tuple args(given);
     PyList_SetSlice(given.ptr(), 0, PyList_GET_SIZE(given.ptr()), nullptr);
     std::optional<std::string> reason;
@@ -110,6 +128,7 @@ class TorchGraph {
     stats["calls"] = calls_;
     stats["given_up"] = given_up_;
     stats["nanoseconds"] = nanoseconds_;
+    stats["packed_bytes"] = weights_.packed_bytes();
     stats["regions"] = plan().regions.size();
     stats["callees"] = callees;
     return stats;
@@ -125,6 +144,18 @@ class TorchGraph {
     }
   };
 
+  // Of arguments that are tensors, as inputs of the Plan.
+  std::vector<TorchWeights::Place> places_of(const std::vector<size_t>& frozen) const {
+    std::vector<TorchWeights::Place> places;
+    for (const size_t argument : frozen) {
+      const auto before = std::span(arguments_).first(argument);
+      const auto input = std::ranges::count_if(
+          before, [](const ArgumentSpec& spec) { return is_tensor(spec.kind); });
+      places.push_back({argument, static_cast<size_t>(input)});
+    }
+    return places;
+  }
+
   // Nothing and a reason for a call that is not this graph's to compute.
   py::object run(const py::tuple& args, std::optional<std::string>& reason) {
     std::vector<BufferView> inputs;
@@ -137,11 +168,7 @@ class TorchGraph {
     inputs.reserve(plan().inputs.size());
     for (size_t k = 0; k < args.size(); ++k) {
       PyObject* object = PyTuple_GET_ITEM(args.ptr(), k);
-      const bool is_read =
-          arguments_[k].kind == ArgumentKind::unused ||
-          (arguments_[k].kind == ArgumentKind::number ? read_number(object, scalars)
-                                                      : read_tensor(object, inputs));
-      if (!is_read) {
+      if (!read(arguments_[k].kind, object, inputs, scalars)) {
         reason = "argument " + std::to_string(k) + " is " +
                  py::repr(py::type::of(object)).cast<std::string>() +
                  ", which is no plain tensor on the cpu as the graph takes it";
@@ -154,6 +181,21 @@ class TorchGraph {
       }
     }
     return execute(args, inputs, scalars, reason);
+  }
+
+  bool read(ArgumentKind kind, PyObject* object, std::vector<BufferView>& inputs,
+            std::vector<core::Scalar>& scalars) const {
+    switch (kind) {
+      case ArgumentKind::unused:
+        return true;
+      case ArgumentKind::number:
+        return read_number(object, scalars);
+      case ArgumentKind::tensor:
+        return read_tensor(object, inputs);
+      case ArgumentKind::tangent:
+        return read_tensor(object, inputs) && !is_negated(object);
+    }
+    __builtin_unreachable();
   }
 
   static bool read_number(PyObject* object, std::vector<core::Scalar>& scalars) {
@@ -175,7 +217,8 @@ class TorchGraph {
                      std::span<const core::Scalar> scalars, std::optional<std::string>& reason) {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
     TorchHost host(callees_);
-    runtime::BorrowedContext context;
+    const auto frozen = weights_.current(args, inputs);
+    runtime::BorrowedContext context(nullptr, frozen.get());
     runtime::Outcome outcome;
     try {
       outcome = compilation_.graph.run(host, inputs, scalars, results, *context);
@@ -258,22 +301,44 @@ class TorchGraph {
   std::vector<ResultSpec> results_;
   std::vector<size_t> written_;   // arguments that the last results of the Plan are copied into
   std::vector<py::object> held_;  // tensors that are the Plan's inputs behind its arguments
-  py::object otherwise_;          // takes a call that is given up: the arguments, and why
+  TorchWeights weights_;
+  std::string label_;     // of its calls in torch's profiler
+  py::object otherwise_;  // takes a call that is given up: the arguments, and why
   int64_t calls_ = 0, given_up_ = 0, nanoseconds_ = 0;
 };
+
+// Behind the type's own slot: a method that pybind11 dispatches takes several times as long.
+PyObject* call_graph(PyObject* self, PyObject* args, PyObject* keywords) {
+  const bool has_keywords = keywords != nullptr && PyDict_GET_SIZE(keywords) > 0;
+  if (PyTuple_GET_SIZE(args) != 1 || has_keywords || !PyList_Check(PyTuple_GET_ITEM(args, 0))) {
+    PyErr_SetString(PyExc_TypeError, "a graph is called with one list of arguments");
+    return nullptr;
+  }
+  try {
+    const auto given = py::reinterpret_borrow<py::list>(PyTuple_GET_ITEM(args, 0));
+    return py::handle(self).cast<TorchGraph&>().call(given).release().ptr();
+  } catch (py::error_already_set& error) {
+    error.restore();
+    return nullptr;
+  } catch (const std::exception& error) {
+    return raise(error);
+  }
+}
 
 }  // namespace
 
 void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
-  py::class_<TorchGraph>(module, "TorchGraph", "A graph compiled for tensors of torch.",
-                         py::dynamic_attr())
+  module.def("use_profiler", &use_profiler, py::arg("module"), py::arg("record_function"));
+  py::class_<TorchGraph>(
+      module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
+      py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_graph; }))
       .def(py::init([](const core::Graph& graph, bool strict, const std::string& precision,
                        const std::map<std::string, py::object>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
                        std::vector<size_t> written, std::vector<py::object> held,
-                       py::object otherwise) {
+                       const std::vector<size_t>& frozen, std::string label, py::object otherwise) {
              core::verify(graph);
              driver::Options options;
              if (strict) options.numerics = driver::Numerics::strict;
@@ -282,14 +347,13 @@ void bind_torch_graph(py::module_& module) {
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
              for (const auto& spec : results) made.push_back(result_spec(spec));
-             return std::make_unique<TorchGraph>(graph, options, functions, std::move(given),
-                                                 std::move(made), std::move(written),
-                                                 std::move(held), std::move(otherwise));
+             return std::make_unique<TorchGraph>(
+                 graph, options, functions, std::move(given), std::move(made), std::move(written),
+                 std::move(held), frozen, std::move(label), std::move(otherwise));
            }),
            py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("precision"),
            py::arg("functions"), py::arg("arguments"), py::arg("results"), py::arg("written"),
-           py::arg("held"), py::arg("otherwise"))
-      .def("__call__", &TorchGraph::call)
+           py::arg("held"), py::arg("frozen"), py::arg("label"), py::arg("otherwise"))
       .def("stats", &TorchGraph::stats)
       .def_property_readonly("plan", [](const TorchGraph& f) { return runtime::print(f.plan()); });
 }

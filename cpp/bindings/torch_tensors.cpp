@@ -106,6 +106,13 @@ bool view_tensor(PyObject* object, BufferView& view) {
   return is_aligned && (view.data != nullptr || element_count(view) == 0);
 }
 
+bool is_negated(PyObject* tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("is_neg");
+  const auto answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(tensor, name));
+  if (!answer) throw py::error_already_set();
+  return answer.ptr() == Py_True;
+}
+
 TensorMemory* TensorMemory::create(int64_t bytes) {
   constexpr size_t kLine = 64;
   const bool is_pooled = bytes >= runtime::kLeastPooled;

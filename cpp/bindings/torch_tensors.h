@@ -18,6 +18,9 @@ void use_torch(const pybind11::type& tensor, const pybind11::type& parameter);
 // memory of this machine, a subclass, say, or elements that dvm has no dtype for; no error is set.
 bool view_tensor(PyObject* object, runtime::BufferView& view);
 
+// Whether elements are the negatives of what the memory of a tensor holds. Throws Python's error.
+bool is_negated(PyObject* tensor);
+
 // Memory of ours, counted, for tensors of any number.
 class TensorMemory {
  public:

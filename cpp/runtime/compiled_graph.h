@@ -39,8 +39,10 @@ void check_arguments(const Plan& plan, std::span<const BufferView> inputs, size_
 // A context of the calling thread, for one call.
 class BorrowedContext {
  public:
-  explicit BorrowedContext(CallTimes* times = nullptr) : context_(ExecutionContext::acquire()) {
+  explicit BorrowedContext(CallTimes* times = nullptr, FrozenMemory* frozen = nullptr)
+      : context_(ExecutionContext::acquire()) {
     context_.times = times;
+    context_.frozen = frozen;
   }
   ~BorrowedContext() { ExecutionContext::release(context_); }
   BorrowedContext(const BorrowedContext&) = delete;

@@ -1,7 +1,7 @@
 """Types of the native extension (cpp/bindings). Use the package dvm, not this module."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
 import numpy as np
@@ -276,6 +276,7 @@ class CompiledGraph:
     def target(self) -> str: ...
 
 def use_torch(tensor: type, parameter: type) -> None: ...
+def use_profiler(module: ModuleType, record_function: type) -> None: ...
 
 class TorchGraph:
     """A graph compiled for tensors of torch; a call takes one list and empties it."""
@@ -292,6 +293,8 @@ class TorchGraph:
         results: Sequence[tuple[str, int, Sequence[int]]],
         written: Sequence[int],
         held: Sequence[Any],
+        frozen: Sequence[int],
+        label: str,
         otherwise: Callable[[tuple[Any, ...], str], list[Any]],
     ) -> None: ...
     def __call__(self, arguments: list[Any], /) -> list[Any]: ...

@@ -34,6 +34,7 @@ void ExecutionContext::release(ExecutionContext& context) {
   DVM_CHECK(stack.depth > 0 && stack.contexts[stack.depth - 1].get() == &context,
             "contexts are released in the reverse order of their acquisition");
   context.times = nullptr;
+  context.frozen = nullptr;
   --stack.depth;
 }
 

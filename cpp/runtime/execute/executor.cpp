@@ -47,6 +47,7 @@ class Execution {
         scalars_(scalars),
         state_(context.state()),
         times_(context.times),
+        frozen_(context.frozen != nullptr ? *context.frozen : frozen_memory()),
         watch_(vm::Watch::current()),
         fp_flags_(context.fp_flags) {
     fp_flags_ = 0;
@@ -63,7 +64,7 @@ class Execution {
   Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
     if (watch_ != nullptr) [[unlikely]]
       return run_watched(inputs, results);
-    const RecallKey key(plan_, target_, inputs, scalars_);
+    const RecallKey key(plan_, target_, frozen_, inputs, scalars_);
     if (!key.fits()) return run(inputs, results);
     if (const Recalled* record = state_.recalls.find(key)) return recall(*record, inputs, results);
     const Outcome outcome = run(inputs, results);
@@ -338,7 +339,7 @@ class Execution {
     const vm::RightMatrix matrix = frozen ? right_matrix(kernel, *frozen) : vm::RightMatrix{};
     const vm::Binding binding{
         dims, state_.scalars, state_.strides,
-        frozen && frozen_memory().admits(matrix, target_) ? target_.packed_column(matrix) : 0};
+        frozen && frozen_.admits(matrix, target_) ? target_.packed_column(matrix) : 0};
     if (times_) return run_timed(kernel, binding, globals, matrix);
     if (state_.memo.starts_over()) {
       if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
@@ -360,7 +361,7 @@ class Execution {
 
   // The right matrix of the Region's product, if it is frozen and nothing else in it reads that.
   const BufferView* frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
-    if (!kernel.product || frozen_memory().is_empty()) return nullptr;
+    if (!kernel.product || frozen_.is_empty()) return nullptr;
     const int16_t b = kernel.product->b;
     const auto reads_b = [b](const vm::KernelValue& value) {
       return value.kind == vm::KernelValue::Kind::input && value.index == b;
@@ -370,7 +371,7 @@ class Execution {
       return nullptr;
     }
     const BufferView& view = buffer(inputs[1 + b]);
-    return view.rank == 2 && frozen_memory().holds(view) ? &view : nullptr;
+    return view.rank == 2 && frozen_.holds(view) ? &view : nullptr;
   }
   static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
     return {view.data,       view.shape[0],          view.shape[1],         view.strides[0],
@@ -381,7 +382,7 @@ class Execution {
   bool bind_packed(const vm::Compiled& compiled, const vm::RightMatrix& matrix) {
     if (compiled.packed < 0) return true;
     is_plain_ = false;
-    const std::byte* const packed = frozen_memory().packed(matrix, target_);
+    const std::byte* const packed = frozen_.packed(matrix, target_);
     // Operands that are read and those that are written are in one list.
     state_.globals[compiled.packed] = const_cast<std::byte*>(packed);
     return packed != nullptr;
@@ -551,6 +552,7 @@ class Execution {
   std::span<const core::Scalar> scalars_;
   State& state_;
   CallTimes* times_;
+  FrozenMemory& frozen_;
   vm::Watch* const watch_;
   core::FpFlags& fp_flags_;
   // What a record of this run takes, if it is one.

@@ -11,6 +11,8 @@
 
 namespace dvm::runtime {
 
+class FrozenMemory;
+
 enum class Outcome : uint8_t {
   done,          // results are filled
   check_failed,  // a size check of the Plan failed before anything became visible: run the original
@@ -33,7 +35,8 @@ class ExecutionContext {
   static ExecutionContext& acquire();  // of the calling thread
   static void release(ExecutionContext& context);
 
-  CallTimes* times = nullptr;  // where to add timings; null: no clock is read
+  CallTimes* times = nullptr;      // where to add timings; null: no clock is read
+  FrozenMemory* frozen = nullptr;  // what arguments may lie in; null: that of the process
   // Status flags that the Regions of the last execute() raised on a target that reports them.
   core::FpFlags fp_flags = 0;
   struct State;

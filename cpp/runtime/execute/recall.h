@@ -18,11 +18,13 @@
 
 namespace dvm::runtime {
 
+class FrozenMemory;
+
 // All that the outcome depends on, in words.
 class RecallKey {
  public:
-  RecallKey(const Plan& plan, const vm::Target& target, std::span<const BufferView> inputs,
-            std::span<const core::Scalar> scalars);
+  RecallKey(const Plan& plan, const vm::Target& target, const FrozenMemory& frozen,
+            std::span<const BufferView> inputs, std::span<const core::Scalar> scalars);
   // Whether it has room, and the Plan a Region to be known by.
   bool fits() const { return fits_; }
   std::span<const uint64_t> words() const { return {words_, size_}; }

@@ -22,6 +22,7 @@ from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
 
 _dvm.use_torch(torch.Tensor, torch.nn.Parameter)
+_dvm.use_profiler(torch.autograd.profiler, torch.autograd.profiler.record_function)
 
 FALLBACKS = ("torch", "error")
 
@@ -34,18 +35,25 @@ class Options:
         operation, as torch does.
     precision: of products of float32, as `dvm.Options` has it; None: what
         `torch.get_float32_matmul_precision()` says when a graph is compiled.
+    frozen: whether products in inference arrange parameters and buffers of a module for the
+        processor once, which takes as much memory again, instead of on every call. Writes that
+        torch counts are noticed, and parameters that others take the place of; writes through
+        `.data`, or past torch, are not.
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
         "error" raises UnsupportedError for them instead.
     """
 
     numerics: str = "default"
     precision: str | None = None
+    frozen: bool = False
     fallback: str = "torch"
 
     def __post_init__(self) -> None:
         table = {"numerics": NUMERICS, "precision": PRECISIONS, "fallback": FALLBACKS}
         if self.precision is None:
             del table["precision"]
+        if not isinstance(self.frozen, bool):
+            raise errors.unknown("unknown_name", "frozen", self.frozen, ["False", "True"])
         for name, valid in table.items():
             if getattr(self, name) not in valid:
                 raise errors.unknown("unknown_name", name, getattr(self, name), valid)
@@ -108,7 +116,19 @@ def compile_graph(
         context.fw_metadata.bw_donated_idxs = []
     try:
         lowered = graphs.lower(module, options.fallback)
-        compiled = _compiled(lowered, options, _otherwise(module, record, options.fallback))
+        compiled = _dvm.TorchGraph(
+            lowered.graph,
+            strict=options.numerics == "strict",
+            precision=options.precision or torch.get_float32_matmul_precision(),
+            functions=lowered.functions,
+            arguments=lowered.arguments,
+            results=lowered.results,
+            written=lowered.written,
+            held=lowered.held,
+            frozen=_weights(lowered, context) if options.frozen and kind == "inference" else [],
+            label=f"dvm: graph {record.number} ({kind})",
+            otherwise=_otherwise(module, record, options.fallback),
+        )
     except (Untranslatable, errors.GraphError, errors.ShapeError) as reason:
         if options.fallback == "error":
             raise errors.make("unsupported", f"the graph has {reason}") from reason
@@ -119,18 +139,11 @@ def compile_graph(
     return compiled
 
 
-def _compiled(lowered: graphs.Lowered, options: Options, otherwise: Any) -> _dvm.TorchGraph:
-    return _dvm.TorchGraph(
-        lowered.graph,
-        strict=options.numerics == "strict",
-        precision=options.precision or torch.get_float32_matmul_precision(),
-        functions=lowered.functions,
-        arguments=lowered.arguments,
-        results=lowered.results,
-        written=lowered.written,
-        held=lowered.held,
-        otherwise=otherwise,
-    )
+def _weights(lowered: graphs.Lowered, context: Any) -> list[int]:
+    """Which arguments are parameters and buffers of a module."""
+    metadata = context.fw_metadata if context is not None else None
+    found = metadata.static_input_indices if metadata is not None else None
+    return [k for k in found or [] if lowered.arguments[k][0] == "tensor"]
 
 
 def _otherwise(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 
 from dvm import _dvm, errors
@@ -88,7 +89,8 @@ class _Lowering:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             dtype = _dtype(value)
-            self._lowered.arguments.append(("tensor", self._group(value)))
+            kind = "tangent" if "tangents" in node.name else "tensor"
+            self._lowered.arguments.append((kind, self._group(value)))
             return self._builder.wrap(self._graph.input(dtype, self._symbols.shape(value)))
         if isinstance(value, int | torch.SymInt):
             symbol = self._symbols.symbol_of(value) if isinstance(value, torch.SymInt) else None
@@ -108,7 +110,9 @@ class _Lowering:
                 raise Untranslatable(f"a constant that is a {type(tensor).__name__}")
             dtype = _dtype(tensor)
             if tensor.numel() == 1:
-                value = self._builder.constant(tensor.item(), dtype, list(tensor.shape))
+                with unset_fake_temporarily():  # AOTAutograd's, in which tensors have no values
+                    number = tensor.item()
+                value = self._builder.constant(number, dtype, list(tensor.shape))
             else:
                 value = self._builder.wrap(self._graph.input(dtype, list(tensor.shape)))
                 self._lowered.held.append(tensor)

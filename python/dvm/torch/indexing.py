@@ -122,12 +122,14 @@ def embedding_backward(
     grad: Tensor,
     places: Tensor,
     count: Size,
-    padding: int,
+    padding: Size,
     scales_by_frequency: bool,
 ) -> Tensor:
     """Gradients of rows are the sums of those of the places where they were taken."""
     if scales_by_frequency:
         raise NotCompiled("gradients that are scaled by frequency")
+    if not isinstance(padding, int):
+        raise NotCompiled("padding at a place that the call tells")
     wide = b.reshape(b.wide(grad), [*places.shape, grad.shape[-1]])
     if padding >= 0:
         is_padding = b.eq(places, padding)

@@ -11,7 +11,7 @@ import torch
 from dvm.torch.backend import Options, backend
 
 
-def compile(target: Any, **options: str) -> Any:
+def compile(target: Any, **options: Any) -> Any:
     """Return a module, or a function on tensors, compiled for any sizes from its first call on.
 
     A module stays one: what is returned has the class, the parameters, the hooks and the state of
@@ -34,7 +34,7 @@ def compile(target: Any, **options: str) -> Any:
     return torch.compile(target, backend=backend, dynamic=True, options=chosen)
 
 
-def _compiled_module(module: torch.nn.Module, options: dict[str, str]) -> torch.nn.Module:
+def _compiled_module(module: torch.nn.Module, options: dict[str, Any]) -> torch.nn.Module:
     if isinstance(module, CompiledModule):
         module = module.original
     made = object.__new__(_class_for(module.__class__))
@@ -52,7 +52,7 @@ class CompiledModule(torch.nn.Module):  # type: ignore[misc]
     # Beside the __dict__, which is the original's.
     __slots__ = ("call", "options", "original")
     call: Any
-    options: dict[str, str]
+    options: dict[str, Any]
     original: torch.nn.Module
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -44,7 +44,10 @@ class GraphRecord:
 
     @property
     def counters(self) -> dict[str, Any]:
-        """`calls`, their `nanoseconds`, `regions`; `callees`: both of what torch computes."""
+        """`calls`, their `nanoseconds`, `regions`; `callees`: both of what torch computes.
+
+        `packed_bytes`: of copies of frozen weights.
+        """
         compiled = self._compiled()
         stats: dict[str, Any] = compiled.stats() if compiled is not None else {}
         return stats

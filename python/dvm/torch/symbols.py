@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sympy
 import torch
-from torch.utils._sympy import functions
+from torch.utils._sympy import functions as sizes
 
 from dvm import _dvm
 
@@ -48,9 +49,10 @@ class Symbols:
     def dim(self, size: Any) -> Size:
         """Return a size of torch's as one of the Graph's; raises Untranslatable."""
         e = expression(size)
-        if isinstance(e, int):
-            return e
         e = self._equal.get(e, e)
+        if isinstance(e, sympy.Expr) and e.has(sizes.FloorDiv):
+            e = e.replace(sizes.FloorDiv, _quotient)
+            e = self._equal.get(e, e)
         if isinstance(e, int):
             return e
         if self._stand_ins and e.free_symbols:
@@ -92,22 +94,35 @@ class Symbols:
                 return _joined(parts, lambda a, b: a * b)
             case sympy.Pow(exp=sympy.Integer() as power) if power > 0:
                 return _joined([parts[0]] * int(power), lambda a, b: a * b)
-            case functions.FloorDiv() | functions.CleanDiv():
-                return parts[0] // parts[1]
-            case functions.CeilDiv():
-                return 0 - ((0 - parts[0]) // parts[1])
-            case functions.PythonMod() | functions.Mod():
-                return parts[0] % parts[1]
-            case functions.ModularIndexing():
-                return (parts[0] // parts[1]) % parts[2]
-            case functions.Max() | sympy.Max():
+            case sizes.FloorDiv() | sizes.CleanDiv():
+                return self._as_dim(parts[0]) // parts[1]
+            case sizes.CeilDiv():
+                return 0 - ((0 - self._as_dim(parts[0])) // parts[1])
+            case sizes.PythonMod() | sizes.Mod():
+                return self._as_dim(parts[0]) % parts[1]
+            case sizes.ModularIndexing():
+                return (self._as_dim(parts[0]) // parts[1]) % parts[2]
+            case sizes.Max() | sympy.Max():
                 return _joined([self._as_dim(p) for p in parts], lambda a, b: a.max(b))
-            case functions.Min() | sympy.Min():
+            case sizes.Min() | sympy.Min():
                 return _joined([self._as_dim(p) for p in parts], lambda a, b: a.min(b))
         raise Untranslatable(f"the size {e}")
 
     def _as_dim(self, size: Size) -> _dvm.Dim:
         return self._graph.size(size) if isinstance(size, int) else size
+
+
+@functools.lru_cache(1024)
+def _quotient(dividend: Any, divisor: Any) -> Any:
+    """Return dividend // divisor, without a division where none remains, as of s * s by s.
+
+    Sizes that the Graph compares by their form come from torch divided and undivided.
+    """
+    if divisor.free_symbols:
+        exact = sympy.cancel(dividend / divisor)
+        if exact.is_polynomial() and sympy.denom(exact) == 1:
+            return exact
+    return sizes.FloorDiv(dividend, divisor)
 
 
 def _equalities(shape_env: Any) -> Iterator[tuple[Any, Any]]:

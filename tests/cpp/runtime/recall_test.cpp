@@ -6,6 +6,7 @@
 #include "cpu/cpu_target.h"
 #include "runtime/execute/context.h"
 #include "runtime/fake_host.h"
+#include "runtime/memory/frozen_memory.h"
 
 namespace dvm::runtime {
 namespace {
@@ -39,7 +40,7 @@ class Recall : public testing::Test {
     ExecutionContext& context = ExecutionContext::acquire();
     BufferView results[3];
     const Outcome outcome = execute(plan_, *target_, host, {&input, 1}, {}, results, context);
-    const RecallKey key(plan_, *target_, {&input, 1}, {});
+    const RecallKey key(plan_, *target_, frozen_memory(), {&input, 1}, {});
     const bool recorded = context.state().recalls.find(key) != nullptr;
     ExecutionContext::release(context);
     if (call.check_fails) {

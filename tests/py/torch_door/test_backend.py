@@ -41,6 +41,7 @@ def test_dvm_is_imported_without_torch():
         ({"numeric": "strict"}, "there is no option 'numeric'; did you mean 'numerics'"),
         ({"numerics": "exact"}, "there is no numerics 'exact'"),
         ({"fallback": "none"}, "there is no fallback 'none'"),
+        ({"frozen": 1}, "there is no frozen 1; valid are False, True"),
     ],
 )
 def test_unknown_options(options, message):
@@ -194,6 +195,39 @@ def test_an_op_without_a_row_is_counted():
         compiled(f, fallback="error")(x)
 
 
+def test_calls_are_ranges_of_torchs_profiler():
+    f_compiled = compiled(lambda x: torch.special.i0e(x) + 1)
+    x = torch.rand(3)
+    f_compiled(x)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        f_compiled(x)
+        f_compiled(x)
+    f_compiled(x)
+    (graph,) = [event for event in profile.key_averages() if event.key.startswith("dvm: graph")]
+    assert graph.count == 2
+    assert graph.key.endswith("(inference)")
+    nested = [event for event in profile.events() if event.name == "aten::special_i0e"]
+    assert len(nested) == 2
+    assert all(event.cpu_parent.name == graph.key for event in nested)
+
+
+def test_a_graph_is_called_with_a_list():
+    one = OneOp(aten.sin.default, (torch.rand(3),), {})
+    for wrong in [(), ((3, torch.rand(3)),), ([3, torch.rand(3)], 1)]:
+        with pytest.raises(TypeError, match="one list of arguments"):
+            one.compiled(*wrong)
+
+
+def test_an_embedding_whose_padding_the_call_tells():
+    weight, places = torch.rand(9, 4), torch.tensor([0, 2, 2, 5])
+    f = lambda w, k: torch.nn.functional.embedding(places, w, padding_idx=k)  # noqa: E731
+    for padding in (2, 5, 3):
+        ours, theirs = (weight.clone().requires_grad_() for _ in range(2))
+        compiled(f)(ours, padding).sin().sum().backward()
+        f(theirs, padding).sin().sum().backward()
+        torch.testing.assert_close(ours.grad, theirs.grad)
+
+
 def test_what_no_graph_holds_runs_as_in_torch():
     def f(x):
         return (x * (1 + 2j)).abs()
@@ -221,33 +255,6 @@ def test_an_index_out_of_range_is_torchs_error():
         one((x, [torch.tensor([0, 3])]), {})
     (reason,) = one.compiled.record.given_up
     assert "indices" in reason
-
-
-class Subclass(torch.Tensor):
-    pass
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda x: x.double(),
-        lambda x: x.to_sparse(),
-        lambda x: x.as_subclass(Subclass),
-        lambda x: x.to("meta"),
-    ],
-    ids=["dtype", "sparse", "subclass", "meta"],
-)
-def test_arguments_of_another_kind(other):
-    x = torch.rand(3, 4)
-    one, strict = (OneOp(aten.sin.default, (x,), {}, fallback=f) for f in ("torch", "error"))
-    got = one.compiled([3, 4, other(x)])[0]
-    assert got.layout == x.layout or got.is_sparse
-    if not got.is_sparse and got.device.type == "cpu":
-        torch.testing.assert_close(got, torch.sin(other(x)))
-    assert sum(one.compiled.record.given_up.values()) == 1
-    with pytest.raises(dvm.ShapeError, match="argument 2 is") as caught:
-        strict.compiled([3, 4, other(x)])
-    assert caught.value.code == "DVM-S003"
 
 
 class Net(torch.nn.Module):

