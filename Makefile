@@ -39,7 +39,8 @@ test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operator
 	DVM_TEST_WHOLE=1 $(venv)/pytest -q -rP --show-capture=stdout tests/py/torch_door/test_op_db.py
 
 test-torch: .venv/installed .venv/extra-test ## compare PyTorch models in all modes and dtypes, their training and gradients of ops (an hour)
-	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py
+	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py \
+	  tests/py/torch_door/test_memory_use.py
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING

@@ -217,15 +217,15 @@ def _rows() -> list[Row]:
 # Ops that torch computes: no kernel of dvm's does, or they draw random numbers.
 LIBRARY = """
 _adaptive_avg_pool2d.default _adaptive_avg_pool2d_backward.default _embedding_bag.default
-_embedding_bag_backward.default as_strided.default avg_pool1d.default avg_pool2d.default
-avg_pool2d_backward.default bernoulli.default bernoulli.p col2im.default convolution.default
-convolution_backward.default grid_sampler_2d.default histc.default im2col.default linspace.default
-max_pool2d_with_indices.default max_pool2d_with_indices_backward.default mkldnn_rnn_layer.default
-multinomial.default native_dropout.default native_group_norm_backward.default
-normal_functional.default rand.default rand_like.default randint.default randint.low randn.default
-randn_like.default randperm.default reflection_pad2d.default replication_pad2d.default
-sort.default topk.default tril_indices.default triu_indices.default uniform.default
-upsample_bilinear2d.vec upsample_nearest2d.vec
+_embedding_bag_backward.default _grouped_mm.default as_strided.default avg_pool1d.default
+avg_pool2d.default avg_pool2d_backward.default bernoulli.default bernoulli.p col2im.default
+convolution.default convolution_backward.default grid_sampler_2d.default histc.default
+im2col.default linspace.default max_pool2d_with_indices.default
+max_pool2d_with_indices_backward.default mkldnn_rnn_layer.default multinomial.default
+native_dropout.default native_group_norm_backward.default normal_functional.default rand.default
+rand_like.default randint.default randint.low randn.default randn_like.default randperm.default
+reflection_pad2d.default replication_pad2d.default sort.default topk.default tril_indices.default
+triu_indices.default uniform.default upsample_bilinear2d.vec upsample_nearest2d.vec
 """
 # The library transformers multiplies the tokens of each expert by ops of its own.
 EXPERTS = ("grouped_mm_fallback", "grouped_mm_fallback_backward")
