@@ -1,5 +1,6 @@
 // Which tiles a product is cut into for the cube, and in which order they follow each other.
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -128,15 +129,19 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling,
 
 namespace {
 
-// With the steps of k that suit these tiles, and the order of least time.
+// Tiles of m by n sums, both as powers of 2, in the steps of k that suit them.
+CubeTiling plain_tiling(const Contraction& product, const TargetTraits& target, int64_t m,
+                        int64_t n) {
+  const int64_t k = deepest(m, n, product, target);
+  return {
+      std::min(m, product.m.size), std::min(n, product.n.size), std::min(k, product.k.size), {}};
+}
+
 struct Priced {
   CubeTiling tiling;
   double cycles;
 };
-Priced best_order(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n) {
-  const int64_t k = deepest(m, n, product, target);
-  const CubeTiling plain{
-      std::min(m, product.m.size), std::min(n, product.n.size), std::min(k, product.k.size), {}};
+Priced best_order(const Contraction& product, const TargetTraits& target, const CubeTiling& plain) {
   Priced best{plain, cube_cycles(product, plain, target)};
   for (const TileOrder& order : orders(product, plain)) {
     const CubeTiling tiling{plain.m, plain.n, plain.k, order};
@@ -159,7 +164,13 @@ CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int
                "tiles of " + std::to_string(m) + " by " + std::to_string(n) +
                    " sums exceed the memories beside the cube of " + std::string(target.name));
   }
-  return best_order(product, target, m, n).tiling;
+  const auto side = [](int64_t size) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(size, kFractal))));
+  };
+  CubeTiling plain = plain_tiling(product, target, side(m), side(n));
+  plain.m = std::min(m, product.m.size);
+  plain.n = std::min(n, product.n.size);
+  return best_order(product, target, plain).tiling;
 }
 
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target) {
@@ -174,16 +185,12 @@ CubeTiling tile_cube(const Contraction& product, const TargetTraits& target) {
   };
   for (int64_t m = kFractal; m <= 256; m *= 2) {
     for (int64_t n = kFractal; n <= 256 && m * n <= sums; n *= 2) {
-      const int64_t k = deepest(m, n, product, target);
-      consider({std::min(m, product.m.size),
-                std::min(n, product.n.size),
-                std::min(k, product.k.size),
-                {}});
+      consider(plain_tiling(product, target, m, n));
       if (n >= product.n.size) break;
     }
     if (m >= product.m.size) break;
   }
-  return best_order(product, target, best.m, best.n).tiling;
+  return best_order(product, target, best).tiling;
 }
 
 }  // namespace dvm::vm
