@@ -140,41 +140,100 @@ std::vector<int64_t> SymbolBinder::values(const Shape& shape, Loc loc) const {
 }
 
 bool tells_sizes(const Graph& graph, const Node& node) {
-  if (node.op == Op::result) return graph.node(node.inputs[0]).op == Op::call;
-  return node.op == Op::input || node.op == Op::call;
+  if (node.op == Op::result) return graph.node(node.inputs[0]).op != Op::call_into;
+  return node.op == Op::input || node.op == Op::call || has_bodies(node.op);
 }
+
+namespace {
 
 // As above, for values not yet there: an equation settles a symbol if it is linear in it and all
 // else in it is settled.
-std::vector<int> unbound_symbols(const Graph& graph) {
-  std::vector<bool> known(static_cast<size_t>(graph.dims().symbol_count()));
-  const auto unknown = [&](Dim dim) {
-    std::vector<int> symbols = symbols_of(dim);
-    std::erase_if(symbols, [&](int symbol) { return known[static_cast<size_t>(symbol)]; });
-    return symbols;
-  };
-  std::vector<Dim> equations;
-  for (const Node& node : graph.nodes()) {
-    if (node.op == Op::scalar && node.attrs.size) equations.push_back(node.attrs.size);
-    if (!tells_sizes(graph, node)) continue;
-    equations.insert(equations.end(), node.type.shape.begin(), node.type.shape.end());
+class Settled {
+ public:
+  explicit Settled(const DimContext& dims)
+      : dims_(dims), known_(static_cast<size_t>(dims.symbol_count())) {}
+
+  void add(Dim equation) { equations_.push_back(equation); }
+  void add(const Shape& shape) { equations_.insert(equations_.end(), shape.begin(), shape.end()); }
+  void solve() {
+    for (size_t before = equations_.size() + 1; before != equations_.size();) {
+      before = equations_.size();
+      std::erase_if(equations_, [&](Dim dim) { return settles(dim); });
+    }
   }
-  const auto settles = [&](Dim dim) {
+  void know(int symbol) { known_[static_cast<size_t>(symbol)] = true; }
+  bool knows(int symbol) const { return known_[static_cast<size_t>(symbol)]; }
+
+ private:
+  std::vector<int> unknown(Dim dim) const {
+    std::vector<int> symbols = symbols_of(dim);
+    std::erase_if(symbols, [&](int symbol) { return knows(symbol); });
+    return symbols;
+  }
+  bool settles(Dim dim) {
     const std::vector<int> symbols = unknown(dim);
     if (symbols.size() > 1) return false;
     if (symbols.empty()) return true;
-    const auto [slope, offset] = divide(dim, graph.dims().symbol_at(symbols[0]));
+    const auto [slope, offset] = divide(dim, dims_.symbol_at(symbols[0]));
     if (!unknown(slope).empty() || !unknown(offset).empty()) return false;
-    known[static_cast<size_t>(symbols[0])] = true;
+    know(symbols[0]);
     return true;
-  };
-  for (size_t before = equations.size() + 1; before != equations.size();) {
-    before = equations.size();
-    std::erase_if(equations, settles);
   }
+
+  const DimContext& dims_;
+  std::vector<bool> known_;
+  std::vector<Dim> equations_;
+};
+
+// The sizes that have to be known before the node is computed.
+std::vector<Dim> needed_by(const Graph& graph, const Node& node) {
+  const Attrs& a = node.attrs;
+  std::vector<Dim> dims = a.starts;
+  dims.insert(dims.end(), a.sizes.begin(), a.sizes.end());
+  if (!tells_sizes(graph, node))
+    dims.insert(dims.end(), node.type.shape.begin(), node.type.shape.end());
+  for (const Dim dim : {defines_symbol(node) ? Dim{} : a.size, a.causal, a.count}) {
+    if (dim) dims.push_back(dim);
+  }
+  return dims;
+}
+
+}  // namespace
+
+std::vector<int> unbound_symbols(const Graph& graph) {
+  Settled settled(graph.dims());
+  for (const Node& node : graph.nodes()) {
+    if (defines_symbol(node)) settled.add(node.attrs.size);
+    if (tells_sizes(graph, node)) settled.add(node.type.shape);
+  }
+  settled.solve();
   std::vector<int> symbols = used_symbols(graph);
-  std::erase_if(symbols, [&](int symbol) { return known[static_cast<size_t>(symbol)]; });
+  std::erase_if(symbols, [&](int symbol) { return settled.knows(symbol); });
   return symbols;
+}
+
+std::vector<int> missing_symbols(const Graph& graph) {
+  Settled settled(graph.dims());
+  const auto tell = [&](const Node& node) {
+    if (defines_symbol(node)) settled.add(node.attrs.size);
+    if (tells_sizes(graph, node)) settled.add(node.type.shape);
+  };
+  for (const Value v : graph.inputs()) tell(graph.node(v));
+  settled.solve();
+  std::vector<int> missing;
+  for (const Node& node : graph.nodes()) {
+    for (const Dim dim : needed_by(graph, node)) {
+      for (const int symbol : symbols_of(dim)) {
+        if (settled.knows(symbol)) continue;
+        settled.know(symbol);
+        missing.push_back(symbol);
+      }
+    }
+    tell(node);
+    settled.solve();
+  }
+  std::ranges::sort(missing);
+  return missing;
 }
 
 }  // namespace dvm::core

@@ -49,7 +49,16 @@ class SymbolBinder {
 // Whether the sizes of its value come from outside, so that they tell symbols of its type.
 bool tells_sizes(const Graph& graph, const Node& node);
 
+// Whether its value, a number, is that of the symbol attrs.size.
+inline bool defines_symbol(const Node& node) {
+  return (node.op == Op::scalar || node.op == Op::loop) && node.attrs.size;
+}
+
 // The symbols a graph uses which no input, scalar or result of a call determines, ascending.
 std::vector<int> unbound_symbols(const Graph& graph);
+
+// The symbols that some node uses before an argument, or a result of a node before it, has told
+// them, ascending: what a body has to be given.
+std::vector<int> missing_symbols(const Graph& graph);
 
 }  // namespace dvm::core

@@ -43,7 +43,9 @@ bool equal(const Attrs& a, const Attrs& b) {
          a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values) &&
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
          a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
-         equal(a.causal, b.causal) && a.precision == b.precision;
+         equal(a.causal, b.causal) && a.precision == b.precision && equal(a.count, b.count) &&
+         std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
+                    [](const Body& x, const Body& y) { return core::equal(*x, *y); });
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -246,6 +248,35 @@ Value Graph::result(Value call, int index, Type type, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
+Value Graph::loop(Body body, std::span<const Value> inputs, LoopForm form, Loc loc) {
+  Node node = make_node(Op::loop, inputs, loc);
+  node.type = {DType::i64, {}};
+  node.attrs.results = 1 + static_cast<int>(body->outputs.size());
+  node.attrs.size = form.trips;
+  node.attrs.count = form.count;
+  node.attrs.sizes = std::move(form.sizes);
+  node.attrs.bodies = {std::move(body)};
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::branch(Value condition, std::span<const Value> inputs, Type type, Body then,
+                    Body otherwise, std::vector<Dim> sizes, Loc loc) {
+  Node node = make_node(Op::branch, {&condition, 1}, loc);
+  node.inputs.insert(node.inputs.end(), inputs.begin(), inputs.end());
+  node.type = std::move(type);
+  node.attrs.results = static_cast<int>(then->outputs.size());
+  node.attrs.sizes = std::move(sizes);
+  node.attrs.bodies = {std::move(then), std::move(otherwise)};
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::leave(Value condition, std::span<const Value> carried, Loc loc) {
+  Node node = make_node(Op::leave, {&condition, 1}, loc);
+  node.inputs.insert(node.inputs.end(), carried.begin(), carried.end());
+  node.type = {DType::boolean, {}};
+  return append_inferred(*this, std::move(node));
+}
+
 std::vector<Value> Graph::inputs() const {
   std::vector<Value> found;
   for (Value v = 0; v < size(); ++v) {
@@ -263,6 +294,7 @@ std::vector<int> used_symbols(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     add(node.attrs.size);
     add(node.attrs.causal);
+    add(node.attrs.count);
     for (const Dim dim : node.attrs.starts) add(dim);
     for (const Dim dim : node.attrs.sizes) add(dim);
     for (const Dim dim : node.type.shape) add(dim);

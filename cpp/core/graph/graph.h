@@ -63,6 +63,8 @@ enum Key : uint32_t {
   fill = 1 << 16,       // Scalar, an f64: a score where a mask of bools is false
   causal = 1 << 17,     // Dim: row i of q sees rows of k up to i + causal
   precision = 1 << 18,  // of the factors of a product of f32
+  count = 1 << 19,      // Dim: how many trips a loop makes
+  bodies = 1 << 20,     // Graphs that the node runs
 };
 }
 
@@ -83,6 +85,8 @@ constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
   if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
   if (op == Op::matmul) return attr::precision;
+  if (op == Op::loop) return attr::results | attr::sizes | attr::size | attr::count;
+  if (op == Op::branch) return attr::results | attr::sizes;
   return op == Op::scalar ? attr::size : attr::none;
 }
 std::span<const OpInfo> all_ops();
@@ -93,7 +97,9 @@ bool may_raise(Op op, DType result);
 
 // A value of rank 0 that is known without memory: a literal, a Python number or a size.
 inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }
-inline bool is_call(Op op) { return op == Op::call || op == Op::call_into; }
+// Steps that may have several results: functions of the host, and bodies.
+inline bool has_bodies(Op op) { return op == Op::loop || op == Op::branch; }
+inline bool is_call(Op op) { return op == Op::call || op == Op::call_into || has_bodies(op); }
 // Whether the value is the first operand with some of its elements replaced: it takes that memory
 // over where nothing else needs it.
 inline bool replaces_elements(Op op) {
@@ -114,6 +120,9 @@ struct Type {
 
 using Value = int32_t;  // index of the node that defines it
 
+class Graph;
+using Body = std::shared_ptr<const Graph>;
+
 // dtype and shape attributes are the node's type itself: stored once.
 struct Attrs {
   Scalar value;
@@ -132,6 +141,8 @@ struct Attrs {
   Scalar fill = Scalar::of_float(-std::numeric_limits<double>::infinity());
   Dim causal;
   Precision precision = Precision::highest;
+  Dim count;
+  std::vector<Body> bodies;  // closed: what they need of outside is among their arguments
   bool operator==(const Attrs&) const = default;
 };
 
@@ -163,6 +174,15 @@ struct CallForm {
 struct AttentionForm {
   double scale = 1, fill = -std::numeric_limits<double>::infinity();
   Dim causal = {};  // none: every row of q sees all rows of k
+};
+
+// What a loop is given and tells besides its operands. Its body's arguments are the number of the
+// trip, the carried values, the values used besides, and the sizes; its outputs the next carried
+// values.
+struct LoopForm {
+  Dim count = {};               // none: the loop goes on until a `leave`
+  Dim trips = {};               // a symbol that the number of trips made defines
+  std::vector<Dim> sizes = {};  // given as numbers
 };
 
 // Inputs are the nodes with op `input` (tensors) and `scalar` (Python numbers), in node order.
@@ -210,6 +230,14 @@ class Graph {
   Value call(std::string callee, std::span<const Value> inputs, Type type, Loc loc = {},
              CallForm form = {});
   Value result(Value call, int index, Type type, Loc loc = {});  // not the first
+  // The number of trips made; results from 1 on are what is carried in the end. Operands: the
+  // initial values of that, then what is used.
+  Value loop(Body body, std::span<const Value> inputs, LoopForm form = {}, Loc loc = {});
+  // The first result of one of two bodies, both of which take the same operands and sizes.
+  Value branch(Value condition, std::span<const Value> inputs, Type type, Body then, Body otherwise,
+               std::vector<Dim> sizes = {}, Loc loc = {});
+  // In the body of a loop: ends it where the condition is true, with these carried values.
+  Value leave(Value condition, std::span<const Value> carried, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
   // The elements of a tensor constant that has a name. Throws where they are not of its type.
   void supply(Value v, Tensor values);
@@ -226,7 +254,8 @@ class Graph {
   std::vector<Node> nodes_;
 };
 
-// Indices of the symbols that occur in sizes, starts, or the ops `dim` and `scalar`, ascending.
+// Indices of the symbols that occur in sizes, starts, or the ops `dim` and `scalar`, ascending;
+// those of bodies not among them.
 std::vector<int> used_symbols(const Graph& graph);
 
 // Part of a graph as a graph of its own, over the same DimContext.
@@ -259,6 +288,8 @@ void verify(const Graph& graph);
 // Tensor constants carry their elements, `tensor i64[2] {values = [1, -1]}`, or the name that they
 // are supplied by when the graph is compiled, `tensor f32[512, 512] {name = "weight"}`.
 // Symbols with facts on their range are declared first: `symbol s0 in [1, 64]`.
+// Bodies are Graphs within, numbered from 0: `loop(%0) i64[] {results = 2, count = n} do { .. }`,
+// `branch(%0, %1) f64[n] then { .. } else { .. }`.
 std::string print(const Graph& graph);
 Graph parse_graph(std::string_view text);  // throws FormatError; checks grammar, then verify()
 

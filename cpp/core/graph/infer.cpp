@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/dims/dim_node.h"
+#include "core/graph/bodies.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/matrix.h"
 #include "core/ops/reduce.h"
@@ -69,11 +70,14 @@ class Inference {
     check(attr::fill, a.fill != Attrs().fill, "fill");
     check(attr::causal, static_cast<bool>(a.causal), "causal");
     check(attr::precision, a.precision != Precision::highest, "precision");
+    check(attr::count, static_cast<bool>(a.count), "count");
+    check(attr::bodies, !a.bodies.empty(), "bodies");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
     if (a.size) check_dim(a.size, "size", true);
     if (a.causal) check_dim(a.causal, "causal", true);
+    if (a.count) check_dim(a.count, "count", true);
     for (const Dim dim : a.sizes) check_dim(dim, "size", true);
   }
 
@@ -122,8 +126,7 @@ class Inference {
       case OpClass::whole:
         return whole();
       case OpClass::opaque:
-        node_.op == Op::result ? check_result() : check_call();
-        return node_.type;
+        return opaque();
     }
     __builtin_unreachable();
   }
@@ -366,6 +369,18 @@ class Inference {
     return type;
   }
 
+  Type opaque() const {
+    if (node_.op == Op::result) {
+      check_result();
+    } else if (node_.op == Op::leave) {
+      check_leave(graph_, node_);
+    } else {
+      check_call();
+      if (has_bodies(node_.op)) check_bodies(graph_, node_);
+    }
+    return node_.type;
+  }
+
   void check_call() const {
     const Attrs& a = node_.attrs;
     if (a.results < 1 || a.results > kMaxResults)
@@ -380,10 +395,12 @@ class Inference {
   }
   void check_result() const {
     const Node& call = graph_.node(node_.inputs[0]);
-    if (!is_call(call.op)) invalid("of " + std::string(info(call.op).name) + ", which is no call");
+    if (!is_call(call.op))
+      invalid("of " + std::string(info(call.op).name) + ", which is no call");
     if (node_.attrs.index < 1 || node_.attrs.index >= call.attrs.results)
       invalid("index " + std::to_string(node_.attrs.index) + " of a call with " +
               std::to_string(call.attrs.results) + " results");
+    if (has_bodies(call.op)) check_body_result(graph_, call, node_.attrs.index, node_);
   }
 
   Type slice() const {
@@ -399,6 +416,11 @@ class Inference {
         if (node_.type.rank() != 1) invalid("has rank 1, not shape " + to_string(node_.type.shape));
         if (node_.type.dtype == DType::boolean)
           error(ErrorCode::dtype_mismatch, "an index is no bool");
+        return node_.type;
+      case Op::stored_dim:
+        if (node_.type.rank() != 0 || node_.type.dtype == DType::boolean)
+          invalid("is a number of rank 0, no " + std::string(to_string(node_.type.dtype)) +
+                  to_string(node_.type.shape));
         return node_.type;
       case Op::update:
         return update();

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 #include "core/graph/infer.h"
 
@@ -69,7 +70,15 @@ void verify_results(const Graph& graph) {
 }  // namespace
 
 void verify(const Graph& graph) {
-  for (Value v = 0; v < graph.size(); ++v) verify_node(graph, v);
+  verify_nodes(graph);
+  verify_leaves(graph, false);
+}
+
+void verify_nodes(const Graph& graph) {
+  for (Value v = 0; v < graph.size(); ++v) {
+    for (const Body& body : graph.node(v).attrs.bodies) verify_body(graph.node(v), *body);
+    verify_node(graph, v);
+  }
   verify_names(graph);
   verify_results(graph);
   for (const Value v : graph.outputs) {

@@ -19,6 +19,7 @@ struct NodeHash {
     mix_dim(node.attrs.size);
     mix(static_cast<size_t>(node.attrs.scale.bits()));
     mix_dim(node.attrs.causal);
+    mix_dim(node.attrs.count);
     mix(static_cast<size_t>(node.attrs.precision));
     for (const int axis : node.attrs.axes) mix(static_cast<size_t>(axis));
     for (const Dim start : node.attrs.starts) mix_dim(start);

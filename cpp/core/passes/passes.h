@@ -35,6 +35,9 @@ Graph pass_precision(const Graph& graph, Precision precision);
 // moves them stays as it is.
 Graph pass_widen_half(const Graph& graph, DTypeSet halves);
 
+// Of a body: sizes that its arguments tell, where they are computed with, become `stored_dim`.
+Graph pass_stored_dims(const Graph& body);
+
 // Sums of halves as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
 Graph pass_widen_sums(const Graph& graph);
 

@@ -12,6 +12,7 @@
 #include "core/ops/reductions.h"
 #include "core/reference/reference_along.h"
 #include "core/reference/reference_attention.h"
+#include "core/reference/reference_bodies.h"
 #include "core/reference/reference_matrix.h"
 
 namespace dvm::core {
@@ -70,15 +71,23 @@ class Evaluator {
       : graph_(graph), inputs_(inputs), host_(host), binder_(graph.dims(), symbols) {}
 
   // All inputs are bound before the first node runs, because a size may need several of them.
-  std::vector<Array> run() {
+  BodyResult run() {
     bind_inputs();
-    for (Value v = 0; v < graph_.size(); ++v) values_.push_back(compute(graph_.node(v)));
-    std::vector<Array> results;
-    for (const Value v : graph_.outputs) results.push_back(values_[static_cast<size_t>(v)]);
-    return results;
+    for (Value v = 0; v < graph_.size(); ++v) {
+      const Node& node = graph_.node(v);
+      if (node.op == Op::leave && is_true(operand(node, 0)))
+        return {values_at(std::span(node.inputs).subspan(1)), true};
+      values_.push_back(node.op == Op::leave ? operand(node, 0) : compute(node));
+    }
+    return {values_at(graph_.outputs), false};
   }
 
  private:
+  std::vector<Array> values_at(std::span<const Value> which) const {
+    std::vector<Array> found;
+    for (const Value v : which) found.push_back(values_[static_cast<size_t>(v)]);
+    return found;
+  }
   const Array& operand(const Node& node, size_t i) const {
     return values_[static_cast<size_t>(node.inputs[i])];
   }
@@ -126,6 +135,7 @@ class Evaluator {
       case OpClass::whole:
         return whole(node);
       case OpClass::opaque:
+        if (has_bodies(node.op)) return with_bodies(node);
         return node.op == Op::result ? result(node) : call(node);
     }
     __builtin_unreachable();
@@ -138,7 +148,7 @@ class Evaluator {
     dispatch(node.type.dtype, [&]<DType D>() {
       using T = Storage<D>;
       T& element = elements<T>(array)[0];
-      if (node.op == Op::dim) {
+      if (node.op != Op::constant) {
         element = scalar::cast<T>(binder_.number(node.attrs.size, node.loc));
       } else {
         element = element_of<D>(node.attrs.value);
@@ -314,6 +324,8 @@ class Evaluator {
         return make_array(node.type.dtype, values(node));
       case Op::iota:
         return iota(node);
+      case Op::stored_dim:
+        return source(node);
       case Op::update:
         return update(node);
       case Op::compress:
@@ -437,10 +449,31 @@ class Evaluator {
   Array result(const Node& node) {
     const Value called = node.inputs[0];
     const Array& found = results_.at(called)[static_cast<size_t>(node.attrs.index)];
+    const Node& of = graph_.node(called);
     check(node, found,
-          "result " + std::to_string(node.attrs.index) + " of '" +
-              graph_.node(called).attrs.callee + "'");
+          "result " + std::to_string(node.attrs.index) + " of " +
+              (has_bodies(of.op) ? std::string(info(of.op).name) : "'" + of.attrs.callee + "'"));
     return found;
+  }
+
+  Array with_bodies(const Node& node) {
+    std::vector<Array> given = values_at(node.inputs);
+    std::vector<int64_t> sizes;
+    for (const Dim dim : node.attrs.sizes) sizes.push_back(binder_.number(dim, node.loc));
+    const auto run_body = [&](const Graph& body, std::span<const Array> arguments) {
+      return Evaluator(body, arguments, host_, {}).run();
+    };
+    const auto called = static_cast<Value>(values_.size());
+    std::vector<Array>& results = results_[called];
+    if (node.op == Op::branch) {
+      results = evaluate_branch(node, std::move(given), sizes, run_body);
+    } else {
+      const Dim count = node.attrs.count;
+      results = evaluate_loop(node, std::move(given), sizes,
+                              count ? binder_.number(count, node.loc) : kUntilLeave, run_body);
+    }
+    check(node, results[0], "result 0 of " + std::string(info(node.op).name));
+    return results[0];
   }
 
   // The arrays that a call writes, by index.
@@ -479,7 +512,7 @@ Array make_array(DType dtype, std::vector<int64_t> shape) {
 
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs,
                             const HostFunction& host, std::span<const int64_t> symbols) {
-  return Evaluator(graph, inputs, host, symbols).run();
+  return Evaluator(graph, inputs, host, symbols).run().values;
 }
 
 }  // namespace dvm::core

@@ -2,13 +2,16 @@
 //   graph     := 'graph' 'v1' '{' {symbol} {node} 'return' [value {',' value}] '}'
 //   symbol    := 'symbol' name 'in' '[' integer ',' integer ']'
 //   node      := value '=' op ['(' [value {',' value}] ')'] dtype '[' [dim {',' dim}] ']'
-//                ['{' attribute {',' attribute} '}'] ['@' string ':' integer]
+//                ['{' attribute {',' attribute} '}'] ['@' string ':' integer] {word body}
+//   body      := '{' {node} 'return' [value {',' value}] '}'     numbered from 0 again
+//   word      := 'do' of a loop, 'then' and 'else' of a branch
 //   value     := '%' integer             values are numbered from 0 in order
 //   attribute := key '=' (number | dim | '[' ... ']' | string), the keys of the op, each once
 // Elements of a tensor constant are numbers in brackets (core/text/elements.h).
 #include <limits>
 
 #include "core/dims/dim_node.h"
+#include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 #include "core/text/elements.h"
 #include "core/text/text_lexer.h"
@@ -29,14 +32,7 @@ class GraphParser {
       fail(ErrorCode::text_version, "graph version '" + std::string(version) + "', expected 'v1'");
     lexer_.expect("{");
     while (lexer_.take_word("symbol")) symbol();
-    while (lexer_.next_is("%")) graph_.append(node());
-    lexer_.expect_word("return");
-    if (lexer_.next_is("%")) {
-      do {
-        graph_.outputs.push_back(value());
-      } while (lexer_.take(","));
-    }
-    lexer_.expect("}");
+    nodes_of(graph_);
     if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
     // Operands may have been given in any number: the grammar cannot tell, the verifier does.
     verify(graph_);
@@ -62,11 +58,31 @@ class GraphParser {
     return static_cast<Value>(lexer_.integer(0, kMaxInt));
   }
 
-  Node node() {
+  void nodes_of(Graph& graph) {
+    while (lexer_.next_is("%")) graph.append(node(graph.size()));
+    lexer_.expect_word("return");
+    if (lexer_.next_is("%")) {
+      do {
+        graph.outputs.push_back(value());
+      } while (lexer_.take(","));
+    }
+    lexer_.expect("}");
+  }
+
+  Body body(std::string_view word) {
+    lexer_.expect_word(word);
+    lexer_.expect("{");
+    if (++depth_ > kMostDepth) lexer_.error("bodies within bodies are too many");
+    auto body = std::make_shared<Graph>(graph_.shared_dims());
+    nodes_of(*body);
+    --depth_;
+    return body;
+  }
+
+  Node node(Value next) {
     Node node;
     // Numbers are redundant; insisting on them keeps edited text honest about what refers to what.
-    if (value() != graph_.size())
-      lexer_.error("expected value %" + std::to_string(graph_.size()) + " next");
+    if (value() != next) lexer_.error("expected value %" + std::to_string(next) + " next");
     lexer_.expect("=");
     const std::string_view name = lexer_.word("an op");
     const std::optional<Op> op = op_from_text(name);
@@ -80,6 +96,7 @@ class GraphParser {
       lexer_.expect(":");
       node.loc = make_loc(file, static_cast<int>(lexer_.integer(-kMaxInt, kMaxInt)));
     }
+    for (const std::string_view word : body_words(node.op)) node.attrs.bodies.push_back(body(word));
     return node;
   }
 
@@ -110,8 +127,8 @@ class GraphParser {
   }
 
   void attributes(Node& node) {
-    // dtype and shape were read as the node's type.
-    uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape);
+    // dtype and shape were read as the node's type; bodies follow.
+    uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape | attr::bodies);
     const uint32_t optional = optional_attrs(node.op);
     if (missing == 0 || (missing == optional && !lexer_.next_is("{"))) return;
     lexer_.list("{", "}", [&] {
@@ -148,6 +165,7 @@ class GraphParser {
     if (is(attr::index, "index")) return a.index = small(), attr::index;
     if (is(attr::scale, "scale")) return a.scale = read_number(lexer_, DType::f64), attr::scale;
     if (is(attr::fill, "fill")) return a.fill = read_number(lexer_, DType::f64), attr::fill;
+    if (is(attr::count, "count")) return a.count = lexer_.dim(graph_.dims()), attr::count;
     if (is(attr::causal, "causal")) return a.causal = lexer_.dim(graph_.dims()), attr::causal;
     if (is(attr::precision, "precision")) return a.precision = precision(), attr::precision;
     return 0;
@@ -171,8 +189,10 @@ class GraphParser {
     return read_elements(lexer_, type.dtype, std::move(shape));
   }
 
+  static constexpr int kMostDepth = 32;
   TextLexer lexer_;
   Graph graph_;
+  int depth_ = 0;
 };
 
 }  // namespace

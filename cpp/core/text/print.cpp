@@ -1,4 +1,7 @@
 // Graph -> text; the grammar is in parse.cpp. Attributes are written in the order of attr::Key.
+#include <set>
+
+#include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 #include "core/graph/infer.h"
 #include "core/text/elements.h"
@@ -51,6 +54,7 @@ std::string attributes(const Node& node) {
   if (a.causal) parts.push_back("causal = " + to_string(a.causal));
   if (a.precision != Precision::highest)
     parts.push_back("precision = " + std::string(to_string(a.precision)));
+  if (a.count) parts.push_back("count = " + to_string(a.count));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 
@@ -60,29 +64,48 @@ std::string values(const std::vector<Value>& list) {
   return join(parts);
 }
 
-}  // namespace
-
-std::string print(const Graph& graph) {
-  std::string text = "graph v1 {\n";
-  // A Region shares the context of its program: symbols it does not use are none of its business.
-  for (const int index : used_symbols(graph)) {
-    const Symbol& symbol = graph.dims().symbol_info(index);
-    if (symbol.lo == Symbol().lo && symbol.hi == Symbol().hi) continue;
-    text += "  symbol " + symbol.name + " in [" + std::to_string(symbol.lo) + ", " +
-            std::to_string(symbol.hi) + "]\n";
+// A Region shares the context of its program: symbols it does not use are none of its business.
+void collect_symbols(const Graph& graph, std::set<int>& symbols) {
+  for (const int symbol : used_symbols(graph)) symbols.insert(symbol);
+  for (const Node& node : graph.nodes()) {
+    for (const Body& body : node.attrs.bodies) collect_symbols(*body, symbols);
   }
+}
+
+std::string nodes(const Graph& graph, const std::string& indent) {
+  std::string text;
   for (Value v = 0; v < graph.size(); ++v) {
     const Node& node = graph.node(v);
-    text += "  " + value_text(v) + " = ";
+    text += indent + value_text(v) + " = ";
     text += info(node.op).name;
     if (!node.inputs.empty()) text += "(" + values(node.inputs) + ")";
     text += " " + std::string(to_string(node.type.dtype)) + to_string(node.type.shape);
     text += attributes(node);
     if (node.loc) text += " @ " + quote(*node.loc.file) + ":" + std::to_string(node.loc.line);
+    const std::span<const std::string_view> words = body_words(node.op);
+    for (size_t k = 0; k < node.attrs.bodies.size(); ++k) {
+      text += " " + std::string(words[k]) + " {\n" + nodes(*node.attrs.bodies[k], indent + "  ") +
+              indent + "}";
+    }
     text += '\n';
   }
-  text += graph.outputs.empty() ? "  return\n" : "  return " + values(graph.outputs) + "\n";
-  return text + "}\n";
+  return text + indent + "return" + (graph.outputs.empty() ? "" : " " + values(graph.outputs)) +
+         "\n";
+}
+
+}  // namespace
+
+std::string print(const Graph& graph) {
+  std::string text = "graph v1 {\n";
+  std::set<int> symbols;
+  collect_symbols(graph, symbols);
+  for (const int index : symbols) {
+    const Symbol& symbol = graph.dims().symbol_info(index);
+    if (symbol.lo == Symbol().lo && symbol.hi == Symbol().hi) continue;
+    text += "  symbol " + symbol.name + " in [" + std::to_string(symbol.lo) + ", " +
+            std::to_string(symbol.hi) + "]\n";
+  }
+  return text + nodes(graph, "  ") + "}\n";
 }
 
 }  // namespace dvm::core

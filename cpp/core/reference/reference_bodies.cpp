@@ -1,0 +1,48 @@
+#include "core/reference/reference_bodies.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/graph/bodies.h"
+
+namespace dvm::core {
+
+namespace {
+
+Array number(int64_t value) {
+  Array array = make_array(DType::i64, {});
+  elements<int64_t>(array)[0] = value;
+  return array;
+}
+
+}  // namespace
+
+bool is_true(const Array& condition) { return elements<uint8_t>(condition)[0] != 0; }
+
+std::vector<Array> evaluate_loop(const Node& loop, std::vector<Array> given,
+                                 std::span<const int64_t> sizes, int64_t count,
+                                 const EvaluateBody& evaluate) {
+  const size_t carried = carried_of(loop);
+  int64_t trip = 0;
+  for (; trip < count; ++trip) {
+    std::vector<Array> arguments{number(trip)};
+    std::ranges::copy(given, std::back_inserter(arguments));
+    for (const int64_t size : sizes) arguments.push_back(number(size));
+    BodyResult made = evaluate(*loop.attrs.bodies[0], arguments);
+    std::ranges::move(made.values, given.begin());
+    if (made.left) break;
+  }
+  given.resize(carried);
+  given.insert(given.begin(), number(trip));
+  return given;
+}
+
+std::vector<Array> evaluate_branch(const Node& branch, std::vector<Array> given,
+                                   std::span<const int64_t> sizes, const EvaluateBody& evaluate) {
+  const Graph& body = *branch.attrs.bodies[is_true(given[0]) ? 0 : 1];
+  given.erase(given.begin());
+  for (const int64_t size : sizes) given.push_back(number(size));
+  return evaluate(body, given).values;
+}
+
+}  // namespace dvm::core
