@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/graph/bodies.h"
 #include "core/passes/passes.h"
 #include "driver/logs.h"
 #include "driver/lower.h"
@@ -55,32 +56,45 @@ constexpr GraphPass kGraphPasses[] = {
 class Pipeline {
  public:
   // Records are what a report shows; without them the logs are told.
-  Pipeline(const Options& options, bool records) : options_(options), records_(records) {}
+  Pipeline(const Options& options, bool records, bool is_body = false)
+      : options_(options), records_(records), is_body_(is_body) {}
 
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
-    const PassSettings settings{widened_halves(options_), options_.precision};
+    runtime::Plan plan = make_plan(std::move(graph), 0);
+    if (options_.verify) runtime::verify(plan);
+    return {{std::move(plan), target(options_.target)}, std::move(decisions_), std::move(passes_)};
+  }
+
+ private:
+  runtime::Plan make_plan(core::Graph graph, size_t own_arguments) {
     std::vector<core::Decision> decisions;
+    const PassSettings settings{widened_halves(options_), options_.precision};
     for (const GraphPass& pass : kGraphPasses) {
       if (!pass.applies(settings)) continue;
       graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
-      if (options_.verify) core::verify(graph);
+      if (options_.verify) is_body_ ? core::verify_nodes(graph) : core::verify(graph);
     }
     fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });
     if (options_.verify) {
       for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
     }
     std::ranges::move(fusion.decisions, std::back_inserter(decisions));
-    runtime::Plan plan = timed("plan", [&] { return lower(graph, std::move(fusion)); });
-    if (options_.verify) runtime::verify(plan);
-    if (!records_) {
+    if (records_) {
+      decisions_ = std::move(decisions);
+    } else {
       for (const core::Decision& decision : decisions) log_decision(decision);
-      decisions.clear();
     }
-    return {{std::move(plan), target(options_.target)}, std::move(decisions), std::move(passes_)};
+    const CompileBody compile_body = [&](const core::Node& owner, size_t index) {
+      const bool loops = owner.op == core::Op::loop;
+      return Pipeline(options_, records_, true)
+          .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
+                     loops ? 1 + core::carried_of(owner) : 0);
+    };
+    return timed("plan",
+                 [&] { return lower(graph, std::move(fusion), compile_body, own_arguments); });
   }
 
- private:
   // Runs one pass and records what it took and made. Texts are made outside of the clock.
   template <typename Run>
   std::invoke_result_t<Run> timed(std::string_view name, Run run) {
@@ -98,7 +112,8 @@ class Pipeline {
   }
 
   const Options& options_;
-  const bool records_;
+  const bool records_, is_body_;
+  std::vector<core::Decision> decisions_;
   std::vector<PassRecord> passes_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/dims/facts.h"
 #include "core/error.h"
+#include "core/graph/bind_symbols.h"
 #include "core/ops/reduce.h"
 #include "driver/memory.h"
 #include "driver/sizes.h"
@@ -20,12 +21,14 @@ using Registers = std::vector<int32_t>;
 
 class Lowering {
  public:
-  Lowering(const core::Graph& graph, fuser::Fusion fusion)
+  Lowering(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
+           size_t own_arguments)
       : graph_(graph),
         fusion_(std::move(fusion)),
+        compile_body_(compile_body),
         builder_(plan_),
         sizes_(builder_, graph.dims()),
-        memory_(graph, fusion_),
+        memory_(graph, fusion_, arrays_among(graph.inputs(), own_arguments)),
         values_(static_cast<size_t>(graph.size())) {}
 
   runtime::Plan run() {
@@ -44,10 +47,21 @@ class Lowering {
     Registers results;
     for (Value v : graph_.outputs) results.push_back(at(v).buffer);
     builder_.emit(PlanOp::ret, {results});
+    for (Value v : graph_.inputs()) {
+      // What took its memory over was written there.
+      if (graph_.node(v).op == Op::input && memory_[v].last != v)
+        plan_.inputs[static_cast<size_t>(at(v).buffer)].ours = true;
+    }
     return std::move(plan_);
   }
 
  private:
+  std::vector<Value> arrays_among(std::vector<Value> arguments, size_t count) const {
+    arguments.resize(count);
+    std::erase_if(arguments, [&](Value v) { return graph_.node(v).op != Op::input; });
+    return arguments;
+  }
+
   struct Placed {
     int32_t buffer = -1;
     int32_t scalar = -1;  // of an op `scalar`, which may be in a buffer as well
@@ -271,6 +285,23 @@ class Lowering {
         return;
       case Op::result:  // placed by its call
         return;
+      case Op::stored_dim: {
+        allocate(v);
+        builder_.emit(PlanOp::store, {at(v).buffer, sizes_.value(node.attrs.size, node.loc)});
+        return;
+      }
+      case Op::loop:
+        lower_loop(v);
+        return;
+      case Op::branch:
+        lower_branch(v);
+        return;
+      case Op::leave: {
+        Registers carried;
+        for (Value input : std::span(node.inputs).subspan(1)) carried.push_back(at(input).buffer);
+        builder_.emit(PlanOp::leave, {operand(0), carried});
+        return;
+      }
       default:
         DVM_CHECK(false, "no unit of its own: " + std::string(core::info(node.op).name));
     }
@@ -384,6 +415,64 @@ class Lowering {
                   {given.callee, given.arrays, given.sizes, given.numbers, written});
   }
 
+  // As a body of the Plan, which calls the host by the Plan's names; its index.
+  int32_t add_body(const core::Node& owner, size_t which) {
+    plan_.bodies.push_back(compile_body_(owner, which));
+    for (const std::string& callee : plan_.bodies.back().callees) builder_.callee(callee);
+    return static_cast<int32_t>(plan_.bodies.size() - 1);
+  }
+
+  void lower_loop(Value loop) {
+    const core::Node& node = graph_.node(loop);
+    const core::Graph& body = *node.attrs.bodies[0];
+    const std::vector<Value> arguments = body.inputs();
+    const auto carried = static_cast<int32_t>(body.outputs.size());
+    Registers count, given, numbers, dtypes{static_cast<int32_t>(core::DType::i64)}, ranks{0};
+    if (node.attrs.count) count = sizes_.values({node.attrs.count}, node.loc);
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      given.push_back(at(node.inputs[k]).buffer);
+      const core::Node& argument = body.node(arguments[1 + k]);
+      if (argument.op == Op::scalar) numbers.push_back(static_cast<int32_t>(k));
+      if (k >= body.outputs.size()) continue;
+      dtypes.push_back(static_cast<int32_t>(argument.type.dtype));
+      ranks.push_back(argument.type.rank());
+    }
+    const Registers sizes = sizes_.values(node.attrs.sizes, node.loc);
+    const int32_t index = add_body(node, 0);
+    place_results(loop, builder_.emit(PlanOp::loop,
+                                      {index, count, carried, given, numbers, sizes, dtypes, ranks},
+                                      "%" + std::to_string(loop)));
+  }
+
+  void lower_branch(Value branch) {
+    const core::Node& node = graph_.node(branch);
+    const core::Graph& body = *node.attrs.bodies[0];
+    Registers given, dtypes, ranks;
+    for (Value v : std::span(node.inputs).subspan(1)) given.push_back(at(v).buffer);
+    for (Value v : body.outputs) {
+      dtypes.push_back(static_cast<int32_t>(body.type(v).dtype));
+      ranks.push_back(body.type(v).rank());
+    }
+    const Registers sizes = sizes_.values(node.attrs.sizes, node.loc);
+    const int32_t then = add_body(node, 0), otherwise = add_body(node, 1);
+    place_results(branch, builder_.emit(PlanOp::branch,
+                                        {then, otherwise, at(node.inputs[0]).buffer, given, sizes,
+                                         dtypes, ranks},
+                                        "%" + std::to_string(branch)));
+  }
+
+  // Of a node with bodies, in buffers from `first` on.
+  void place_results(Value owner, int32_t first) {
+    for (const auto& [index, v] : results_of(owner)) {
+      at(v).buffer = first + index;
+      at(v).owned = true;
+      if (v == owner && core::defines_symbol(graph_.node(v)))
+        sizes_.define(graph_.node(v).attrs.size, builder_.emit(PlanOp::read, {at(v).buffer}));
+      sizes_.bind(at(v).buffer, graph_.type(v));
+    }
+    sizes_.settle();
+  }
+
   void free_after(size_t k) {
     const fuser::Unit& unit = fusion_.order[k];
     Registers done;
@@ -405,6 +494,7 @@ class Lowering {
 
   const core::Graph& graph_;
   fuser::Fusion fusion_;
+  const CompileBody& compile_body_;
   runtime::Plan plan_;
   runtime::PlanBuilder builder_;
   SizeCode sizes_;
@@ -415,8 +505,9 @@ class Lowering {
 
 }  // namespace
 
-runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion) {
-  return Lowering(graph, std::move(fusion)).run();
+runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
+                    size_t own_arguments) {
+  return Lowering(graph, std::move(fusion), compile_body, own_arguments).run();
 }
 
 }  // namespace dvm::driver

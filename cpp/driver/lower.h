@@ -2,12 +2,20 @@
 // the last that uses it; one that leaves the Plan, or that the host gets to see, is the host's.
 #pragma once
 
+#include <functional>
+
 #include "core/graph/graph.h"
 #include "fuser/fuse.h"
 #include "runtime/plan/plan.h"
 
 namespace dvm::driver {
 
-runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion);
+// How a loop or branch of the Graph has its bodies compiled: its body number `index`.
+using CompileBody = std::function<runtime::Plan(const core::Node& owner, size_t index)>;
+
+// `own_inputs`: so many of the arguments, from the first on, are a loop body's to write to; of
+// them those that it does write are declared so.
+runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
+                    size_t own_arguments = 0);
 
 }  // namespace dvm::driver

@@ -10,8 +10,9 @@ namespace dvm::driver {
 using core::Op;
 using core::Value;
 
-MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion)
+MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std::vector<Value> own)
     : graph_(graph),
+      own_(std::move(own)),
       memories_(static_cast<size_t>(graph.size())),
       in_place_(static_cast<size_t>(graph.size()), 0),
       target_(static_cast<size_t>(graph.size()), -1),
@@ -64,15 +65,23 @@ void MemoryMap::find_uses(const fuser::Fusion& fusion) {
     if (unit.region >= 0 || !core::is_call(graph_.node(unit.node).op)) continue;
     for (Value v : core::arrays_of(graph_.node(unit.node))) at(v).to_host = at(v).called = true;
   }
+  for (const core::Node& node : graph_.nodes()) {
+    if (node.op != Op::leave) continue;
+    for (Value v : std::span(node.inputs).subspan(1)) at(v).to_host = true;
+  }
+  for (Value v : own_) at(v).to_host = true;
   for (Value v : graph_.outputs) {
     at(v).to_host = true;
     at(v).last_use = fusion.order.size();
   }
 }
 
-// Memory that the Plan allocates: nothing from outside, and nothing that a call has.
+// Memory that the Plan allocates, or is given for good: nothing else from outside, and nothing that
+// a call has.
 bool MemoryMap::is_ours(Value v) const {
-  return !core::is_foreign(graph_.node(root(v)).op) && !(*this)[v].called;
+  const Value first = root(v);
+  const bool given = std::find(own_.begin(), own_.end(), first) != own_.end();
+  return (given || !core::is_foreign(graph_.node(first).op)) && !(*this)[v].called;
 }
 
 // `newer` takes over the memory of `older`, which ends its life there.

@@ -21,7 +21,8 @@ struct Memory {
 
 class MemoryMap {
  public:
-  MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion);
+  // `own`: inputs that the Plan may write to.
+  MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std::vector<core::Value> own);
 
   // The value that was the first in this memory.
   core::Value root(core::Value v) const;
@@ -44,6 +45,7 @@ class MemoryMap {
   void join(core::Value older, core::Value newer, size_t position);
 
   const core::Graph& graph_;
+  const std::vector<core::Value> own_;
   std::vector<Memory> memories_;
   std::vector<char> in_place_;
   std::vector<core::Value> target_, over_;

@@ -39,6 +39,7 @@ std::vector<core::Dim> dims_of(const core::Node& node) {
   dims.insert(dims.end(), node.attrs.starts.begin(), node.attrs.starts.end());
   if (node.attrs.size) dims.push_back(node.attrs.size);
   if (node.attrs.causal) dims.push_back(node.attrs.causal);
+  if (node.attrs.count) dims.push_back(node.attrs.count);
   return dims;
 }
 
@@ -50,6 +51,7 @@ Flow::Flow(const core::Graph& graph) : graph_(graph), nodes_(static_cast<size_t>
   }
   order_sizes();
   order_calls();
+  order_leaves();
   order_updates();
 }
 
@@ -178,6 +180,19 @@ void Flow::order_calls() {
           if (v > call) insert(at(v).after, call);
         }
       }
+    }
+  }
+}
+
+// What comes behind a `leave` is computed only where that does not end the loop: it may fail, or
+// raise a flag.
+void Flow::order_leaves() {
+  for (Value leave = 0; leave < graph_.size(); ++leave) {
+    if (graph_.node(leave).op != Op::leave) continue;
+    for (Value v = 0; v < graph_.size(); ++v) {
+      if (!at(v).live || !(at(v).computed || is_own_step(graph_.node(v).op))) continue;
+      if (v < leave) insert(at(leave).after, v);
+      if (v > leave) insert(at(v).after, leave);
     }
   }
 }

@@ -37,6 +37,7 @@ class Flow {
   void look_through(core::Value v, core::Value operand);
   void order_sizes();
   void order_calls();
+  void order_leaves();
   void order_updates();
   const std::vector<core::Value>& reads(core::Value v) const;
 

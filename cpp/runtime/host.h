@@ -46,6 +46,10 @@ class HostCalls {
   // A new C-ordered array owned by the host; out.owner carries one reference. False: the host has
   // an error pending.
   virtual bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) = 0;
+  // The same for what a body of the Plan makes, as often as it runs.
+  virtual bool allocate_within(core::DType dtype, std::span<const int64_t> shape, BufferView& out) {
+    return allocate(dtype, shape, out);
+  }
   // Calls a host function and fills in its results, each owner with one reference. They come with
   // the dtype and rank that the Plan expects; rank -1 is one that nobody asked for, which may be
   // left without an owner. False: the host has an error pending. Whatever has an owner then, too,
@@ -55,6 +59,9 @@ class HostCalls {
   virtual bool call_into(const HostCall& call, std::span<const BufferView> into) = 0;
   virtual void retain(HostValue value) = 0;
   virtual void release(HostValue value) = 0;
+  // Between trips of a loop: whether it may go on. False: the host has an error pending, an
+  // interrupt of the user's for instance.
+  virtual bool may_go_on() { return true; }
   // The lock that the host holds while it runs: nothing else here is called between the two.
   virtual void unlock() {}
   virtual void lock() {}

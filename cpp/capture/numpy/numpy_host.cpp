@@ -118,9 +118,24 @@ bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
     out.rank = 0;
     return true;
   }
+  return allocate_within(dtype, shape, out);
+}
+
+bool NumpyHost::allocate_within(core::DType dtype, std::span<const int64_t> shape,
+                                runtime::BufferView& out) {
   PyObject* array = new_array(dtype, static_cast<int>(shape.size()), shape.data());
   if (array == nullptr) return false;
   view_into(reinterpret_cast<PyArrayObject*>(array), dtype, out);
+  return true;
+}
+
+bool NumpyHost::may_go_on() {
+  if (PyErr_CheckSignals() < 0) return false;
+  // Trips may be too short for each to let other threads run.
+  if (++trips_ % 1024 == 0) {
+    unlock();
+    lock();
+  }
   return true;
 }
 

@@ -30,6 +30,9 @@ class NumpyHost : public runtime::HostCalls {
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
+  bool allocate_within(core::DType dtype, std::span<const int64_t> shape,
+                       runtime::BufferView& out) override;
+  bool may_go_on() override;
   void retain(runtime::HostValue value) override {
     if (!is_slot(value)) Py_INCREF(static_cast<PyObject*>(value));
   }
@@ -63,6 +66,7 @@ class NumpyHost : public runtime::HostCalls {
   size_t used_;
   PyThreadState* thread_ = nullptr;  // while it is unlocked
   int32_t allocations_ = 0;
+  uint32_t trips_ = 0;
 };
 
 }  // namespace dvm::capture

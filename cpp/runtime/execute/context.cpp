@@ -35,6 +35,7 @@ void ExecutionContext::release(ExecutionContext& context) {
             "contexts are released in the reverse order of their acquisition");
   context.times = nullptr;
   context.frozen = nullptr;
+  context.repeats = true;
   --stack.depth;
 }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <numeric>
 
 #include "core/error.h"
+#include "core/ops/scalar_ops.h"
+#include "runtime/execute/bodies.h"
 #include "runtime/execute/calls.h"
 #include "runtime/execute/context.h"
 #include "runtime/execute/left_out.h"
@@ -45,6 +48,7 @@ class Execution {
         target_(target),
         host_(host),
         scalars_(scalars),
+        context_(context),
         state_(context.state()),
         times_(context.times),
         frozen_(context.frozen != nullptr ? *context.frozen : frozen_memory()),
@@ -193,17 +197,52 @@ class Execution {
         return call(instruction, call_host);
       case PlanOp::call_into:
         return call(instruction, call_host_into);
+      case PlanOp::read:
+        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+        std::memcpy(&size(result), buffer(p[0]).data, sizeof(int64_t));
+        return Outcome::done;
+      case PlanOp::store:
+        return store(buffer(p[0]), size(p[1]));
+      case PlanOp::loop:
+        return run_bodies(instruction, run_loop);
+      case PlanOp::branch:
+        return run_bodies(instruction, run_branch);
+      case PlanOp::leave:
+        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+        return is_true(buffer(p[0])) ? give(p + 1, results, Outcome::left) : Outcome::done;
       case PlanOp::free:
         return free(p[0]);
       case PlanOp::ret:
         if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-        for (int32_t k = 0; k < p[0]; ++k) {
-          results[static_cast<size_t>(k)] = buffer(p[1 + k]);
-          host_.retain(buffer(p[1 + k]).owner);
-        }
-        return Outcome::done;
+        return give(p, results, Outcome::done);
     }
     __builtin_unreachable();
+  }
+
+  // The results, each with a reference.
+  Outcome give(const int32_t* list, std::span<BufferView> results, Outcome outcome) {
+    for (int32_t k = 0; k < list[0]; ++k) {
+      results[static_cast<size_t>(k)] = buffer(list[1 + k]);
+      host_.retain(buffer(list[1 + k]).owner);
+    }
+    return outcome;
+  }
+
+  // Programs that are held may have to do with the memory.
+  Outcome store(const BufferView& to, int64_t value) {
+    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    core::dispatch(to.dtype, [&]<core::DType D>() {
+      using T = core::Storage<D>;
+      const T element = core::scalar::cast<T>(value);
+      std::memcpy(to.data, &element, sizeof(T));
+    });
+    return Outcome::done;
+  }
+
+  template <typename F>
+  Outcome run_bodies(const Instruction& instruction, F run_instruction) {
+    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    return run_instruction(plan_, instruction, target_, host_, context_);
   }
 
   Outcome free(int32_t b) {
@@ -550,6 +589,7 @@ class Execution {
   vm::Target& target_;
   HostCalls& host_;
   std::span<const core::Scalar> scalars_;
+  ExecutionContext& context_;
   State& state_;
   CallTimes* times_;
   FrozenMemory& frozen_;
@@ -573,8 +613,8 @@ Outcome execute(const Plan& plan, vm::Target& target, HostCalls& host,
   CallTimes* times = context.times;
   const int64_t begin = times ? now() - times->regions_total() : 0;
   Execution execution(plan, target, host, scalars, context);
-  const Outcome outcome =
-      times ? execution.run(inputs, results) : execution.run_again(inputs, results);
+  const Outcome outcome = times || !context.repeats ? execution.run(inputs, results)
+                                                    : execution.run_again(inputs, results);
   if (times) times->plan += now() - times->regions_total() - begin;
   return outcome;
 }

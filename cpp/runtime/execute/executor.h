@@ -17,6 +17,7 @@ enum class Outcome : uint8_t {
   done,          // results are filled
   check_failed,  // a size check of the Plan failed before anything became visible: run the original
   host_error,    // a host call failed; its error is pending in the host
+  left,          // of a loop's body: results are filled, with what leaves
 };
 
 // Nanoseconds of one call, accumulated when timing is on (dvm.explain, benchmarks). `plan` is what
@@ -37,6 +38,7 @@ class ExecutionContext {
 
   CallTimes* times = nullptr;      // where to add timings; null: no clock is read
   FrozenMemory* frozen = nullptr;  // what arguments may lie in; null: that of the process
+  bool repeats = true;             // whether calls of equal scalars are to be expected
   // Status flags that the Regions of the last execute() raised on a target that reports them.
   core::FpFlags fp_flags = 0;
   struct State;

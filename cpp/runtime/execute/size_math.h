@@ -60,6 +60,9 @@ inline bool holds(core::DimCmp cmp, int64_t a, int64_t b) {
   return false;
 }
 
+// Of a bool of rank 0.
+inline bool is_true(const BufferView& condition) { return *condition.data != std::byte{0}; }
+
 // Fills the strides of a C-ordered array of view.shape, and its size in bytes. Fails for negative
 // sizes and for more bytes than kDimMax, sizes of 0 counting as 1 so that strides stay in range.
 inline bool make_dense(BufferView& view, int64_t& bytes) {

@@ -65,7 +65,9 @@ class RegionTexts {
 
 class PlanParser {
  public:
-  explicit PlanParser(const RegionTexts& texts) : texts_(texts), lexer_("plan", texts.rest) {}
+  // Reads one Plan, for which the next texts of Regions are.
+  PlanParser(core::TextLexer& lexer, std::span<const std::string>& regions, int depth = 0)
+      : lexer_(lexer), regions_(regions), depth_(depth) {}
 
   Plan run() {
     lexer_.expect_word("plan");
@@ -75,7 +77,6 @@ class PlanParser {
     lexer_.expect("{");
     read_declarations();
     while (!lexer_.take("}")) read_instruction();
-    if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
     return std::move(plan_);
   }
 
@@ -119,6 +120,7 @@ class PlanParser {
       Argument argument{.dtype = dtype()};
       lexer_.expect_word("rank");
       argument.rank = static_cast<int>(lexer_.integer(0, core::kMaxRank));
+      argument.ours = lexer_.take_word("ours");
       plan_.inputs.push_back(argument);
     }
     plan_.buffers = static_cast<int>(plan_.inputs.size());
@@ -136,11 +138,17 @@ class PlanParser {
     while (lexer_.take_word("region")) {
       const int32_t number = numbered('r');
       expect_next(number, plan_.regions.size());
-      if (plan_.regions.size() == texts_.graphs.size()) lexer_.error("a region without a graph");
-      core::Region region{"r" + std::to_string(number),
-                          core::parse_graph(texts_.graphs[plan_.regions.size()])};
+      if (regions_.empty()) lexer_.error("a region without a graph");
+      core::Region region{"r" + std::to_string(number), core::parse_graph(regions_.front())};
+      regions_ = regions_.subspan(1);
       vm::Kernel kernel = vm::prepare(region);
       plan_.regions.push_back({std::move(region), std::move(kernel)});
+    }
+    while (lexer_.take_word("body")) {
+      expect_next(numbered('p'), plan_.bodies.size());
+      lexer_.expect("=");
+      if (depth_ == kMostDepth) lexer_.error("bodies within bodies are too many");
+      plan_.bodies.push_back(PlanParser(lexer_, regions_, depth_ + 1).run());
     }
   }
 
@@ -206,6 +214,7 @@ class PlanParser {
       case 'b':
       case 's':
       case 'r':
+      case 'p':
         plan_.pool.push_back(numbered(kind));
         break;
       case 'k':
@@ -263,8 +272,10 @@ class PlanParser {
     });
   }
 
-  const RegionTexts& texts_;
-  core::TextLexer lexer_;
+  static constexpr int kMostDepth = 32;
+  core::TextLexer& lexer_;
+  std::span<const std::string>& regions_;
+  const int depth_;
   Plan plan_;
   const std::shared_ptr<core::DimContext> constants_ = core::DimContext::create();  // for sizes
 };
@@ -273,7 +284,10 @@ class PlanParser {
 
 Plan parse_plan(std::string_view text) {
   const RegionTexts texts(text);
-  Plan plan = PlanParser(texts).run();
+  core::TextLexer lexer("plan", texts.rest);
+  std::span<const std::string> regions(texts.graphs);
+  Plan plan = PlanParser(lexer, regions).run();
+  if (!lexer.at_end()) lexer.unexpected("the end of the text");
   verify(plan);
   return plan;
 }

@@ -91,6 +91,8 @@ bool equal(const PlanConstant& a, const PlanConstant& b) {
 
 bool equal(const Plan& a, const Plan& b) {
   return a.inputs == b.inputs && a.scalars == b.scalars && a.callees == b.callees &&
+         std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
+                    [](const Plan& x, const Plan& y) { return equal(x, y); }) &&
          a.code == b.code && a.pool == b.pool && a.sizes == b.sizes && a.buffers == b.buffers &&
          std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
                     [](const PlanConstant& x, const PlanConstant& y) { return equal(x, y); }) &&

@@ -13,6 +13,9 @@
 //     run r0, [b0, b1], [b2], [i0], [s0]
 //     ret [b2]
 //   }
+//
+// What a loop or branch runs is a Plan of its own, `body p0 = plan v1 { .. }`. Its arguments are
+// what the instruction says, its results are carried on or are those of the branch.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +63,7 @@ struct Instruction {
 struct Argument {
   core::DType dtype = core::DType::f32;
   int rank = 0;
+  bool ours = false;  // of a body: may be written to, for nobody else has it
   bool operator==(const Argument&) const = default;
 };
 
@@ -84,6 +88,7 @@ struct Plan {
   std::vector<core::DType> scalars;     // registers s0, s1, ...
   std::vector<std::string> callees;
   std::vector<PlanRegion> regions;
+  std::vector<Plan> bodies;
   std::vector<Instruction> code;
   std::vector<int32_t> pool;
   std::vector<std::string> notes;  // per instruction: the Dim it computes, printed as a comment

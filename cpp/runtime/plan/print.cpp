@@ -33,7 +33,8 @@ void print_operand(std::ostream& out, const Operand& operand) {
       out << 's' << operand.words[0];
       break;
     case 'r':
-      out << 'r' << operand.words[0];
+    case 'p':
+      out << operand.kind << operand.words[0];
       break;
     case 'k':
     case 'n':
@@ -104,10 +105,9 @@ void print_constant(std::ostream& out, size_t buffer, const PlanConstant& consta
       << '\n';
 }
 
-// Indented, so that the lone closing brace of the Graph cannot be taken for that of the Plan.
-void print_region(std::ostream& out, const core::Region& region) {
-  out << "  region " << region.name << " = ";
-  std::istringstream lines(core::print(region.body));
+// Indented, so that the lone closing brace of the text cannot be taken for that of the Plan.
+void print_within(std::ostream& out, const std::string& text) {
+  std::istringstream lines(text);
   std::string line;
   for (bool first = true; std::getline(lines, line); first = false) {
     out << (first ? "" : "  ") << line << '\n';
@@ -121,7 +121,7 @@ std::string print(const Plan& plan) {
   out << "plan v1 {\n";
   for (size_t k = 0; k < plan.inputs.size(); ++k) {
     out << "  input b" << k << ": " << core::to_string(plan.inputs[k].dtype) << " rank "
-        << plan.inputs[k].rank << '\n';
+        << plan.inputs[k].rank << (plan.inputs[k].ours ? " ours" : "") << '\n';
   }
   for (size_t k = 0; k < plan.constants.size(); ++k) {
     print_constant(out, plan.inputs.size() + k, plan.constants[k]);
@@ -132,7 +132,14 @@ std::string print(const Plan& plan) {
   for (size_t k = 0; k < plan.callees.size(); ++k) {
     out << "  callee " << k << ": " << core::quote(plan.callees[k]) << '\n';
   }
-  for (const PlanRegion& region : plan.regions) print_region(out, region.region);
+  for (const auto& [region, kernel] : plan.regions) {
+    out << "  region " << region.name << " = ";
+    print_within(out, core::print(region.body));
+  }
+  for (size_t k = 0; k < plan.bodies.size(); ++k) {
+    out << "  body p" << k << " = ";
+    print_within(out, print(plan.bodies[k]));
+  }
   for (size_t at = 0; at < plan.code.size(); ++at) print_instruction(out, plan, at);
   out << "}\n";
   return out.str();

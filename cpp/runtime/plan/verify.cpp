@@ -9,6 +9,8 @@
 //                       allocated them and no host function has seen them, and by one that writes
 //                       all of them; not used once freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
+//   bodies              are Plans that keep these rules, of the arguments and results that the
+//                       instruction says; a loop's body may write to what it carries, and leave
 //   lifetime            temporaries neither leave the Plan nor reach the host, and constants only
 //                       where the memory is the host's
 #include <algorithm>
@@ -37,9 +39,16 @@ struct Buffer {
 
 class PlanVerifier {
  public:
-  explicit PlanVerifier(const Plan& plan) : plan_(plan) {}
+  // Of a body `carried` is what its loop carries, null for that of a branch.
+  struct BodyOf {
+    const std::vector<Argument>* carried;
+    const std::vector<std::string>& callees;
+  };
+  explicit PlanVerifier(const Plan& plan, const BodyOf* body = nullptr)
+      : plan_(plan), body_(body) {}
 
-  void run() {
+  // The types of the results.
+  std::vector<Argument> run() {
     check_declarations();
     require(plan_.notes.size() == plan_.code.size(), "notes and instructions differ in number");
     require(!plan_.code.empty() && plan_.code.back().op == PlanOp::ret, "the last is not ret");
@@ -48,6 +57,7 @@ class PlanVerifier {
     require(used_ == plan_.pool.size(), "operands are left over in the pool");
     require(sizes_ == plan_.sizes && static_cast<int>(buffers_.size()) == plan_.buffers,
             "the register counts differ from the registers defined");
+    return types_of(operands_[0].words);
   }
 
  private:
@@ -67,8 +77,11 @@ class PlanVerifier {
     for (const Argument& input : plan_.inputs) {
       require(static_cast<int>(input.dtype) < core::kDTypeCount, "no such element type");
       require(input.rank >= 0 && input.rank <= core::kMaxRank, "a rank beyond the limit");
-      define({.dtype = input.dtype, .rank = input.rank});
+      require(!input.ours || (body_ && body_->carried),
+              "only a loop's body has arguments of its own");
+      define({.dtype = input.dtype, .rank = input.rank, .ours = input.ours});
     }
+    if (body_) check_named();
     for (const PlanConstant& constant : plan_.constants) {
       const BufferView& view = constant.view;
       require(static_cast<int>(view.dtype) < core::kDTypeCount, "no such element type");
@@ -94,6 +107,17 @@ class PlanVerifier {
       require(kernel.input_count == inputs && kernel.scalar_count == scalars &&
                   kernel.output_count == static_cast<int>(region.body.outputs.size()),
               "a Kernel differs from its Region");
+    }
+  }
+
+  // What the host knows by name, it knows of the Plan that has the body.
+  void check_named() const {
+    for (const std::string& callee : plan_.callees) {
+      require(std::ranges::find(body_->callees, callee) != body_->callees.end(),
+              "a body calls what its Plan does not name");
+    }
+    for (const PlanConstant& constant : plan_.constants) {
+      require(!constant.is_host(), "a body has a constant of the host's");
     }
   }
 
@@ -155,6 +179,9 @@ class PlanVerifier {
         break;
       case 'f':
         limit = static_cast<int64_t>(plan_.callees.size());
+        break;
+      case 'p':
+        limit = static_cast<int64_t>(plan_.bodies.size());
         break;
       default:
         return;
@@ -222,6 +249,27 @@ class PlanVerifier {
       case PlanOp::call_into:
         check_call_into();
         break;
+      case PlanOp::read:
+        require_number(word(0), core::DType::i64);
+        break;
+      case PlanOp::store:
+        require(root(word(0)).ours && buffer(word(0)).all && buffer(word(0)).rank == 0,
+                "no buffer of rank 0 that the Plan allocated");
+        root(word(0)).written = true;
+        break;
+      case PlanOp::loop:
+        check_loop();
+        break;
+      case PlanOp::branch:
+        check_branch();
+        break;
+      case PlanOp::leave:
+        require_number(word(0), core::DType::boolean);
+        require(body_ && body_->carried, "a leave that is in no loop's body");
+        give_up(operands_[1].words);
+        require(types_of(operands_[1].words) == *body_->carried,
+                "what leaves is not what the loop carries");
+        break;
       case PlanOp::undefined:
         require(root(word(0)).ours, "only what the Plan allocated is undefined");
         root(word(0)).written = true;
@@ -232,14 +280,96 @@ class PlanVerifier {
         break;
       case PlanOp::ret:
         require(at_ + 1 == plan_.code.size(), "ret is not the last");
-        for (int32_t b : operands_[0].words) {
-          require_written(b);
-          require_host(b);
-        }
+        give_up(operands_[0].words);
         break;
       default:
         break;
     }
+  }
+
+  // What the call ends with.
+  void give_up(std::span<const int32_t> buffers) const {
+    for (int32_t b : buffers) {
+      require_written(b);
+      require_host(b);
+    }
+  }
+
+  std::vector<Argument> types_of(std::span<const int32_t> buffers) const {
+    std::vector<Argument> types;
+    for (int32_t b : buffers) types.push_back({buffer(b).dtype, buffer(b).rank});
+    return types;
+  }
+
+  void require_number(int32_t b, core::DType dtype) const {
+    require(buffer(b).dtype == dtype && buffer(b).rank == 0, "no number of that type");
+    require_written(b);
+  }
+
+  // The results that the instruction declares.
+  std::vector<Argument> declared(size_t dtypes) const {
+    const auto types = operands_[dtypes].words, ranks = operands_[dtypes + 1].words;
+    require(types.size() == ranks.size(), "element types and ranks differ in number");
+    std::vector<Argument> results;
+    for (size_t k = 0; k < types.size(); ++k) {
+      results.push_back({static_cast<core::DType>(types[k]), ranks[k]});
+    }
+    return results;
+  }
+
+  void check_loop() {
+    const auto given = operands_[3].words, places = operands_[4].words;
+    const Plan& body = plan_.bodies[static_cast<size_t>(word(0))];
+    give_to_host(given);
+    require(count(1) <= 1, "two numbers of trips");
+    require(static_cast<size_t>(word(2)) <= given.size(), "carries more than it is given");
+    std::vector<Argument> arrays, carried = types_of(given.first(static_cast<size_t>(word(2))));
+    std::vector<core::DType> numbers{core::DType::i64};
+    size_t carried_arrays = 0;
+    for (size_t k = 0, next = 0; k < given.size(); ++k) {
+      const Argument type = types_of(given.subspan(k, 1))[0];
+      if (next == places.size() || places[next] != static_cast<int32_t>(k)) {
+        arrays.push_back(type);
+        carried_arrays += k < carried.size() ? 1 : 0;
+        continue;
+      }
+      require(type.rank == 0, "an array that is given as a number");
+      numbers.push_back(type.dtype);
+      ++next;
+    }
+    require(numbers.size() == 1 + places.size(), "places of numbers are not in order");
+    numbers.resize(numbers.size() + count(5), core::DType::i64);
+    require_arguments(body, arrays, numbers);
+    for (size_t k = carried_arrays; k < body.inputs.size(); ++k) {
+      require(!body.inputs[k].ours, "a body writes what its loop does not carry");
+    }
+    const BodyOf body_of{&carried, plan_.callees};
+    require(PlanVerifier(body, &body_of).run() == carried,
+            "what a body gives is not what its loop carries");
+    carried.insert(carried.begin(), {core::DType::i64, 0});
+    require(declared(6) == carried, "results are not what the loop carries");
+  }
+
+  void check_branch() {
+    give_to_host(operands_[3].words);
+    require_number(word(2), core::DType::boolean);
+    const BodyOf body_of{nullptr, plan_.callees};
+    for (size_t which = 0; which < 2; ++which) {
+      const Plan& body = plan_.bodies[static_cast<size_t>(word(which))];
+      require_arguments(body, types_of(operands_[3].words),
+                        std::vector(count(4), core::DType::i64));
+      require(PlanVerifier(body, &body_of).run() == declared(5),
+              "results are not what a body gives");
+    }
+  }
+
+  void require_arguments(const Plan& body, const std::vector<Argument>& arrays,
+                         const std::vector<core::DType>& numbers) const {
+    const auto same = [](const Argument& a, const Argument& b) {
+      return a.dtype == b.dtype && a.rank == b.rank;
+    };
+    require(std::ranges::equal(arrays, body.inputs, same) && numbers == body.scalars,
+            "arguments are not what a body takes");
   }
 
   // What the host has seen it may keep, and write to.
@@ -424,11 +554,11 @@ class PlanVerifier {
         require(instruction.result == -1, "a result where there is none");
         return;
     }
-    if (instruction.op == PlanOp::call) {
-      for (size_t k = 0; k < count(5); ++k) {
-        define({.dtype = static_cast<core::DType>(operands_[6].words[k]),
-                .rank = operands_[7].words[k],
-                .owned = true});
+    if (info(instruction.op).result == File::bs) {
+      const std::vector<Argument> results = declared(operands_.size() - 2);
+      for (const Argument& type : results) {
+        require(type.rank <= core::kMaxRank, "a rank beyond the limit");
+        define({.dtype = type.dtype, .rank = type.rank, .owned = true});
       }
     } else if (instruction.op == PlanOp::alloc || instruction.op == PlanOp::host_alloc) {
       define({.dtype = static_cast<core::DType>(word(0)),
@@ -448,6 +578,7 @@ class PlanVerifier {
   }
 
   const Plan& plan_;
+  const BodyOf* const body_;
   std::vector<Buffer> buffers_;
   std::vector<Operand> operands_;  // of the instruction at at_
   size_t at_ = SIZE_MAX, used_ = 0;
