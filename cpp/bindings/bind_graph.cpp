@@ -7,6 +7,7 @@
 #include "bindings/bind_dim.h"
 #include "bindings/bindings.h"
 #include "capture/numpy/numpy_api.h"
+#include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 
 namespace py = pybind11;
@@ -71,6 +72,20 @@ std::vector<std::string> unused(const Graph& g) {
 }
 
 using At = std::pair<std::string, int>;
+
+std::vector<Value> loop(Graph& g, Graph body, const std::vector<Value>& carried,
+                        const std::vector<Value>& used, const py::object& count,
+                        const py::object& trips, const At& where) {
+  core::LoopForm form;
+  if (!count.is_none()) form.count = to_dim(g, count);
+  if (!trips.is_none()) form.trips = to_dim(g, trips);
+  return core::add_loop(g, std::move(body), carried, used, std::move(form), to_loc(where));
+}
+
+std::vector<Value> branch(Graph& g, Value condition, Graph then, Graph otherwise,
+                          const std::vector<Value>& used, const At& where) {
+  return core::add_branch(g, condition, std::move(then), std::move(otherwise), used, to_loc(where));
+}
 
 }  // namespace
 
@@ -272,6 +287,28 @@ void bind_graph(py::module_& module) {
             return g.result(call, index, {parse_dtype(dtype), to_shape(g, shape)}, to_loc(where));
           },
           py::arg("call"), py::arg("index"), py::arg("dtype"), py::arg("shape"), at)
+      .def(
+          "body", [](const Graph& g) { return Graph(g.shared_dims()); },
+          "An empty graph over the same symbols, for a loop or branch.")
+      .def("loop", loop, py::arg("body"), py::kw_only(), py::arg("carried"),
+           py::arg("used") = std::vector<Value>{}, py::arg("count") = py::none(),
+           py::arg("trips") = py::none(), at,
+           "Runs a body `count` times, or until it leaves: its arguments are the number of the "
+           "trip\n"
+           "(a scalar i64), the carried values and those used; its outputs the next carried "
+           "values.\n"
+           "Returns the number of trips made, whose symbol may be `trips`, and the last carried\n"
+           "values. Symbols that no argument of the body tells are handed in.")
+      .def("branch", branch, py::arg("condition"), py::arg("then"), py::arg("otherwise"),
+           py::arg("used") = std::vector<Value>{}, at,
+           "The outputs of the body that the condition, a bool of rank 0, chooses.")
+      .def(
+          "leave",
+          [](Graph& g, Value condition, const std::vector<Value>& carried, const At& where) {
+            return g.leave(condition, carried, to_loc(where));
+          },
+          py::arg("condition"), py::arg("carried"), at,
+          "In the body of a loop: ends it with these carried values where the condition is true.")
       .def(
           "extract",
           [](const Graph& g, const std::vector<Value>& inputs, const std::vector<Value>& outputs) {

@@ -360,6 +360,26 @@ class Graph:
         self, a: int, mask: int, axis: int, size: Dim | int, at: _Location = ...
     ) -> int: ...
     def nonzero(self, mask: int, size: Dim | int, at: _Location = ...) -> int: ...
+    def body(self) -> Graph: ...
+    def loop(
+        self,
+        body: Graph,
+        *,
+        carried: Sequence[int],
+        used: Sequence[int] = ...,
+        count: Dim | int | None = ...,
+        trips: Dim | None = ...,
+        at: _Location = ...,
+    ) -> list[int]: ...
+    def branch(
+        self,
+        condition: int,
+        then: Graph,
+        otherwise: Graph,
+        used: Sequence[int] = ...,
+        at: _Location = ...,
+    ) -> list[int]: ...
+    def leave(self, condition: int, carried: Sequence[int], at: _Location = ...) -> int: ...
     def extract(
         self, inputs: Sequence[int], outputs: Sequence[int]
     ) -> tuple[Graph, list[int], list[str]]: ...
