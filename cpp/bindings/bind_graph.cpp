@@ -73,17 +73,17 @@ std::vector<std::string> unused(const Graph& g) {
 
 using At = std::pair<std::string, int>;
 
-std::vector<Value> loop(Graph& g, Graph body, const std::vector<Value>& carried,
-                        const std::vector<Value>& used, const py::object& count,
-                        const py::object& trips, const At& where) {
+std::vector<Value> build_loop(Graph& g, Graph body, const std::vector<Value>& carried,
+                              const std::vector<Value>& used, const py::object& count,
+                              const py::object& trips, const At& where) {
   core::LoopForm form;
   if (!count.is_none()) form.count = to_dim(g, count);
   if (!trips.is_none()) form.trips = to_dim(g, trips);
   return core::add_loop(g, std::move(body), carried, used, std::move(form), to_loc(where));
 }
 
-std::vector<Value> branch(Graph& g, Value condition, Graph then, Graph otherwise,
-                          const std::vector<Value>& used, const At& where) {
+std::vector<Value> build_branch(Graph& g, Value condition, Graph then, Graph otherwise,
+                                const std::vector<Value>& used, const At& where) {
   return core::add_branch(g, condition, std::move(then), std::move(otherwise), used, to_loc(where));
 }
 
@@ -290,7 +290,7 @@ void bind_graph(py::module_& module) {
       .def(
           "body", [](const Graph& g) { return Graph(g.shared_dims()); },
           "An empty graph over the same symbols, for a loop or branch.")
-      .def("loop", loop, py::arg("body"), py::kw_only(), py::arg("carried"),
+      .def("loop", build_loop, py::arg("body"), py::kw_only(), py::arg("carried"),
            py::arg("used") = std::vector<Value>{}, py::arg("count") = py::none(),
            py::arg("trips") = py::none(), at,
            "Runs a body `count` times, or until it leaves: its arguments are the number of the "
@@ -299,7 +299,7 @@ void bind_graph(py::module_& module) {
            "values.\n"
            "Returns the number of trips made, whose symbol may be `trips`, and the last carried\n"
            "values. Symbols that no argument of the body tells are handed in.")
-      .def("branch", branch, py::arg("condition"), py::arg("then"), py::arg("otherwise"),
+      .def("branch", build_branch, py::arg("condition"), py::arg("then"), py::arg("otherwise"),
            py::arg("used") = std::vector<Value>{}, at,
            "The outputs of the body that the condition, a bool of rank 0, chooses.")
       .def(

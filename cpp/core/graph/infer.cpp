@@ -395,8 +395,7 @@ class Inference {
   }
   void check_result() const {
     const Node& call = graph_.node(node_.inputs[0]);
-    if (!is_call(call.op))
-      invalid("of " + std::string(info(call.op).name) + ", which is no call");
+    if (!is_call(call.op)) invalid("of " + std::string(info(call.op).name) + ", which is no call");
     if (node_.attrs.index < 1 || node_.attrs.index >= call.attrs.results)
       invalid("index " + std::to_string(node_.attrs.index) + " of a call with " +
               std::to_string(call.attrs.results) + " results");

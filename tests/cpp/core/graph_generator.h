@@ -413,7 +413,8 @@ class GraphGenerator {
   }
 
   Op random_op(OpClass op_class) {
-    const std::vector<Op> ops = ops_of_class(op_class);
+    std::vector<Op> ops = ops_of_class(op_class);
+    std::erase(ops, Op::stored_dim);  // loop_generator.h makes those
     return random_.pick(ops);
   }
 
