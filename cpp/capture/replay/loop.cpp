@@ -1,6 +1,7 @@
 #include "capture/replay/loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "capture/path/path_tree.h"
@@ -11,8 +12,37 @@ namespace dvm::capture {
 
 namespace {
 
-// So many turns, and signals are looked at: Python does between two instructions.
-constexpr int64_t kSignalsEvery = 64;
+// Lets other threads have the interpreter's lock between two turns about as often as Python does
+// between two instructions. A path that holds the lock to its end must not: it is given up once the
+// others have waited for long, and the original lets them run.
+class OtherThreads {
+ public:
+  explicit OtherThreads(bool holds_lock) : holds_lock_(holds_lock) {}
+
+  // False: give up.
+  bool let_run() {
+    if (++turns_ % kTurns != 0) return true;
+    const auto now = Clock::now();
+    if (holds_lock_) return now - since_ < kLongest || !are_there();
+    if (now - since_ < kSwitchInterval) return true;
+    since_ = now;
+    const Unlocked unlocked(true);
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int64_t kTurns = 8;  // the clock is asked once for so many
+  static constexpr std::chrono::milliseconds kSwitchInterval{5}, kLongest{1000};
+
+  static bool are_there() {
+    return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
+  }
+
+  const bool holds_lock_;
+  Clock::time_point since_ = Clock::now();
+  int64_t turns_ = 0;
+};
 
 Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
              const std::vector<int32_t>& slots) {
@@ -56,9 +86,15 @@ PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const>
   for (PyObject* const object : given) variables.push_back(Ref::borrow(object));
   std::vector<PyObject*> arguments(given.size() + 1);
   const bool holds_lock = frame.call.holds_lock || !may_unlock(frame);
+  OtherThreads others(holds_lock);
   for (int64_t number = 0;; ++number) {
-    if (number % kSignalsEvery == kSignalsEvery - 1 && PyErr_CheckSignals() < 0) {
+    // As Python does between two instructions.
+    if (PyErr_CheckSignals() < 0) {
       outcome = Outcome::raised;
+      return nullptr;
+    }
+    if (!others.let_run()) {
+      outcome = Outcome::dropped;
       return nullptr;
     }
     Ref item;

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
+import threading
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -125,3 +128,21 @@ def test_a_rolled_loop_can_be_interrupted() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert compiled(np.ones(4), 1)[0] == 0.5
+
+
+def drained(x: np.ndarray, count: int) -> np.ndarray:
+    for _ in range(count):
+        x[0] = x[0] * 0.5 + 1
+    return x
+
+
+@pytest.mark.parametrize("function", [halved, drained])
+def test_other_threads_run_meanwhile_and_may_interrupt(function: Callable[..., object]) -> None:
+    compiled = dvm.compile(function)
+    for count in (2, 3, 4):
+        compiled(np.ones(4), count)
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        compiled(np.ones(4), 10**9)
+    timer.join()
