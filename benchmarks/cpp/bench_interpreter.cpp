@@ -85,8 +85,8 @@ void element(benchmark::State& state, Insn insn, DType dtype) {
     using T = core::Storage<D>;
     auto* data = reinterpret_cast<T*>(in.data());
     for (int64_t i = 0; i < kElements; ++i) {
-      if constexpr (D == DType::f16) {
-        data[i] = core::to_half<core::Half>(0.5F + static_cast<float>(i) * 1e-3F);
+      if constexpr (core::is_half(D)) {
+        data[i] = core::to_half<T>(0.5F + static_cast<float>(i) * 1e-3F);
       } else {
         data[i] = static_cast<T>(D == DType::boolean ? static_cast<double>(i & 1)
                                                      : 0.5 + static_cast<double>(i) * 1e-3);

@@ -113,7 +113,7 @@ class Bench {
         a_(p_.m * p_.k * stored_),
         b_(p_.k * p_.n * stored_),
         c_(p_.m * p_.n * sum_),
-        packed_b_(kernels_.packed_b_bytes(p_.k, p_.n + 2 * kernels_.nr) + p_.n * 64) {
+        packed_b_(kernels_.packed_b_bytes(p_.k, p_.n + int64_t{2} * kernels_.nr) + p_.n * 64) {
     for (int t = 0; t < threads; ++t) {
       rooms_a_.push_back(std::make_unique<Buffer>(8 << 20));
       rooms_b_.push_back(std::make_unique<Buffer>(16 << 20));
@@ -336,7 +336,7 @@ void print_packing(MatmulKind kind) {
       int64_t at = 0;
       const auto next = [&](int64_t bytes) {
         const int64_t whole = side * side * size;
-        at = (at + 64 * 1024 + 256) % std::max<int64_t>(whole - bytes, 1) / 64 * 64;
+        at = (at + (64 << 10) + 256) % std::max<int64_t>(whole - bytes, 1) / 64 * 64;
         return from.data() + at;
       };
       const std::vector<double> times = interleave(

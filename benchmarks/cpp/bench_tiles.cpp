@@ -200,8 +200,8 @@ class Call {
       for (int64_t i = 0; i < stride / core::byte_size(D); ++i) {
         const float value = 0.9F + 0.02F * static_cast<float>(i % 11);
         T element;
-        if constexpr (D == core::DType::f16) {
-          element = core::to_half<core::Half>(value);
+        if constexpr (core::is_half(D)) {
+          element = core::to_half<T>(value);
         } else {
           element = static_cast<T>(core::is_floating(D) ? value : static_cast<float>(i % 2));
         }

@@ -76,7 +76,7 @@ DVM_BY_LEVEL void read_all(const char* p, int64_t bytes) {
   using Words = uint64_t __attribute__((vector_size(64), aligned(8), may_alias));
   Words sums[4] = {};
   for (int64_t i = 0; i + 256 <= bytes; i += 256) {
-    for (int v = 0; v < 4; ++v) sums[v] ^= *reinterpret_cast<const Words*>(p + i + v * 64);
+    for (int v = 0; v < 4; ++v) sums[v] ^= *reinterpret_cast<const Words*>(p + i + int64_t{v} * 64);
   }
   const Words sum = (sums[0] ^ sums[1]) ^ (sums[2] ^ sums[3]);
   asm volatile("" : : "m"(sum));

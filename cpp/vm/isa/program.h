@@ -135,11 +135,13 @@ std::optional<Insn> insn_from_text(std::string_view name);
 // Whether targets have a kernel for it; the interpreter itself runs what has none.
 constexpr bool has_kernel(Insn insn) { return insn != Insn::chain && insn != Insn::loop; }
 constexpr bool is_reduction(Insn insn) {
+// NOLINTBEGIN(readability-simplify-boolean-expr): what one row adds to the others
 #define DVM_REDUCE(name, reduction, ...) || insn == Insn::reduction
   return false
 #include "core/ops/reduce.def"
       ;
 #undef DVM_REDUCE
+  // NOLINTEND(readability-simplify-boolean-expr)
 }
 // Reductions that round at every step, so that of halves they are made in floats. The others choose
 // one of the elements, and of equal ones it makes no difference how many there are.

@@ -37,18 +37,20 @@ struct Row {
   Space space;
   Memory memory;
 };
-inline constexpr Row all[] = {
+inline constexpr Row kAll[] = {
 #define DVM_MEMORY(folder, space, bytes, align) {#folder, Space::space, {bytes, 0, align}},
 #include "vm/target/memories.def"
 #undef DVM_MEMORY
 };
 constexpr Memories of(std::string_view folder) {
   Memories rows;
-  for (const Row& row : all) {
+  for (const Row& row : kAll) {
     if (row.folder == folder) rows[static_cast<size_t>(row.space)] = row.memory;
   }
   return rows;
 }
+// Named as the rows of targets.def say.
+// NOLINTNEXTLINE(readability-identifier-naming)
 inline constexpr Memories cpu = of("cpu"), sim = of("sim");
 }  // namespace memories
 
