@@ -104,4 +104,5 @@ def test_what_they_became():
         print(f"{name}: {', '.join(f'{n} {kind}' for kind, n in counted.items())}")
     print(dict(kinds))
     compared = sum(kinds[kind] for kind in ("compiled", "library", "fallback"))
-    assert not became or kinds["compiled"] > compared / 2
+    # A process among several meets a few operators, which tell nothing of all.
+    assert compared < 100 or kinds["compiled"] > compared / 2
