@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 import dvm
 from dvm import _dvm
+from other_thread import turns_beside
 
 
 def smooth(x: Any) -> Any:
@@ -25,32 +25,13 @@ def test_other_threads_run_during_a_plan(function: Any) -> None:
     compiled = dvm.compile(function)
     x = np.linspace(-3, 3, 4_000_000)
     compiled(x)
-    running, turns, over = threading.Event(), [], threading.Event()
 
-    def other() -> None:
-        while not over.is_set():
-            time.sleep(0.0002)
-            if running.is_set():
-                turns.append(1)
+    def hit() -> None:
+        before = compiled.stats.hits
+        compiled(x)
+        assert compiled.stats.hits == before + 1
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(10)  # nobody hands the lock over by itself
-    try:
-        for _ in range(20):
-            before = compiled.stats.hits
-            running.set()
-            compiled(x)
-            running.clear()
-            assert compiled.stats.hits == before + 1
-            if len(turns) > 20:
-                break
-    finally:
-        sys.setswitchinterval(interval)
-        over.set()
-        thread.join()
-    assert len(turns) > 20
+    assert turns_beside(hit) > 20
 
 
 def test_filters_that_another_thread_sets_during_an_opaque_call_stay() -> None:

@@ -1,15 +1,13 @@
 """Compiled models beside other threads: of Python, with models of their own, with the same one."""
 
 import concurrent.futures
-import sys
-import threading
-import time
 from typing import Any
 
 import pytest
 import torch
 
 import dvm.torch
+from other_thread import turns_beside
 from torch_door.models import MODELS
 
 
@@ -78,29 +76,6 @@ def test_two_threads_train_models_of_their_own():
 def test_python_runs_on_while_a_model_does():
     module = torch.nn.Sequential(*(torch.nn.Linear(768, 768) for _ in range(4))).eval()
     compiled, x = dvm.torch.compile(module), torch.rand(1024, 768)
-    running, turns, over = threading.Event(), [], threading.Event()
-
-    def other() -> None:
-        while not over.is_set():
-            time.sleep(0.0002)
-            if running.is_set():
-                turns.append(1)
-
     with torch.no_grad():
         compiled(x)
-        thread = threading.Thread(target=other)
-        thread.start()
-        interval = sys.getswitchinterval()
-        sys.setswitchinterval(10)  # nobody hands the lock over by itself
-        try:
-            for _ in range(20):
-                running.set()
-                compiled(x)
-                running.clear()
-                if len(turns) > 20:
-                    break
-        finally:
-            sys.setswitchinterval(interval)
-            over.set()
-            thread.join()
-    assert len(turns) > 20
+        assert turns_beside(lambda: compiled(x)) > 20
