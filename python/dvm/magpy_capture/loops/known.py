@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.loops.turns import Turns
 from dvm.magpy_capture.path.spec import Location
 from dvm.magpy_capture.values import Abstract, IteratorValue, Tensor, resolve
 
@@ -66,3 +67,26 @@ def sources_of(value: Abstract) -> list[Abstract]:
             return [value]
         return [base for part in value.source[1] for base in sources_of(part)]
     return [value]
+
+
+@dataclass
+class Entry:
+    """A loop that is rolled, where the program comes to it.
+
+    values: of its variables. private: places of those whose arrays it must have to itself.
+    source: what a `for` iterates over.
+    """
+
+    turns: Turns
+    body: Body
+    values: list[Abstract]
+    private: set[int]
+    source: IteratorValue | None
+
+    @property
+    def bases(self) -> list[Abstract]:
+        """What its items come from, in the end."""
+        return [] if self.source is None else sources_of(self.source)
+
+    def variable(self, place: int) -> tuple[str, Abstract]:
+        return self.turns.loop.variables[place], self.values[place]

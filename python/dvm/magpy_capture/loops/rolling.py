@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.loops.known import Given, KnownLoop, Rolled, sources_of
+from dvm.magpy_capture.loops.known import Entry, Given, KnownLoop, Rolled
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -241,9 +241,10 @@ class Loops(Part):
             if not isinstance(iterator, IteratorValue) or iterator.source is None:
                 raise refuse(reasons.LOOP_OVER, describe(iterator))
             source = iterator
-        self._check_values(turns, rolled, values, private, source)
+        entry = Entry(turns, rolled.body, values, private, source)
+        self._check_values(entry)
         for place in rolled.body.appended:
-            self._check_list(turns, rolled, values, private, source, place)
+            self._check_list(entry, place)
         given: list[Given] = []
         registers = []
         for place, value in enumerate(values):
@@ -270,61 +271,43 @@ class Loops(Part):
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
 
-    def _check_values(
-        self,
-        turns: Turns,
-        rolled: Rolled,
-        values: list[Abstract],
-        private: set[int],
-        source: IteratorValue | None,
-    ) -> None:
+    def _check_values(self, entry: Entry) -> None:
         """Nothing that the loop reads is what it, or the program before it, has written apart."""
-        body = rolled.body
-        wrote = bool(private) or self.heap.has_written_arrays()
+        body, values = entry.body, entry.values
+        wrote = bool(entry.private) or self.heap.has_written_arrays()
         if body.arrays and wrote:
             raise refuse(reasons.LOOP_STATE, "an array that the loop may reach in another way")
         if body.fetches and any(
             getattr(value, "changed", False) for value in self.heap.reached.values()
         ):
             raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
-        bases = [] if source is None else list(sources_of(source))
-        for value in [*values, *bases]:
+        for value in [*values, *entry.bases]:
             held = isinstance(value, (*PLAIN, Tensor, RangeValue))
             if isinstance(value, Literal) and type(value.object) in (list, dict, set):
                 held = False
             if not held and wrote:
                 raise refuse(reasons.LOOP_STATE, f"arrays that {describe(value)} may hold")
-        for place in private:
-            value = values[place]
-            name = turns.loop.variables[place]
+        for place in entry.private:
+            name, value = entry.variable(place)
             if isinstance(value, Tensor) and not value.is_scalar:
-                for other in [*values[:place], *values[place + 1 :], *bases]:
+                for other in [*values[:place], *values[place + 1 :], *entry.bases]:
                     if isinstance(other, Tensor) and other.storage is value.storage:
                         raise refuse(reasons.LOOP_VIEW, name)
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
 
-    def _check_list(
-        self,
-        turns: Turns,
-        rolled: Rolled,
-        values: list[Abstract],
-        private: set[int],
-        source: IteratorValue | None,
-        place: int,
-    ) -> None:
+    def _check_list(self, entry: Entry, place: int) -> None:
         """A list of the program's own that the loop appends to: what goes into it stays as it is.
 
         The list, and the arrays in it, are objects of the replay from here on.
         """
-        name, value = turns.loop.variables[place], values[place]
+        name, value = entry.variable(place)
         if not isinstance(value, ListValue) or value.register >= 0 or value.cls is not list:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        bases = [] if source is None else sources_of(source)
-        for origin in rolled.body.moved(rolled.body.appended[place]):
-            inside = 0 <= origin < len(values)
-            for part in [values[origin]] if inside else bases:
-                if origin in private or not self._stays(part):
+        for origin in entry.body.moved(entry.body.appended[place]):
+            inside = 0 <= origin < len(entry.values)
+            for part in [entry.values[origin]] if inside else entry.bases:
+                if origin in entry.private or not self._stays(part):
                     raise refuse(reasons.LOOP_VIEW, name)
         if not all(self._stays(resolve(part)) for part in value.elements):
             raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
@@ -406,7 +389,7 @@ class Loops(Part):
 
     def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
         """The path is for calls that leave the loop where this one did."""
-        tag = self.program.step("item", made, 0, key=("item", made, 0))
+        tag = self._item(made, 0)
         self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
         names = turns.loop.outliving(turns.goes_on)
         for name, _, node in variables_at(self.recording["events"][turns.out]):
@@ -440,8 +423,11 @@ class Loops(Part):
         known.reason, known.at = refusal.reason, refusal.at
         self.given_up.add(turns.enter)
 
+    def _item(self, made: int, place: int) -> int:
+        return self.program.step("item", made, place, key=("item", made, place))
+
     def _adopted(self, name: str, made: int, place: int, seen: Any, given: list[Given]) -> Abstract:
-        register = self.program.step("item", made, place, key=("item", made, place))
+        register = self._item(made, place)
         if isinstance(seen, np.ndarray):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
