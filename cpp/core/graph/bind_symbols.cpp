@@ -153,8 +153,14 @@ class Settled {
   explicit Settled(const DimContext& dims)
       : dims_(dims), known_(static_cast<size_t>(dims.symbol_count())) {}
 
-  void add(Dim equation) { equations_.push_back(equation); }
-  void add(const Shape& shape) { equations_.insert(equations_.end(), shape.begin(), shape.end()); }
+  // What the node tells.
+  void add(const Graph& graph, const Node& node) {
+    const Shape& shape = node.type.shape;
+    if (defines_symbol(node)) equations_.push_back(node.attrs.size);
+    if (tells_sizes(graph, node)) {
+      equations_.insert(equations_.end(), shape.begin(), shape.end());
+    }
+  }
   void solve() {
     for (size_t before = equations_.size() + 1; before != equations_.size();) {
       before = equations_.size();
@@ -202,10 +208,7 @@ std::vector<Dim> needed_by(const Graph& graph, const Node& node) {
 
 std::vector<int> unbound_symbols(const Graph& graph) {
   Settled settled(graph.dims());
-  for (const Node& node : graph.nodes()) {
-    if (defines_symbol(node)) settled.add(node.attrs.size);
-    if (tells_sizes(graph, node)) settled.add(node.type.shape);
-  }
+  for (const Node& node : graph.nodes()) settled.add(graph, node);
   settled.solve();
   std::vector<int> symbols = used_symbols(graph);
   std::erase_if(symbols, [&](int symbol) { return settled.knows(symbol); });
@@ -214,11 +217,7 @@ std::vector<int> unbound_symbols(const Graph& graph) {
 
 std::vector<int> missing_symbols(const Graph& graph) {
   Settled settled(graph.dims());
-  const auto tell = [&](const Node& node) {
-    if (defines_symbol(node)) settled.add(node.attrs.size);
-    if (tells_sizes(graph, node)) settled.add(node.type.shape);
-  };
-  for (const Value v : graph.inputs()) tell(graph.node(v));
+  for (const Value v : graph.inputs()) settled.add(graph, graph.node(v));
   settled.solve();
   std::vector<int> missing;
   for (const Node& node : graph.nodes()) {
@@ -229,7 +228,7 @@ std::vector<int> missing_symbols(const Graph& graph) {
         missing.push_back(symbol);
       }
     }
-    tell(node);
+    settled.add(graph, node);
     settled.solve();
   }
   std::ranges::sort(missing);
