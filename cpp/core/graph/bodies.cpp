@@ -13,8 +13,6 @@ std::string text_of(const Type& type) {
   return std::string(to_string(type.dtype)) + to_string(type.shape);
 }
 
-bool same_kind(const Type& a, const Type& b) { return a.dtype == b.dtype && a.rank() == b.rank(); }
-
 bool is_condition(const Type& type) { return type.dtype == DType::boolean && type.rank() == 0; }
 
 // What is wrong is said with the op of the node that has the bodies.
@@ -27,28 +25,25 @@ class Rules {
     const size_t carried = body.outputs.size();
     if (node_.attrs.results != 1 + static_cast<int>(carried) || carried > node_.inputs.size())
       invalid("carries " + std::to_string(carried) +
-              " values, which are neither its results from " + "1 on nor its first operands");
+              " values, which are neither its results from 1 on nor its first operands");
     if (node_.type != Type{DType::i64, {}})
       invalid("the number of trips is i64[], not " + text_of(node_.type));
     if (node_.attrs.size && !node_.attrs.size.is_symbol())
       invalid("defines a symbol, not " + to_string(node_.attrs.size));
     check_arguments(body, 1, node_.inputs);
-    for (size_t i = 0; i < carried; ++i) {
-      const Type& next = body.type(body.outputs[i]);
-      if (!same_kind(next, body.type(argument(body, 1 + i))))
-        mismatch("carried value " + std::to_string(i), next, body.type(argument(body, 1 + i)));
-    }
+    const std::vector<Value> arguments = body.inputs();
+    const auto check_carried = [&](const char* what, std::span<const Value> values) {
+      for (size_t i = 0; i < carried; ++i) {
+        check_kind(what + std::to_string(i), body.type(values[i]), body.type(arguments[1 + i]));
+      }
+    };
+    check_carried("carried value ", body.outputs);
     for (const Node& leave : body.nodes()) {
       if (leave.op != Op::leave) continue;
       if (leave.inputs.size() != 1 + carried)
         invalid("a leave with " + std::to_string(leave.inputs.size()) + " operands, not " +
                 std::to_string(1 + carried));
-      for (size_t i = 0; i < carried; ++i) {
-        const Type& left = body.type(leave.inputs[1 + i]);
-        if (!same_kind(left, body.type(argument(body, 1 + i))))
-          mismatch("what leaves as value " + std::to_string(i), left,
-                   body.type(argument(body, 1 + i)));
-      }
+      check_carried("what leaves as value ", std::span(leave.inputs).subspan(1));
     }
   }
 
@@ -64,8 +59,7 @@ class Rules {
       check_arguments(*body, 0, std::span(node_.inputs).subspan(1));
     }
     for (int i = 0; i < node_.attrs.results; ++i) {
-      const Type &a = type_of(then, i), &b = type_of(otherwise, i);
-      if (!same_kind(a, b)) mismatch("result " + std::to_string(i), b, a);
+      check_kind("result " + std::to_string(i), type_of(otherwise, i), type_of(then, i));
     }
     check_result(0, node_.type);
   }
@@ -73,14 +67,15 @@ class Rules {
   void check_result(int index, const Type& declared) const {
     const Graph& body = *node_.attrs.bodies[0];
     const Type& made = type_of(body, node_.op == Op::loop ? index - 1 : index);
-    if (!same_kind(made, declared)) mismatch("result " + std::to_string(index), declared, made);
+    check_kind("result " + std::to_string(index), declared, made);
   }
 
  private:
   [[noreturn]] void invalid(const std::string& message) const {
     fail(ErrorCode::graph_invalid, node_.loc, std::string(info(node_.op).name) + ": " + message);
   }
-  [[noreturn]] void mismatch(const std::string& what, const Type& is, const Type& wanted) const {
+  void check_kind(const std::string& what, const Type& is, const Type& wanted) const {
+    if (is.dtype == wanted.dtype && is.rank() == wanted.rank()) return;
     fail(ErrorCode::dtype_mismatch, node_.loc,
          std::string(info(node_.op).name) + ": " + what + " is " + text_of(is) + ", not " +
              std::string(to_string(wanted.dtype)) + " of rank " + std::to_string(wanted.rank()));
@@ -89,7 +84,6 @@ class Rules {
   static const Type& type_of(const Graph& body, int output) {
     return body.type(body.outputs[static_cast<size_t>(output)]);
   }
-  static Value argument(const Graph& body, size_t k) { return body.inputs()[k]; }
 
   const Graph& only_body(size_t count, size_t which) const {
     const std::vector<Body>& bodies = node_.attrs.bodies;
@@ -114,8 +108,7 @@ class Rules {
       const Node& argument = body.node(arguments[k]);
       if (k >= first && k < first + operands.size()) {
         const Type& given = graph_.type(operands[k - first]);
-        if (!same_kind(given, argument.type))
-          mismatch("argument " + std::to_string(k) + " of a body", given, argument.type);
+        check_kind("argument " + std::to_string(k) + " of a body", given, argument.type);
         if (argument.op != Op::input && node_.op == Op::branch)
           invalid("argument " + std::to_string(k) + " of a body is an array, an input");
       } else if (argument.op != Op::scalar || argument.type.dtype != DType::i64) {
