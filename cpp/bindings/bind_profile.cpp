@@ -81,13 +81,12 @@ class WatchedCall {
   }
 
   py::list programs() const {
-    std::map<uintptr_t, int64_t> buffers;
     py::list list;
     for (const vm::Watch::Ran& ran : watch_.programs()) {
       const vm::Work work = vm::count_work(vm::Program(ran.words));
       list.append(py::make_tuple(ran.label,
                                  bytes_of(ran.words.data(), ran.words.size() * sizeof(uint64_t)),
-                                 numbered(ran.bases, buffers), work.operations, work.bytes));
+                                 ran.buffers, work.operations, work.bytes));
     }
     return list;
   }
@@ -159,16 +158,6 @@ class WatchedCall {
       default:
         return std::string(core::info(static_cast<core::Op>(first)).name);
     }
-  }
-
-  static std::vector<int64_t> numbered(const std::vector<uintptr_t>& bases,
-                                       std::map<uintptr_t, int64_t>& buffers) {
-    std::vector<int64_t> numbers;
-    for (const uintptr_t base : bases) {
-      const auto next = static_cast<int64_t>(buffers.size());
-      numbers.push_back(buffers.try_emplace(base, next).first->second);
-    }
-    return numbers;
   }
 
   vm::Watch watch_;

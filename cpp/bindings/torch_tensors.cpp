@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "runtime/memory/buffer_pool.h"
+#include "vm/target/watch.h"
 
 namespace py = pybind11;
 
@@ -120,7 +121,9 @@ TensorMemory* TensorMemory::create(int64_t bytes) {
       (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kLine - 1) / kLine * kLine;
   auto* data = is_pooled ? runtime::buffer_pool().take(bytes)
                          : static_cast<std::byte*>(std::aligned_alloc(kLine, rounded));
-  return data == nullptr ? nullptr : new TensorMemory(data, is_pooled);
+  if (data == nullptr) return nullptr;
+  vm::Watch::tell_allocated(data, bytes);
+  return new TensorMemory(data, is_pooled);
 }
 
 TensorMemory::~TensorMemory() {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "runtime/execute/size_math.h"
+#include "vm/target/watch.h"
 
 namespace dvm::runtime {
 
@@ -36,6 +37,7 @@ bool PlainHost::allocate(core::DType dtype, std::span<const int64_t> shape, Buff
   auto* const header = new (block) Header{1};
   live_.fetch_add(1, std::memory_order_relaxed);
   view.data = static_cast<std::byte*>(block) + sizeof(Header);
+  vm::Watch::tell_allocated(view.data, bytes);
   view.owner = header;
   out = view;
   return true;

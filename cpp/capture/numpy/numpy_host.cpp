@@ -5,6 +5,7 @@
 
 #include "capture/numpy/array_memory.h"
 #include "runtime/execute/faults.h"
+#include "vm/target/watch.h"
 
 namespace dvm::capture {
 
@@ -113,6 +114,7 @@ bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
   if (shape.empty() && used_ < slots_.size()) {
     ValueSlot& slot = slots_[used_++];
     out.data = slot.bytes;
+    vm::Watch::tell_allocated(out.data, core::byte_size(dtype));
     out.owner = &slot;
     out.dtype = dtype;
     out.rank = 0;
@@ -126,6 +128,7 @@ bool NumpyHost::allocate_within(core::DType dtype, std::span<const int64_t> shap
   PyObject* array = new_array(dtype, static_cast<int>(shape.size()), shape.data());
   if (array == nullptr) return false;
   view_into(reinterpret_cast<PyArrayObject*>(array), dtype, out);
+  vm::Watch::tell_allocated(out.data, PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(array)));
   return true;
 }
 

@@ -70,8 +70,24 @@ PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords
                              names);
 }
 
+// Tells who watches of memory that a step has just made.
+PyObject* noted(PyObject* made) {
+  vm::Watch* const watch = vm::Watch::current();
+  if (watch == nullptr || made == nullptr || !PyArray_Check(made)) [[likely]]
+    return made;
+  auto* const array = reinterpret_cast<PyArrayObject*>(made);
+  if (PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) {
+    watch->allocated(reinterpret_cast<const std::byte*>(PyArray_DATA(array)),
+                     PyArray_NBYTES(array));
+  }
+  return made;
+}
+
 bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
-  return f.define(result, called(f, callee, list, keywords));
+  PyObject* const made = called(f, callee, list, keywords);
+  const auto gave = [&](int32_t i) { return f[i] == made; };  // the result itself
+  const bool is_new = std::none_of(list + 1, list + 1 + list[0], gave);
+  return f.define(result, is_new ? noted(made) : made);
 }
 
 // Takes the pending exception, without its frames, if its type is exactly this one.
@@ -156,7 +172,8 @@ bool operator_(Frame& f, const int32_t* p) {
   const bool plain = is_plain(a) && (b == nullptr || is_plain(b));
   const bool moves = op == Operator::getitem && PyArray_CheckExact(a);
   if (!plain && !moves && !silence(f)) return false;
-  return f.define(p[0], apply(op, a, b));
+  PyObject* const made = apply(op, a, b);
+  return f.define(p[0], made == a ? made : noted(made));
 }
 
 bool call_(Frame& f, const int32_t* p) {
@@ -170,7 +187,7 @@ bool own_(Frame& f, const int32_t* p) {
     return f.define(p[0], std::exchange(f.registers[p[1]], nullptr));
   }
   constexpr int kCopied = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
-  return f.define(p[0], PyArray_FromAny(f[p[1]], nullptr, 0, 0, kCopied, nullptr));
+  return f.define(p[0], noted(PyArray_FromAny(f[p[1]], nullptr, 0, 0, kCopied, nullptr)));
 }
 
 bool raises_(Frame& f, const int32_t* p) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vm/target/watch.h"
+
 namespace dvm::runtime {
 
 namespace {
@@ -69,6 +71,34 @@ class Results {
   HostCalls& host_;
 };
 
+struct Bytes {
+  const std::byte *begin, *end;
+};
+
+// From the lowest to the highest of a tensor.
+Bytes bytes_of(const BufferView& tensor) {
+  Bytes bytes{tensor.data, tensor.data + core::byte_size(tensor.dtype)};
+  for (int d = 0; d < tensor.rank; ++d) {
+    if (tensor.shape[d] == 0) return {tensor.data, tensor.data};
+    const int64_t reach = (tensor.shape[d] - 1) * tensor.strides[d];
+    (reach < 0 ? bytes.begin : bytes.end) += reach;
+  }
+  return bytes;
+}
+
+// What a function made is new memory, unless it lies in an argument.
+void tell_allocated(const HostCall& call, const BufferView& result) {
+  vm::Watch* const watch = vm::Watch::current();
+  if (watch == nullptr) [[likely]]
+    return;
+  const Bytes made = bytes_of(result);
+  for (const BufferView& array : call.arrays) {
+    const Bytes given = bytes_of(array);
+    if (made.begin < given.end && given.begin < made.end) return;
+  }
+  watch->allocated(made.begin, made.end - made.begin);
+}
+
 }  // namespace
 
 Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& host,
@@ -90,6 +120,7 @@ Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& h
     if (view.owner == nullptr || !is_expected(k, view)) return Outcome::check_failed;
   }
   for (size_t k = 0; k < places.size(); ++k) {
+    tell_allocated(call, results[places[k]]);
     state.define(instruction.result + static_cast<int32_t>(k), results[places[k]],
                  {.kind = Ownership::Kind::host});
     results[places[k]].owner = nullptr;

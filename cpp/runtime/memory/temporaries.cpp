@@ -8,6 +8,7 @@
 
 #include "runtime/execute/faults.h"
 #include "runtime/memory/buffer_pool.h"
+#include "vm/target/watch.h"
 
 namespace dvm::runtime {
 
@@ -32,14 +33,17 @@ BlockCache::~BlockCache() {
 
 std::byte* BlockCache::take(int64_t bytes) {
   if (is_faulty()) return nullptr;
-  if (bytes >= kLeastPooled) return buffer_pool().take(bytes);
+  const bool is_pooled = bytes >= kLeastPooled;
   const size_t c = size_class(bytes);
-  if (Free* block = free_[c]) {
+  if (Free* block = is_pooled ? nullptr : free_[c]) {
     free_[c] = block->next;
     return reinterpret_cast<std::byte*>(block);
   }
-  return static_cast<std::byte*>(
-      std::aligned_alloc(kAlignment, static_cast<size_t>(class_bytes(c))));
+  auto* const block = is_pooled ? buffer_pool().take(bytes)
+                                : static_cast<std::byte*>(std::aligned_alloc(
+                                      kAlignment, static_cast<size_t>(class_bytes(c))));
+  vm::Watch::tell_allocated(block, bytes);
+  return block;
 }
 
 void BlockCache::give(std::byte* block, int64_t bytes) {

@@ -44,7 +44,18 @@ void Watch::add_ran(const Launch& launch, const Program& program) {
   Ran& ran = programs_.emplace_back();
   ran.label = launch.label >= 0 ? launch.label : label_;
   ran.words.assign(program.words().begin(), program.words().end());
-  for (std::byte* base : launch.globals) ran.bases.push_back(reinterpret_cast<uintptr_t>(base));
+  for (std::byte* base : launch.globals) {
+    const auto [place, is_new] =
+        buffers_.try_emplace(reinterpret_cast<uintptr_t>(base), buffer_count_);
+    if (is_new) ++buffer_count_;
+    ran.buffers.push_back(place->second);
+  }
+}
+
+void Watch::allocated(const std::byte* begin, int64_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  buffers_.erase(buffers_.lower_bound(address),
+                 buffers_.lower_bound(address + static_cast<uintptr_t>(bytes)));
 }
 
 void Watch::add(What what, int32_t label, int64_t begin, int64_t tiles) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -41,11 +42,11 @@ class Watch {
     std::vector<core::Scalar> scalars;
     std::vector<std::array<int64_t, core::kMaxRank>> strides;
   };
-  // A Program that was run; equal bases are the same memory.
+  // A Program that was run, and the memory of its operands: equal numbers are the same memory.
   struct Ran {
     int32_t label;
     std::vector<uint64_t> words;
-    std::vector<uintptr_t> bases;
+    std::vector<int64_t> buffers;
   };
 
   // `keeps`: copies the Programs and sizes, too. Spans beyond `room` are counted, not kept.
@@ -65,6 +66,14 @@ class Watch {
     if (keeps_) fill(steps_[static_cast<size_t>(label_)]);
   }
   void ran(std::span<const Launch> launches);
+  // These bytes were allocated since the last Program ran. An address alone does not tell memory
+  // from memory: what is freed in a call may come back for another array, or not, as the allocator
+  // likes.
+  void allocated(const std::byte* begin, int64_t bytes);
+  static void tell_allocated(const std::byte* begin, int64_t bytes) {
+    if (Watch* const watch = current()) [[unlikely]]
+      watch->allocated(begin, bytes);
+  }
 
   // By any thread.
   void add(What what, int32_t label, int64_t begin, int64_t tiles = 0);
@@ -82,6 +91,8 @@ class Watch {
   int32_t label_ = -1;
   std::vector<Step> steps_;
   std::vector<Ran> programs_;
+  std::map<uintptr_t, int64_t> buffers_;  // numbers of what lies at an address now
+  int64_t buffer_count_ = 0;
   std::vector<Span> spans_;
   std::atomic<size_t> used_{0};
 };
