@@ -189,7 +189,8 @@ std::optional<Refusal> Grouping::check_reductions(const Members& members, const 
   return check_levels(members);
 }
 
-// A product is made first, of what lies in memory; elementwise steps over its elements may follow.
+// A product is made first, of what lies in memory. Elementwise steps over its elements may follow,
+// and reductions of its rows: the tiles of some products hold whole ones.
 std::optional<Refusal> Grouping::check_product(const Members& members, const Shape& space) const {
   const auto is_product = [&](Value v) {
     return core::op_class(graph_.node(v).op) == OpClass::matrix;
@@ -198,9 +199,14 @@ std::optional<Refusal> Grouping::check_product(const Members& members, const Sha
   if (product == members.end()) return std::nullopt;
   if (std::count_if(members.begin(), members.end(), is_product) > 1)
     return Refusal{"two-products", "a Region makes one product of matrices"};
+  const std::vector<int> columns{static_cast<int>(space.size()) - 1};
   for (Value v : members) {
-    if (core::op_class(graph_.node(v).op) == OpClass::reduce)
-      return Refusal{"product-reduced", "no reduction shares a Region with a product of matrices"};
+    const core::Node& node = graph_.node(v);
+    if (core::op_class(node.op) != OpClass::reduce) continue;
+    if (graph_.node(*product).op != core::Op::matmul || node.attrs.axes != columns) {
+      return Refusal{"product-reduced",
+                     "of what a product of matrices gives, a Region reduces nothing but rows"};
+    }
   }
   const auto& sources = flow_[*product].sources;
   if (std::any_of(sources.begin(), sources.end(), [&](Value v) { return is_inside(v); }))
@@ -226,6 +232,8 @@ std::optional<Refusal> Grouping::check_levels(const Members& members) {
   for (Value v : members) {
     const bool reduces = core::op_class(graph_.node(v).op) == OpClass::reduce;
     const auto& readers = flow_[v].readers;
+    // The result of a product waits in memory, too.
+    kept += core::op_class(graph_.node(v).op) == OpClass::matrix;
     kept += std::any_of(readers.begin(), readers.end(), [&](Value reader) {
       return is_inside(reader) && (reduces || level(reader) > level(v));
     });

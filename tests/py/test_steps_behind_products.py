@@ -174,6 +174,80 @@ def test_a_bias_of_several_dims_keeps_batches_apart():
         np.testing.assert_array_equal(result, x @ w + bias)
 
 
+def softmax(p: np.ndarray) -> np.ndarray:
+    e = np.exp(p - p.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layer_norm(p: np.ndarray) -> np.ndarray:
+    d = p - p.mean(axis=-1, keepdims=True)
+    return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + 1)
+
+
+# What reduces rows of a product: with steps behind, alone, and beside elements that are needed.
+BY_ROWS = {
+    "softmax": softmax,
+    "layer norm": layer_norm,
+    "largest": lambda p: np.maximum(p, 0).max(axis=-1),
+    "mean square": lambda p: (p * p).mean(axis=-1),
+    "elements, too": lambda p: (p + 1, softmax(p + 1)),
+    "two softmaxes": lambda p: softmax(np.tanh(softmax(p)) * 2),
+}
+
+
+@settings(max_examples=120)
+@given(
+    name=st.sampled_from(sorted(BY_ROWS)),
+    dtype=st.sampled_from(["f4", "f8"]),
+    batch=st.sampled_from([(), (), (3,)]),
+    m=ROWS,
+    n=COLUMNS.filter(lambda n: n > 0),
+    k=DEPTHS,
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_rows_are_reduced_where_a_tile_holds_them(name, dtype, batch, m, n, k, seed):
+    rng = np.random.default_rng(seed)
+    m = min(m, 200) if batch else m
+    a, b = numbers(rng, (*batch, m, k), "f64"), numbers(rng, (k, n), "f64")
+    bias = numbers(rng, (n,), "f64")
+    by_rows = BY_ROWS[name]
+
+    def program(x, w, c):
+        return by_rows(x @ w + c)
+
+    got = by_dtype[name, dtype, len(batch)](*(v.astype(dtype) for v in (a, b, bias)))
+    expected = program(*(v.astype(dtype).astype("f8") for v in (a, b, bias)))
+    limit = {"f4": 2e-4, "f8": 1e-11}[dtype]
+    for mine, true in zip(
+        got if isinstance(got, tuple) else (got,),
+        expected if isinstance(expected, tuple) else (expected,),
+        strict=True,
+    ):
+        assert mine.dtype == np.dtype(dtype)
+        np.testing.assert_allclose(mine, true, rtol=limit, atol=limit)
+
+
+class Compiled(dict):
+    """A function of each kind, compiled once: further sizes are no captures."""
+
+    def __missing__(self, key):
+        by_rows = BY_ROWS[key[0]]
+        self[key] = dvm.compile(lambda x, w, c: by_rows(x @ w + c))
+        return self[key]
+
+
+by_dtype = Compiled()
+
+
+def test_a_product_and_a_softmax_are_one_region():
+    f = dvm.compile(lambda x, w: softmax(x @ w))
+    x, w = np.ones((100, 30), "f4"), np.ones((30, 200), "f4")
+    f(x, w)
+    report = dvm.explain(f)(x, w)
+    assert report.call is not None
+    assert report.call["regions"] == 1
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_any_number_of_threads(run_python, threads):
     source = f"""
@@ -189,7 +263,10 @@ graph = dvm.CompiledGraph('''graph v1 {{
   %4 = broadcast(%2) f32[m, n]
   %5 = add(%3, %4) f32[m, n]
   %6 = tanh(%5) f32[m, n]
-  return %6
+  %7 = sum(%6) f32[m, 1] {{axes = [1]}}
+  %8 = broadcast(%7) f32[m, n]
+  %9 = div(%6, %8) f32[m, n]
+  return %9
 }}''')
 rng = np.random.default_rng(5)
 a, b, c = (rng.standard_normal(s, dtype="f4") for s in [(600, 50), (50, 1100), (1100,)])

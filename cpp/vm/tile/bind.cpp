@@ -151,8 +151,10 @@ class Binder {
     stage_.value_count = static_cast<int>(kernel_.values.size());
     stage_.global_count = kernel_.operand_count();
     stage_.reduced_in_tile = Stage::InTile::may;
-    const bool is_part = !kernel_.kept.empty() && kernel_.parts.empty();
-    if (is_part) stage_.global_count += kFirstKept + static_cast<int>(kernel_.kept.size());
+    // Parts read what others leave, and what follows a product or an attention reads its result.
+    const bool reads_kept = kernel_.parts.empty() || kernel_.product || kernel_.attention;
+    if (reads_kept && !kernel_.kept.empty())
+      stage_.global_count += kFirstKept + static_cast<int>(kernel_.kept.size());
     find_needed(chosen);
     order_dims();
     fill_values();
