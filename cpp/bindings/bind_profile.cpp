@@ -11,6 +11,7 @@
 #include "capture/path/path.h"
 #include "core/error.h"
 #include "vm/run/count_work.h"
+#include "vm/target/launch_words.h"
 #include "vm/target/watch.h"
 
 namespace py = pybind11;
@@ -83,7 +84,12 @@ class WatchedCall {
   py::list programs() const {
     py::list list;
     for (const vm::Watch::Ran& ran : watch_.programs()) {
-      const vm::Work work = vm::count_work(vm::Program(ran.words));
+      vm::Work work;
+      vm::view_launch(ran.words, false).for_each_program([&](const vm::Program& program) {
+        const vm::Work own = vm::count_work(program);
+        work.operations += own.operations;
+        work.bytes += own.bytes;
+      });
       list.append(py::make_tuple(ran.label,
                                  bytes_of(ran.words.data(), ran.words.size() * sizeof(uint64_t)),
                                  ran.buffers, work.operations, work.bytes));

@@ -13,6 +13,7 @@
 #include "driver/variants.h"
 #include "sim/timing/timing.h"
 #include "sim/timing/trace.h"
+#include "vm/target/launch_words.h"
 
 namespace py = pybind11;
 
@@ -44,7 +45,7 @@ vm::TileRequest tile_request(const py::tuple& tile) {
 py::tuple encoded_tuple(const driver::EncodedRegion& encoded) {
   py::list programs, tilings;
   for (const std::vector<uint64_t>& words : encoded.programs) {
-    std::vector<int64_t> buffers(vm::Program(words).globals().size());
+    std::vector<int64_t> buffers(vm::view_launch(words, false).program.globals().size());
     std::iota(buffers.begin(), buffers.end(), 0);
     programs.append(
         py::make_tuple(bytes_of(words.data(), words.size() * sizeof(uint64_t)), buffers));
@@ -153,45 +154,65 @@ int64_t global_of(const vm::Program& program, const vm::Instruction& insn) {
   return -1;
 }
 
-py::dict timing_dict(const vm::Program& program, const sim::ProgramTiming& timing, bool events) {
+std::string name_of(vm::KernelType type) { return std::string(to_string(type)); }
+
+py::list cores_list(const vm::LaunchView& launch, const sim::ProgramTiming& timing, size_t group) {
+  py::list cores;
+  for (size_t k = 0; k < timing.cores.size(); ++k) {
+    const sim::CoreTimes& core = timing.cores[k];
+    py::dict one, pipes;
+    for (int p = 0; p < vm::kPipeCount; ++p) {
+      pipes[py::str(std::string(to_string(static_cast<vm::Pipe>(p))))] =
+          pipe_dict(core.pipes[static_cast<size_t>(p)]);
+    }
+    const bool leads = k % group == 0;
+    one["block"] = k / group;
+    one["type"] =
+        name_of((leads ? launch.program : launch.followers[0].program).header().kernel_type);
+    one["begin"] = core.begin;
+    one["end"] = core.end;
+    one["pipes"] = pipes;
+    cores.append(one);
+  }
+  return cores;
+}
+
+py::list instructions_list(const vm::LaunchView& launch, const sim::ProgramTiming& timing) {
+  py::list instructions;
+  launch.for_each_program([&](const vm::Program& program) {
+    const sim::InstructionIndex index(program);
+    for (const vm::Instruction* insn : index.all()) {
+      const sim::InstructionTimes& times = timing.instructions[instructions.size()];
+      py::dict one;
+      one["name"] = std::string(info(insn->insn).name) + "." + std::string(to_string(insn->dtype));
+      one["pipe"] = std::string(to_string(info(insn->insn).pipe));
+      one["busy"] = times.busy;
+      one["waits"] = times.waits;
+      one["count"] = times.count;
+      one["bytes"] = times.bytes;
+      one["global"] = global_of(program, *insn);
+      instructions.append(one);
+    }
+  });
+  return instructions;
+}
+
+py::dict timing_dict(const vm::LaunchView& launch, const sim::ProgramTiming& timing, bool events) {
   py::dict dict;
   dict["begin"] = timing.begin;
   dict["end"] = timing.end;
   dict["launch"] = timing.launch;
   dict["moved_bytes"] = timing.moved_bytes;
   dict["hbm_bytes"] = timing.hbm_bytes;
-  dict["kernel_type"] = std::string(to_string(program.header().kernel_type));
-  dict["bytecode_bytes"] = program.words().size_bytes();
-  dict["tiles"] = program.header().tile_count;
-  py::list cores;
-  for (const sim::CoreTimes& core : timing.cores) {
-    py::dict one, pipes;
-    for (int p = 0; p < vm::kPipeCount; ++p) {
-      pipes[py::str(std::string(to_string(static_cast<vm::Pipe>(p))))] =
-          pipe_dict(core.pipes[static_cast<size_t>(p)]);
-    }
-    one["begin"] = core.begin;
-    one["end"] = core.end;
-    one["pipes"] = pipes;
-    cores.append(one);
-  }
-  dict["cores"] = cores;
-  py::list instructions;
-  const sim::InstructionIndex index(program);
-  for (size_t k = 0; k < index.all().size(); ++k) {
-    const vm::Instruction& insn = *index.all()[k];
-    const sim::InstructionTimes& times = timing.instructions[k];
-    py::dict one;
-    one["name"] = std::string(info(insn.insn).name) + "." + std::string(to_string(insn.dtype));
-    one["pipe"] = std::string(to_string(info(insn.insn).pipe));
-    one["busy"] = times.busy;
-    one["waits"] = times.waits;
-    one["count"] = times.count;
-    one["bytes"] = times.bytes;
-    one["global"] = global_of(program, insn);
-    instructions.append(one);
-  }
-  dict["instructions"] = instructions;
+  const size_t group = launch.followers.empty() ? 1 : sim::kGroupCores;
+  dict["kernel_type"] =
+      name_of(group == 1 ? launch.program.header().kernel_type : vm::KernelType::mix);
+  size_t bytecode = 0;
+  launch.for_each_program([&](const vm::Program& one) { bytecode += one.words().size_bytes(); });
+  dict["bytecode_bytes"] = bytecode;
+  dict["tiles"] = launch.program.header().tile_count;
+  dict["cores"] = cores_list(launch, timing, group);
+  dict["instructions"] = instructions_list(launch, timing);
   if (events) {
     dict["events"] = events_dict(timing);
     dict["flags"] = flags_dict(timing);
@@ -205,16 +226,23 @@ py::list time_of_programs(const std::vector<ProgramBytes>& programs, const std::
                           const std::set<size_t>& stacked) {
   const vm::CoreTiming timing = timing_of(target, overrides);
   std::vector<std::vector<uint64_t>> words;
+  std::vector<vm::LaunchView> views;
   std::vector<sim::TimedLaunch> launches;
+  views.reserve(programs.size());
   for (const auto& [bytes, buffers] : programs) {
     words.push_back(verified_words(bytes));
     // Those of retile() come from the encoder, and may be for fewer cores than the target has.
-    if (!verified) vm::verify(words.back());
-    const vm::Program program(words.back());
-    if (buffers.size() < program.globals().size()) {
-      core::fail(core::ErrorCode::wrong_arguments, "a Program has more globals than buffers");
-    }
-    launches.push_back({program, buffers, stacked.contains(launches.size())});
+    const vm::LaunchView& view = views.emplace_back(vm::view_launch(words.back(), !verified));
+    view.for_each_program([&](const vm::Program& program) {
+      if (buffers.size() < program.globals().size()) {
+        core::fail(core::ErrorCode::wrong_arguments, "a Program has more globals than buffers");
+      }
+    });
+    launches.push_back({.program = view.program,
+                        .buffers = buffers,
+                        .stacked = stacked.contains(launches.size()),
+                        .followers = view.followers,
+                        .handed = view.handed});
   }
   std::vector<sim::ProgramTiming> timings;
   {
@@ -223,7 +251,7 @@ py::list time_of_programs(const std::vector<ProgramBytes>& programs, const std::
   }
   py::list list;
   for (size_t k = 0; k < launches.size(); ++k) {
-    list.append(timing_dict(launches[k].program, timings[k], events));
+    list.append(timing_dict(views[k], timings[k], events));
   }
   return list;
 }

@@ -6,6 +6,7 @@
 #include "driver/dense_call.h"
 #include "driver/pipeline.h"
 #include "vm/encode/encode.h"
+#include "vm/target/launch_words.h"
 
 namespace dvm::driver {
 
@@ -50,10 +51,10 @@ EncodedRegion encode_region(const vm::Kernel& kernel, const vm::Binding& binding
   const vm::Compiled compiled = vm::encode(kernel, binding, target, arena, nullptr,
                                            request ? &*request : nullptr, &encoded.tilings);
   encoded.nanoseconds = since(begin);
-  for (int k = 0; k < compiled.stage_count; ++k) {
-    const std::span<const uint64_t> words = compiled.stages[k].words();
-    encoded.programs.emplace_back(words.begin(), words.end());
-  }
+  compiled.all_launches({}, [&](const vm::Launch& launch) {
+    encoded.programs.push_back(vm::launch_words(launch));
+    return true;
+  });
   if (!kernel.product || !vm::has_cube(target)) return encoded;
   const vm::Contraction product = vm::bind_product(kernel, binding);
   if (product.is_empty() || product.k.size == 0) return encoded;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "sim/core_group.h"
 #include "vm/target/watch.h"
 
 namespace dvm::sim {
@@ -46,7 +47,7 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
   if (vm::Watch* const watch = vm::Watch::current()) watch->ran(launches);
   vm::RunStatus status;
   for (size_t k = 0; k < launches.size(); ++k) {
-    const SimReport report = run_and_report(launches[k].program, launches[k].globals);
+    const SimReport report = run_and_report(launches[k]);
     status.flags |= report.raised;
     if (report.fault == vm::Fault::none) continue;
     status.fault = report.fault;
@@ -54,6 +55,11 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
     break;
   }
   return status;
+}
+
+SimReport SimTarget::run_and_report(const vm::Launch& launch) {
+  return launch.followers.empty() ? run_and_report(launch.program, launch.globals)
+                                  : run_groups(launch, traits_);
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.

@@ -28,6 +28,8 @@ class SimTarget final : public vm::Target {
   // did.
   SimReport run_and_report(const vm::Program& program, std::span<std::byte* const> globals,
                            std::vector<Trace>* traces = nullptr);
+  // The same of a launch, which may have followers.
+  SimReport run_and_report(const vm::Launch& launch);
 
  private:
   const vm::TargetTraits& traits_;

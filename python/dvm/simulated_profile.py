@@ -81,14 +81,15 @@ class Kernel:
 
 
 def pipe_shares(timings: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return, for each pipe that did something, its shares of the time of all cores."""
+    """Return, for each pipe that did something, its shares of the time of its cores."""
     cores = [core for timing in timings for core in timing["cores"]]
-    total = sum(core["end"] - core["begin"] for core in cores)
     shares: dict[str, dict[str, Any]] = {}
     for pipe in UNITS:
-        every = [core["pipes"][pipe] for core in cores]
-        if not any(one["operations"] for one in every):
+        using = [core for core in cores if core["pipes"][pipe]["operations"]]
+        if not using:
             continue
+        total = sum(core["end"] - core["begin"] for core in using)
+        every = [core["pipes"][pipe] for core in using]
         waits: dict[str, float] = {}
         for one in every:
             for why, cycles in one["waits"].items():
@@ -201,14 +202,14 @@ class SimulatedProfile(Profile):
         mhz = self.mhz
         for kernel in self.kernels:
             for launch, timing in enumerate(kernel.timings):
-                kind = "aiv" if timing["kernel_type"] == "aiv" else "aic"
-                for block, core in enumerate(timing["cores"]):
+                for core in timing["cores"]:
+                    kind = "aiv" if core["type"] == "aiv" else "aic"
                     rows.append(
                         {
                             "kernel": kernel.name,
                             "launch": launch,
-                            "block_id": block,
-                            "sub_block_id": timing["kernel_type"],
+                            "block_id": core["block"],
+                            "sub_block_id": core["type"],
                             **_columns(kind, core, mhz),
                         }
                     )

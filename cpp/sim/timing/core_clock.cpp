@@ -6,6 +6,14 @@
 
 namespace dvm::sim {
 
+namespace {
+
+double cycles_of_flag(const TraceOp& op, const vm::CoreTiming& timing) {
+  return op.crosses ? timing.cross_flag_cycles : timing.flag_cycles;
+}
+
+}  // namespace
+
 CoreClock::CoreClock(int32_t id, Trace trace, std::vector<Transfer> transfers, double begin,
                      const LaunchContext& context)
     : id_(id),
@@ -66,20 +74,35 @@ void CoreClock::wait_until(PipeState& pipe, PipeTimes& times, double begin, doub
   pipe.waited += begin - pipe.free;
 }
 
+std::optional<double> CoreClock::take_flag(const TraceOp& op) {
+  const auto take = [](std::span<std::deque<double>> all) -> std::optional<double> {
+    double seen = 0;
+    for (const std::deque<double>& set : all) {
+      if (set.empty()) return std::nullopt;
+      seen = std::max(seen, set.front());
+    }
+    for (std::deque<double>& set : all) set.pop_front();
+    return seen;
+  };
+  if (!op.crosses) return take({&flag(op.other, op.pipe, op.event), 1});
+  // The cube waits for all vector cores.
+  return place_ == 0 ? take(cross_flags_->loaded) : take({&cross_flags_->left[place_ - 1], 1});
+}
+
 bool CoreClock::wait_for_flag(const Issued& next) {
   const TraceOp& op = *next.op;
-  std::deque<double>& set = flag(op.other, op.pipe, op.event);
-  if (set.empty()) return false;
+  const std::optional<double> set = take_flag(op);
+  if (!set) return false;
   PipeState& pipe = state(op.pipe);
-  const double ready = std::max(pipe.free, next.time), begin = std::max(ready, set.front());
+  const double ready = std::max(pipe.free, next.time), begin = std::max(ready, *set);
   wait_until(pipe, times(op.pipe), begin, next.time, static_cast<Wait>(op.other));
   const double end = begin + context_.timing.sync_cycles;
   if (context_.events) {
-    context_.result.flags.push_back(
-        {id_, op.other, op.pipe, op.event, set.front() - context_.timing.flag_cycles, begin});
+    context_.result.flags.push_back({id_, op.other, op.pipe, op.event,
+                                     *set - cycles_of_flag(op, context_.timing), begin,
+                                     op.crosses});
     context_.result.events.push_back({id_, op.insn, op.pipe, true, op.tile, ready, end, end});
   }
-  set.pop_front();
   times(op.pipe).busy += context_.timing.sync_cycles;
   pop(pipe, begin);
   pipe.worked = pipe.worked && begin <= pipe.free;
@@ -98,7 +121,14 @@ void CoreClock::set_flag(const Issued& next) {
   pipe.free = begin + context_.timing.sync_cycles;
   times(op.pipe).busy += context_.timing.sync_cycles;
   const double done = std::max(pipe.free, pipe.done);
-  flag(op.pipe, op.other, op.event).push_back(done + context_.timing.flag_cycles);
+  const double seen = done + cycles_of_flag(op, context_.timing);
+  if (!op.crosses) {
+    flag(op.pipe, op.other, op.event).push_back(seen);
+  } else if (place_ == 0) {
+    for (std::deque<double>& left : cross_flags_->left) left.push_back(seen);
+  } else {
+    cross_flags_->loaded[place_ - 1].push_back(seen);
+  }
   end_ = std::max(end_, pipe.free);
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "sim/timing/cost.h"
@@ -21,14 +22,25 @@ struct LaunchContext {
   bool events;
 };
 
+// Flags between the cores of a group: when each vector core sees what was set.
+struct CrossFlags {
+  std::deque<double> left[vm::kVectorCores], loaded[vm::kVectorCores];
+};
+
 class CoreClock {
  public:
   CoreClock(int32_t id, Trace trace, std::vector<Transfer> transfers, double begin,
             const LaunchContext& context);
+  // The core is that one of a group: the cube's, or a vector core from 1 on.
+  void join(CrossFlags& flags, int place) {
+    cross_flags_ = &flags;
+    place_ = place;
+  }
 
-  // Does all that can be done. Transfers that begin are told to starts(pipe, time, transfer).
+  // Does all that can be done, and says whether that was anything. Transfers that begin are told to
+  // starts(pipe, time, transfer).
   template <typename Starts>
-  void advance(Starts starts);
+  bool advance(Starts starts);
   // The transfer of that pipe has ended; slowed: what it lost, by Limit.
   void end_transfer(vm::Pipe pipe, double now, double slowed_by_l2, double slowed_by_hbm);
   // All is done: what is left of each pipe's time. InternalError where something is not.
@@ -62,6 +74,8 @@ class CoreClock {
   template <typename Starts>
   bool begin_next(vm::Pipe pipe, Starts& starts);
   bool wait_for_flag(const Issued& next);
+  // When what it waits for is seen; none while that is not set.
+  std::optional<double> take_flag(const TraceOp& op);
   void set_flag(const Issued& next);
   void compute(const Issued& next);
   // Accounts for the time from when the pipe was free to `begin`.
@@ -79,6 +93,8 @@ class CoreClock {
   CoreTimes* times_;
   std::array<PipeState, vm::kPipeCount> pipes_;
   std::deque<double> flags_[vm::kPipeCount][vm::kPipeCount][vm::kEventIds];
+  CrossFlags* cross_flags_ = nullptr;
+  int place_ = 0;
 };
 
 template <typename Starts>
@@ -106,14 +122,17 @@ bool CoreClock::begin_next(vm::Pipe pipe, Starts& starts) {
 }
 
 template <typename Starts>
-void CoreClock::advance(Starts starts) {
+bool CoreClock::advance(Starts starts) {
+  bool any = false;
   for (bool more = true; more;) {
     more = false;
     while (issue()) more = true;
     for (int pipe = 0; pipe < vm::kPipeCount; ++pipe) {
       while (begin_next(static_cast<vm::Pipe>(pipe), starts)) more = true;
     }
+    any = any || more;
   }
+  return any;
 }
 
 }  // namespace dvm::sim

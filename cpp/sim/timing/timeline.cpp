@@ -31,8 +31,9 @@ struct Moving {
 
 class Chip {
  public:
-  Chip(std::vector<std::unique_ptr<CoreClock>> cores, const vm::CoreTiming& timing)
-      : cores_(std::move(cores)), timing_(timing) {}
+  // So many neighbouring cores wait for each other.
+  Chip(std::vector<std::unique_ptr<CoreClock>> cores, int32_t group, const vm::CoreTiming& timing)
+      : cores_(std::move(cores)), group_(group), timing_(timing) {}
 
   void run() {
     for (size_t core = 0; core < cores_.size(); ++core) advance(static_cast<int32_t>(core));
@@ -64,11 +65,19 @@ class Chip {
 
   double end_of(size_t k, double now) const { return now + moving_[k].left / shares_[k].rate; }
 
+  // The core, and those that may have waited for it.
   void advance(int32_t core) {
-    cores_[static_cast<size_t>(core)]->advance(
-        [&](vm::Pipe pipe, double time, const Transfer& transfer) {
-          arrivals_.push({time, core, pipe, &transfer});
-        });
+    const int32_t first = core / group_ * group_;
+    for (bool more = true; more;) {
+      more = false;
+      for (int32_t one = first; one < first + group_; ++one) {
+        const bool any = cores_[static_cast<size_t>(one)]->advance(
+            [&](vm::Pipe pipe, double time, const Transfer& transfer) {
+              arrivals_.push({time, one, pipe, &transfer});
+            });
+        more = more || (any && group_ > 1);
+      }
+    }
   }
 
   // Moves time on; those that end by then are taken out, and their cores go on.
@@ -100,6 +109,7 @@ class Chip {
   }
 
   std::vector<std::unique_ptr<CoreClock>> cores_;
+  const int32_t group_;
   const vm::CoreTiming& timing_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::vector<Moving> moving_;
@@ -109,19 +119,25 @@ class Chip {
 ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::CoreTiming& timing,
                           SecondCache& cache, bool events) {
   const vm::Program& program = launch.program;
-  const InstructionIndex index(program);
+  InstructionIndex index(program);
+  size_t bytecode = program.words().size_bytes();
+  for (const vm::Follower& follower : launch.followers) {
+    index.add(follower.program);
+    bytecode += follower.program.words().size_bytes();
+  }
   ProgramTiming result;
   const int32_t blocks = static_cast<int32_t>(program.header().block_dim);
-  result.cores.resize(static_cast<size_t>(blocks));
+  const int32_t group = launch.followers.empty() ? 1 : kGroupCores;
+  result.cores.resize(static_cast<size_t>(blocks * group));
   result.instructions.resize(index.all().size());
-  const bool copied = static_cast<double>(program.words().size_bytes()) > timing.argument_bytes;
+  const bool copied = static_cast<double>(bytecode) > timing.argument_bytes;
   result.begin = begin;
   result.launch = timing.launch_cycles + (copied ? timing.copy_cycles : 0);
   if (launch.stacked) result.launch = timing.barrier_cycles;
   const LaunchContext context{timing, index, result, events};
   std::vector<std::unique_ptr<CoreClock>> cores;
-  for (int32_t id = 0; id < blocks; ++id) {
-    Trace trace = trace_core(program, index, id);
+  std::vector<CrossFlags> flags(static_cast<size_t>(blocks));
+  const auto add_core = [&](int32_t id, int32_t place, Trace trace) {
     std::vector<Transfer> transfers(trace.reaches.size());
     for (const TraceOp& op : trace.ops) {
       if (op.reach < 0) continue;
@@ -133,10 +149,26 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
       result.hbm_bytes += transfer.hbm_bytes;
     }
     const double start = result.launch + (launch.stacked ? 0 : id * timing.core_cycles);
-    cores.push_back(
-        std::make_unique<CoreClock>(id, std::move(trace), std::move(transfers), start, context));
+    cores.push_back(std::make_unique<CoreClock>(id * group + place, std::move(trace),
+                                                std::move(transfers), start, context));
+    cores.back()->join(flags[static_cast<size_t>(id)], place);
+  };
+  for (int32_t id = 0; id < blocks; ++id) {
+    if (launch.followers.empty()) {
+      add_core(id, 0, trace_core(program, index, id));
+      continue;
+    }
+    const std::vector<std::byte*> bases(launch.buffers.size(), nullptr);
+    std::array<Trace, kGroupCores> traces = trace_group({.program = program,
+                                                         .globals = bases,
+                                                         .followers = launch.followers,
+                                                         .handed = launch.handed},
+                                                        index, id);
+    for (int32_t place = 0; place < group; ++place) {
+      add_core(id, place, std::move(traces[static_cast<size_t>(place)]));
+    }
   }
-  Chip chip(std::move(cores), timing);
+  Chip chip(std::move(cores), group, timing);
   chip.run();
   result.end = begin + chip.end();
   std::stable_sort(result.events.begin(), result.events.end(),

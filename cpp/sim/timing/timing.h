@@ -11,6 +11,7 @@
 #include "sim/timing/second_cache.h"
 #include "vm/isa/program.h"
 #include "vm/target/core_timing.h"
+#include "vm/target/launch.h"
 
 namespace dvm::sim {
 
@@ -56,6 +57,7 @@ struct FlagEvent {
   vm::Pipe src, dst;
   uint8_t event;
   double set, seen;
+  bool crosses = false;  // between cores: it was set by another one of the group
 };
 
 struct ProgramTiming {
@@ -70,11 +72,14 @@ struct ProgramTiming {
 
 // A Program, and which buffers its globals are: equal numbers are the same memory.
 // stacked: it is part of the launch before it, whose cores go on with it when all have ended (DVM
-// paper, section 5.1: temporal stacking).
+// paper, section 5.1: temporal stacking). With followers the cores are those of its groups: the
+// cube's, then the vector cores. Instructions are those of the Program, then of each follower.
 struct TimedLaunch {
   vm::Program program;
   std::span<const int64_t> buffers;
   bool stacked = false;
+  std::span<const vm::Follower> followers = {};
+  vm::HandedOver handed = {};
 };
 
 // Programs one after another, each after the one before it has ended, on a device whose second

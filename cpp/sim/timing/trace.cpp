@@ -79,7 +79,7 @@ int64_t Reach::runs() const {
   return count;
 }
 
-InstructionIndex::InstructionIndex(const vm::Program& program) {
+void InstructionIndex::add(const vm::Program& program) {
   const std::span<const uint64_t> code = program.code();
   for (const uint64_t* p = code.data(); p != code.data() + code.size();) {
     const auto& insn = *reinterpret_cast<const Instruction*>(p);
@@ -241,6 +241,61 @@ Trace trace_core(const vm::Program& program, const InstructionIndex& index, int6
   UncomputedCore core{tracer};
   vm::run_tiles(program, bases, begin, end, core);
   return trace;
+}
+
+namespace {
+
+void add_cross_flag(Trace& trace, TraceOp::Kind kind, CrossFlag flag, vm::Pipe pipe, int64_t tile) {
+  TraceOp& op = trace.ops.emplace_back();
+  op.kind = kind;
+  op.pipe = pipe;
+  op.other = pipe == vm::Pipe::fix ? vm::Pipe::load : vm::Pipe::fix;
+  op.event = static_cast<uint8_t>(flag);
+  op.crosses = true;
+  op.tile = tile;
+}
+
+}  // namespace
+
+std::array<Trace, kGroupCores> trace_group(const vm::Launch& launch, const InstructionIndex& index,
+                                           int64_t id) {
+  using Kind = TraceOp::Kind;
+  std::array<Trace, kGroupCores> traces;
+  const std::vector<std::byte*> bases(launch.globals.size(), nullptr);
+  std::vector<std::byte*> globals = bases;
+  const auto run = [&](const vm::Program& program, Trace& trace, int64_t begin, int64_t end) {
+    if (begin == end) return;
+    Tracer tracer(program, index, bases, trace);
+    UncomputedCore core{tracer};
+    vm::run_tiles(program, globals, begin, end, core);
+  };
+  const vm::Header& header = launch.program.header();
+  const int64_t begin = id * header.body_tile;
+  const int64_t end = std::min<int64_t>(begin + header.body_tile, header.tile_count);
+  for (int64_t tile = begin; tile < end; ++tile) {
+    const int64_t turn = (tile - begin) % launch.handed.turns;
+    const int64_t place = (id * launch.handed.turns + turn) * launch.handed.bytes;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that nobody follows
+    globals[static_cast<size_t>(launch.handed.global)] = reinterpret_cast<std::byte*>(place);
+    if (tile - begin >= launch.handed.turns)
+      add_cross_flag(traces[0], Kind::wait, CrossFlag::loaded, vm::Pipe::fix, tile);
+    run(launch.program, traces[0], tile, tile + 1);
+    add_cross_flag(traces[0], Kind::set, CrossFlag::left, vm::Pipe::fix, tile);
+    for (int core = 0; core < vm::kVectorCores; ++core) {
+      Trace& trace = traces[static_cast<size_t>(1 + core)];
+      add_cross_flag(trace, Kind::wait, CrossFlag::left, vm::Pipe::load, tile);
+      for (const vm::Follower& follower : launch.followers) {
+        const auto half = vm::half_of(follower.behind(launch.program, tile), tile, core);
+        run(follower.program, trace, half.begin, half.end);
+      }
+      add_cross_flag(trace, Kind::set, CrossFlag::loaded, vm::Pipe::load, tile);
+    }
+  }
+  // No flag is left set for the next launch.
+  for (int64_t tile = std::max(begin, end - launch.handed.turns); tile < end; ++tile) {
+    add_cross_flag(traces[0], Kind::wait, CrossFlag::loaded, vm::Pipe::fix, tile);
+  }
+  return traces;
 }
 
 }  // namespace dvm::sim

@@ -3,6 +3,7 @@
 // so that a core without memory (trace_core) leaves the same trace as one that computes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -32,6 +33,7 @@ struct TraceOp {
   vm::Pipe pipe = vm::Pipe::load;   // whose queue it stands in
   vm::Pipe other = vm::Pipe::load;  // of a flag: who sets it, or waits for it
   uint8_t event = 0;
+  bool crosses = false;  // of a flag: between cores of a group, where `event` is a CrossFlag
   // Of what executes: before how many simd operations the one was that wrote what it reads; 0: none
   // of the last few.
   uint8_t depends = 0;
@@ -43,6 +45,9 @@ struct TraceOp {
   int64_t indices = 0;  // of a gather, that the scalar unit reads
 };
 
+// Flags of a group of cores: the cube has left a tile, a vector core has loaded it.
+enum class CrossFlag : uint8_t { left, loaded };
+
 struct Trace {
   std::vector<TraceOp> ops;
   std::vector<Reach> reaches;
@@ -51,7 +56,9 @@ struct Trace {
 // The instructions of a Program in the order of its code, loops included, by their place.
 class InstructionIndex {
  public:
-  explicit InstructionIndex(const vm::Program& program);
+  explicit InstructionIndex(const vm::Program& program) { add(program); }
+  // Behind those that it has.
+  void add(const vm::Program& program);
   int32_t of(const vm::Instruction& insn) const { return index_.at(&insn); }
   std::span<const vm::Instruction* const> all() const { return all_; }
 
@@ -101,6 +108,12 @@ class Tracer {
 
 // The trace of core `id` of the Program's block_dim, without running it.
 Trace trace_core(const vm::Program& program, const InstructionIndex& index, int64_t id);
+
+// Those of group `id` of a launch with followers: of the cube's core, then of the vector cores.
+// What is handed over lies group by group, place by place.
+inline constexpr int kGroupCores = 1 + vm::kVectorCores;
+std::array<Trace, kGroupCores> trace_group(const vm::Launch& launch, const InstructionIndex& index,
+                                           int64_t id);
 
 template <typename F>
 void Reach::for_each_run(F f) const {

@@ -73,6 +73,8 @@ class CubeEncoder {
   }
   // Of a stream that moves so many bytes from one tile of rows, and of columns, to the next.
   std::vector<int64_t> strides(Stride of) const {
+    if (of == &ContractionDim::result && product_.handed != 0)
+      return std::vector<int64_t>(grid().size());
     std::vector<int64_t> bytes;
     for (int d = 0; d < product_.batch_rank; ++d) bytes.push_back(product_.batch[d].*of);
     const auto& [by_columns, width] = tiling_.order;

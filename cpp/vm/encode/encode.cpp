@@ -62,8 +62,8 @@ class Encoder {
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
-    if (kernel.product && !kernel.steps.empty() && request_ == nullptr &&
-        encode_followed_product(kernel, binding, target_, arena_, compiled_)) {
+    if (kernel.product && !kernel.steps.empty() &&
+        encode_followed_product(kernel, binding, target_, request_, arena_, compiled_)) {
       return watch_.end(&PhaseTimes::emit);
     }
     if (kernel.product) encode_product(kernel, binding);

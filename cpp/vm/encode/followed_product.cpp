@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/math/integers.h"
+#include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
 #include "vm/encode/product_program.h"
@@ -20,10 +21,11 @@ using core::ceil_div;
 class FollowedEncoder {
  public:
   FollowedEncoder(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                  Arena& arena, Compiled& compiled)
+                  const TileRequest* request, Arena& arena, Compiled& compiled)
       : kernel_(kernel),
         binding_(binding),
         target_(target),
+        request_(request),
         arena_(arena),
         scratch_(arena.scratch()),
         compiled_(compiled) {}
@@ -37,11 +39,28 @@ class FollowedEncoder {
 
  private:
   static constexpr int kMostFollowers = 4;  // of whole tiles, and those cut short by either side
+  static constexpr int kCubeTurns = 2;      // the cube works on one tile, vector cores on another
 
   bool run(Contraction product) {
     if (product.is_empty() || product.k.size == 0) return false;
     const UnmergedStage behind{scratch_.uncut, dims_};
     if (!reduces_rows(behind, product)) return false;
+    return has_cube(target_) ? run_by_cube(product) : run_in_place(product);
+  }
+
+  // Tiles by rows and columns, as followers count them.
+  bool run_by_cube(Contraction product) {
+    const bool asked = request_ != nullptr && request_->m != 0;
+    CubeTiling cube =
+        asked ? tile_cube(product, target_, request_->m, request_->n) : tile_cube(product, target_);
+    cube.order = {};
+    if (scratch_.uncut.reduces() && cube.n < product.n.size) return false;
+    return append(product, {cube.m, cube.n, cube.k}, kCubeTurns,
+                  [&] { return encode_cube(product, cube, target_, arena_.rest()); });
+  }
+
+  bool run_in_place(Contraction product) {
+    if (request_ != nullptr) return false;
     const auto tiling = tile_followed_product(product, scratch_.uncut.reduces(), target_);
     if (!tiling) return false;
     int16_t packed = -1;
@@ -52,21 +71,30 @@ class FollowedEncoder {
         product.packed_column = 0;
       }
     }
+    const bool done = append(product, *tiling, 1, [&] {
+      return encode_product(product, *tiling, target_, arena_.rest());
+    });
+    if (done) compiled_.packed = packed;
+    return done;
+  }
+
+  // `encode` makes the leader, of a product that hands over its tiles.
+  template <typename Encode>
+  bool append(Contraction& product, const ProductTiling& tiling, int turns, Encode encode) {
     const size_t mark = arena_.used();
     Program programs[1 + kMostFollowers];
-    const std::span<Follower> followers = add_followers(product, *tiling, programs + 1);
+    const std::span<Follower> followers = add_followers(product, tiling, programs + 1);
     if (followers.empty()) {
       arena_.rewind(mark);
       return false;
     }
-    product.hand_over(tiling->m, tiling->n);
-    programs[0] = take(encode_product(product, *tiling, target_, arena_.rest()));
+    product.hand_over(tiling.m, tiling.n);
+    programs[0] = take(encode());
     compiled_.stage_count = 1 + static_cast<int>(followers.size());
     std::copy_n(programs, compiled_.stage_count, compiled_.stages);
     compiled_.followers = followers;
-    compiled_.handed = {product.result, product.handed};
+    compiled_.handed = {product.result, turns, product.handed};
     compiled_.workspace_count = product.global_count - kernel_.operand_count();
-    compiled_.packed = packed;
     if (verifies_programs().load(std::memory_order_relaxed)) {
       verify_followers(programs[0], followers, compiled_.handed);
     }
@@ -132,6 +160,7 @@ class FollowedEncoder {
   const Kernel& kernel_;
   const Binding& binding_;
   const TargetTraits& target_;
+  const TileRequest* const request_;
   Arena& arena_;
   EncodeScratch& scratch_;
   Compiled& compiled_;
@@ -141,8 +170,9 @@ class FollowedEncoder {
 }  // namespace
 
 bool encode_followed_product(const Kernel& kernel, const Binding& binding,
-                             const TargetTraits& target, Arena& arena, Compiled& compiled) {
-  return FollowedEncoder(kernel, binding, target, arena, compiled).run();
+                             const TargetTraits& target, const TileRequest* request, Arena& arena,
+                             Compiled& compiled) {
+  return FollowedEncoder(kernel, binding, target, request, arena, compiled).run();
 }
 
 }  // namespace dvm::vm

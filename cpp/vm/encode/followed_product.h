@@ -10,8 +10,10 @@ namespace dvm::vm {
 // Appends the Programs of a Kernel that has a product and steps. False, and nothing is appended,
 // where the steps cannot follow tile by tile: they reduce other things than rows, go over other
 // dims (what they read may keep batches apart that are rows of one matrix for the product, whose
-// order of sums is that of its own sizes), or the target reads no matrices in place.
+// order of sums is that of its own sizes), or the target reads no matrices in place. `request`, if
+// there is one, is for the tiles of a product on the cube.
 bool encode_followed_product(const Kernel& kernel, const Binding& binding,
-                             const TargetTraits& target, Arena& arena, Compiled& compiled);
+                             const TargetTraits& target, const TileRequest* request, Arena& arena,
+                             Compiled& compiled);
 
 }  // namespace dvm::vm

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "vm/target/target.h"
 
 namespace dvm::vm {
 
@@ -46,15 +47,53 @@ Follower::Range Follower::behind(const Program& leader, int64_t tile) const {
   return {begin, begin + tiles};
 }
 
+Follower::Range half_of(const Follower::Range& behind, int64_t tile, int core) {
+  // A single tile goes to one core, then to the other.
+  const int64_t middle = (behind.begin + behind.end + (tile + 1) % 2) / 2;
+  const int64_t end = std::min(middle, behind.end);
+  return core == 0 ? Follower::Range{behind.begin, end} : Follower::Range{end, behind.end};
+}
+
+namespace {
+
+// Whether nothing but that pipe touches the global, so that its flags tell when.
+bool is_reached_by(const Program& program, int global, Pipe pipe) {
+  for (std::span<const uint64_t> code = program.code(); !code.empty();) {
+    const auto& insn = *reinterpret_cast<const Instruction*>(code.data());
+    code = code.subspan(insn.words);
+    for (int k = 0; k < insn.operand_count(); ++k) {
+      const Operand& operand = insn.operands()[k];
+      if (is_stream(operand) && program.stream(operand.index).global == global &&
+          info(insn.insn).pipe != pipe) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void verify_followers(const Program& leader, std::span<const Follower> followers,
                       const HandedOver& handed) {
   DVM_CHECK(leader.grid().size() >= 2, "a leader has no rows and columns of tiles");
   const auto global = static_cast<size_t>(handed.global);
+  DVM_CHECK(global < leader.globals().size(), "a leader has nothing to hand over");
+  for (const Follower& follower : followers) {
+    DVM_CHECK(global < follower.program.globals().size(), "a follower has nothing to read");
+  }
   const auto fits = [&](const Program& program, bool writes) {
     const Global& own = program.globals()[global];
     return own.low >= 0 && own.high <= handed.bytes && (own.written != 0) == writes;
   };
   DVM_CHECK(fits(leader, true), "a leader does not write what it hands over");
+  const bool has_flags = find_target(leader.header().target)->flags;
+  const auto is_flagged = [&](const Program& program, Pipe pipe) {
+    return !has_flags || is_reached_by(program, handed.global, pipe);
+  };
+  DVM_CHECK(handed.turns >= (has_flags ? 2 : 1) && handed.turns <= kMaxTurns,
+            "no flag counts the places of what is handed over");
+  DVM_CHECK(is_flagged(leader, Pipe::fix), "a leader hands over by another pipe than fix");
   std::vector<int64_t> met(followers.size());  // tiles of each
   for (int64_t tile = 0; tile < leader.header().tile_count; ++tile) {
     int owners = 0;
@@ -71,6 +110,7 @@ void verify_followers(const Program& leader, std::span<const Follower> followers
     const Program& program = followers[f].program;
     DVM_CHECK(met[f] == program.header().tile_count, "a follower has tiles behind none");
     DVM_CHECK(fits(program, false), "a follower writes what is handed over, or reads too far");
+    DVM_CHECK(is_flagged(program, Pipe::load), "a follower reads what is not loaded");
   }
 }
 

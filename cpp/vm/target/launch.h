@@ -33,10 +33,20 @@ struct Follower {
   Range behind(const Program& leader, int64_t tile) const;
 };
 
+// Of a group of AI Cores the one of the cube runs the leader, and each of two of vectors half of
+// what is behind a tile.
+inline constexpr int kVectorCores = 2;
+Follower::Range half_of(const Follower::Range& behind, int64_t tile, int core);
+
 // The operand in which each tile of a leader lies until its followers have read it. It has bytes
-// for one tile, and no base: every core has memory of its own for it.
+// for one tile, and no base: every core has places of its own for it, which take turns. Where
+// followers run on other cores these hear of a tile by a flag across cores, which its pipe `fix`
+// sets and their pipes `load` wait for, and by another one the place is given back (DVM paper,
+// section 4.1: mix kernels). The counter of such a flag goes no further than kMaxTurns.
+inline constexpr int kMaxTurns = 15;
 struct HandedOver {
   int16_t global = -1;  // none
+  int turns = 1;
   int64_t bytes = 0;
   bool operator==(const HandedOver&) const = default;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "vm/target/launch_words.h"
+
 namespace dvm::vm {
 
 namespace {
@@ -35,20 +37,15 @@ void Watch::begin_step(const void* plan, int32_t instruction) {
 void Watch::ran(std::span<const Launch> launches) {
   if (!keeps_) return;
   for (const Launch& launch : launches) {
-    add_ran(launch, launch.program);
-    for (const Follower& follower : launch.followers) add_ran(launch, follower.program);
-  }
-}
-
-void Watch::add_ran(const Launch& launch, const Program& program) {
-  Ran& ran = programs_.emplace_back();
-  ran.label = launch.label >= 0 ? launch.label : label_;
-  ran.words.assign(program.words().begin(), program.words().end());
-  for (std::byte* base : launch.globals) {
-    const auto [place, is_new] =
-        buffers_.try_emplace(reinterpret_cast<uintptr_t>(base), buffer_count_);
-    if (is_new) ++buffer_count_;
-    ran.buffers.push_back(place->second);
+    Ran& ran = programs_.emplace_back();
+    ran.label = launch.label >= 0 ? launch.label : label_;
+    ran.words = launch_words(launch);
+    for (std::byte* base : launch.globals) {
+      const auto [place, is_new] =
+          buffers_.try_emplace(reinterpret_cast<uintptr_t>(base), buffer_count_);
+      if (is_new) ++buffer_count_;
+      ran.buffers.push_back(place->second);
+    }
   }
 }
 

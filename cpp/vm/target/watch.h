@@ -42,7 +42,8 @@ class Watch {
     std::vector<core::Scalar> scalars;
     std::vector<std::array<int64_t, core::kMaxRank>> strides;
   };
-  // A Program that was run, and the memory of its operands: equal numbers are the same memory.
+  // A launch (launch_words.h) that was run, and the memory of its operands: equal numbers are the
+  // same memory.
   struct Ran {
     int32_t label;
     std::vector<uint64_t> words;
@@ -85,8 +86,6 @@ class Watch {
   std::span<const Ran> programs() const { return programs_; }
 
  private:
-  void add_ran(const Launch& launch, const Program& program);
-
   const bool keeps_;
   int32_t label_ = -1;
   std::vector<Step> steps_;

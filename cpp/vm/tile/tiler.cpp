@@ -338,12 +338,14 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   TileChoice best;
   TileCost best_cost{};
   int split = -1;
-  int64_t outer = product(stage.sizes, 0, stage.cut), inner = spatial * reduced / outer;
+  // What is behind one tile of a product is for the vector cores of its group.
+  const int64_t cores = stage.cut > 0 ? kVectorCores : target.cores;
+  int64_t outer = 1, inner = spatial * reduced / product(stage.sizes, 0, stage.cut);
   for (int d = stage.cut; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
     inner /= stage.sizes[d];
     if (inner <= limit) {
-      const TileCost cost{stage.sizes[d], outer, inner, target.cores, overhead};
+      const TileCost cost{stage.sizes[d], outer, inner, cores, overhead};
       const TileChoice choice = least_cost_tile(cost, limit / inner);
       if (choice.cost < best.cost) {
         best = choice;
@@ -370,7 +372,8 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   }
   if (result.reduction == Tiling::Reduction::in_tile && split >= 0) {
     const int64_t t_max = limit / best_cost.inner;
-    best.tile = tile_for_fewer_cores(best_cost, core, best.tile, t_max);
+    // What is behind a product is no launch of its own.
+    if (stage.cut == 0) best.tile = tile_for_fewer_cores(best_cost, core, best.tile, t_max);
     best.cost = best_cost(best.tile);
     const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
     // Whole rows of awkward length: alignment is not worth idle cores.

@@ -13,6 +13,7 @@
 #include "vm/run/interpreter.h"
 #include "vm/run/plain_attention.h"
 #include "vm/run/plain_kernel.h"
+#include "vm/target/target.h"
 
 namespace dvm::vm {
 

@@ -1,0 +1,93 @@
+#include "vm/target/launch_words.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace dvm::vm {
+
+namespace {
+
+// What stands before the words of a follower.
+struct Place {
+  int32_t first_row, rows, first_column, columns;
+  int64_t tiles;
+};
+struct Handed {
+  int32_t global, turns;
+  int64_t bytes;
+};
+static_assert(sizeof(Place) % sizeof(uint64_t) == 0 && sizeof(Handed) % sizeof(uint64_t) == 0);
+
+template <typename T>
+void append(std::vector<uint64_t>& words, const T& value) {
+  const size_t begin = words.size();
+  words.resize(begin + sizeof(T) / sizeof(uint64_t));
+  std::memcpy(words.data() + begin, &value, sizeof(T));
+}
+
+template <typename T>
+T take(std::span<const uint64_t>& words) {
+  constexpr size_t kWords = sizeof(T) / sizeof(uint64_t);
+  if (words.size() < kWords) {
+    core::fail(core::ErrorCode::bytecode_truncated, "a launch ends within what tells of followers");
+  }
+  T value;
+  std::memcpy(&value, words.data(), sizeof(T));
+  words = words.subspan(kWords);
+  return value;
+}
+
+// The Program at the start of the words.
+Program take_program(std::span<const uint64_t>& words, bool verifies) {
+  size_t count = words.size();
+  if (words.size() * sizeof(uint64_t) >= sizeof(Header)) {
+    Header header;
+    std::memcpy(&header, words.data(), sizeof(Header));
+    count = std::min<size_t>(count, header.words);
+  }
+  const Program program(words.first(count));
+  if (verifies) verify(program.words());
+  words = words.subspan(count);
+  return program;
+}
+
+}  // namespace
+
+std::vector<uint64_t> launch_words(const Launch& launch) {
+  const auto add = [](std::vector<uint64_t>& words, const Program& program) {
+    words.insert(words.end(), program.words().begin(), program.words().end());
+  };
+  std::vector<uint64_t> words;
+  add(words, launch.program);
+  if (launch.followers.empty()) return words;
+  append(words, Handed{launch.handed.global, launch.handed.turns, launch.handed.bytes});
+  for (const Follower& follower : launch.followers) {
+    append(words, Place{follower.first_row, follower.rows, follower.first_column, follower.columns,
+                        follower.tiles});
+    add(words, follower.program);
+  }
+  return words;
+}
+
+LaunchView view_launch(std::span<const uint64_t> words, bool verifies) {
+  LaunchView view;
+  view.program = take_program(words, verifies);
+  if (words.empty()) return view;
+  const auto handed = take<Handed>(words);
+  view.handed = {static_cast<int16_t>(handed.global), handed.turns, handed.bytes};
+  while (!words.empty()) {
+    const auto place = take<Place>(words);
+    view.followers.push_back({.program = take_program(words, verifies),
+                              .first_row = place.first_row,
+                              .rows = place.rows,
+                              .first_column = place.first_column,
+                              .columns = place.columns,
+                              .tiles = static_cast<int32_t>(place.tiles)});
+  }
+  verify_followers(view.program, view.followers, view.handed);
+  return view;
+}
+
+}  // namespace dvm::vm
