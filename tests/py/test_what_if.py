@@ -212,6 +212,24 @@ def test_tiles_of_a_product_are_of_rows_and_columns() -> None:
         profile.what_if(tile=(0, 16))
 
 
+def test_what_follows_a_product_runs_beside_the_cube() -> None:
+    a, b = np.ones((512, 384), np.float16), np.ones((384, 512), np.float16)
+    profile = simulated(lambda a, b: np.tanh(a @ b), a, b)
+    (kernel,) = profile.kernels
+    (timing,) = kernel.timings
+    assert timing["kernel_type"] == "mix"
+    assert [core["type"] for core in timing["cores"][:3]] == ["aic", "aiv", "aiv"]
+    assert [core["block"] for core in timing["cores"][:4]] == [0, 0, 0, 1]
+    sweep = profile.tiles()
+    assert sweep.cycles[sweep.chosen] == pytest.approx(kernel.cycles)
+    assert len(set(sweep.cycles.values())) > 1
+    for tile in sweep.cycles:
+        ((_, events),) = profile.what_if(tile=tile).after.timelines()
+        assert events["kernel_type"] == "mix"
+    # Less launching, and nothing waits for the last tile of the product.
+    assert profile.what_if(split=("matmul", "tanh")).ratio > 1.1
+
+
 # ---- five questions, one call each
 
 
