@@ -2,13 +2,49 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "core/graph/bind_symbols.h"
 #include "runtime/execute/in_place.h"
 
 namespace dvm::driver {
 
 using core::Op;
 using core::Value;
+
+namespace {
+
+// The symbols that results of calls tell, and no argument.
+std::set<int> symbols_of_calls(const core::Graph& graph) {
+  std::set<int> told, given;
+  const auto add = [](std::set<int>& symbols, core::Dim dim) {
+    const std::vector<int> found = core::symbols_of(dim);
+    symbols.insert(found.begin(), found.end());
+  };
+  for (const core::Node& node : graph.nodes()) {
+    if (core::op_class(node.op) == core::OpClass::opaque) {
+      for (const core::Dim dim : node.type.shape) add(told, dim);
+      if (core::defines_symbol(node)) add(told, node.attrs.size);
+    } else if (node.op == Op::input) {
+      for (const core::Dim dim : node.type.shape) {
+        if (dim.is_symbol()) add(given, dim);
+      }
+    } else if (node.op == Op::scalar && node.attrs.size) {
+      add(given, node.attrs.size);
+    }
+  }
+  std::erase_if(told, [&](int symbol) { return given.contains(symbol); });
+  return told;
+}
+
+bool depends_on(const core::Shape& dims, const std::set<int>& symbols) {
+  return std::ranges::any_of(dims, [&](core::Dim dim) {
+    return std::ranges::any_of(core::symbols_of(dim),
+                               [&](int symbol) { return symbols.contains(symbol); });
+  });
+}
+
+}  // namespace
 
 MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std::vector<Value> own)
     : graph_(graph),
@@ -109,10 +145,9 @@ void MemoryMap::take_over(Value update, size_t position) {
 
 // A Region may write its output where an update is to copy it, if the update is all that needs it
 // and nothing before the update has to do with that memory once the Region runs.
-// Empty memory is there when it is needed. With calls about, sizes may be known too late.
+// Empty memory is there when it is needed, unless a call tells its size or the place in it.
 void MemoryMap::find_targets(const fuser::Fusion& fusion) {
-  const auto is_call = [](const core::Node& node) { return core::is_call(node.op); };
-  if (std::any_of(graph_.nodes().begin(), graph_.nodes().end(), is_call)) return;
+  const std::set<int> late = symbols_of_calls(graph_);
   std::vector<std::vector<size_t>> touches(memories_.size());  // positions, ascending
   for_each_use(fusion, [&](Value v, size_t k) {
     std::vector<size_t>& positions = touches[static_cast<size_t>(root(v))];
@@ -135,7 +170,11 @@ void MemoryMap::find_targets(const fuser::Fusion& fusion) {
     };
     const bool alone = uses.size() == 2 && root(part) == part && (*this)[part].last == part &&
                        !(*this)[part].to_host && writes_part(fusion.order[uses[0]].region);
-    if (!alone) continue;
+    const core::Node& node = graph_.node(update);
+    if (!alone || depends_on(graph_.type(update).shape, late) ||
+        depends_on(node.attrs.starts, late)) {
+      continue;
+    }
     const std::vector<size_t>& others = touches[static_cast<size_t>(root(update))];
     const bool ready = std::all_of(others.begin(), others.end(), [&](size_t other) {
       const fuser::Unit& unit = fusion.order[other];

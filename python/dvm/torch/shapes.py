@@ -106,23 +106,31 @@ def cat(b: Builder, tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     out = b.out
     # torch leaves out empty tensors of rank 1, whatever the rank of the others
     tensors = [x for x in tensors if not (x.rank == 1 and out.rank != 1)]
-    axis = axis_of(axis, out.rank)
+    return _joined(b, tensors, axis_of(axis, out.rank), out.shape)
+
+
+def _joined(b: Builder, tensors: Sequence[Tensor], axis: int, shape: Sequence[Size]) -> Tensor:
+    dtype = b.out.dtype
     if len(tensors) == 1:
-        return b.cast(tensors[0], out.dtype)
-    made = b.wrap(b.graph.empty(out.dtype, list(out.shape)))
+        return b.cast(tensors[0], dtype)
+    made = b.wrap(b.graph.empty(dtype, list(shape)))
     start: Size = 0
     for x in tensors:
-        starts: list[Size] = [0] * out.rank
+        starts: list[Size] = [0] * len(shape)
         starts[axis] = start
-        fitted = b.reshape(x, [*out.shape[:axis], x.shape[axis], *out.shape[axis + 1 :]])
-        made = b.update(made, b.cast(fitted, out.dtype), starts)
+        fitted = b.reshape(x, [*shape[:axis], x.shape[axis], *shape[axis + 1 :]])
+        made = b.update(made, b.cast(fitted, dtype), starts)
         start = start + x.shape[axis]
     return made
 
 
 def stack(b: Builder, tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    axis = axis_of(axis, b.out.rank)
-    return cat(b, [b.unsqueeze(x, axis) for x in tensors], axis)
+    axis, shape = axis_of(axis, b.out.rank), b.out.shape
+    if axis == b.out.rank - 1:
+        return _joined(b, [b.unsqueeze(x, axis) for x in tensors], axis, shape)
+    # Joined along the axis behind, so that parts are written in the shape they are computed in.
+    joined = [*shape[:axis], len(tensors) * shape[axis + 1], *shape[axis + 2 :]]
+    return b.reshape(_joined(b, tensors, axis, joined), shape)
 
 
 def slice_scatter(

@@ -183,6 +183,19 @@ TEST(Lower, UpdatesHappenInPlace) {
   EXPECT_EQ(count(plan, "  run "), 2) << plan;
 }
 
+// Beside calls as well, unless a result of theirs tells the size of the whole or the place in it.
+TEST(Lower, PartsAreWrittenInPlaceBesideCalls) {
+  const auto joined = [](const std::string& size) {
+    return plan_of(
+        "%0 = input f32[s0]\n%1 = input f32[s1]\n%2 = exp(%0) f32[s0]\n%3 = call(%1) f32[" + size +
+        "] {callee = \"f\"}\n%4 = empty f32[s0 + " + size + "]\n%5 = update(%4, %2) f32[s0 + " +
+        size + "] {starts = [0], steps = [1]}\n%6 = update(%5, %3) f32[s0 + " + size +
+        "] {starts = [s0], steps = [1]}\nreturn %6");
+  };
+  EXPECT_EQ(count(joined("s1"), " = alloc "), 0) << joined("s1");
+  EXPECT_EQ(count(joined("u0"), " = alloc "), 1) << joined("u0");
+}
+
 // What is still needed, or not the Plan's, is copied first.
 TEST(Lower, UpdatesCopyWhatOthersNeed) {
   const std::string of_input = plan_of(

@@ -1,4 +1,4 @@
-"""What many calls leave behind: run in a process of its own, which finds this by name."""
+"""What calls take and leave behind: run in a process of its own, which finds this by name."""
 
 import gc
 import random
@@ -15,6 +15,26 @@ from torch_door.models import MODELS
 def resident() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
+
+
+def peak_of(name: str, compiles: bool, batch: int, length: int) -> int:
+    """The most bytes that calls of one shape take beyond what was resident before the first."""
+    torch.manual_seed(0)
+    make, arguments = MODELS[name]
+    module = make().eval()
+    call = dvm.torch.compile(module) if compiles else module
+    with torch.no_grad():
+        for k in (16, 17, 18):  # Dynamo's own guards tell fewer from more
+            call(*arguments(k, 2))
+        args = arguments(batch, length)
+        gc.collect()
+        before = resident()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        for _ in range(5):
+            call(*args)
+    status = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    return 1024 * peak - before
 
 
 def over_calls(name: str, trains: bool, calls: int) -> tuple[int, int]:

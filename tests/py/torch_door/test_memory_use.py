@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from torch_door.left_behind import over_calls
+from torch_door.left_behind import over_calls, peak_of
 
 WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 # Caches of torch and Python come and go with some hundred objects, however many calls there are.
@@ -33,3 +33,15 @@ def test_calls_of_any_shape_leave_nothing_behind(name, trains):
     grown, objects = in_a_process(over_calls, name, trains, CALLS)
     assert grown < 4 * MIB
     assert objects < CALLS / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "length"),
+    [("mmoe", 20000, 8), ("dlrm", 5000, 8), *([("bert", 100, 40)] if WHOLE else [])],
+)
+def test_inference_takes_no_more_than_eager(name, batch, length):
+    ours, eager = (
+        in_a_process(peak_of, name, compiles, batch, length) for compiles in (True, False)
+    )
+    assert ours <= eager + MIB  # which malloc may hold or not
+    assert eager > MIB
