@@ -10,6 +10,8 @@ import numpy as np
 from benchmarks.peers.contenders import Made
 from benchmarks.peers.measure import block, interleaved, seconds_per_call
 
+import dvm
+
 from . import contenders
 from .contenders import CONTENDERS
 from .figures import Figure
@@ -105,6 +107,19 @@ class Bench:
             samples[name] = self.sample(call, given)
         self.check(program, arrays, results)
         return samples
+
+    def frozen_samples(self, program: Program, arrays: Sequence[Array]) -> dict[str, Sample]:
+        """Return dvm and onnxruntime with all operands but the first made known beforehand."""
+        weights, made = arrays[1:], {}
+        call, _ = contenders.make_dvm(program)
+        made["dvm frozen"] = call, [arrays[0], *map(dvm.freeze, weights)]
+        if "onnxruntime" not in self.left_out:
+            made["onnxruntime frozen"] = (
+                contenders.make_onnxruntime(program, weights)[0],
+                list(arrays[:1]),
+            )
+        self.check(program, arrays, {name: call(*given) for name, (call, given) in made.items()})
+        return {name: self.sample(call, given) for name, (call, given) in made.items()}
 
     def time(
         self, section: str, group: str, case: str, samples: dict[str, Sample]

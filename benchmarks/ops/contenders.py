@@ -102,14 +102,11 @@ COMPILED = ("torch.compile", "torch.compile dynamic")
 
 def missing() -> dict[str, str]:
     """Return the contenders that cannot take part, and why."""
-    found = {
+    return {
         name: f"{contender.module} is not installed"
         for name, contender in CONTENDERS.items()
         if importlib.util.find_spec(contender.module) is None
     }
-    if not hasattr(dvm, "freeze"):
-        found["dvm frozen"] = "dvm prepacks no weights yet"
-    return found
 
 
 def as_double(program: Program, array: Array) -> Array:

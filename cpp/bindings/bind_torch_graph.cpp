@@ -274,9 +274,9 @@ class TorchGraph {
     }
     const BufferView view = transposed(results[next++], spec.axes);
     if (is_reversed(view)) return copy_of(view);
-    const auto handed_out = [&](py::object tensor, int group, bool may_share) {
+    const auto handed_out = [&](const py::object& tensor, int group, bool may_share) {
       const bool shares = may_share && group != kUnshared && group == spec.group;
-      return shares ? tensor : tensor.attr("clone")();
+      return shares ? tensor : py::object(tensor.attr("clone")());
     };
     PyObject* given = TorchHost::tensor_of(view.owner);
     for (size_t k = 0; given != nullptr && k < arguments_.size(); ++k) {

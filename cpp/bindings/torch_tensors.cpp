@@ -189,7 +189,7 @@ py::object copy_of(const BufferView& view) {
       at[i] = 0;
     }
   }
-  const py::object tensor = tensor_over(*memory, copy);
+  py::object tensor = tensor_over(*memory, copy);
   memory->release();
   return tensor;
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..bench import Bench
-from ..contenders import make_onnxruntime
 from ..figures import Figure, Verdict, judged
 from ..programs import addmm, product
 from ..shapes import LAYERS, RANDOM_SHAPES, normal
@@ -11,7 +10,7 @@ from ..shapes import LAYERS, RANDOM_SHAPES, normal
 NAME = "epilogues"
 ROWS = (32, 128, 512)
 BARE, WITH = "bare product", "bias and gelu"
-STATIC, DYNAMIC, FROZEN = "torch.compile", "torch.compile dynamic", "onnxruntime frozen"
+STATIC, DYNAMIC = "torch.compile", "torch.compile dynamic"
 STATIC_SHAPES = 8  # it compiles each anew, a second or so
 ACTIVATIONS = ("", "relu", "gelu")
 
@@ -36,10 +35,7 @@ def against_peers(bench: Bench) -> None:
             arrays = [normal(rng, m, k), normal(rng, k, n), normal(rng, n)]
             names = ["dvm", "torch", DYNAMIC, *[STATIC] * (i < STATIC_SHAPES)]
             samples = bench.samples(program, arrays, names)
-            if "onnxruntime" not in bench.left_out:
-                call, _ = make_onnxruntime(program, arrays[1:])
-                bench.check(program, arrays, {FROZEN: call(arrays[0])})
-                samples[FROZEN] = bench.sample(call, arrays[:1])
+            samples |= bench.frozen_samples(program, arrays)
             bench.time(NAME, program.name, f"{m},{k},{n}", samples)
 
 
@@ -54,6 +50,15 @@ def verdicts(figures: list[Figure]) -> list[Verdict]:
     )
     for activation in ACTIVATIONS:
         group = f"addmm {activation}".strip()
-        for name, bar in (("torch", 1.2), (STATIC, 1.0), (DYNAMIC, 0.0), (FROZEN, 0.0)):
+        for name, bar in (("torch", 1.2), (STATIC, 1.0), (DYNAMIC, 0.0)):
             found += judged(NAME, figures, group, f"{group} over {name}", "dvm", [name], bar)
+        found += judged(
+            NAME,
+            figures,
+            group,
+            f"{group}, weights frozen, over onnxruntime",
+            "dvm frozen",
+            ["onnxruntime frozen"],
+            1.0,
+        )
     return found

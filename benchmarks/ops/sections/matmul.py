@@ -32,6 +32,7 @@ def random(bench: Bench) -> None:
     for m, k, n in bench.products(RANDOM_SHAPES, seed=2):
         arrays = [normal(rng, m, k), normal(rng, k, n)]
         samples = bench.samples(program, arrays, ["dvm", *PEERS, "onnxruntime"])
+        samples |= bench.frozen_samples(program, arrays)
         bench.time(NAME, "random", f"{m},{k},{n}", samples)
 
 
@@ -75,6 +76,7 @@ def verdicts(figures: list[Figure]) -> list[Verdict]:
         *of("cubes", "over the multiply-add peak", "dvm", [PEAK], 0.8, 0.7),
         *of("random", "over the better of NumPy and torch", "dvm", PEERS, 1.0, 0.75),
         *of("random", "over onnxruntime, neither frozen", "dvm", ["onnxruntime"]),
+        *of("random", "over onnxruntime, both frozen", "dvm frozen", ["onnxruntime frozen"], 1.0),
         *of("one row", "over reading B", "dvm", [READING], 0.9),
         *of("one row", "over the better of NumPy and torch", "dvm", PEERS),
         *of("batched", "over torch", "dvm", ["torch"], 1.1),
