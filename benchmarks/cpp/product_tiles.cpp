@@ -11,7 +11,12 @@
 #include <vector>
 
 #include "cpu/cpu_target.h"
+#include "vm/encode/drafts.h"
+#include "vm/encode/emit.h"
+#include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
+#include "vm/tile/schedule.h"
+#include "vm/tile/tiler.h"
 
 namespace dvm::vm {
 namespace {
@@ -38,16 +43,38 @@ struct Search {
 
   // Of a run, the mean of as many as take some time.
   double seconds(const ProductTiling& tiling) {
-    const Program program = encode_product(product, tiling, target->traits(), words);
-    std::byte* const globals[] = {bytes(a), bytes(b), bytes(c)};
+    const std::vector<Program> programs = encode(tiling);
+    std::byte* const globals[] = {bytes(a), bytes(b), bytes(c), bytes(parts)};
+    const auto run = [&] {
+      for (const Program& program : programs) {
+        target->run(program, std::span(globals).first(program.globals().size()));
+      }
+    };
     using Clock = std::chrono::steady_clock;
-    target->run(program, globals);
+    run();
     const Clock::time_point begin = Clock::now();
     for (int times = 1;; ++times) {
-      target->run(program, globals);
+      run();
       const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
       if (spent >= kBlockSeconds) return spent / times;
     }
+  }
+
+  // Where k is cut, a second Program adds up the parts.
+  std::vector<Program> encode(const ProductTiling& tiling) {
+    const TargetTraits& traits = target->traits();
+    if (!adds_up_parts(product, tiling, traits)) {
+      return {encode_product(product, tiling, traits, words)};
+    }
+    int64_t size = 0;
+    const int64_t count = parts_along_k(product, tiling);
+    const Contraction part = product_of_part(product, 3, size);
+    parts.resize(static_cast<size_t>(count * size) / sizeof(float));
+    add_up_parts(product, part, size, count, stage);
+    schedules.begin(stage, traits);
+    const Tiling sums = tile(schedules, tile_limit(schedules));
+    return {encode_product(part, tiling, traits, words),
+            emit(schedules, sums, words_of_sums, drafts).value()};
   }
 
   // All tiles that are no larger than the product, the whole of either side among them.
@@ -108,8 +135,11 @@ struct Search {
   }
 
   Contraction product;
-  std::vector<float> a, b, c;
-  std::vector<uint64_t> words = std::vector<uint64_t>(1024);
+  std::vector<float> a, b, c, parts;
+  std::vector<uint64_t> words = std::vector<uint64_t>(1024), words_of_sums = words;
+  Stage stage;
+  Schedules schedules;
+  Drafts drafts;
   std::unique_ptr<Target> target = cpu::make_cpu_target();
 };
 
