@@ -47,6 +47,7 @@ void bind_loop(py::module_& module) {
     py::dict state;
     state["version"] = loop.version();
     state["missed_turn"] = loop.missed_turn();
+    state["turns_of_numbers"] = loop.turns_of_numbers();
     state["paths"] = paths;
     return state;
   });

@@ -7,10 +7,14 @@
 #include "capture/path/path_tree.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"
+#include "capture/replay/numbers/stretch.h"
+#include "vm/target/watch.h"
 
 namespace dvm::capture {
 
 namespace {
+
+constexpr int64_t kUnbroken = 8;  // turns between two looks at other threads
 
 // Lets other threads have the interpreter's lock between two turns about as often as Python does
 // between two instructions. A path that holds the lock to its end must not: it is given up once the
@@ -21,7 +25,6 @@ class OtherThreads {
 
   // False: give up.
   bool let_run() {
-    if (++turns_ % kTurns != 0) return true;
     const auto now = Clock::now();
     if (holds_lock_) return now - since_ < kLongest || !are_there();
     if (now - since_ < kSwitchInterval) return true;
@@ -32,7 +35,6 @@ class OtherThreads {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int64_t kTurns = 8;  // the clock is asked once for so many
   static constexpr std::chrono::milliseconds kSwitchInterval{5}, kLongest{1000};
 
   static bool are_there() {
@@ -41,7 +43,6 @@ class OtherThreads {
 
   const bool holds_lock_;
   Clock::time_point since_ = Clock::now();
-  int64_t turns_ = 0;
 };
 
 Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
@@ -60,6 +61,12 @@ Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
 
 bool Loop::add(std::unique_ptr<Path> path) {
   return install(std::move(path), paths_, roots_, running_ == 0)->reason().empty();
+}
+
+bool Loop::may_learn(const Frame& frame) const {
+  // Who wants to know what kernels do is shown kernels.
+  return frame.call.times == nullptr && frame.call.missed == nullptr &&
+         vm::Watch::current() == nullptr && !roots_.empty() && roots_[0]->options.target == "cpu";
 }
 
 Outcome Loop::turn(Call& call) {
@@ -86,35 +93,42 @@ PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const>
   for (PyObject* const object : given) variables.push_back(Ref::borrow(object));
   std::vector<PyObject*> arguments(given.size() + 1);
   const bool holds_lock = frame.call.holds_lock || !may_unlock(frame);
+  const bool learns = may_learn(frame);
   OtherThreads others(holds_lock);
-  for (int64_t number = 0;; ++number) {
-    // As Python does between two instructions.
-    if (PyErr_CheckSignals() < 0) {
+  numbers::Items items(iterator);
+  numbers::Stretch stretch(learning_,
+                           learning_.changes(paths_, layout_.variables, layout_.carried));
+  for (int64_t number = 0, unbroken = 0;; ++number) {
+    // As Python does between two instructions. Then nothing need be what it was.
+    const bool breaks = unbroken++ % kUnbroken == 0;
+    if (breaks) stretch.forget();
+    if (stretch.is_empty() && PyErr_CheckSignals() < 0) {
       outcome = Outcome::raised;
       return nullptr;
     }
-    if (!others.let_run()) {
+    if (breaks && !others.let_run()) {
       outcome = Outcome::dropped;
       return nullptr;
     }
     Ref item;
-    if (iterator != nullptr) {
-      item = Ref::steal(PyIter_Next(iterator));
-      if (!item && !PyErr_Occurred()) {
-        return tuple_of(layout_.end, variables, layout_.at_end).release();
-      }
-      if (!item) {
-        outcome = Outcome::dropped;
-        return nullptr;
-      }
+    numbers::Stretch::Result made;
+    if (!stretch.run(variables, items, item, made)) {
+      outcome = Outcome::dropped;
+      return nullptr;
     }
+    number += made.turns;
+    turns_of_numbers_ += made.turns;
+    if (made.was_long) unbroken = 0;
+    if (made.ended) return tuple_of(layout_.end, variables, layout_.at_end).release();
     std::ranges::transform(variables, arguments.begin(), [](const Ref& ref) { return ref.get(); });
     arguments.back() = item.get();
+    std::vector<Ref> registers;
     Call call{.arguments = arguments.data(),
               .times = frame.call.times,
               .missed = frame.call.missed,
               .spares_opaque = frame.call.spares_opaque,
-              .holds_lock = holds_lock};
+              .holds_lock = holds_lock,
+              .registers = learns && stretch.wants(number) ? &registers : nullptr};
     outcome = turn(call);
     frame.call.opaque += call.opaque;
     if (outcome != Outcome::done) {
@@ -124,6 +138,7 @@ PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const>
     }
     Ref value = Ref::steal(call.value);
     if (PyLong_AsLong(PyTuple_GET_ITEM(value.get(), 0)) != kNext) return value.release();
+    stretch.learn(*call.path, std::move(registers));
     Py_ssize_t place = 1;
     for (const int32_t slot : layout_.carried) {
       variables[static_cast<size_t>(slot)] = Ref::borrow(PyTuple_GET_ITEM(value.get(), place++));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/path/path.h"
+#include "capture/replay/numbers/stretch.h"
 #include "capture/replay/replay.h"
 
 namespace dvm::capture {
@@ -45,10 +46,14 @@ class Loop {
   PyObject* run(Frame& frame, PyObject* iterator, std::span<PyObject* const> variables,
                 Outcome& outcome);
 
+  // How many turns were not replayed, for they had to do with numbers alone (numbers/stretch.h).
+  int64_t turns_of_numbers() const { return turns_of_numbers_; }
+
   int traverse(visitproc visit, void* arg) const;
 
  private:
   Outcome turn(Call& call);
+  bool may_learn(const Frame& frame) const;
 
   Layout layout_;
   std::vector<std::unique_ptr<Path>> paths_;
@@ -56,7 +61,8 @@ class Loop {
   size_t likely_ = 0;
   int running_ = 0;
   int32_t version_ = 0;
-  int64_t missed_turn_ = -1;
+  int64_t missed_turn_ = -1, turns_of_numbers_ = 0;
+  numbers::Learning learning_;
 };
 
 // Loops as Python objects, which steps hold.

@@ -1,6 +1,7 @@
 #include "capture/replay/replay.h"
 
 #include <new>
+#include <utility>
 
 #include "capture/path/explain_step.h"
 #include "capture/replay/frame.h"
@@ -24,6 +25,11 @@ class Registers {
     for (int32_t i = 0; i < count_; ++i) Py_XDECREF(objects_.data()[i]);
   }
   PyObject** data() { return objects_.data(); }
+  void move_to(std::vector<Ref>& kept) {
+    for (int32_t i = 0; i < count_; ++i) {
+      kept.push_back(Ref::steal(std::exchange(objects_.data()[i], nullptr)));
+    }
+  }
 
  private:
   Scratch<PyObject*, kRegisters> objects_;
@@ -172,6 +178,7 @@ Outcome replay(const Path& root, Call& call) {
   const Outcome outcome = run(frame);
   call.path = frame.path;
   call.refused = static_cast<uint8_t>(frame.refused);
+  if (call.registers != nullptr) registers.move_to(*call.registers);
   return outcome;
 }
 

@@ -21,19 +21,20 @@ enum class Outcome : uint8_t {
 
 // One call, as the replay sees it.
 struct Call {
-  PyObject* const* arguments;           // by parameter slot, held by the caller
-  PyObject* parameters = nullptr;       // their names, for explanations
-  runtime::CallTimes* times = nullptr;  // where to add timings; null: no clock is read
-  std::vector<Miss>* missed = nullptr;  // where to say why each guard failed
-  History* history = nullptr;           // where to keep why the call is dropped
-  bool rehearsal = false;               // end at the commit, as if the rest were `return None`
-  PyObject* value = nullptr;            // new reference
-  const Path* path = nullptr;           // where it ended
-  int64_t opaque = 0;                   // calls of functions dvm does not know
-  bool spares_opaque = false;           // end before such a call
-  std::vector<Miss> lost = {};          // why guards failed behind such calls
-  bool holds_lock = false;              // the interpreter's, whatever the path says (lock.h)
-  uint8_t refused = 0;                  // of a loop's turn that failed: a Refusal
+  PyObject* const* arguments;             // by parameter slot, held by the caller
+  PyObject* parameters = nullptr;         // their names, for explanations
+  runtime::CallTimes* times = nullptr;    // where to add timings; null: no clock is read
+  std::vector<Miss>* missed = nullptr;    // where to say why each guard failed
+  History* history = nullptr;             // where to keep why the call is dropped
+  bool rehearsal = false;                 // end at the commit, as if the rest were `return None`
+  PyObject* value = nullptr;              // new reference
+  const Path* path = nullptr;             // where it ended
+  int64_t opaque = 0;                     // calls of functions dvm does not know
+  bool spares_opaque = false;             // end before such a call
+  std::vector<Miss> lost = {};            // why guards failed behind such calls
+  bool holds_lock = false;                // the interpreter's, whatever the path says (lock.h)
+  uint8_t refused = 0;                    // of a loop's turn that failed: a Refusal
+  std::vector<Ref>* registers = nullptr;  // where to keep what they held; null: nowhere
 };
 
 Outcome replay(const Path& root, Call& call);

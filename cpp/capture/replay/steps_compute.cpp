@@ -276,7 +276,7 @@ bool lock_(Frame& f, const int32_t* p) {
 }
 
 bool forget_(Frame& f, const int32_t* p) {
-  if (p[0] >= 0) Py_CLEAR(f.registers[p[0]]);
+  if (p[0] >= 0 && f.call.registers == nullptr) Py_CLEAR(f.registers[p[0]]);
   return true;
 }
 

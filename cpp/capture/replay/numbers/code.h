@@ -1,0 +1,103 @@
+// A little machine for turns of loops that compute with numbers alone: cells of 64 bits, and
+// instructions of numbers.def over them. It knows no Python objects, so that a turn costs a few
+// nanoseconds an instruction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ops/scalar_function.h"
+
+namespace dvm::capture::numbers {
+
+// A number of Python's (a bool is 0 or 1), the address of an element, or an element in its first
+// bytes.
+union Cell {
+  int64_t i;
+  double f;
+  std::byte bytes[8];
+};
+
+enum class Op : uint8_t {
+#define DVM_NUMBER(name, ...) name,
+#include "capture/replay/numbers/numbers.def"
+#undef DVM_NUMBER
+};
+
+struct Insn {
+  Op op;
+  int32_t d = 0, a = 0, b = 0, c = 0;  // cells; 0 where there is none
+  int32_t size = 0;                    // a cell, of an axis
+  int64_t p = 0, q = 0;
+  core::ScalarFunction function = nullptr;
+};
+
+// What a cell has: a Python int, float or bool, or an element of NumPy's.
+enum class Kind : uint8_t { integer, floating, boolean, element };
+struct Type {
+  Kind kind = Kind::integer;
+  core::DType dtype = core::DType::i64;  // of an element
+  bool operator==(const Type&) const = default;
+};
+struct Number {
+  int32_t cell = 0;
+  Type type;
+};
+
+// What a register holds in each turn of a call, by the cells that are filled for that: an array, or
+// a number.
+struct Axis {
+  int32_t size = 0, stride = 0;  // stride in bytes
+};
+struct Elements {
+  core::DType dtype = core::DType::f64;
+  int32_t place = 0;  // the address of the first
+  std::vector<Axis> axes = {};
+};
+
+class Code {
+ public:
+  Code() : cells_(1) {}
+
+  int32_t cell(Cell value = {.i = 0}) {
+    cells_.push_back(value);
+    return static_cast<int32_t>(cells_.size()) - 1;
+  }
+  int32_t integer(int64_t value) { return cell({.i = value}); }
+  // The cell of its result.
+  int32_t emit(Op op, int32_t a = 0, int32_t b = 0, int64_t p = 0, int64_t q = 0) {
+    const int32_t d = cell();
+    code_.push_back({.op = op, .d = d, .a = a, .b = b, .p = p, .q = q});
+    return d;
+  }
+  // The place of an element in an axis behind that place.
+  int32_t emit_place(Op op, int32_t index, int32_t from, const Axis& axis) {
+    const int32_t d = cell();
+    code_.push_back({.op = op, .d = d, .a = index, .b = from, .c = axis.stride, .size = axis.size});
+    return d;
+  }
+  // The turn goes on if the cell, 0 or 1, is that; a comparison that has just made it says so
+  // itself.
+  void expect(int32_t cell, bool truth);
+  void append(const Insn& insn) { code_.push_back(insn); }
+  Cell& operator[](int32_t which) { return cells_[static_cast<size_t>(which)]; }
+
+  // Once all is appended: the cells have their places then.
+  void seal();
+  // False: the turn is not for the machine, and has written no element.
+  bool run() const;
+
+ private:
+  struct Step {
+    Op op;
+    Cell *d, *a, *b, *c, *size;
+    int64_t p, q;
+    core::ScalarFunction function;
+  };
+  std::vector<Insn> code_;
+  std::vector<Cell> cells_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace dvm::capture::numbers

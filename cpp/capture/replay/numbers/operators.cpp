@@ -1,0 +1,224 @@
+#include "capture/replay/numbers/operators.h"
+
+#include "capture/numpy/numpy_api.h"
+
+namespace dvm::capture::numbers {
+
+namespace {
+
+constexpr Type kInteger{Kind::integer}, kFloating{Kind::floating}, kBoolean{Kind::boolean};
+
+bool is_floating(const Number& a) { return a.type.kind == Kind::floating; }
+
+// What an operator is, of two floats and of two integers; what each result is.
+struct Row {
+  std::optional<Op> floats = {}, integers = {};
+  bool compares = false, makes_float = false, keeps_bools = false;
+};
+
+std::optional<Row> row_of(Operator op) {
+  switch (op) {
+    case Operator::add:
+    case Operator::inplace_add:
+      return Row{Op::add_floats, Op::add_integers};
+    case Operator::subtract:
+    case Operator::inplace_subtract:
+      return Row{Op::subtract_floats, Op::subtract_integers};
+    case Operator::multiply:
+    case Operator::inplace_multiply:
+      return Row{Op::multiply_floats, Op::multiply_integers};
+    case Operator::divide:
+    case Operator::inplace_divide:
+      return Row{.floats = Op::divide_floats, .integers = Op::divide_integers, .makes_float = true};
+    case Operator::floor_divide:
+    case Operator::inplace_floor_divide:
+      return Row{{}, Op::floor_divide};
+    case Operator::remainder:
+    case Operator::inplace_remainder:
+      return Row{{}, Op::remainder};
+    case Operator::power:
+    case Operator::inplace_power:
+      return Row{Op::power_floats, {}};
+    case Operator::bit_and:
+    case Operator::inplace_and:
+      return Row{.integers = Op::and_integers, .keeps_bools = true};
+    case Operator::bit_or:
+    case Operator::inplace_or:
+      return Row{.integers = Op::or_integers, .keeps_bools = true};
+    case Operator::bit_xor:
+    case Operator::inplace_xor:
+      return Row{.integers = Op::xor_integers, .keeps_bools = true};
+    case Operator::shift_left:
+    case Operator::inplace_shift_left:
+      return Row{{}, Op::shift_left};
+    case Operator::shift_right:
+    case Operator::inplace_shift_right:
+      return Row{{}, Op::shift_right};
+    case Operator::less:
+      return Row{.floats = Op::lt_floats, .integers = Op::lt_integers, .compares = true};
+    case Operator::less_equal:
+      return Row{.floats = Op::le_floats, .integers = Op::le_integers, .compares = true};
+    case Operator::equal:
+      return Row{.floats = Op::eq_floats, .integers = Op::eq_integers, .compares = true};
+    case Operator::not_equal:
+      return Row{.floats = Op::ne_floats, .integers = Op::ne_integers, .compares = true};
+    case Operator::greater:
+      return Row{.floats = Op::gt_floats, .integers = Op::gt_integers, .compares = true};
+    case Operator::greater_equal:
+      return Row{.floats = Op::ge_floats, .integers = Op::ge_integers, .compares = true};
+    default:
+      return {};
+  }
+}
+
+// Whether it is one of NumPy's integers of 64 bits, for which arithmetic is Python's, but for what
+// it warns of: results that do not fit, and divisors of 0.
+bool is_numpy_integer(const Number& a) { return a.type == Type{Kind::element, core::DType::i64}; }
+
+// An integer beside a float: comparisons are exact, arithmetic rounds it first.
+int32_t as_float(Code& code, const Number& a, bool exact) {
+  if (is_floating(a)) return a.cell;
+  return code.emit(exact ? Op::exact_float : Op::rounded_float, a.cell);
+}
+
+// Whether it is the builtin of that name.
+bool is_builtin(PyObject* callee, const char* name) {
+  PyObject* const found = PyDict_GetItemString(PyEval_GetBuiltins(), name);
+  return callee == found && PyCFunction_Check(callee);
+}
+
+bool is_asarray(PyObject* callee) {
+  static PyObject* const asarray = [] {
+    const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
+    return numpy ? PyObject_GetAttrString(numpy.get(), "asarray") : nullptr;
+  }();
+  return callee == asarray;
+}
+
+}  // namespace
+
+std::optional<int32_t> append_truth(Code& code, const Number& a) {
+  switch (a.type.kind) {
+    case Kind::boolean:
+      return a.cell;
+    case Kind::integer:
+      return code.emit(Op::truth_of_integer, a.cell);
+    case Kind::floating:
+      return code.emit(Op::truth_of_float, a.cell);
+    case Kind::element:
+      break;
+  }
+  switch (a.type.dtype) {
+    case core::DType::boolean:
+      return code.emit(Op::truth_of_byte, a.cell);
+    case core::DType::i64:
+      return code.emit(Op::truth_of_integer, a.cell);
+    case core::DType::f64:
+      return code.emit(Op::truth_of_float, a.cell);
+    default:
+      return {};
+  }
+}
+
+std::optional<Number> append_python(Code& code, const Number& element) {
+  switch (element.type.dtype) {
+    case core::DType::f64:
+      return Number{element.cell, kFloating};
+    case core::DType::f32:
+      return Number{code.emit(Op::widened_single, element.cell), kFloating};
+    case core::DType::i64:
+      return Number{element.cell, kInteger};
+    case core::DType::i32:
+      return Number{code.emit(Op::widened_integer, element.cell), kInteger};
+    case core::DType::boolean:
+      return Number{code.emit(Op::truth_of_byte, element.cell), kBoolean};
+    default:
+      return {};
+  }
+}
+
+std::optional<Number> append_unary(Code& code, Operator op, const Number& a) {
+  if (op == Operator::truth || op == Operator::boolean || op == Operator::negate) {
+    const auto truth = append_truth(code, a);
+    if (!truth) return {};
+    return Number{op == Operator::negate ? code.emit(Op::negate_truth, *truth) : *truth, kBoolean};
+  }
+  if (a.type.kind == Kind::element) {
+    const bool whole = op == Operator::integer || op == Operator::index;
+    if (!whole && op != Operator::floating) return {};
+    const auto number = append_python(code, a);
+    if (!number || is_floating(*number) == whole || number->type == kBoolean) return {};
+    return number;
+  }
+  const bool floats = is_floating(a);
+  switch (op) {
+    case Operator::negative:
+      return floats ? Number{code.emit(Op::negate_float, a.cell), kFloating}
+                    : Number{code.emit(Op::negate_integer, a.cell), kInteger};
+    case Operator::positive:
+      return Number{a.cell, floats ? kFloating : kInteger};
+    case Operator::absolute:
+      return floats ? Number{code.emit(Op::abs_float, a.cell), kFloating}
+                    : Number{code.emit(Op::abs_integer, a.cell), kInteger};
+    case Operator::floating:
+      return Number{as_float(code, a, false), kFloating};
+    case Operator::integer:
+      return floats ? Number{code.emit(Op::whole_float, a.cell), kInteger}
+                    : Number{a.cell, kInteger};
+    case Operator::index:
+      if (a.type.kind != Kind::integer) return {};
+      return Number{a.cell, kInteger};
+    case Operator::invert:
+      if (a.type.kind != Kind::integer) return {};
+      return Number{code.emit(Op::invert_integer, a.cell), kInteger};
+    default:
+      return {};
+  }
+}
+
+std::optional<Number> append_binary(Code& code, Operator op, const Number& a, const Number& b) {
+  const auto row = row_of(op);
+  if (!row) return {};
+  if (is_numpy_integer(a) || is_numpy_integer(b)) {
+    const auto whole = [](const Number& x) {
+      return is_numpy_integer(x) || x.type.kind == Kind::integer;
+    };
+    if (!whole(a) || !whole(b) || !row->integers || row->makes_float) return {};
+    const auto dtype = row->compares ? core::DType::boolean : core::DType::i64;
+    return Number{code.emit(*row->integers, a.cell, b.cell), {Kind::element, dtype}};
+  }
+  if (a.type.kind == Kind::element || b.type.kind == Kind::element) return {};
+  const Type result = row->compares ? kBoolean : kInteger;
+  if (is_floating(a) || is_floating(b)) {
+    if (!row->floats) return {};
+    const int32_t x = as_float(code, a, row->compares), y = as_float(code, b, row->compares);
+    return Number{code.emit(*row->floats, x, y), row->compares ? kBoolean : kFloating};
+  }
+  if (!row->integers) return {};
+  const bool bools = a.type == kBoolean && b.type == kBoolean && row->keeps_bools;
+  const Type of = row->makes_float ? kFloating : bools ? kBoolean : result;
+  return Number{code.emit(*row->integers, a.cell, b.cell), of};
+}
+
+std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments) {
+  if (arguments.size() == 1) {
+    if (is_asarray(callee) && arguments[0].type.kind == Kind::element) return arguments[0];
+    if (is_builtin(callee, "abs")) return append_unary(code, Operator::absolute, arguments[0]);
+    return {};
+  }
+  if (arguments.size() != 2) return {};
+  const Number &a = arguments[0], &b = arguments[1];
+  const bool of_floats = is_floating(a) || a.type == Type{Kind::element, core::DType::f64};
+  if (a.type != b.type || (a.type.kind == Kind::element && !of_floats && !is_numpy_integer(a))) {
+    return {};
+  }
+  if (is_builtin(callee, "max")) {
+    return Number{code.emit(of_floats ? Op::max_floats : Op::max_integers, a.cell, b.cell), a.type};
+  }
+  if (is_builtin(callee, "min")) {
+    return Number{code.emit(of_floats ? Op::min_floats : Op::min_integers, a.cell, b.cell), a.type};
+  }
+  return {};
+}
+
+}  // namespace dvm::capture::numbers

@@ -1,0 +1,148 @@
+#include "capture/replay/numbers/stretch.h"
+
+#include <algorithm>
+
+#include "core/ops/fp_flags.h"
+
+namespace dvm::capture::numbers {
+
+namespace {
+
+constexpr int64_t kLongest = 1 << 14;  // turns, some 100 us to 1 ms
+constexpr int kRest = 255;             // turns after one of a path that is not for the machine
+constexpr int kChances = 3;            // of a path that is not for the machine
+
+}  // namespace
+
+const Changes& Learning::changes(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
+                                 const std::vector<int32_t>& carried) {
+  if (paths.size() == paths_) return changes_;
+  paths_ = paths.size();
+  turns_.clear();
+  changes_ = {std::vector<bool>(static_cast<size_t>(variables) + 1), carried};
+  changes_.slots.back() = true;
+  for (const auto& path : paths) {
+    const Returned returned = returned_by(*path);
+    if (returned.tag == nullptr || PyLong_AsLong(returned.tag) >= 0) continue;
+    for (size_t k = 0; k < carried.size(); ++k) {
+      const int32_t from = returned.arguments[static_cast<size_t>(returned.registers[k])];
+      if (from != carried[k]) changes_.slots[static_cast<size_t>(carried[k])] = true;
+    }
+  }
+  return changes_;
+}
+
+std::optional<Turn> Learning::take(const Path& path) {
+  const auto found = std::ranges::find(turns_, &path, [](const auto& each) { return each.first; });
+  if (found == turns_.end()) return {};
+  std::optional<Turn> turn(std::move(found->second));
+  turns_.erase(found);
+  return turn;
+}
+
+// Where paths have come since, others may change what it takes to be the same.
+void Learning::give(const Path& path, Turn turn, size_t paths) {
+  const auto is = [&](const auto& each) { return each.first == &path; };
+  if (paths != paths_ || std::ranges::any_of(turns_, is)) return;
+  turns_.emplace_back(&path, std::move(turn));
+}
+
+bool Learning::is_hopeless(const Path& path) const {
+  return std::ranges::any_of(
+      refused_, [&](const auto& each) { return each.first == &path && each.second >= kChances; });
+}
+
+void Learning::note_refused(const Path& path) {
+  const auto found =
+      std::ranges::find(refused_, &path, [](const auto& each) { return each.first; });
+  if (found == refused_.end()) {
+    refused_.emplace_back(&path, 1);
+  } else {
+    ++found->second;
+  }
+}
+
+bool Stretch::wants(int64_t turn) {
+  if (rest_ > 0) {
+    --rest_;
+    return false;
+  }
+  return turn >= replayed_ && learned_ <= kReplayed + turn / 64;
+}
+
+void Stretch::learn(const Path& path, std::vector<Ref> registers) {
+  if (std::ranges::any_of(turns_, [&](const Learned& each) { return each.path == &path; })) return;
+  const bool is_hopeless = learning_.is_hopeless(path);
+  if (is_hopeless && !registers.empty()) rest_ = kRest;
+  if (registers.empty() || is_hopeless) return forget();  // who knows what it did
+  ++learned_;
+  std::optional<Turn> turn = learning_.take(path);
+  if (!turn || !turn->fill(registers)) turn = Turn::of(path, std::move(registers), changes_);
+  if (!turn) {
+    learning_.note_refused(path);
+    return forget();
+  }
+  turns_.push_back({&path, std::move(*turn)});
+}
+
+void Stretch::forget() {
+  for (auto& [path, turn] : turns_) {
+    turn.empty();
+    learning_.give(*path, std::move(turn), paths_);
+  }
+  turns_.clear();
+}
+
+int64_t Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
+  for (size_t k = 0; k < turns_.size(); ++k) {
+    const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
+    const int64_t made = turns_[i].turn.run(variables, items, most, more);
+    if (made == 0) continue;
+    likely_ = i;
+    return made;
+  }
+  return 0;
+}
+
+bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& result) {
+  if (turns_.empty()) {
+    if (!items.exist()) return true;
+    item = items.next_object();
+    result.ended = !item && !PyErr_Occurred();
+    return item || result.ended;
+  }
+  items.count();
+  std::vector<Variable> state(variables.size() + 1);
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (changes_.slots[k]) state[k] = variable_of(variables[k].get());
+  }
+  const bool more = run(state, items, result);
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (!state[k].changed) continue;
+    variables[k] = Ref::steal(object_of(*state[k].type, state[k].number));
+    if (!variables[k]) return false;
+  }
+  if (!items.exist()) return true;
+  result.ended = !more && !PyErr_Occurred();
+  if (!more) return result.ended;
+  item = state.back().object;
+  if (!item) item = Ref::steal(object_of(*state.back().type, state.back().number));
+  return static_cast<bool>(item);
+}
+
+// False: no item is left, or a Python error is set.
+bool Stretch::run(std::span<Variable> state, Items& items, Result& result) {
+  likely_ = std::min(likely_, turns_.size() - 1);
+  const core::KeepFpFlags flags;
+  core::fp::set(core::fp::cleared(flags.saved()));
+  bool more = !items.exist() || items.next(state.back());
+  while (more && result.turns < kLongest) {
+    const int64_t made = turns(state, items, kLongest - result.turns, more);
+    result.turns += made;
+    if (made == 0) break;
+  }
+  result.was_long = result.turns == kLongest;
+  return more;
+}
+
+}  // namespace dvm::capture::numbers

@@ -1,0 +1,83 @@
+// Turns of a loop that follow each other on the machine. Paths are learned from turns that were
+// replayed; what these have shown to be the same holds until other code of Python runs, or a turn
+// goes another way.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/replay/numbers/turn.h"
+
+namespace dvm::capture::numbers {
+
+// What is known of a loop's paths from one call to the next.
+class Learning {
+ public:
+  // What turns change, as far as these paths tell.
+  const Changes& changes(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
+                         const std::vector<int32_t>& carried);
+  // Of a path that was learned before, for one who gives it back; none: there is none at hand.
+  std::optional<Turn> take(const Path& path);
+  void give(const Path& path, Turn turn, size_t paths);
+  size_t paths() const { return paths_; }
+  bool is_empty() const { return turns_.empty(); }
+
+  bool is_hopeless(const Path& path) const;
+  void note_refused(const Path& path);
+
+ private:
+  size_t paths_ = 0;
+  Changes changes_;
+  std::vector<std::pair<const Path*, Turn>> turns_;
+  std::vector<std::pair<const Path*, int>> refused_;
+};
+
+class Stretch {
+ public:
+  Stretch(Learning& learning, const Changes& changes)
+      : learning_(learning),
+        changes_(changes),
+        paths_(learning.paths()),
+        replayed_(learning.is_empty() ? kReplayed : 0) {}
+  ~Stretch() { forget(); }
+  Stretch(const Stretch&) = delete;
+  Stretch& operator=(const Stretch&) = delete;
+
+  // Whether the registers of that turn are to be kept.
+  bool wants(int64_t turn);
+  // After a turn that was replayed and goes on; its registers, if they were wanted.
+  void learn(const Path& path, std::vector<Ref> registers);
+  void forget();
+  bool is_empty() const { return turns_.empty(); }
+
+  // Runs turns until one is not for the machine, or for long: the item of the next one is then at
+  // hand, if there is something to iterate over, unless nothing is left of it. False: a Python
+  // error is set.
+  struct Result {
+    int64_t turns = 0;
+    bool ended = false, was_long = false;
+  };
+  bool run(std::span<Ref> variables, Items& items, Ref& item, Result& result);
+
+ private:
+  struct Learned {
+    const Path* path;
+    Turn turn;
+  };
+  bool run(std::span<Variable> variables, Items& items, Result& result);
+  int64_t turns(std::span<Variable> variables, Items& items, int64_t most, bool& more);
+
+  static constexpr int64_t kReplayed = 4;  // turns of a first call before it is learned from
+
+  Learning& learning_;
+  const Changes changes_;
+  const size_t paths_;
+  const int64_t replayed_;
+  std::vector<Learned> turns_;
+  size_t likely_ = 0;
+  int64_t learned_ = 0;
+  int rest_ = 0;  // turns until registers are wanted again
+};
+
+}  // namespace dvm::capture::numbers

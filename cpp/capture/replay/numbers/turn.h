@@ -1,0 +1,109 @@
+// A turn of a loop as instructions of the machine. It is made of the steps of a path (steps.def)
+// and of what its registers held in a turn that was replayed: what depends on no number that
+// changes is the same in the turns that follow, its guards hold there, too, and nothing of it is
+// done again. In another call of the loop it is as good, once a turn that was replayed has filled
+// it anew.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capture/path/path.h"
+#include "capture/replay/numbers/code.h"
+
+namespace dvm::capture::numbers {
+
+// A variable of the loop between two turns: a number, or an object where it has none.
+struct Variable {
+  std::optional<Type> type;
+  Cell number = {.i = 0};
+  Ref object = {};
+  bool changed = false;  // by a turn
+};
+
+// A number of Python's or NumPy's, exactly; none: it is none that the machine has.
+std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
+Variable variable_of(PyObject* object);
+PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
+
+// What a `for` iterates over, item by item. A range is counted without objects from when that is
+// asked for; nobody sees its iterator then.
+class Items {
+ public:
+  explicit Items(PyObject* iterator) : iterator_(iterator) {}
+
+  bool exist() const { return iterator_ != nullptr; }
+  void count();               // a range's from here on
+  bool next(Variable& item);  // false: none is left, or a Python error is set
+  Ref next_object();          // none: likewise
+
+ private:
+  PyObject* const iterator_;  // null: of a `while`
+  bool counts_ = false;
+  int64_t value_ = 0, step_ = 0, left_ = 0;
+};
+
+// What a turn changes: the item, behind the variables, is one of them.
+struct Changes {
+  std::vector<bool> slots;
+  std::vector<int32_t> carried;  // slots of what a turn's tuple holds, in order
+};
+
+class Turn {
+ public:
+  // `registers` as the turn of this path left them, which the Turn keeps alive. None: the path is
+  // not one of numbers alone.
+  static std::optional<Turn> of(const Path& path, std::vector<Ref> registers,
+                                const Changes& changes);
+
+  // For the turns that follow one which left these registers; false: it does not fit.
+  bool fill(std::vector<Ref> registers);
+  void empty() { registers_.clear(); }
+  bool is_filled() const { return !registers_.empty(); }
+
+  // Runs as many turns as are this one's, at most so many; their number. Each but the first takes
+  // what the one before it gave, and the next item: `more` is whether there is one, in the last of
+  // the variables.
+  int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more);
+
+ private:
+  friend class TurnCode;
+  struct Place {
+    size_t slot;
+    Number number;
+  };
+  void join();
+
+  // Cells that have what is the same in all turns.
+  struct SameNumber {
+    int32_t reg;
+    Number number;
+  };
+  struct SameArray {
+    int32_t reg;
+    Elements elements;
+  };
+
+  Code code_;
+  std::vector<Ref> registers_;
+  std::vector<SameNumber> numbers_;
+  std::vector<SameArray> arrays_;
+  std::vector<Place> takes_, gives_;
+  int32_t item_ = -1;  // the cell that takes it
+  Type item_type_;
+  bool follows_itself_ = true;  // what it gives is what it takes
+};
+
+// The steps of a path from the root of its tree on, with the paths that have them.
+std::vector<std::pair<const Path*, const Step*>> all_steps(const Path& path);
+
+// What a turn's tuple has: its first item, if it is a constant, and the registers of the others.
+// By register, the slot of the argument that it holds; -1: none.
+struct Returned {
+  std::vector<int32_t> arguments, registers;
+  PyObject* tag = nullptr;
+};
+Returned returned_by(const Path& path);
+
+}  // namespace dvm::capture::numbers
