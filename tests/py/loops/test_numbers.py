@@ -25,8 +25,9 @@ X = RANDOM.normal(size=200)
 
 
 def turns_of_numbers(compiled: Any) -> int:
-    loops = [known.rolled.loop for known in vars(compiled)["loops"].values() if known.rolled]
-    return sum(_dvm.loop_state(loop)["turns_of_numbers"] for loop in loops)
+    loops = vars(compiled).get("loops", {}).values()  # none where each call ended before one
+    rolled = [known.rolled.loop for known in loops if known.rolled]
+    return sum(_dvm.loop_state(loop)["turns_of_numbers"] for loop in rolled)
 
 
 def fill(x, n):
