@@ -91,6 +91,14 @@ def swapped(x, n):
     return a, b, last
 
 
+def before_last(x, n):
+    s, t = 1.0, 0.0
+    for i in range(n):
+        t = s
+        s = s * 0.5 + x[i]
+    return s, t
+
+
 def first_above(x, n):
     for i in range(n):
         if x[i] > 2.0:
@@ -122,8 +130,8 @@ def singles(x, n):
 
 
 PROGRAMS = {f.__name__: f for f in (
-    fill, total, recurrence, backwards, polynomial, bisection, collatz, swapped, first_above,
-    table, singles,
+    fill, total, recurrence, backwards, polynomial, bisection, collatz, swapped, before_last,
+    first_above, table, singles,
 )}  # fmt: skip
 
 

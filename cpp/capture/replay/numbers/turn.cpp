@@ -87,6 +87,12 @@ void Turn::join() {
     for (auto& [from, to] : moves) {
       if (replaced(from)) from = code_.emit(Op::move, from);
     }
+    for (Place& given : gives_) {
+      const bool taken = std::ranges::find(takes_, given.slot, &Place::slot) != takes_.end();
+      if (!taken && replaced(given.number.cell)) {
+        given.number.cell = code_.emit(Op::move, given.number.cell);
+      }
+    }
     for (const auto& [from, to] : moves) code_.append({.op = Op::move, .d = to, .a = from});
     for (Place& given : gives_) {
       const auto taken = std::ranges::find(takes_, given.slot, &Place::slot);
