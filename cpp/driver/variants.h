@@ -49,11 +49,11 @@ struct Choices {
   std::map<size_t, vm::TileRequest> tiles;  // by place among the regions
 };
 
-// `graph`: as the fuser was given it (the text of the last pass before "fuse"). `sizes`: of its
-// symbols, by name; they may be taken for granted to bring `together` what is fused in no other
-// way. Operands are dense. UnsupportedError for an unknown target, ShapeError for a size that is
-// needed and not there.
-Variant fuse_otherwise(std::string_view graph, std::string_view target,
+// `text`: of the graph as the fuser was given it (the text of the last pass before "fuse").
+// `sizes`: of its symbols, by name; they may be taken for granted to bring `together` what is fused
+// in no other way. Operands are dense. UnsupportedError for an unknown target, ShapeError for a
+// size that is needed and not there.
+Variant fuse_otherwise(std::string_view text, std::string_view target_name,
                        const std::map<std::string, int64_t>& sizes, const Choices& choices);
 
 }  // namespace dvm::driver

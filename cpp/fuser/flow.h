@@ -47,7 +47,7 @@ class Flow {
 
 // Whether a node multiplies matrices, and may read the operand of a broadcast in its place: a
 // product where that only repeats matrices, an attention of any array.
-bool reads_through(const core::Graph& graph, const core::Node& product, core::Value broadcast);
+bool reads_through(const core::Graph& graph, const core::Node& product, core::Value v);
 
 // Views, whole ops and calls are steps of the program by themselves.
 bool is_own_step(core::Op op);

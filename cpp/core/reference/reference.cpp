@@ -388,10 +388,11 @@ class Evaluator {
     const Array& part = operand(node, 1);
     const auto [offset, strides] = box(node, part.shape);
     const auto bytes = static_cast<size_t>(byte_size(out.dtype));
-    for_each_element(part.shape, strides, [&, from = part.data.data()](int64_t to) mutable {
-      std::copy_n(from, bytes, out.data.data() + offset + to);
-      from += bytes;
-    });
+    for_each_element(part.shape, strides,
+                     [&, offset = offset, from = part.data.data()](int64_t to) mutable {
+                       std::copy_n(from, bytes, out.data.data() + offset + to);
+                       from += bytes;
+                     });
     return out;
   }
 

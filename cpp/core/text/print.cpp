@@ -84,8 +84,9 @@ std::string nodes(const Graph& graph, const std::string& indent) {
     if (node.loc) text += " @ " + quote(*node.loc.file) + ":" + std::to_string(node.loc.line);
     const std::span<const std::string_view> words = body_words(node.op);
     for (size_t k = 0; k < node.attrs.bodies.size(); ++k) {
-      text += " " + std::string(words[k]) + " {\n" + nodes(*node.attrs.bodies[k], indent + "  ") +
-              indent + "}";
+      text += " " + std::string(words[k]) + " {\n";
+      text += nodes(*node.attrs.bodies[k], indent + "  ");
+      text += indent + "}";
     }
     text += '\n';
   }

@@ -47,13 +47,13 @@ template <typename Kind, int kM, int kN, OfB kB>
   using Unit = typename Kind::Unit;
   using Sum = typename Kind::Sum;
   constexpr int kDepth = Kind::kDepth;
-  constexpr int kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
+  constexpr int64_t kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
   Vec<Sum> c[kM][kN];
 #pragma GCC unroll 16
   for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 4
     for (int v = 0; v < kN; ++v) {
-      c[i][v] = args.adds ? load<Sum>(args.c + i * args.c_row + v * kBytes) : Vec<Sum>{};
+      c[i][v] = args.adds ? load<Sum>(args.c + i * args.c_row + v * int64_t{kBytes}) : Vec<Sum>{};
     }
   }
   const std::byte* pa = args.a;
@@ -65,7 +65,7 @@ template <typename Kind, int kM, int kN, OfB kB>
 #pragma GCC unroll 4
     for (int v = 0; v < kN; ++v) {
       __builtin_prefetch(pb + kAhead * b_step + v * kLanes<Sum> * kElement);
-      constexpr int kAlong = kLanes<Sum> * kElement;
+      constexpr int64_t kAlong = kLanes<Sum> * kElement;
       if constexpr (kB == OfB::units) {
         b[v] = load<Unit>(pb + v * kAlong);
       } else if constexpr (kB == OfB::elements) {
@@ -86,7 +86,7 @@ template <typename Kind, int kM, int kN, OfB kB>
 #pragma GCC unroll 16
   for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kN; ++v) store(c[i][v], args.c + i * args.c_row + v * kBytes);
+    for (int v = 0; v < kN; ++v) store(c[i][v], args.c + i * args.c_row + v * int64_t{kBytes});
   }
 }
 

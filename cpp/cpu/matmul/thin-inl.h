@@ -182,10 +182,10 @@ class Dots {
     for (int part = 0; part < kParts; ++part) {
       Vec<Sum> x[kM];
 #pragma GCC unroll 4
-      for (int q = 0; q < kM; ++q) x[q] = Kind::sums(a[q] + at + part * kPer * kStored);
+      for (int q = 0; q < kM; ++q) x[q] = Kind::sums(a[q] + at + int64_t{part} * kPer * kStored);
 #pragma GCC unroll 8
       for (int r = 0; r < kN; ++r) {
-        const Vec<Sum> y = Kind::sums(b[r] + at + part * kPer * kStored);
+        const Vec<Sum> y = Kind::sums(b[r] + at + int64_t{part} * kPer * kStored);
 #pragma GCC unroll 4
         for (int q = 0; q < kM; ++q) {
           sums[q][r][part] = mul_add<Sum>(x[q], y, sums[q][r][part]);

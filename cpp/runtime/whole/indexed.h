@@ -89,7 +89,8 @@ class Indexed {
       whole.all.part(whole.widest, begin, end).for_each_line(whole.f);
     };
     const double index_ns = 1 + static_cast<double>(run_) / 16;
-    const double item_ns = index_ns * static_cast<double>(indices / widest->size);
+    const int64_t indices_of_item = indices / widest->size;
+    const double item_ns = index_ns * static_cast<double>(indices_of_item);
     target.share(widest->size, item_ns, work, &shared);
   }
 

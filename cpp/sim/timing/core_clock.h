@@ -42,7 +42,7 @@ class CoreClock {
   template <typename Starts>
   bool advance(Starts starts);
   // The transfer of that pipe has ended; slowed: what it lost, by Limit.
-  void end_transfer(vm::Pipe pipe, double now, double slowed_by_l2, double slowed_by_hbm);
+  void end_transfer(vm::Pipe which, double now, double slowed_by_l2, double slowed_by_hbm);
   // All is done: what is left of each pipe's time. InternalError where something is not.
   void finish();
   double end() const { return end_; }

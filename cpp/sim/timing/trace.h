@@ -76,8 +76,8 @@ class Tracer {
 
   void begin(const vm::Header& header);
   void end(const vm::Header& header);
-  void wait(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
-  void set(const vm::Instruction& insn, const vm::Sync& flag, const vm::Tile& tile);
+  void wait(const vm::Instruction& insn, const vm::Sync& sync, const vm::Tile& tile);
+  void set(const vm::Instruction& insn, const vm::Sync& sync, const vm::Tile& tile);
   void execute(const vm::Instruction& insn, const vm::TileArgs& args, const vm::Tile& tile);
   void execute_chain(const vm::ChainArgs& args, const vm::Tile& tile);
 

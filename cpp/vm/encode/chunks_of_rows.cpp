@@ -91,7 +91,7 @@ Program encode_chunks_of_rows(const Stage& stage, const ChunksOfRows& rows_of_ti
     Operand& rows = drafts.operand[drafts.operands - 1];
     rows = rows_operand(rows, static_cast<uint32_t>(source(stage, step).strides[row]));
   }
-  const auto rank = static_cast<size_t>(row + 1);
+  const auto rank = static_cast<size_t>(row) + 1;
   return write_program({.stage = stage,
                         .tiling = tiling,
                         .target = target,

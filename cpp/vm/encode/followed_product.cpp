@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/math/integers.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
@@ -15,8 +14,6 @@
 namespace dvm::vm {
 
 namespace {
-
-using core::ceil_div;
 
 class FollowedEncoder {
  public:
