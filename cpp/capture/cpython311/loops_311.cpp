@@ -23,12 +23,13 @@ std::vector<Decoded> decoded(PyCodeObject* code) {
   std::vector<Decoded> all;
   Decoded next{0, 0, 0, 0};
   for (int32_t unit = 0; unit < count; ++unit) {
-    const int opcode = units[2 * unit];
+    const unsigned char* const at = units + ptrdiff_t{2} * unit;
+    const int opcode = at[0];
     if (opcode == CACHE) {
       next.start = unit + 1;
       continue;
     }
-    next.oparg = next.oparg << 8 | units[2 * unit + 1];
+    next.oparg = next.oparg << 8 | at[1];
     if (opcode == EXTENDED_ARG) continue;
     next.unit = unit;
     next.opcode = opcode;

@@ -43,7 +43,7 @@ class Loop {
 
   // Runs all turns of a call: a new reference to the loop's value, or null. Then `outcome` says why
   // not, and a Python error may be set.
-  PyObject* run(Frame& frame, PyObject* iterator, std::span<PyObject* const> variables,
+  PyObject* run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
                 Outcome& outcome);
 
   // How many turns were not replayed, for they had to do with numbers alone (numbers/stretch.h).

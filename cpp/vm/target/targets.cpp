@@ -7,13 +7,15 @@ namespace dvm::vm {
 
 namespace {
 
-// The sets and tables that targets.def names.
+// The sets and tables by the names that targets.def has for them.
+// NOLINTBEGIN(readability-identifier-naming)
 struct Halves {
   static constexpr core::DTypeSet none = {}, f16 = {core::DType::f16};
 };
 struct MadeOf {
   static constexpr const ChainRules *none = nullptr, *registers = &kChainRules;
 };
+// NOLINTEND(readability-identifier-naming)
 
 constexpr std::array kTargets = {
 #define DVM_TARGET(name, id, folder, policy, cores, cubes, local, reserve, align, streams, flags, \

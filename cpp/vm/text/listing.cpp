@@ -172,7 +172,7 @@ AxisSteps axis_steps(std::span<const int64_t> grid, std::span<const int64_t> loo
   steps.fill(1);
   for (size_t d = 0; d < grid.size(); ++d) steps[grid.size() - 1 - d] = grid[d];
   for (const int loop : around) {
-    steps[static_cast<size_t>(kFirstLoopAxis + loop)] = loops[static_cast<size_t>(loop)];
+    steps[kFirstLoopAxis + static_cast<size_t>(loop)] = loops[static_cast<size_t>(loop)];
   }
   return steps;
 }

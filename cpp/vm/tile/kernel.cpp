@@ -214,9 +214,9 @@ class Preparer {
   int16_t operand_of(core::Value input) const {
     if (graph_.node(input).op != Op::input)
       fail_unsupported(graph_.node(input), "is no operand of a product of matrices");
-    int16_t operand = 0;
-    for (core::Value v = 0; v < input; ++v) operand += graph_.node(v).op == Op::input;
-    return operand;
+    int operand = 0;
+    for (core::Value v = 0; v < input; ++v) operand += graph_.node(v).op == Op::input ? 1 : 0;
+    return static_cast<int16_t>(operand);
   }
 
   [[noreturn]] void fail_unsupported(const Node& node, const char* what) const {

@@ -202,8 +202,9 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
          ", global g" + number(g) + " is " + std::string(core::to_string(global.dtype)));
   }
   for (int loop = 0; loop < program_.header().loops; ++loop) {
-    const auto axis = static_cast<size_t>(program_.header().grid_rank + loop);
-    if (program_.strides(program_.stream(index))[axis] != 0 && !is_open(loop)) {
+    const int axis = program_.header().grid_rank + loop;
+    if (program_.strides(program_.stream(index))[static_cast<size_t>(axis)] != 0 &&
+        !is_open(loop)) {
       fail("operand " + number(operand) + " moves along loop " + number(loop) +
            ", which the instruction is not in");
     }
