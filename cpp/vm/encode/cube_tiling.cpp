@@ -51,6 +51,29 @@ int64_t deepest(int64_t m, int64_t n, const Contraction& product, const TargetTr
       {std::max(depth, most), std::max(wanted, 4 * depth), round_up(product.k.size, depth)});
 }
 
+// Cycles of a transfer of `rows` by `columns` elements that lie so many bytes apart, between them and
+// global memory, as simulated cores are timed (sim/timing/cost.cpp) where it starts anywhere within a
+// line.
+struct Box {
+  int64_t rows, row_stride, columns, column_stride, element;
+};
+double transfer_cycles(const Box& box, double rate, const CoreTiming& timing) {
+  constexpr int64_t kBlock = 32;
+  int64_t runs = 1, bytes = box.element;
+  const auto take = [&](int64_t count, int64_t stride) {
+    (stride == bytes ? bytes : runs) *= count;
+  };
+  const bool by_rows = box.column_stride == box.element;
+  take(by_rows ? box.columns : box.rows, by_rows ? box.column_stride : box.row_stride);
+  take(by_rows ? box.rows : box.columns, by_rows ? box.row_stride : box.column_stride);
+  const double moved = static_cast<double>(runs * core::round_up(bytes, kBlock));
+  const double lines = static_cast<double>(bytes - 1) / timing.line_bytes + 1;
+  const double used = moved / (static_cast<double>(runs) * lines * timing.line_bytes);
+  const double starts = runs > 1 ? static_cast<double>(runs) * timing.run_cycles : 0;
+  return std::max(moved / std::clamp(used, timing.unaligned_share, 1.0) / rate, starts) +
+         timing.ramp_bytes / rate;
+}
+
 // How many tiles of rows, and of columns, the tiles have among them that cores run at a time.
 TileCounts distinct_at(int64_t step, const TileCounts& tiles, const TileOrder& order,
                        const TileShares& shares) {
@@ -96,7 +119,8 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling,
   const TileCounts tiles = tiles_of(product, tiling);
   const TileShares shares =
       share_tiles(product.batches() * tiles.m * tiles.n, target.blocks(KernelType::cube));
-  const auto element = static_cast<double>(core::byte_size(product.source));
+  const int64_t size = core::byte_size(product.source);
+  const auto element = static_cast<double>(size);
   const auto m = static_cast<double>(round_up(tiling.m, kFractal)),
              n = static_cast<double>(round_up(tiling.n, kFractal)),
              k = static_cast<double>(product.k.size);
@@ -114,12 +138,15 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling,
   const double from_memory =
       k * element * (m * static_cast<double>(shared.m) + n * static_cast<double>(shared.n)) / cores;
   const double bytes = k * element * (m + n);
+  const Box a{tiling.m, product.m.a, tiling.k, product.k.a, size},
+      b{tiling.k, product.k.b, tiling.n, product.n.b, size},
+      sums{tiling.m, product.m.result, tiling.n, product.n.result, core::byte_size(product.dtype)};
   const double load =
-      std::max({(bytes + 2 * steps * timing.ramp_bytes) / timing.load_l1_bytes,
+      std::max({static_cast<double>(product.k.size) / static_cast<double>(tiling.k) *
+                    (transfer_cycles(a, timing.load_l1_bytes, timing) +
+                     transfer_cycles(b, timing.load_l1_bytes, timing)),
                 cores * bytes / timing.l2_bytes, cores * from_memory / timing.hbm_bytes});
-  const double drain =
-      (m * n * static_cast<double>(core::byte_size(product.dtype)) + timing.ramp_bytes) /
-      timing.drain_bytes;
+  const double drain = transfer_cycles(sums, timing.drain_bytes, timing);
   // Stages overlap from step to step; the first step of a tile has nothing to overlap with.
   const double slowest = std::max({multiply, feed, load});
   const double begin = timing.miss_cycles + (multiply + feed + load - slowest) / steps;

@@ -143,9 +143,11 @@ class FollowedEncoder {
   std::optional<Program> emit_behind(const Contraction& product, const ProductTiles& tiles) {
     if (!cut_along({scratch_.uncut, dims_}, product, tiles, scratch_.stage)) return std::nullopt;
     Schedules& schedules = scratch_.schedules;
+    // What is behind a tile of the cube is for the vector cores of its group.
+    const int32_t cores = has_cube(target_) ? kVectorCores : target_.cores;
     schedules.begin(scratch_.stage, target_);
     for (int64_t limit = tile_limit(schedules); limit > 0;) {
-      const Tiling tiling = tile(schedules, limit);
+      const Tiling tiling = tile(schedules, limit, cores);
       if (tiling.reduction != Tiling::Reduction::in_tile) return std::nullopt;
       const auto program = emit(schedules, tiling, arena_.rest(), scratch_.drafts);
       if (program) return take(*program);

@@ -321,6 +321,10 @@ int64_t tile_for_fewer_cores(const TileCost& tiles, const CoreCost& cost, int64_
 }  // namespace
 
 Tiling tile(Schedules& schedules, int64_t limit) {
+  return tile(schedules, limit, schedules.target().cores);
+}
+
+Tiling tile(Schedules& schedules, int64_t limit, int32_t cores) {
   const Stage& stage = schedules.stage();
   const TargetTraits& target = schedules.target();
   if (target.policy == TilePolicy::caches) return tile_by_caches(schedules, limit);
@@ -338,8 +342,6 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   TileChoice best;
   TileCost best_cost{};
   int split = -1;
-  // What is behind one tile of a product is for the vector cores of its group.
-  const int64_t cores = stage.cut > 0 ? kVectorCores : target.cores;
   int64_t outer = 1, inner = spatial * reduced / product(stage.sizes, 0, stage.cut);
   for (int d = stage.cut; d < stage.rank; ++d) {
     if (begin <= d && d < end) continue;
@@ -372,8 +374,7 @@ Tiling tile(Schedules& schedules, int64_t limit) {
   }
   if (result.reduction == Tiling::Reduction::in_tile && split >= 0) {
     const int64_t t_max = limit / best_cost.inner;
-    // What is behind a product is no launch of its own.
-    if (stage.cut == 0) best.tile = tile_for_fewer_cores(best_cost, core, best.tile, t_max);
+    best.tile = tile_for_fewer_cores(best_cost, core, best.tile, t_max);
     best.cost = best_cost(best.tile);
     const int64_t aligned = align_tile(best.tile, best_cost.length, t_max, best_cost.inner, align);
     // Whole rows of awkward length: alignment is not worth idle cores.

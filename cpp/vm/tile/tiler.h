@@ -38,8 +38,10 @@ std::optional<Tiling> tile(const Stage& stage, const TileRequest& request);
 // Stage that the Schedules are of.
 int64_t tile_limit(Schedules& schedules);
 
-// A tiling of that Stage with at most `limit` elements per tile.
+// A tiling of that Stage with at most `limit` elements per tile, for all cores of the target or so
+// many of them.
 Tiling tile(Schedules& schedules, int64_t limit);
+Tiling tile(Schedules& schedules, int64_t limit, int32_t cores);
 
 // A tile size of one dim and what it costs.
 struct TileChoice {
