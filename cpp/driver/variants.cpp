@@ -55,12 +55,7 @@ EncodedRegion encode_region(const vm::Kernel& kernel, const vm::Binding& binding
     encoded.programs.push_back(vm::launch_words(launch));
     return true;
   });
-  if (!kernel.product || !vm::has_cube(target)) return encoded;
-  const vm::Contraction product = vm::bind_product(kernel, binding);
-  if (product.is_empty() || product.k.size == 0) return encoded;
-  const bool asked = request && request->m != 0;
-  encoded.cube = asked ? vm::tile_cube(product, target, request->m, request->n)
-                       : vm::tile_cube(product, target);
+  encoded.cube = compiled.cube;
   return encoded;
 }
 

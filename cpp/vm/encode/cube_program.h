@@ -33,13 +33,20 @@ struct CubeTiling {
   int64_t m, n, k;
   TileOrder order;
 };
+// What each vector core beside the cube does with a tile of sums: cycles by tile and by element; and
+// bytes of bytecode, for each kind of tile.
+struct WorkBehind {
+  double per_tile = 0, per_element = 0;
+  int64_t bytecode = 0;
+};
 // Of least time by vm/target/core_timing.def.
-CubeTiling tile_cube(const Contraction& product, const TargetTraits& target);
+CubeTiling tile_cube(const Contraction& product, const TargetTraits& target,
+                     const WorkBehind& behind = {});
 // With tiles of m by n sums, or as many as there are.
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n);
 // Cycles of the core that has most to do.
-double cube_cycles(const Contraction& product, const CubeTiling& tiling,
-                   const TargetTraits& target);
+double cube_cycles(const Contraction& product, const CubeTiling& tiling, const TargetTraits& target,
+                   const WorkBehind& behind = {});
 
 // Nothing in the product may be empty. Throws UnsupportedError where a limit of Programs is
 // exceeded.

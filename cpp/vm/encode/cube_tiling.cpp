@@ -8,6 +8,7 @@
 #include "core/math/integers.h"
 #include "vm/encode/cube_program.h"
 #include "vm/target/core_timing.h"
+#include "vm/target/launch.h"
 
 namespace dvm::vm {
 
@@ -94,6 +95,19 @@ TileCounts distinct_at(int64_t step, const TileCounts& tiles, const TileOrder& o
   return {distinct(rows), distinct(columns)};
 }
 
+// About as many bytes as a launch has: of its leader, of each step of k that is written out, and of
+// what is behind each kind of tile, whole or cut short by either side.
+int64_t bytecode(const Contraction& product, const CubeTiling& tiling, const WorkBehind& behind) {
+  constexpr int64_t kLeaderBytes = 280, kStepBytes = 400, kInLoop = 4;
+  const int64_t whole = product.k.size / tiling.k, rest = product.k.size % tiling.k == 0 ? 0 : 1;
+  const int64_t steps = whole < 2 * kInLoop ? whole : kInLoop + whole % kInLoop;
+  const auto kinds = [](int64_t size, int64_t tile) {
+    return size > tile && size % tile != 0 ? 2 : 1;
+  };
+  return kLeaderBytes + (steps + rest) * kStepBytes +
+         kinds(product.m.size, tiling.m) * kinds(product.n.size, tiling.n) * behind.bytecode;
+}
+
 // Bands are of an axis whose tiles are all alike, so that a tail ends one axis of the grid.
 std::vector<TileOrder> orders(const Contraction& product, const CubeTiling& tiling) {
   const TileCounts tiles = tiles_of(product, tiling);
@@ -114,8 +128,8 @@ std::vector<TileOrder> orders(const Contraction& product, const CubeTiling& tili
 
 bool has_cube(const TargetTraits& target) { return target.memory(Space::l1).bytes != 0; }
 
-double cube_cycles(const Contraction& product, const CubeTiling& tiling,
-                   const TargetTraits& target) {
+double cube_cycles(const Contraction& product, const CubeTiling& tiling, const TargetTraits& target,
+                   const WorkBehind& behind) {
   const TileCounts tiles = tiles_of(product, tiling);
   const TileShares shares =
       share_tiles(product.batches() * tiles.m * tiles.n, target.blocks(KernelType::cube));
@@ -150,8 +164,16 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling,
   // Stages overlap from step to step; the first step of a tile has nothing to overlap with.
   const double slowest = std::max({multiply, feed, load});
   const double begin = timing.miss_cycles + (multiply + feed + load - slowest) / steps;
-  return cores * timing.core_cycles +
-         shares.body_tile * (slowest + begin + drain + timing.write_cycles);
+  const double tile = slowest + begin + drain + timing.write_cycles;
+  const double copy = static_cast<double>(bytecode(product, tiling, behind)) > timing.argument_bytes
+                          ? timing.copy_cycles
+                          : 0;
+  // Vector cores work on a tile while the cube does on the next one.
+  const double follows =
+      behind.per_tile +
+      static_cast<double>(tiling.m * tiling.n) / kVectorCores * behind.per_element;
+  return copy + cores * timing.core_cycles + tile +
+         (shares.body_tile - 1) * std::max(tile, follows) + follows;
 }
 
 namespace {
@@ -200,12 +222,13 @@ CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int
   return best_order(product, target, plain).tiling;
 }
 
-CubeTiling tile_cube(const Contraction& product, const TargetTraits& target) {
+CubeTiling tile_cube(const Contraction& product, const TargetTraits& target,
+                     const WorkBehind& behind) {
   const int64_t sums = target.memory(Space::l0c).bytes / core::byte_size(product.dtype);
   CubeTiling best{};
   double least = 0;
   const auto consider = [&](const CubeTiling& tiling) {
-    const double cycles = cube_cycles(product, tiling, target);
+    const double cycles = cube_cycles(product, tiling, target, behind);
     if (best.m != 0 && cycles >= least) return;
     best = tiling;
     least = cycles;

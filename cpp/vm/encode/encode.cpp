@@ -101,6 +101,7 @@ class Encoder {
       const bool asked = request_ != nullptr && request_->m != 0;
       const CubeTiling tiling = asked ? tile_cube(product, target_, request_->m, request_->n)
                                       : tile_cube(product, target_);
+      compiled_.cube = tiling;
       watch_.end(&PhaseTimes::tile);
       append(encode_cube(product, tiling, target_, arena_.rest()), nullptr);
       return watch_.end(&PhaseTimes::emit);

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "vm/encode/cube_program.h"
 #include "vm/isa/program.h"
 #include "vm/target/target.h"
 #include "vm/tile/bind.h"
@@ -57,6 +59,7 @@ struct Compiled {
   int workspace_count = 0;
   int64_t workspace_bytes[kMaxWorkspaces] = {};
   int16_t packed = -1;  // the operand that is read in its packed copy, if one is
+  std::optional<CubeTiling> cube;  // of a product on the cube
   std::span<const Follower> followers;
   HandedOver handed;  // of them
 

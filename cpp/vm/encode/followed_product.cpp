@@ -7,7 +7,9 @@
 #include "vm/encode/encode_scratch.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
+#include "vm/target/core_timing.h"
 #include "vm/tile/behind_product.h"
+#include "vm/tile/core_cost.h"
 #include "vm/tile/recompute.h"
 #include "vm/tile/tiler.h"
 
@@ -48,12 +50,23 @@ class FollowedEncoder {
   // Tiles by rows and columns, as followers count them.
   bool run_by_cube(Contraction product) {
     const bool asked = request_ != nullptr && request_->m != 0;
-    CubeTiling cube =
-        asked ? tile_cube(product, target_, request_->m, request_->n) : tile_cube(product, target_);
+    CubeTiling cube = asked ? tile_cube(product, target_, request_->m, request_->n)
+                            : tile_cube(product, target_, work_behind());
     cube.order = {};
     if (scratch_.uncut.reduces() && cube.n < product.n.size) return false;
+    compiled_.cube = cube;
     return append(product, {cube.m, cube.n, cube.k}, kCubeTurns,
                   [&] { return encode_cube(product, cube, target_, arena_.rest()); });
+  }
+
+  // About as much as it will be: each step and operand is an instruction.
+  WorkBehind work_behind() const {
+    constexpr int64_t kProgramBytes = 280, kInstructionBytes = 80;
+    const Stage& stage = scratch_.uncut;
+    const int64_t instructions = stage.step_count + stage.access_count;
+    const CoreCost cost = core_cost(stage, target_);
+    return {cost.per_tile + core_timing(target_).cross_flag_cycles, cost.per_element + cost.stored,
+            kProgramBytes + instructions * kInstructionBytes};
   }
 
   bool run_in_place(Contraction product) {
