@@ -33,8 +33,8 @@ struct CubeTiling {
   int64_t m, n, k;
   TileOrder order;
 };
-// What each vector core beside the cube does with a tile of sums: cycles by tile and by element; and
-// bytes of bytecode, for each kind of tile.
+// What each vector core beside the cube does with a tile of sums: cycles by tile and by element;
+// and bytes of bytecode, for each kind of tile.
 struct WorkBehind {
   double per_tile = 0, per_element = 0;
   int64_t bytecode = 0;

@@ -52,9 +52,9 @@ int64_t deepest(int64_t m, int64_t n, const Contraction& product, const TargetTr
       {std::max(depth, most), std::max(wanted, 4 * depth), round_up(product.k.size, depth)});
 }
 
-// Cycles of a transfer of `rows` by `columns` elements that lie so many bytes apart, between them and
-// global memory, as simulated cores are timed (sim/timing/cost.cpp) where it starts anywhere within a
-// line.
+// Cycles of a transfer of `rows` by `columns` elements that lie so many bytes apart, between them
+// and global memory, as simulated cores are timed (sim/timing/cost.cpp) where it starts anywhere
+// within a line.
 struct Box {
   int64_t rows, row_stride, columns, column_stride, element;
 };
@@ -169,9 +169,8 @@ double cube_cycles(const Contraction& product, const CubeTiling& tiling, const T
                           ? timing.copy_cycles
                           : 0;
   // Vector cores work on a tile while the cube does on the next one.
-  const double follows =
-      behind.per_tile +
-      static_cast<double>(tiling.m * tiling.n) / kVectorCores * behind.per_element;
+  const double follows = behind.per_tile + static_cast<double>(tiling.m * tiling.n) / kVectorCores *
+                                               behind.per_element;
   return copy + cores * timing.core_cycles + tile +
          (shares.body_tile - 1) * std::max(tile, follows) + follows;
 }

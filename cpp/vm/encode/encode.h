@@ -58,7 +58,7 @@ struct Compiled {
   int stage_count = 0;  // 0: nothing to write
   int workspace_count = 0;
   int64_t workspace_bytes[kMaxWorkspaces] = {};
-  int16_t packed = -1;  // the operand that is read in its packed copy, if one is
+  int16_t packed = -1;             // the operand that is read in its packed copy, if one is
   std::optional<CubeTiling> cube;  // of a product on the cube
   std::span<const Follower> followers;
   HandedOver handed;  // of them
