@@ -334,7 +334,7 @@ void bind_torch_graph(py::module_& module) {
       module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
       py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_graph; }))
       .def(py::init([](const core::Graph& graph, bool strict, const std::string& precision,
-                       const std::map<std::string, py::object>& functions,
+                       bool alone, const std::map<std::string, py::object>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
                        std::vector<size_t> written, std::vector<py::object> held,
@@ -343,6 +343,7 @@ void bind_torch_graph(py::module_& module) {
              driver::Options options;
              if (strict) options.numerics = driver::Numerics::strict;
              options.precision = core::precision_from_text(precision).value();
+             options.alone = alone;
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
@@ -352,8 +353,9 @@ void bind_torch_graph(py::module_& module) {
                  std::move(held), frozen, std::move(label), std::move(otherwise));
            }),
            py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("precision"),
-           py::arg("functions"), py::arg("arguments"), py::arg("results"), py::arg("written"),
-           py::arg("held"), py::arg("frozen"), py::arg("label"), py::arg("otherwise"))
+           py::arg("alone"), py::arg("functions"), py::arg("arguments"), py::arg("results"),
+           py::arg("written"), py::arg("held"), py::arg("frozen"), py::arg("label"),
+           py::arg("otherwise"))
       .def("stats", &TorchGraph::stats)
       .def_property_readonly("plan", [](const TorchGraph& f) { return runtime::print(f.plan()); });
 }

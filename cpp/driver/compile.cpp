@@ -63,7 +63,8 @@ class Pipeline {
     if (options_.verify) core::verify(graph);
     runtime::Plan plan = make_plan(std::move(graph), 0);
     if (options_.verify) runtime::verify(plan);
-    return {{std::move(plan), target(options_.target)}, std::move(decisions_), std::move(passes_)};
+    vm::Target& runs_on = options_.alone ? cpu_alone() : target(options_.target);
+    return {{std::move(plan), runs_on}, std::move(decisions_), std::move(passes_)};
   }
 
  private:

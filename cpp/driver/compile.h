@@ -19,6 +19,7 @@ struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
   core::Precision precision = core::Precision::highest;
+  bool alone = false;  // of the cpu: on the calling thread, however many the process has for this
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else
@@ -44,6 +45,8 @@ Compilation describe(const core::Graph& graph, const Options& options);
 
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);
+// The cpu, as Options::alone has it.
+vm::Target& cpu_alone();
 
 // One pass on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
 // Graph passes: graph text -> graph text; "fuse": graph -> regions; "plan": graph -> plan;

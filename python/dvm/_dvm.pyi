@@ -288,6 +288,7 @@ class TorchGraph:
         *,
         strict: bool,
         precision: str,
+        alone: bool,
         functions: Mapping[str, Callable[..., Any]],
         arguments: Sequence[tuple[str, int]],
         results: Sequence[tuple[str, int, Sequence[int]]],

@@ -39,6 +39,8 @@ class Options:
         processor once, which takes as much memory again, instead of on every call. Writes that
         torch counts are noticed, and parameters that others take the place of; writes through
         `.data`, or past torch, are not.
+    threads: 1 computes on the calling thread alone; None: on as many as dvm has in this process.
+        Of what torch computes, `torch.set_num_threads` tells.
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
         "error" raises UnsupportedError for them instead.
     """
@@ -46,6 +48,7 @@ class Options:
     numerics: str = "default"
     precision: str | None = None
     frozen: bool = False
+    threads: int | None = None
     fallback: str = "torch"
 
     def __post_init__(self) -> None:
@@ -54,6 +57,8 @@ class Options:
             del table["precision"]
         if not isinstance(self.frozen, bool):
             raise errors.unknown("unknown_name", "frozen", self.frozen, ["False", "True"])
+        if self.threads not in (None, 1) or isinstance(self.threads, bool):
+            raise errors.unknown("unknown_name", "threads", self.threads, ["None", "1"])
         for name, valid in table.items():
             if getattr(self, name) not in valid:
                 raise errors.unknown("unknown_name", name, getattr(self, name), valid)
@@ -120,6 +125,7 @@ def compile_graph(
             lowered.graph,
             strict=options.numerics == "strict",
             precision=options.precision or torch.get_float32_matmul_precision(),
+            alone=options.threads == 1,
             functions=lowered.functions,
             arguments=lowered.arguments,
             results=lowered.results,

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -42,6 +43,8 @@ def test_dvm_is_imported_without_torch():
         ({"numerics": "exact"}, "there is no numerics 'exact'"),
         ({"fallback": "none"}, "there is no fallback 'none'"),
         ({"frozen": 1}, "there is no frozen 1; valid are False, True"),
+        ({"threads": 2}, "there is no threads 2; valid are None, 1"),
+        ({"threads": True}, "there is no threads True; valid are None, 1"),
     ],
 )
 def test_unknown_options(options, message):
@@ -318,6 +321,32 @@ def test_precision_is_that_of_torch_or_the_option():
         torch.set_float32_matmul_precision(before)
     with pytest.raises(dvm.UnsupportedError, match="there is no precision 'low'"):
         dvm.torch.compile(lambda x: x, precision="low")
+
+
+WITH_THREADS = """
+import os, sys, torch, dvm.torch
+torch.set_num_threads(1)
+made = dvm.torch.compile(lambda x: x.exp().sin().abs(), threads=eval(sys.argv[1]))
+threads = []
+for size in (4, 3_000_000):
+    x = torch.linspace(-3, 3, size)
+    torch.testing.assert_close(made(x), x.exp().sin().abs())
+    threads.append(len(os.listdir("/proc/self/task")))
+print(threads[1] - threads[0])
+"""
+
+
+@pytest.mark.parametrize(("threads", "started"), [(None, 2), (1, 0)])
+def test_threads(threads, started):
+    """Those of the process start with the first kernel that is large enough for them."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_THREADS, str(threads)],
+        env=os.environ | {"DVM_NUM_THREADS": "3"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(started)]
 
 
 def test_a_function_on_tensors():
