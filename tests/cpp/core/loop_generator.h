@@ -66,7 +66,7 @@ class LoopGenerator {
     return scope.values[static_cast<size_t>(at)];
   }
   // Of just this type; made of nothing if there is none.
-  Value of_type(Scope& scope, const Type type) {
+  Value of_type(Scope& scope, const Type& type) {
     for (int attempt = 0; attempt < 6; ++attempt) {
       const Value v = late(scope);
       if (scope.graph.type(v) == type) return v;

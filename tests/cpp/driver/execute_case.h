@@ -142,7 +142,7 @@ inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCas
 
 // What the compiled program is to compute: the Graph after the passes that may change values.
 inline core::Graph meaning_of(const core::Graph& graph, const Options& options) {
-  const core::Graph live = core::pass_dead_code(graph);
+  core::Graph live = core::pass_dead_code(graph);
   if (options.numerics == Numerics::strict) return live;
   const core::DTypeSet native =
       options.target == "cpu" ? core::DTypeSet{} : core::DTypeSet{core::DType::f16};

@@ -39,7 +39,7 @@ Array dense(StridedArray& from, const Sizes& shape) {
 
 class IndexedOps : public testing::Test {
  protected:
-  int64_t below(int64_t end) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(end)); }
+  int64_t below(int64_t end) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(end)); }
   bool chance(int64_t percent) { return below(100) < percent; }
 
   // Axes of which some are long, so that there are rows, and lines that threads share.
@@ -61,13 +61,13 @@ class IndexedOps : public testing::Test {
     });
   }
 
-  std::mt19937 rng_{11};
-  std::unique_ptr<vm::Target> target_ = cpu::make_cpu_target();
+  std::mt19937 rng{11};
+  std::unique_ptr<vm::Target> target = cpu::make_cpu_target();
 };
 
 TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
   constexpr DType kDTypes[] = {DType::boolean, DType::f16, DType::f32, DType::i64};
-  const std::string kWith[] = {"", "", "add", "maximum", "mul"};
+  const std::string combined_with[] = {"", "", "add", "maximum", "mul"};
   int refused = 0;
   for (int test = 0; test < 1500; ++test) {
     const Sizes shape = random_shape(1 + below(3));
@@ -90,8 +90,8 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
       if (!takes && chance(15)) size = 1;
     }
     const DType dtype = kDTypes[below(4)];
-    StridedArray table(dtype, shape, rng_, !takes), indices(DType::i64, of_indices, rng_, false);
-    StridedArray elements(dtype, of_elements, rng_, takes);
+    StridedArray table(dtype, shape, rng, !takes), indices(DType::i64, of_indices, rng, false);
+    StridedArray elements(dtype, of_elements, rng, takes);
     fill(table);
     fill(elements);
     const int64_t extent = shape[axis];
@@ -113,7 +113,7 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
     std::optional<Op> with;
     if (!takes) {
       operands.push_back(&given);
-      node.attrs.with = kWith[below(5)];
+      node.attrs.with = combined_with[below(5)];
       with = core::op_from_text(node.attrs.with);
     }
     std::optional<Array> expected;
@@ -125,7 +125,7 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
     StridedArray& result = takes ? elements : table;
     const StridedArray before = result;
     const bool done = takes ? run_gather(node.op, table.view, indices.view, elements.view,
-                                         static_cast<int>(axis), *target_)
+                                         static_cast<int>(axis), *target)
                             : run_scatter(node.op, with, indices.view, elements.view, table.view,
                                           static_cast<int>(axis));
     ASSERT_EQ(done, expected.has_value()) << "case " << test;
@@ -147,7 +147,7 @@ TEST_F(IndexedOps, ChooseWhatIsTrue) {
     shape[axis] = large ? below(50000) : below(40);
     const int64_t percent = chance(30) ? below(3) : chance(30) ? 98 + below(3) : below(101);
     const DType dtype = chance(50) ? DType::f32 : chance(50) ? DType::i64 : DType::boolean;
-    StridedArray a(dtype, shape, rng_, false), mask(DType::boolean, {shape[axis]}, rng_, true);
+    StridedArray a(dtype, shape, rng, false), mask(DType::boolean, {shape[axis]}, rng, true);
     std::vector<int64_t> expected;
     int64_t i = 0;
     mask.for_each([&](std::byte* at) {
@@ -156,23 +156,23 @@ TEST_F(IndexedOps, ChooseWhatIsTrue) {
       ++i;
     });
     const auto count = static_cast<int64_t>(expected.size());
-    StridedArray places(DType::i64, {count}, rng_, true);
-    ASSERT_TRUE(run_nonzero(mask.view, places.view, *target_));
+    StridedArray places(DType::i64, {count}, rng, true);
+    ASSERT_TRUE(run_nonzero(mask.view, places.view, *target));
     const Array found = dense(places, {count});
     const auto positions = core::elements<int64_t>(found);
     ASSERT_EQ(std::vector<int64_t>(positions.begin(), positions.end()), expected);
     Sizes chosen = shape;
     chosen[axis] = count;
-    StridedArray result(dtype, chosen, rng_, true), gathered = result.again();
-    ASSERT_TRUE(run_compress(a.view, mask.view, result.view, static_cast<int>(axis), *target_));
+    StridedArray result(dtype, chosen, rng, true), gathered = result.again();
+    ASSERT_TRUE(run_compress(a.view, mask.view, result.view, static_cast<int>(axis), *target));
     ASSERT_TRUE(run_gather(Op::gather, a.view, places.view, gathered.view, static_cast<int>(axis),
-                           *target_));
+                           *target));
     ASSERT_EQ(result.memory, gathered.memory) << "case " << test;
     // Of any other number nothing is written.
     ++chosen[axis];
-    StridedArray more(dtype, chosen, rng_, true);
+    StridedArray more(dtype, chosen, rng, true);
     const StridedArray before = more;
-    EXPECT_FALSE(run_compress(a.view, mask.view, more.view, static_cast<int>(axis), *target_));
+    EXPECT_FALSE(run_compress(a.view, mask.view, more.view, static_cast<int>(axis), *target));
     EXPECT_EQ(more.memory, before.memory);
   }
 }
@@ -180,13 +180,13 @@ TEST_F(IndexedOps, ChooseWhatIsTrue) {
 TEST_F(IndexedOps, GiveTheSameOnTwoThreads) {
   constexpr int64_t kRows = 300000;
   const auto alone = cpu::make_cpu_target(cpu::Threads::one);
-  StridedArray indices(DType::i64, {kRows}, rng_, true), mask(DType::boolean, {kRows}, rng_, true);
+  StridedArray indices(DType::i64, {kRows}, rng, true), mask(DType::boolean, {kRows}, rng, true);
   indices.for_each([&](std::byte* at) { *reinterpret_cast<int64_t*>(at) = below(kRows); });
   mask.for_each([&](std::byte* at) { *at = static_cast<std::byte>(below(2)); });
   for (const Sizes& shape : {Sizes{kRows}, Sizes{kRows, 3}, Sizes{kRows, 8}}) {
-    StridedArray table(DType::f32, shape, rng_, true), result(DType::f32, shape, rng_, true);
+    StridedArray table(DType::f32, shape, rng, true), result(DType::f32, shape, rng, true);
     const StridedArray again = result.again();
-    ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, result.view, 0, *target_));
+    ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, result.view, 0, *target));
     ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, again.view, 0, *alone));
     EXPECT_EQ(result.memory, again.memory);
   }

@@ -110,7 +110,7 @@ TEST(Timing, SlopesAndHeadsAreThoseThatWereMeasured) {
     bool scalar;
     double slope, head;
   };
-  constexpr auto f16 = DType::f16, f32 = DType::f32;
+  const auto f16 = DType::f16, f32 = DType::f32;
   for (const auto& [insn, dtype, scalar, slope, head] : {
            Measured{Insn::add, f32, false, 2, 24}, {Insn::sub, f32, false, 2, 24},
            {Insn::mul, f32, false, 2, 25},         {Insn::mul, f16, false, 2, 25},

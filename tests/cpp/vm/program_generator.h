@@ -149,7 +149,7 @@ class ProgramGenerator {
     const DType dtype = operand_dtype(line.fixed, 0);
     const bool is_short = row.format == Format::reduce;
     const int64_t elements =
-        line.view_dims.empty() ? draft_.count(line, is_short, 0) : int64_t{line.fixed.size};
+        line.view_dims.empty() ? ProgramDraft::count(line, is_short, 0) : int64_t{line.fixed.size};
     const int64_t bytes = elements * core::byte_size(dtype);
     Ref dst;
     const bool gathers_whole =

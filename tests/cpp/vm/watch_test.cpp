@@ -12,17 +12,17 @@ namespace {
 class WatchTest : public ::testing::Test {
  protected:
   // The numbers of the operands at these places.
-  std::vector<int64_t> run(std::vector<size_t> places) {
+  std::vector<int64_t> run(std::initializer_list<size_t> places) {
     std::vector<std::byte*> globals;
-    for (const size_t place : places) globals.push_back(memory_ + place);
-    const Launch launch{Program(words_), globals};
-    watch_.ran({&launch, 1});
-    return watch_.programs().back().buffers;
+    for (const size_t place : places) globals.push_back(memory + place);
+    const Launch launch{Program(words), globals};
+    watch.ran({&launch, 1});
+    return watch.programs().back().buffers;
   }
 
-  std::vector<uint64_t> words_ = assemble(kWorkedExample);
-  std::byte memory_[256];
-  Watch watch_{true, 16};
+  std::vector<uint64_t> words = assemble(kWorkedExample);
+  std::byte memory[256];
+  Watch watch{true, 16};
 };
 
 using Numbers = std::vector<int64_t>;
@@ -34,9 +34,9 @@ TEST_F(WatchTest, EqualAddressesAreTheSameMemory) {
 
 TEST_F(WatchTest, MemoryThatIsAllocatedAnewIsNotWhatLayThere) {
   EXPECT_EQ(run({0, 64, 128}), (Numbers{0, 1, 2}));
-  watch_.allocated(memory_ + 32, 40);  // whatever begins in [32, 72)
+  watch.allocated(memory + 32, 40);  // whatever begins in [32, 72)
   EXPECT_EQ(run({0, 64, 128}), (Numbers{0, 3, 2}));
-  watch_.allocated(memory_, 64);
+  watch.allocated(memory, 64);
   EXPECT_EQ(run({0, 64, 128}), (Numbers{4, 3, 2}));
 }
 
