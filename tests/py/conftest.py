@@ -12,10 +12,10 @@ from hypothesis import settings
 
 import dvm
 
-# Every Program that any test makes is verified, in processes that tests start, too.
 # A shell's background jobs ignore interrupts, which tests send.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# Every Program that any test makes is verified, in processes that tests start, too.
 os.environ["DVM_VERIFY"] = "1"
 
 # A shared machine has no steady clock, so a slow example is no failure. CI draws the same examples
