@@ -233,8 +233,8 @@ py::list time_of_programs(const std::vector<ProgramBytes>& programs, const std::
     words.push_back(verified_words(bytes));
     // Those of retile() come from the encoder, and may be for fewer cores than the target has.
     const vm::LaunchView& view = views.emplace_back(vm::view_launch(words.back(), !verified));
-    view.for_each_program([&](const vm::Program& program) {
-      if (buffers.size() < program.globals().size()) {
+    view.for_each_program([&given = buffers](const vm::Program& program) {
+      if (given.size() < program.globals().size()) {
         core::fail(core::ErrorCode::wrong_arguments, "a Program has more globals than buffers");
       }
     });

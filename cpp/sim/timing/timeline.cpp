@@ -128,7 +128,7 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
   ProgramTiming result;
   const int32_t blocks = static_cast<int32_t>(program.header().block_dim);
   const int32_t group = launch.followers.empty() ? 1 : kGroupCores;
-  result.cores.resize(static_cast<size_t>(blocks * group));
+  result.cores.resize(static_cast<size_t>(blocks) * static_cast<size_t>(group));
   result.instructions.resize(index.all().size());
   const bool copied = static_cast<double>(bytecode) > timing.argument_bytes;
   result.begin = begin;

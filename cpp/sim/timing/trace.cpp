@@ -282,7 +282,7 @@ std::array<Trace, kGroupCores> trace_group(const vm::Launch& launch, const Instr
     run(launch.program, traces[0], tile, tile + 1);
     add_cross_flag(traces[0], Kind::set, CrossFlag::left, vm::Pipe::fix, tile);
     for (int core = 0; core < vm::kVectorCores; ++core) {
-      Trace& trace = traces[static_cast<size_t>(1 + core)];
+      Trace& trace = traces[1 + static_cast<size_t>(core)];
       add_cross_flag(trace, Kind::wait, CrossFlag::left, vm::Pipe::load, tile);
       for (const vm::Follower& follower : launch.followers) {
         const auto half = vm::half_of(follower.behind(launch.program, tile), tile, core);

@@ -101,7 +101,7 @@ int64_t bytecode(const Contraction& product, const CubeTiling& tiling, const Wor
   constexpr int64_t kLeaderBytes = 280, kStepBytes = 400, kInLoop = 4;
   const int64_t whole = product.k.size / tiling.k, rest = product.k.size % tiling.k == 0 ? 0 : 1;
   const int64_t steps = whole < 2 * kInLoop ? whole : kInLoop + whole % kInLoop;
-  const auto kinds = [](int64_t size, int64_t tile) {
+  const auto kinds = [](int64_t size, int64_t tile) -> int64_t {
     return size > tile && size % tile != 0 ? 2 : 1;
   };
   return kLeaderBytes + (steps + rest) * kStepBytes +

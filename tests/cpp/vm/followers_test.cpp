@@ -34,17 +34,17 @@ class Followers : public ::testing::Test {
     table.far_bytes = 16384;
     set_cost_table(table);
   }
-  ~Followers() override { set_cost_table(before_); }
+  ~Followers() override { set_cost_table(before); }
 
   Compiled encoded(Call& call) {
-    arena_.reset();
-    return encode(kernel_, call.binding(), target_named("cpu"), arena_);
+    arena.reset();
+    return encode(kernel, call.binding(), target_named("cpu"), arena);
   }
 
-  const CostTable before_ = cost_table();
-  const core::Region region_ = region_of(kRegion);
-  const Kernel kernel_ = prepare(region_);
-  Arena arena_;
+  const CostTable before = cost_table();
+  const core::Region region = region_of(kRegion);
+  const Kernel kernel = prepare(region);
+  Arena arena;
 };
 
 // Small whole numbers, whose sums are exact in whatever order.
@@ -66,7 +66,7 @@ TEST_F(Followers, ComputeWhatTheReferenceDoes) {
                   n = large ? 300 : one_of({1, 7, 64, 65, 130, 300}), k = one_of({1, 3, 17});
     SCOPED_TRACE(std::to_string(b) + ": " + std::to_string(m) + " x " + std::to_string(k) + " x " +
                  std::to_string(n));
-    Call call(region_, kernel_, {b, m, k, n});
+    Call call(region, kernel, {b, m, k, n});
     std::vector<core::Array> inputs;
     for (size_t i = 0; i < call.operands.size(); ++i) {
       Tensor& tensor = call.operands[i];
@@ -95,8 +95,7 @@ TEST_F(Followers, ComputeWhatTheReferenceDoes) {
       batched += b > 1;
       return true;
     });
-    const std::vector<core::Array> expected =
-        core::evaluate(region_.body, inputs, {}, call.symbols);
+    const std::vector<core::Array> expected = core::evaluate(region.body, inputs, {}, call.symbols);
     for (size_t r = 0; r < expected.size(); ++r) {
       call.operands[4 + r].for_each([&](int64_t e, const std::byte* p) {
         ASSERT_EQ(std::memcmp(p, expected[r].data.data() + e * 4, 4), 0) << r << ", " << e;
@@ -110,7 +109,7 @@ TEST_F(Followers, ComputeWhatTheReferenceDoes) {
 
 // As dvm.profile keeps them.
 TEST_F(Followers, StayWithTheirLaunchInWords) {
-  Call call(region_, kernel_, {2, 100, 8, 300});
+  Call call(region, kernel, {2, 100, 8, 300});
   const Compiled compiled = encoded(call);
   const std::vector<std::byte*> globals(8);
   compiled.all_launches(globals, [](const Launch& launch) {
@@ -128,7 +127,7 @@ TEST_F(Followers, StayWithTheirLaunchInWords) {
 }
 
 TEST_F(Followers, AreRefusedWhereTilesDoNotMatch) {
-  Call call(region_, kernel_, {2, 100, 8, 300});
+  Call call(region, kernel, {2, 100, 8, 300});
   const Compiled compiled = encoded(call);
   ASSERT_GT(compiled.stages[0].header().tile_count, 2U);
   const auto refusal = [&](const std::function<void(std::vector<Follower>&, HandedOver&)>& spoil) {

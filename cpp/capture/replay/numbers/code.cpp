@@ -28,6 +28,7 @@ bool compares(Op op) {
          (Op::eq_integers <= op && op <= Op::ge_integers);
 }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): cells hold addresses, too
 std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
 
 }  // namespace

@@ -65,7 +65,7 @@ class Stretch {
     const Path* path;
     Turn turn;
   };
-  bool run(std::span<Variable> variables, Items& items, Result& result);
+  bool run(std::span<Variable> state, Items& items, Result& result);
   int64_t turns(std::span<Variable> variables, Items& items, int64_t most, bool& more);
 
   static constexpr int64_t kReplayed = 4;  // turns of a first call before it is learned from
