@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/execute/size_math.h"
 #include "vm/target/watch.h"
 
 namespace dvm::runtime {
@@ -71,32 +72,20 @@ class Results {
   HostCalls& host_;
 };
 
-struct Bytes {
-  const std::byte *begin, *end;
-};
-
-// From the lowest to the highest of a tensor.
-Bytes bytes_of(const BufferView& tensor) {
-  Bytes bytes{tensor.data, tensor.data + core::byte_size(tensor.dtype)};
-  for (int d = 0; d < tensor.rank; ++d) {
-    if (tensor.shape[d] == 0) return {tensor.data, tensor.data};
-    const int64_t reach = (tensor.shape[d] - 1) * tensor.strides[d];
-    (reach < 0 ? bytes.begin : bytes.end) += reach;
-  }
-  return bytes;
-}
-
 // What a function made is new memory, unless it lies in an argument.
 void tell_allocated(const HostCall& call, const BufferView& result) {
   vm::Watch* const watch = vm::Watch::current();
   if (watch == nullptr) [[likely]]
     return;
-  const Bytes made = bytes_of(result);
+  const core::ByteRange made = bytes_of(result);
   for (const BufferView& array : call.arrays) {
-    const Bytes given = bytes_of(array);
-    if (made.begin < given.end && given.begin < made.end) return;
+    const core::ByteRange given = bytes_of(array);
+    if (result.data + made.low < array.data + given.high &&
+        array.data + given.low < result.data + made.high) {
+      return;
+    }
   }
-  watch->allocated(made.begin, made.end - made.begin);
+  watch->allocated(result.data + made.low, made.high - made.low);
 }
 
 }  // namespace

@@ -5,10 +5,21 @@
 #include <algorithm>
 
 #include "core/dims/facts.h"
+#include "core/math/byte_range.h"
 #include "runtime/host.h"
 #include "runtime/plan/plan.h"
 
 namespace dvm::runtime {
+
+// The bytes of a tensor, as they lie about its first element; of one without elements, none.
+inline core::ByteRange bytes_of(const BufferView& tensor) {
+  core::ByteRange range{.high = core::byte_size(tensor.dtype)};
+  for (int d = 0; d < tensor.rank; ++d) {
+    if (tensor.shape[d] == 0) return {};
+    range.repeat(tensor.shape[d], tensor.strides[d]);
+  }
+  return range;
+}
 
 // Rounding is towards minus infinity, as in Dims and in Python.
 inline bool floor_divide(int64_t a, int64_t b, int64_t& quotient, int64_t& remainder) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/math/byte_range.h"
+#include "runtime/execute/size_math.h"
 
 namespace dvm::runtime {
 
@@ -37,11 +37,8 @@ void FrozenMemory::remove(const std::byte* begin) {
 }
 
 bool FrozenMemory::holds(const BufferView& tensor) const {
-  core::ByteRange range{.high = core::byte_size(tensor.dtype)};
-  for (int d = 0; d < tensor.rank; ++d) {
-    if (tensor.shape[d] == 0) return false;
-    range.repeat(tensor.shape[d], tensor.strides[d]);
-  }
+  const core::ByteRange range = bytes_of(tensor);
+  if (range.low == range.high) return false;
   const std::lock_guard lock(mutex_);
   const auto frozen = range_at(ranges_, tensor.data + range.low);
   return frozen != ranges_.end() &&
