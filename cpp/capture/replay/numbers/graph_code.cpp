@@ -42,9 +42,9 @@ class GraphCode {
     if (const auto found = cells_.find(v); found != cells_.end()) return found->second;
     const auto found = views_.find(v);
     must(found != views_.end() && is_one(graph_.type(v)));
-    const auto load = load_of(found->second.dtype);
-    must(load.has_value());
-    return cells_[v] = code_.emit(*load, found->second.place);
+    const auto moves = moves_of(found->second.dtype);
+    must(moves.has_value());
+    return cells_[v] = code_.emit(moves->load, found->second.place);
   }
 
  private:
@@ -274,27 +274,14 @@ class GraphCode {
 
 }  // namespace
 
-std::optional<Op> load_of(DType dtype) {
+std::optional<Moves> moves_of(DType dtype) {
   switch (core::byte_size(dtype)) {
     case 8:
-      return Op::load_8;
+      return Moves{Op::load_8, Op::store_8};
     case 4:
-      return Op::load_4;
+      return Moves{Op::load_4, Op::store_4};
     case 1:
-      return Op::load_1;
-    default:
-      return {};
-  }
-}
-
-std::optional<Op> store_of(DType dtype) {
-  switch (core::byte_size(dtype)) {
-    case 8:
-      return Op::store_8;
-    case 4:
-      return Op::store_4;
-    case 1:
-      return Op::store_1;
+      return Moves{Op::load_1, Op::store_1};
     default:
       return {};
   }

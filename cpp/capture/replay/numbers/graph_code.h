@@ -26,8 +26,10 @@ std::optional<std::vector<int32_t>> append_graph(Code& code, const Segment& segm
 // A number as an element, as an argument of that dtype is read; none: as that it is not.
 std::optional<int32_t> append_element(Code& code, const Number& number, core::DType dtype);
 
-// What moves an element of the dtype from memory, or there; none for its size.
-std::optional<Op> load_of(core::DType dtype);
-std::optional<Op> store_of(core::DType dtype);
+// What moves an element of the dtype from memory, and there; none for its size.
+struct Moves {
+  Op load, store;
+};
+std::optional<Moves> moves_of(core::DType dtype);
 
 }  // namespace dvm::capture::numbers

@@ -185,7 +185,8 @@ class TurnCode {
         return example && path.signatures[static_cast<size_t>(p[1])].holds(example.get());
       }
       case StepOp::guard_truth_: {
-        const auto truth = number(p[0]) ? append_truth(code_, *number(p[0])) : std::nullopt;
+        const auto given = number(p[0]);
+        const auto truth = given ? append_truth(code_, *given) : std::nullopt;
         if (truth) code_.expect(*truth, p[1] != 0);
         return truth.has_value();
       }
@@ -295,9 +296,9 @@ class TurnCode {
     if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) return false;
     const Number& value = known(from).number;
     if (value.type != known(to).number.type) return false;
-    const auto store = store_of(value.type.dtype);
-    if (store) code_.emit(*store, known(to).number.cell, value.cell);
-    return store.has_value();
+    const auto moves = moves_of(value.type.dtype);
+    if (moves) code_.emit(moves->store, known(to).number.cell, value.cell);
+    return moves.has_value();
   }
 
   // Of the tuple that a turn returns: that the loop goes on, and the variables.
