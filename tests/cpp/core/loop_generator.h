@@ -66,7 +66,9 @@ class LoopGenerator {
     return scope.values[static_cast<size_t>(at)];
   }
   // Of just this type; made of nothing if there is none.
-  Value of_type(Scope& scope, const Type& type) {
+  // The type is a copy: one of the graph's own would move as the graph grows.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param)
+  Value of_type(Scope& scope, const Type type) {
     for (int attempt = 0; attempt < 6; ++attempt) {
       const Value v = late(scope);
       if (scope.graph.type(v) == type) return v;
