@@ -2,6 +2,10 @@
 // walk finds which forms are asked for, a forward walk builds exactly those, so that no cast is
 // made in vain and data that is only moved is never converted. Nor is what a single op reads that
 // only looks at bits.
+//
+// A half has one value for all that read it: where one reader is given it rounded (a written cast,
+// a product, a call), so are those that compute in f32. Otherwise `z - z.mean()`, whose sum casts,
+// would subtract from one z the mean of another.
 #include "core/ops/elementwise.h"
 #include "core/passes/passes.h"
 
@@ -46,6 +50,8 @@ class Widening {
     bool rounded = false;   // whether that was so before anything was found to go by bits
     bool by_bits = false;   // of the narrow form of the operand, and itself in no other
     bool need_narrow = false, need_wide = false;
+    bool read_rounded = false;  // by something in the graph, which an output is not
+    bool widen_again = false;   // the wide form that is read is made of the rounded one
     Value narrow = -1, wide = -1;
   };
   Forms& at(Value v) { return forms_[static_cast<size_t>(v)]; }
@@ -77,12 +83,16 @@ class Widening {
       forms.by_bits = true;
       forms.computed = false;
     }
+    if (forms.read_rounded && moves(node)) forms.computed = false;
+    forms.widen_again = forms.computed && forms.read_rounded && forms.need_wide;
     if (forms.computed && forms.need_narrow) forms.need_wide = true;
     for (const bool wide : {false, true}) {
       if (!(wide ? emits_wide(v) : emits_narrow(v))) continue;
       for (const Value operand : node.inputs) {
         Forms& read = at(operand);
-        (reads_wide(v, operand, wide) ? read.need_wide : read.need_narrow) = true;
+        const bool is_wide = reads_wide(v, operand, wide);
+        (is_wide ? read.need_wide : read.need_narrow) = true;
+        if (!is_wide && (!moves(node) || forms.read_rounded)) read.read_rounded = true;
       }
     }
   }
@@ -117,7 +127,7 @@ class Widening {
     if (!is_widened(v)) return;
     const DType dtype = node.type.dtype;
     if (forms.need_narrow && forms.narrow < 0) forms.narrow = to_.cast(forms.wide, dtype, node.loc);
-    if (forms.need_wide && forms.wide < 0)
+    if (forms.widen_again || (forms.need_wide && forms.wide < 0))
       forms.wide = to_.cast(forms.narrow, computes_in(dtype), node.loc);
   }
 

@@ -139,12 +139,42 @@ TEST(Passes, WidenHalfKeepsWrittenCastsAndCallsNarrow) {
                  "  %2 = cast(%1) f32[s0]\n"
                  "  %3 = neg(%2) f32[s0]\n"
                  "  %4 = cast(%3) f16[s0]\n"
-                 "  %5 = call(%4) f16[s0] {callee = \"f\"}\n"
-                 "  %6 = cast(%5) f32[s0]\n"
-                 "  %7 = add(%6, %3) f32[s0]\n"
-                 "  %8 = cast(%7) f16[s0]\n"
-                 "  %9 = cast(%8) f64[s0]\n"
-                 "  return %9\n"));
+                 "  %5 = cast(%4) f32[s0]\n"
+                 "  %6 = call(%4) f16[s0] {callee = \"f\"}\n"
+                 "  %7 = cast(%6) f32[s0]\n"
+                 "  %8 = add(%7, %5) f32[s0]\n"
+                 "  %9 = cast(%8) f16[s0]\n"
+                 "  %10 = cast(%9) f64[s0]\n"
+                 "  return %10\n"));
+}
+
+TEST(Passes, WidenHalfRoundsForAllReadersOrNone) {
+  // Rounded where it is cast behind the transpose, and so where it is subtracted from.
+  EXPECT_EQ(after(widen_half,
+                  "%0 = input f16[s0, 4] %1 = mul(%0, %0) f16[s0, 4]\n"
+                  "%2 = transpose(%1) f16[4, s0] {axes = [1, 0]} %3 = cast(%2) f32[4, s0]\n"
+                  "%4 = sub(%1, %0) f16[s0, 4] return %3, %4, %1"),
+            body("  %0 = input f16[s0, 4]\n"
+                 "  %1 = cast(%0) f32[s0, 4]\n"
+                 "  %2 = mul(%1, %1) f32[s0, 4]\n"
+                 "  %3 = cast(%2) f16[s0, 4]\n"
+                 "  %4 = cast(%3) f32[s0, 4]\n"
+                 "  %5 = transpose(%3) f16[4, s0] {axes = [1, 0]}\n"
+                 "  %6 = cast(%5) f32[4, s0]\n"
+                 "  %7 = sub(%4, %1) f32[s0, 4]\n"
+                 "  %8 = cast(%7) f16[s0, 4]\n"
+                 "  return %6, %8, %3\n"));
+  // That a value leaves is no reason: what is left inside need not wait for its rounding.
+  EXPECT_EQ(after(widen_half,
+                  "%0 = input f16[s0] %1 = mul(%0, %0) f16[s0]\n"
+                  "%2 = sub(%1, %0) f16[s0] return %1, %2"),
+            body("  %0 = input f16[s0]\n"
+                 "  %1 = cast(%0) f32[s0]\n"
+                 "  %2 = mul(%1, %1) f32[s0]\n"
+                 "  %3 = cast(%2) f16[s0]\n"
+                 "  %4 = sub(%2, %1) f32[s0]\n"
+                 "  %5 = cast(%4) f16[s0]\n"
+                 "  return %3, %5\n"));
 }
 
 template <AnyHalf H>

@@ -67,9 +67,15 @@ def var_of(
     lost = lower.indexing.integer(ddof if given else correction)
     count = number_of(lower, x, axis, TRUE, where)
     require_above(lower, count, lost)
+    halves = x.dtype == "float16" and is_none(dtype)
     if is_none(dtype):
         dtype = _inexact(x)
-    total = lower.ufunc_methods.ufunc_reduce(np.add, x, axis, dtype, NONE, TRUE, ABSENT, where)
+    # A half's mean is rounded, for its total is; so the elements that it is subtracted from are
+    # asked for as halves too.
+    sums = FLOAT32 if halves else dtype
+    total = lower.ufunc_methods.ufunc_reduce(np.add, x, axis, sums, NONE, TRUE, ABSENT, where)
+    if halves:
+        total = lower.arrays.cast(total, "float16")
     mean = quotient(lower, total, count, NONE, total.dtype)
     offset = lower.arrays.ufunc(np.subtract, [x, mean])
     square = lower.arrays.ufunc(np.multiply, [offset, offset])
