@@ -4,6 +4,7 @@
 #include "bindings/bindings.h"
 #include "bindings/path_parser.h"
 #include "capture/path/explain_step.h"
+#include "capture/record/turn_shape.h"
 #include "capture/replay/loop.h"
 
 namespace py = pybind11;
@@ -42,15 +43,24 @@ void bind_loop(py::module_& module) {
   module.def("loop_changed", [](py::handle object) { loop_in(object).changed(); });
   module.def("loop_state", [](py::handle object) {
     const capture::Loop& loop = loop_in(object);
-    py::list paths;
-    for (const auto& path : loop.paths()) paths.append(capture::print(*path));
     py::dict state;
     state["version"] = loop.version();
     state["missed_turn"] = loop.missed_turn();
     state["turns_of_numbers"] = loop.turns_of_numbers();
-    state["paths"] = paths;
+    state["paths"] = loop.paths().size();
     return state;
   });
+  module.def("loop_paths", [](py::handle object) {
+    py::list paths;
+    for (const auto& path : loop_in(object).paths()) paths.append(capture::print(*path));
+    return paths;
+  });
+  module.def("shape_of_turn",
+             [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end) {
+               if (begin < 0 || end > PyList_GET_SIZE(events.ptr()))
+                 throw py::index_error("no such events");
+               return capture::shape_of_turn(nodes.ptr(), events.ptr(), begin, end);
+             });
 }
 
 }  // namespace dvm::bindings

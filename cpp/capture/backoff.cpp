@@ -26,6 +26,8 @@ constexpr int64_t kSmallNanos = 50 * kMillisecond;
 // What lowering and compiling take: of any path, and of an event. The latter follows what is seen.
 constexpr int64_t kCaptureNanos = 300'000, kLeastEventNanos = 20'000, kMostEventNanos = 300'000;
 std::atomic<int64_t> event_nanos = 60'000;
+// What it takes to read an event that is not lowered.
+constexpr int64_t kReadNanos = 1500;
 // What an instruction takes longer under the tracer; and a page of memory that is touched first,
 // for a recording keeps all arrays.
 constexpr int64_t kTracedNanos = 400, kPageNanos = 2000;
@@ -109,7 +111,9 @@ int64_t Backoff::may_lower(int64_t calls, const Traced& traced, bool at_any_cost
   guess_ = std::max(traced.nanos - tracer, traced.nanos / 20);
   const int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
   spend(calls, traced.nanos - (plain_calls_ == 0 ? guess_ : std::min(traced.nanos, mean())));
-  const int64_t cost = kCaptureNanos + traced.events * event_nanos.load(std::memory_order_relaxed);
+  const int64_t cost = kCaptureNanos +
+                       traced.distinct * event_nanos.load(std::memory_order_relaxed) +
+                       (traced.events - traced.distinct) * kReadNanos;
   if (cost > most) {
     defer(traced.events, cost);
     return 0;
@@ -123,16 +127,20 @@ void Backoff::gave_up(int64_t calls, int64_t events, int64_t nanos) {
   defer(events, 2 * nanos);
 }
 
-void Backoff::captured(int64_t calls, int64_t hits, int64_t events, int64_t nanos, bool compiled) {
+void Backoff::captured(int64_t calls, int64_t hits, const Traced& traced, int64_t nanos,
+                       bool compiled) {
   constexpr int64_t kFew = 8, kInertia = 8;
-  if (compiled && events >= kFew) {
-    const int64_t each = std::clamp(nanos / events, kLeastEventNanos, kMostEventNanos);
-    const int64_t known = event_nanos.load(std::memory_order_relaxed);
+  const int64_t known = event_nanos.load(std::memory_order_relaxed);
+  if (compiled && traced.events >= kFew && traced.distinct == traced.events) {
+    const int64_t each = std::clamp(nanos / traced.events, kLeastEventNanos, kMostEventNanos);
     event_nanos.store(known + (each - known) / kInertia, std::memory_order_relaxed);
   }
   captures_ += compiled;
-  weight_ += std::max<int64_t>(1, events / kLightEvents);
-  next_rest_ = std::max(next_rest_, 32 * std::max<int64_t>(1, events / kLightEvents));
+  // Where loops were not rolled after all, all events were lowered.
+  const int64_t lowered = std::min(traced.events, std::max(traced.distinct, nanos / known));
+  const int64_t weight = std::max<int64_t>(1, lowered / kLightEvents);
+  weight_ += weight;
+  next_rest_ = std::max(next_rest_, 32 * weight);
   spend(calls, nanos);
   last_cost_ = nanos;
   hits_ = hits;

@@ -40,15 +40,16 @@ class Backoff {
   bool may_capture(int64_t calls, int64_t hits, bool at_any_cost);
   // A call was recorded: the ns that turning it into a path may take, or 0 where that would take
   // longer.
+  // distinct: events without those that more turns of a loop repeat, for these are not lowered.
   struct Traced {
-    int64_t events, opcodes, nanos, pages;  // pages of memory touched for the first time
+    int64_t events, distinct, opcodes, nanos, pages;  // pages of memory touched for the first time
   };
   int64_t may_lower(int64_t calls, const Traced& traced, bool at_any_cost);
   // It took longer, and was given up after so many ns.
   void gave_up(int64_t calls, int64_t events, int64_t nanos);
   // What that took besides; no path if the program raised an exception, or a part of it one that
   // ends in a fallback.
-  void captured(int64_t calls, int64_t hits, int64_t events, int64_t nanos, bool compiled);
+  void captured(int64_t calls, int64_t hits, const Traced& traced, int64_t nanos, bool compiled);
   // Nobody may lose opaque calls: may this call be captured, so that one may?
   bool retries_opaque();
 

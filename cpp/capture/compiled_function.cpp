@@ -1,6 +1,7 @@
 #include "capture/compiled_function.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "capture/binding.h"
 #include "capture/path/path_tree.h"
@@ -70,6 +71,17 @@ bool holds_loop(const Path& path) {
   const auto is_loop = [](const Step& step) { return step.op == StepOp::loop_; };
   return std::ranges::any_of(path.steps, is_loop) ||
          (path.parent != nullptr && holds_loop(*path.parent));
+}
+
+// Events of long calls but for those that further turns of loops repeat. Short ones are not rolled.
+int64_t distinct_events(const core::Recording& recording) {
+  constexpr int64_t kLong = 500, kTurns = 8;
+  const auto all = std::ssize(recording.events);
+  if (all <= kLong) return all;
+  std::unordered_map<const void*, std::unordered_map<int32_t, int64_t>> times;
+  return std::ranges::count_if(recording.events, [&](const core::SeenEvent& event) {
+    return ++times[event.code][event.instruction] <= kTurns;
+  });
 }
 
 core::Loc first_line(const PyCodeObject* code) {
@@ -268,13 +280,13 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const int64_t begin = Backoff::now(), pages = Backoff::pages();
   Trace trace = trace_call(function, bound);
   const int64_t recorded = Backoff::now();
-  const auto events = std::ssize(trace.record->data().events);
+  const core::Recording& recording = trace.record->data();
+  const Backoff::Traced traced{std::ssize(recording.events), distinct_events(recording),
+                               recording.opcodes, recorded - begin, Backoff::pages() - pages};
   if (!trace.result) {  // the user's own exception: no path to keep
-    backoff_.captured(number, stats_.hits, events, Backoff::now() - recorded, false);
+    backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, false);
     return nullptr;
   }
-  const Backoff::Traced traced{events, trace.record->data().opcodes, recorded - begin,
-                               Backoff::pages() - pages};
   const int64_t most =
       backoff_.may_lower(number, traced, present_stance() == Stance::force_capture_);
   if (most == 0) {
@@ -285,7 +297,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
     ++stats_.fallbacks;
-    backoff_.gave_up(number, events, Backoff::now() - recorded);
+    backoff_.gave_up(number, traced.events, Backoff::now() - recorded);
     return trace.result.release();
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
@@ -293,7 +305,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const size_t count = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, running_ == 0);
   const bool compiled = installed.reason().empty();
-  backoff_.captured(number, stats_.hits, events, Backoff::now() - recorded, compiled);
+  backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, compiled);
   if (compiled) {
     if (stats_.captures++ > 0) ++stats_.recaptures;
   } else {

@@ -108,9 +108,10 @@ def test_a_capture_explains_itself_without_calling_again(counted: Counted) -> No
 def test_trip_counts_are_given_up() -> None:
     @dvm.compile
     def f(x, n):
-        for _ in range(n):
-            x = x * 0.5 + 1
-        return x
+        made = {}
+        for i in range(n):
+            made[i] = x * 0.5
+        return made[0]
 
     x = np.ones(4)
     for n in range(200, 400):
@@ -140,10 +141,25 @@ def test_threads_that_capture_at_once_make_one_path() -> None:
     assert len(dvm._dvm.paths(f)) == 1
 
 
-def many_steps(x: Any) -> Any:
-    for k in range(400):
-        x = x * 0.5 + k
-    return x
+def function_of_many_steps() -> Any:
+    namespace: dict[str, Any] = {}
+    exec("def f(x):\n" + "    x = x * 0.5 + 1\n" * 400 + "    return x\n", namespace)
+    return namespace["f"]
+
+
+many_steps = function_of_many_steps()
+
+
+def test_a_long_loop_waits_for_what_its_different_steps_take() -> None:
+    @dvm.compile
+    def f(x):
+        for k in range(2000):
+            x = x * 0.5 + k
+        return x
+
+    while not f.stats.captures and f.stats.calls < 500:
+        f(np.ones(3))
+    assert f.stats.captures == 1
 
 
 def test_a_capture_that_costs_much_waits_until_it_is_paid_for() -> None:

@@ -86,6 +86,15 @@ class Findings:
     unrolled: set[int] = field(default_factory=set)
 
 
+def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
+    """What containers held when they were first seen, by their ids."""
+    snapshots: dict[int, Any] = {}
+    for node in nodes:
+        if node[5] is not None:
+            snapshots.setdefault(id(node[4]), node[5])
+    return snapshots
+
+
 class Lowering:
     """The parts by name. Each is handed those of them that its class names, and no more."""
 
@@ -151,14 +160,12 @@ class Lowering:
         has_paths: bool,
         loops: dict[Any, KnownLoop],
     ) -> None:
-        snapshots: dict[int, Any] = {}
-        for node in recording["nodes"]:
-            if node[5] is not None:
-                snapshots.setdefault(id(node[4]), node[5])
+        if "snapshots" not in recording:
+            recording["snapshots"] = first_snapshots(recording["nodes"])
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
-            "heap": (found.joint, snapshots),
+            "heap": (found.joint, dict(recording["snapshots"])),
             "host_arrays": (found.on_host,),
             "caches": (has_paths,),
             "outputs": (function,),

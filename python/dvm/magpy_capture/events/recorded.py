@@ -53,7 +53,7 @@ class Events(Part):
         # Arrays of which the program set the shape: the recorded objects have the last one.
         self.shaped = {
             id(self.seen(event[2][0]))
-            for event in recording["events"]
+            for event in recording["events"][recording.get("begin", 0) :]
             if event[:2] in (("store_attribute", "shape"), ["store_attribute", "shape"])
         }
 

@@ -42,7 +42,7 @@ class KnownLoop:
     @property
     def ways(self) -> int:
         """How many ways its turns go, as far as is known."""
-        return 0 if self.rolled is None else len(_dvm.loop_state(self.rolled.loop)["paths"])
+        return 0 if self.rolled is None else _dvm.loop_state(self.rolled.loop)["paths"]
 
 
 @dataclass

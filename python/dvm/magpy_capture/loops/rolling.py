@@ -80,9 +80,10 @@ class Loops(Part):
 
     def _choose(self, unrolled: set[int]) -> None:
         events = self.recording["events"]
-        if not any(event[0] == "header" for event in events):
-            return
-        loops = all_turns(self.recording, self.function, self.recording.get("begin", 0))
+        if "loops" not in self.recording:  # else it is a turn of another one
+            begin = self.recording.get("begin", 0)
+            self.recording["loops"] = all_turns(self.recording, self.function, begin)
+        loops = self.recording["loops"]
         for turns in loops:
             begin = events[turns.enter][5]
             known = KnownLoop(begin, turns.function.__globals__)
@@ -186,7 +187,7 @@ class Loops(Part):
                 _dvm.loop_changed(rolled.loop)
         # A turn that was missed, and does what another one did, will be missed again.
         stuck = missed >= 0 and lowered > 0 and self._ways() == ways
-        if stuck or len(_dvm.loop_state(rolled.loop)["paths"]) > MOST_WAYS:
+        if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
 from dvm.magpy_capture.loops.code import LoopCode, loop_code
 from dvm.magpy_capture.path.spec import refuse
@@ -16,6 +14,8 @@ from dvm.magpy_capture.path.spec import refuse
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1
 RETURNED = ""  # among the variables of a loop: what the function returns from within it
+#: kinds of events between which frames and loops are what they are
+MARKS = frozenset("enter resumes given leave yields header out".split())
 BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
 
 
@@ -75,14 +75,15 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
     functions = [function]
     open_loops: list[Turns] = []
     found: list[Turns] = []
-    resumed = False  # by the events right before, which begin its body
-    for number in range(begin, len(events)):
+    resumed = -2  # the last of the events that begin its body
+    for number in [i for i in range(begin, len(events)) if events[i][0] in MARKS]:
         kind, name, operands, *_ = events[number]
         if kind == "enter":
-            if resumed:  # the frame is open already
+            if resumed == number - 1:  # the frame is open already
                 functions.pop()
             functions.append(nodes[operands[-1]][4])
         elif kind == "resumes":
+            resumed = number
             functions.append(function)  # of what a generator goes on with no loop is rolled
         elif kind in ("leave", "yields"):
             functions.pop()
@@ -108,7 +109,8 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
                 done.exhausted = tuple(events[done.headers[-1] + 1][:2]) == ("next", "exhausted")
                 if done.function.__code__ is done.code:
                     found.append(done)
-        resumed = kind == "resumes" or (kind == "given" and resumed)
+        elif kind == "given" and resumed == number - 1:
+            resumed = number
     return sorted(found, key=lambda turns: turns.enter)
 
 
@@ -209,6 +211,8 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
         "nodes": nodes,
         "events": [*[BLANK] * begin, *events[begin:end], made],
         "begin": begin,
+        "loops": [each for each in recording["loops"] if begin <= each.enter and each.out < end],
+        "snapshots": recording["snapshots"],
         "result": len(nodes) - 1,
         "aborted": "",
         "aborted_at": ("", 0),
@@ -219,30 +223,12 @@ def shape_of(recording: dict[str, Any], turns: Turns, turn: int) -> int:
     """A number that is equal for turns which did the same with values of the same kinds."""
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)
-    numbers: dict[int, Any] = {}
-
-    def of_node(node: int) -> Any:
-        if node not in numbers:
-            seen = nodes[node][4] if node >= 0 else None
-            numbers[node] = (len(numbers), kind_of_object(seen))
-        return numbers[node]
-
     variables = [node for _, _, node in variables_at(events[turns.headers[turn]])]
     objects = [id(nodes[node][4]) for node in variables]
     return hash(
         (
             *(objects.index(each) for each in objects),
             turn + 1 == turns.count and turns.event_behind(turn) == turns.out and turns.goes_on,
-            *(
-                (kind, name, tuple(keywords), *map(of_node, operands), of_node(result))
-                for kind, name, operands, keywords, result, *_ in events[begin:end]
-            ),
+            _dvm.shape_of_turn(nodes, events, begin, end),
         )
     )
-
-
-def kind_of_object(seen: Any) -> Any:
-    if type(seen) is np.ndarray:
-        flags = seen.flags
-        return seen.dtype.str, seen.ndim, flags.c_contiguous, flags.f_contiguous, seen.size > 0
-    return type(seen)

@@ -18,6 +18,8 @@ from dvm.magpy_capture.values import Content, Tensor
 
 #: How many updates a read of a part looks through: each may cost a guard or two on every call.
 MOST_UPDATES = 16
+#: ops of which the first operand is the memory before, or seen in another way
+SPINE = ("update", "reshape", "transpose", "slice")
 
 
 @dataclass(eq=False)
@@ -47,6 +49,7 @@ class WrittenParts(Part):
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # update -> starts, steps
+        self.roots: dict[int, int] = {}  # what spine_root has found
         self.unchecked: list[Tensor] = []  # views made with integers, which may be out of bounds
         self.part_writes: list[PartWrite] = []  # all of the path, in program order
 
@@ -93,9 +96,13 @@ class WrittenParts(Part):
 
     def spine_root(self, value: int) -> int:
         """The value that was updated first, and perhaps seen in another shape between."""
-        while self.graph.ops[value][0] in ("update", "reshape", "transpose", "slice"):
+        passed = []
+        while value not in self.roots and self.graph.ops[value][0] in SPINE:
+            passed.append(value)
             value = self.graph.ops[value][1][0]
-        return value
+        root = self.roots.get(value, value)
+        self.roots.update(dict.fromkeys(passed, root))
+        return root
 
     def is_at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
         """Whether a <= b; where the sizes do not tell, the path is for one answer."""
