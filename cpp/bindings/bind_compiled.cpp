@@ -16,17 +16,6 @@ namespace py = pybind11;
 
 namespace dvm::bindings {
 
-py::dict decision_of(const core::Decision& decision) {
-  py::dict dict;
-  dict["what"] = decision.what;
-  dict["verdict"] = decision.verdict;
-  dict["rule"] = decision.rule;
-  dict["reason"] = decision.reason;
-  dict["cost"] = decision.cost;
-  dict["location"] = core::to_string(decision.loc);
-  return dict;
-}
-
 namespace {
 
 using capture::CompiledFunction;

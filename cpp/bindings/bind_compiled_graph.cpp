@@ -103,29 +103,7 @@ class GraphFunction {
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
   const runtime::CompiledGraph& graph() const { return compilation_.graph; }
 
-  // As _dvm.paths() tells of a path.
-  py::dict describe() const {
-    const driver::Compilation described = driver::describe(graph_, options_);
-    py::list decisions, passes;
-    for (const core::Decision& decision : described.decisions) {
-      py::dict record = decision_of(decision);
-      record["graph"] = 0;
-      decisions.append(record);
-    }
-    for (size_t k = 0; k < described.passes.size(); ++k) {
-      const driver::PassRecord& pass = described.passes[k];
-      passes.append(py::make_tuple(pass.name, compilation_.passes[k].nanoseconds, pass.text));
-    }
-    py::dict dict;
-    dict["reason"] = "";
-    dict["target"] = options_.target;
-    dict["opaque_calls"] = py::list();
-    dict["graph"] = core::print(graph_);
-    dict["plan"] = runtime::print(plan());
-    dict["decisions"] = decisions;
-    dict["passes"] = passes;
-    return dict;
-  }
+  py::dict describe() const { return describe_graph(graph_, options_, compilation_); }
 
   py::tuple operator()(const py::args& args) const {
     std::vector<BufferView> inputs;

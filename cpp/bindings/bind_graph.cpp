@@ -101,6 +101,11 @@ void bind_graph(py::module_& module) {
           },
           py::arg("name"), py::arg("lo") = 0, py::arg("hi") = core::kDimMax,
           "A size, or with a negative `lo` a number; |value| <= 2**62.")
+      .def(
+          "locate", [](Graph& g, Value first, const At& where) { g.locate(first, to_loc(where)); },
+          py::arg("first"), py::arg("at"),
+          "Says of the nodes from `first` on that have no line of the program yet: this one.")
+      .def("__len__", &Graph::size)
       .def("size", [](Graph& g, int64_t n) { return wrap(g, g.dims().constant(n)); })
       .def(
           "input",

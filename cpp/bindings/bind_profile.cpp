@@ -38,12 +38,16 @@ class WatchedCall {
     return value;
   }
 
-  // After the call: which path and segment each Plan is.
-  void find_plans(py::handle f) {
-    if (const runtime::Plan* plan = plan_of_graph(f)) {
-      add(*plan, 0, 0, std::make_shared<py::object>(py::reinterpret_borrow<py::object>(f)));
-      return;
+  // After the call: which path and segment each Plan is. A graph is a path.
+  void find_plans(std::span<const py::object> graphs) {
+    for (size_t p = 0; p < graphs.size(); ++p) {
+      const runtime::Plan* plan = plan_of_graph(graphs[p]);
+      if (plan == nullptr) plan = plan_of_torch_graph(graphs[p]);
+      if (plan == nullptr) throw py::type_error("expected graphs that were compiled");
+      add(*plan, p, 0, std::make_shared<py::object>(graphs[p]));
     }
+  }
+  void find_plans(py::handle f) {
     const auto& paths = compiled_of(f.ptr()).paths();
     for (size_t p = 0; p < paths.size(); ++p) {
       for (size_t s = 0; s < paths[p]->segments.size(); ++s) {
@@ -183,16 +187,14 @@ void bind_profile(py::module_& module) {
       .def("retile", &WatchedCall::retile, py::arg("label"), py::arg("target"), py::kw_only(),
            py::arg("tile") = py::none(), py::arg("cores") = 0, py::arg("local_bytes") = 0)
       .def("sizes", &WatchedCall::sizes, py::arg("path"), py::arg("segment"));
-  // (value, WatchedCall) of calling a compiled function or graph; `keeps`: with its Programs and
-  // sizes; `room`: for so many spans.
-  module.def("watch_call", [](py::handle f, bool keeps, size_t room, const py::args& args,
-                              const py::kwargs& kwargs) {
-    if (!is_compiled(f.ptr()) && plan_of_graph(f) == nullptr) {
-      throw py::type_error("expected what dvm.compile or dvm.CompiledGraph made");
-    }
+  // (value, WatchedCall) of calling a compiled function, or what calls the graphs; `keeps`: with
+  // its Programs and sizes; `room`: for so many spans.
+  module.def("watch_call", [](py::handle f, const std::vector<py::object>& graphs, bool keeps,
+                              size_t room, const py::args& args, const py::kwargs& kwargs) {
     auto watched = std::make_unique<WatchedCall>(keeps, room);
     py::object value = watched->call(f, args, kwargs);
-    watched->find_plans(f);
+    watched->find_plans(graphs);
+    if (is_compiled(f.ptr())) watched->find_plans(f);
     return py::make_tuple(value, std::move(watched));
   });
 }

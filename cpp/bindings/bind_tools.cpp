@@ -15,6 +15,7 @@
 #include "cpu/simd_level.h"
 #include "driver/compile.h"
 #include "vm/isa/program.h"
+#include "vm/target/launch_words.h"
 
 namespace py = pybind11;
 
@@ -133,6 +134,15 @@ void bind_tools(py::module_& module) {
     const std::vector<uint64_t> words = to_words(program);
     vm::verify(words);
     return vm::disassemble(vm::Program(words));
+  });
+  // Of what a watched call kept of a launch: its Program, and those that follow it.
+  module.def("disassemble_launch", [](const py::bytes& launch) {
+    py::list texts;
+    const std::vector<uint64_t> words = to_words(launch);
+    vm::view_launch(words, true).for_each_program([&](const vm::Program& program) {
+      texts.append(vm::disassemble(program));
+    });
+    return texts;
   });
   module.def("isa_markdown", vm::isa_markdown);
   module.def("ops_markdown", core::ops_markdown);

@@ -11,6 +11,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/errors.h"
+#include "bindings/reports.h"
 #include "bindings/torch_host.h"
 #include "bindings/torch_ranges.h"
 #include "bindings/torch_tensors.h"
@@ -85,12 +86,14 @@ BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
 
 class TorchGraph {
  public:
-  TorchGraph(const core::Graph& graph, const driver::Options& options,
+  TorchGraph(core::Graph graph, driver::Options options,
              const std::map<std::string, py::object>& functions,
              std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
              std::vector<size_t> written, std::vector<py::object> held,
              const std::vector<size_t>& frozen, std::string label, py::object otherwise)
-      : compilation_(driver::compile(graph, options)),
+      : graph_(std::move(graph)),
+        options_(std::move(options)),
+        compilation_(driver::compile(graph_, options_)),
         arguments_(std::move(arguments)),
         results_(std::move(results)),
         written_(std::move(written)),
@@ -102,6 +105,8 @@ class TorchGraph {
   }
 
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
+  const std::string& target() const { return options_.target; }
+  py::dict describe() const { return describe_graph(graph_, options_, compilation_); }
 
   py::object call(const py::list& given) {
     const auto begin = std::chrono::steady_clock::now();
@@ -295,6 +300,8 @@ class TorchGraph {
     return tensor;
   }
 
+  core::Graph graph_;
+  driver::Options options_;
   driver::Compilation compilation_;
   std::vector<Callee> callees_;  // by index of callee
   std::vector<ArgumentSpec> arguments_;
@@ -327,20 +334,26 @@ PyObject* call_graph(PyObject* self, PyObject* args, PyObject* keywords) {
 
 }  // namespace
 
+const runtime::Plan* plan_of_torch_graph(py::handle object) {
+  return py::isinstance<TorchGraph>(object) ? &object.cast<const TorchGraph&>().plan() : nullptr;
+}
+
 void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
   module.def("use_profiler", &use_profiler, py::arg("module"), py::arg("record_function"));
   py::class_<TorchGraph>(
       module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
       py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_graph; }))
-      .def(py::init([](const core::Graph& graph, bool strict, const std::string& precision,
-                       bool alone, const std::map<std::string, py::object>& functions,
+      .def(py::init([](core::Graph graph, const std::string& target, bool strict,
+                       const std::string& precision, bool alone,
+                       const std::map<std::string, py::object>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
                        std::vector<size_t> written, std::vector<py::object> held,
                        const std::vector<size_t>& frozen, std::string label, py::object otherwise) {
              core::verify(graph);
              driver::Options options;
+             options.target = target;
              if (strict) options.numerics = driver::Numerics::strict;
              options.precision = core::precision_from_text(precision).value();
              options.alone = alone;
@@ -348,15 +361,18 @@ void bind_torch_graph(py::module_& module) {
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
              for (const auto& spec : results) made.push_back(result_spec(spec));
-             return std::make_unique<TorchGraph>(
-                 graph, options, functions, std::move(given), std::move(made), std::move(written),
-                 std::move(held), frozen, std::move(label), std::move(otherwise));
+             return std::make_unique<TorchGraph>(std::move(graph), std::move(options), functions,
+                                                 std::move(given), std::move(made),
+                                                 std::move(written), std::move(held), frozen,
+                                                 std::move(label), std::move(otherwise));
            }),
-           py::arg("graph"), py::kw_only(), py::arg("strict"), py::arg("precision"),
-           py::arg("alone"), py::arg("functions"), py::arg("arguments"), py::arg("results"),
-           py::arg("written"), py::arg("held"), py::arg("frozen"), py::arg("label"),
-           py::arg("otherwise"))
+           py::arg("graph"), py::kw_only(), py::arg("target"), py::arg("strict"),
+           py::arg("precision"), py::arg("alone"), py::arg("functions"), py::arg("arguments"),
+           py::arg("results"), py::arg("written"), py::arg("held"), py::arg("frozen"),
+           py::arg("label"), py::arg("otherwise"))
       .def("stats", &TorchGraph::stats)
+      .def("describe", &TorchGraph::describe)
+      .def_property_readonly("target", &TorchGraph::target)
       .def_property_readonly("plan", [](const TorchGraph& f) { return runtime::print(f.plan()); });
 }
 

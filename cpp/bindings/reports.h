@@ -9,7 +9,12 @@ namespace dvm::bindings {
 
 pybind11::dict decision_of(const core::Decision& decision);
 
-// The Plan of a _dvm.CompiledGraph; null: the object is none.
+// A compiled Graph, as _dvm.paths() tells of a path of a function.
+pybind11::dict describe_graph(const core::Graph& graph, const driver::Options& options,
+                              const driver::Compilation& compilation);
+
+// The Plan of a _dvm.CompiledGraph, or of a _dvm.TorchGraph; null: the object is none.
 const runtime::Plan* plan_of_graph(pybind11::handle object);
+const runtime::Plan* plan_of_torch_graph(pybind11::handle object);
 
 }  // namespace dvm::bindings

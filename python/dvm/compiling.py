@@ -148,11 +148,9 @@ def is_of_torch(fn: Any) -> bool:
 def _compile_module(module: Any, options: Options) -> Any:
     from dvm import torch
 
-    if options.target != "cpu":
-        raise errors.make("unsupported", f"modules of PyTorch do not run on {options.target}")
     # What is not asked for is as torch says.
     precision = {} if options.precision == "highest" else {"precision": options.precision}
-    return torch.compile(module, numerics=options.numerics, **precision)
+    return torch.compile(module, target=options.target, numerics=options.numerics, **precision)
 
 
 def _what_to_compile(given: Any) -> str:

@@ -15,8 +15,9 @@ from typing import Any
 from dvm import _dvm
 from dvm.lines import quoted
 from dvm.machine import Roofs, roofs
-from dvm.profiling import Profile, Subject, name_of, paths_of, percent, table, target_of
+from dvm.profiling import Profile, percent, table
 from dvm.simulated_profile import step_names
+from dvm.subjects import Subject
 
 #: nanoseconds that a profile may take, and calls of each kind at least and at most
 BUDGET, LEAST, MOST = 200_000_000, 3, 200
@@ -67,7 +68,7 @@ class MeasuredProfile(Profile):
     function: str
     target: str
     value: Any = field(compare=False)
-    compiled: Subject = field(compare=False)
+    subject: Subject = field(compare=False)
     watched: _dvm.WatchedCall = field(compare=False)
     wall: int
     unwatched: int
@@ -222,32 +223,30 @@ class MeasuredProfile(Profile):
         return of_measurement(self)
 
 
-def measure_call(compiled: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
-    """Call `compiled` as often as a steady time takes, and report it; see `dvm.profile`."""
-    value, kept = _dvm.watch_call(compiled, True, ROOM, *args, **kwargs)
+def measure_call(subject: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
+    """Call `subject` as often as a steady time takes, and report it; see `dvm.profile`."""
+    value, kept = subject.watch(True, ROOM, args, kwargs)
     room = 2 * len(kept.spans) + 64
-    timed = (
-        _dvm.timed_call(compiled, *args, **kwargs) if isinstance(compiled, _dvm.Compiled) else None
-    )
+    first = subject.first_call(args, kwargs)
     watched: list[_dvm.WatchedCall] = []
     plain: list[int] = []
     deadline = time.perf_counter_ns() + BUDGET
     while len(plain) < LEAST or (len(plain) < MOST and time.perf_counter_ns() < deadline):
         begin = time.perf_counter_ns()
-        compiled(*args, **kwargs)
+        subject(*args, **kwargs)
         plain.append(time.perf_counter_ns() - begin)
-        watched.append(_dvm.watch_call(compiled, False, room, *args, **kwargs)[1])
+        watched.append(subject.watch(False, room, args, kwargs)[1])
     typical = sorted(watched, key=lambda call: call.wall)[len(watched) // 2]
     work: dict[int, tuple[int, int]] = {}
     for label, _, _, operations, size in kept.programs:
         before = work.get(label, (0, 0))
         work[label] = (before[0] + operations, before[1] + size)
-    call = _Call(compiled, typical, work)
+    call = _Call(subject, typical, work)
     return MeasuredProfile(
-        function=name_of(compiled),
-        target=target_of(compiled),
+        function=subject.name,
+        target=subject.target,
         value=value,
-        compiled=compiled,
+        subject=subject,
         watched=kept,
         wall=typical.wall,
         unwatched=round(statistics.median(plain)),
@@ -256,7 +255,7 @@ def measure_call(compiled: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
         replay=call.replay,
         kernels=call.kernels,
         slices=call.slices,
-        first={key: timed[1][key] for key in ("plan", "bind", "tile", "encode")} if timed else {},
+        first=first,
         roofs=roofs(),
     )
 
@@ -293,17 +292,17 @@ class _Call:
 
     def __init__(
         self,
-        compiled: Subject,
+        subject: Subject,
         call: _dvm.WatchedCall,
         work: dict[int, tuple[int, int]],
     ):
         spans = call.spans
         steps = call.steps
-        names = step_names(compiled, steps)
+        names = step_names(subject, steps)
         caller = next(thread for what, _, thread, *_ in spans if what in ("plan", "opaque"))
         workers = sorted({thread for _, _, thread, *_ in spans} - {caller})
         self.threads = {caller: 0} | {thread: k for k, thread in enumerate(workers, 1)}
-        opaque = self._opaque_names(compiled, steps)
+        opaque = self._opaque_names(subject, steps)
         self.slices: list[Slice] = []
         calls: list[MeasuredKernel] = []
         for what, label, thread, begin, end, tiles in spans:
@@ -362,8 +361,8 @@ class _Call:
         )
 
     @staticmethod
-    def _opaque_names(compiled: Subject, steps: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-        paths = paths_of(compiled)
+    def _opaque_names(subject: Subject, steps: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        paths = subject.paths()
         index = next((step["path"] for step in steps if step["path"] >= 0), 0)
         calls = paths[index]["opaque_calls"] if not paths[index]["reason"] else []
         return iter([(call["name"], call["location"]) for call in calls])

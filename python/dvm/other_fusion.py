@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
 from dvm.operations import NODE, Operation, fused_graphs, operations, select, sources_of
-from dvm.profiling import paths_of
 
 if TYPE_CHECKING:
     from dvm.simulated_profile import Kernel, SimulatedProfile
@@ -53,7 +52,7 @@ class OtherFusion:
     def __init__(self, profile: SimulatedProfile):
         self.profile = profile
         self.kernels = list(profile.kernels)
-        self._paths = paths_of(profile.compiled)
+        self._paths = profile.subject.paths()
         self._path = next((s["path"] for s in profile.watched.steps if s["path"] >= 0), 0)
         before = sum(len(fused_graphs(path)) for path in self._paths[: self._path])
         texts = fused_graphs(self._paths[self._path]) if self._paths else []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
 from dvm.graphs import CompiledGraph
+from dvm.subjects import FunctionSubject, GraphSubject, Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ class Profile(ABC):
     function: str
     target: str
     value: Any
-    compiled: Any
+    subject: Subject
     watched: _dvm.WatchedCall
     kernels: Sequence[Any]
 
@@ -100,8 +101,9 @@ def profile(
 ) -> Callable[..., Profile]:
     """Return a function that calls `fn` with its arguments and returns a `Profile` of the call.
 
-    `fn` is a compiled function, a plain one, which is compiled, or a `dvm.CompiledGraph`. With
-    `target` it is compiled anew for that one. The calls are real ones: `fn` runs once or twice to
+    `fn` is a compiled function, a plain one, which is compiled, a `dvm.CompiledGraph`, or a module
+    of PyTorch or what torch.compile made with this backend. With `target` it is compiled anew for
+    that one. The calls are real ones: `fn` runs once or twice to
     be compiled, and then once on a simulated target; on the cpu as often as a steady time takes
     (up to 0.2 s).
 
@@ -115,72 +117,43 @@ def profile(
         UnsupportedError: for a target or a parameter that does not exist, or for parameters of a
             target that is not simulated.
     """
-    if is_of_torch(fn):
-        raise errors.make("unsupported", "what torch.compile made is profiled by torch.profiler")
-    compiled = _compiled(fn, target)
-    overrides = dict(profile_overrides or {})
-    simulated = target_of(compiled) != "cpu"
+    return profile_of(_subject(fn, target), dict(profile_overrides or {}))
+
+
+def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., Profile]:
+    """As `profile`, of a subject."""
+    simulated = subject.target != "cpu"
     if simulated:
-        _dvm.timing_table(target_of(compiled), overrides)  # refuses what there is not
+        _dvm.timing_table(subject.target, overrides)  # refuses what there is not
     elif overrides:
         raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        if isinstance(compiled, _dvm.Compiled):
-            serve(compiled, args, kwargs)
+        subject.serve(args, kwargs)
         if simulated:
             from dvm.simulated_profile import simulate_call
 
-            return simulate_call(compiled, args, kwargs, overrides)
+            return simulate_call(subject, args, kwargs, overrides)
         from dvm.measured_profile import measure_call
 
-        return measure_call(compiled, args, kwargs)
+        return measure_call(subject, args, kwargs)
 
     return profiled
 
 
-def _compiled(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subject:
+def _subject(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subject:
     if isinstance(fn, CompiledGraph):
-        return fn.native(target or fn.target)
+        return GraphSubject(fn.native(target or fn.target))
+    if is_of_torch(fn):
+        from dvm.torch.profiled import TorchSubject
+
+        is_compiled = hasattr(fn, "original") or hasattr(fn, "_torchdynamo_orig_callable")
+        return TorchSubject(fn, target or (None if is_compiled else "cpu"))
     if not isinstance(fn, _dvm.Compiled):
-        return compile(fn, target=target or "cpu")
+        return FunctionSubject(compile(fn, target=target or "cpu"))
     if target is None or fn.options.target == target:
-        return fn
-    return compile(fn.__wrapped__, target=target, numerics=fn.options.numerics)
-
-
-#: calls after which a function that never replays is given up
-MOST_CALLS = 4
-
-
-def serve(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> None:
-    """Call the function until a replay serves these arguments."""
-    for _ in range(MOST_CALLS):
-        hits = compiled.stats.hits
-        compiled(*args, **kwargs)
-        if compiled.stats.hits > hits:
-            return
-    reasons = compiled.fallback_reasons or ["each call took another path; see f.why_recompiled()"]
-    raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
-
-
-#: what is profiled
-Subject = _dvm.Compiled[..., Any] | _dvm.CompiledGraph
-
-
-def paths_of(compiled: Subject) -> list[_dvm.PathRecord]:
-    """Return the record of each path of a function, or that of a graph."""
-    return _dvm.paths(compiled) if isinstance(compiled, _dvm.Compiled) else [compiled.describe()]
-
-
-def name_of(compiled: Subject) -> str:
-    """Return what reports call it."""
-    return compiled.label if isinstance(compiled, _dvm.Compiled) else "graph"
-
-
-def target_of(compiled: Subject) -> str:
-    """Return the target that it is compiled for."""
-    return compiled.options.target if isinstance(compiled, _dvm.Compiled) else compiled.target
+        return FunctionSubject(fn)
+    return FunctionSubject(compile(fn.__wrapped__, target=target, numerics=fn.options.numerics))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

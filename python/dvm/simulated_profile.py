@@ -10,7 +10,8 @@ from dvm import _dvm
 from dvm.lines import quoted
 from dvm.operations import fused_graphs
 from dvm.other_fusion import stacked_places
-from dvm.profiling import Profile, Subject, name_of, paths_of, percent, table, target_of
+from dvm.profiling import Profile, percent, table
+from dvm.subjects import Subject
 from dvm.summary import region_lines
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class SimulatedProfile(Profile):
     function: str
     target: str
     value: Any = field(compare=False)
-    compiled: Subject = field(compare=False)
+    subject: Subject = field(compare=False)
     watched: _dvm.WatchedCall = field(compare=False)
     overrides: dict[str, float]
     kernels: list[Kernel]
@@ -381,15 +382,15 @@ def _waits_text(waits: dict[str, float]) -> str:
 
 
 def simulate_call(
-    compiled: Subject, args: Any, kwargs: Any, overrides: Mapping[str, float]
+    subject: Subject, args: Any, kwargs: Any, overrides: Mapping[str, float]
 ) -> SimulatedProfile:
-    """Call `compiled` once, watched, and time what it ran; see `dvm.profile`."""
-    value, watched = _dvm.watch_call(compiled, True, 1 << 12, *args, **kwargs)
-    target = target_of(compiled)
+    """Call `subject` once, watched, and time what it ran; see `dvm.profile`."""
+    value, watched = subject.watch(True, 1 << 12, args, kwargs)
+    target = subject.target
     ran = watched.programs
     programs = [(program, buffers) for _, program, buffers, *_ in ran]
     timed = _dvm.time_programs(programs, target, dict(overrides))
-    names = step_names(compiled, watched.steps)
+    names = step_names(subject, watched.steps)
     kernels: list[Kernel] = []
     for (label, *_), program, timing in zip(ran, programs, timed, strict=True):
         if not kernels or kernels[-1].label != label:
@@ -398,19 +399,19 @@ def simulate_call(
         kernels[-1].programs.append(program)
         kernels[-1].timings.append(timing)
     return SimulatedProfile(
-        function=name_of(compiled),
+        function=subject.name,
         target=target,
         value=value,
-        compiled=compiled,
+        subject=subject,
         watched=watched,
         overrides=dict(overrides),
         kernels=kernels,
     )
 
 
-def step_names(compiled: Subject, steps: list[dict[str, Any]]) -> list[tuple[str, list[str], bool]]:
+def step_names(subject: Subject, steps: list[dict[str, Any]]) -> list[tuple[str, list[str], bool]]:
     """Return of each step its name, its lines, and whether it is a Region."""
-    paths = paths_of(compiled)
+    paths = subject.paths()
     counts = [len(fused_graphs(path)) for path in paths]
     named: list[tuple[str, list[str], bool]] = []
     for step in steps:

@@ -20,6 +20,7 @@ from dvm import __main__ as command_line
 from dvm.chrome_trace import EVENTS, columns
 from dvm.page.graph import Box, boxes_of, place
 from dvm.page.picture import Bar, Row, of_launch, svg
+from dvm.subjects import FunctionSubject
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 200 * 300, dtype=np.float32).reshape(200, 300)
@@ -101,7 +102,7 @@ def test_colors_can_be_told_apart_in_both_themes(pages: dict[str, str]) -> None:
 def test_boxes_do_not_overlap_and_stand_below_what_they_read() -> None:
     f = dvm.compile(softmax_of_sorted, target=SIM)
     f(X)
-    boxes, refused = boxes_of(f)
+    boxes, refused = boxes_of(FunctionSubject(f))
     assert refused
     place(boxes)
     assert_placed(boxes)

@@ -232,12 +232,12 @@ def test_nobody_watches_calls_that_are_not_profiled() -> None:
     f = dvm.compile(layer_norm)
     for _ in range(3):
         f(X)
-    _, watched = _dvm.watch_call(f, False, 1 << 12, X)
+    _, watched = _dvm.watch_call(f, [], False, 1 << 12, X)
     before = watched.spans
     f(X)
     assert watched.spans == before
     assert watched.lost == 0
-    _, small = _dvm.watch_call(f, False, 1, X)
+    _, small = _dvm.watch_call(f, [], False, 1, X)
     assert len(small.spans) == 1
     assert small.lost == len(before) - 1 or small.lost > 0
 

@@ -118,6 +118,12 @@ Value Graph::tensor(Type type, std::string name, Loc loc) {
   return append_inferred(*this, std::move(node));
 }
 
+void Graph::locate(Value first, Loc loc) {
+  for (size_t v = static_cast<size_t>(first); v < nodes_.size(); ++v) {
+    if (nodes_[v].loc.line == 0) nodes_[v].loc = loc;
+  }
+}
+
 void Graph::supply(Value v, Tensor values) {
   Node supplied = node(v);
   supplied.attrs.values = std::move(values);

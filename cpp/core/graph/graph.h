@@ -241,6 +241,8 @@ class Graph {
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
   // The elements of a tensor constant that has a name. Throws where they are not of its type.
   void supply(Value v, Tensor values);
+  // Says of the nodes from `first` on that have no line of the program yet: this one.
+  void locate(Value first, Loc loc);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value v) const { return nodes_[static_cast<size_t>(v)]; }

@@ -11,6 +11,9 @@ from dvm.lines import quoted
 if TYPE_CHECKING:
     from dvm.profiling import Profile
 
+#: between the Program of a cube core and that of the vector cores that take its tiles
+BEHIND = "\nbehind it, on vector cores:\n\n"
+
 #: bytes of text that a page holds of it
 MOST = 60_000
 
@@ -24,7 +27,7 @@ def bytecode_section(profile: Profile) -> str:
         if label not in names:
             continue
         kernel = names[label]
-        text = _dvm.disassemble(program)
+        text = BEHIND.join(_dvm.disassemble_launch(program))
         left -= len(text)
         if left < 0:
             parts.append("<p>The rest is left out: <code>f.inspect('bytecode')</code> has it.</p>")

@@ -11,10 +11,10 @@ from dvm import _dvm
 from dvm.advice import advice_for_rule
 from dvm.lines import quoted
 from dvm.operations import GIVEN, NODE, fused_graphs, sources_of
-from dvm.profiling import Subject, paths_of
 
 if TYPE_CHECKING:
     from dvm.profiling import Profile
+    from dvm.subjects import Subject
 
 #: pixels of a box, of a line in it, and between boxes
 WIDTH, LINE, GAP, LAYER = 210, 16, 30, 64
@@ -50,12 +50,12 @@ class Refused:
     lines: tuple[str, str]
 
 
-def boxes_of(compiled: Subject) -> tuple[list[Box], list[Refused]]:
+def boxes_of(subject: Subject) -> tuple[list[Box], list[Refused]]:
     """Return the boxes of all compiled paths, and the edges between them that were refused."""
     boxes: list[Box] = []
     refused: list[Refused] = []
     graphs = 0
-    for path in paths_of(compiled):
+    for path in subject.paths():
         for segment, graph in enumerate(fused_graphs(path)):
             owner = _boxes_of_graph(graph, graphs, boxes)
             at = {
@@ -139,7 +139,7 @@ def place(boxes: list[Box]) -> tuple[int, int]:
 
 def graph_section(profile: Profile) -> str:
     """Return the graph as SVG, and a table of what was refused."""
-    boxes, refused = boxes_of(profile.compiled)
+    boxes, refused = boxes_of(profile.subject)
     if not boxes:
         return ""
     width, height = place(boxes)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm
 from dvm.lines import source
 from dvm.operations import NODE, fused_graphs, sources_of
-from dvm.profiling import Subject, paths_of
 
 if TYPE_CHECKING:
     from dvm.profiling import Profile
+    from dvm.subjects import Subject
 
 #: ops that are one instruction, an ordering of it each
 COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
@@ -40,11 +40,11 @@ class RegionNodes:
     touches: list[int | None]
 
 
-def region_nodes(compiled: Subject) -> dict[str, RegionNodes]:
+def region_nodes(subject: Subject) -> dict[str, RegionNodes]:
     """Return the nodes of each Region, by its name."""
     found: dict[str, RegionNodes] = {}
     graphs = 0
-    for path in paths_of(compiled):
+    for path in subject.paths():
         for graph in fused_graphs(path):
             nodes = {
                 int(node): (op, f"{file}:{line}" if file else "")
@@ -111,7 +111,7 @@ def line_times(profile: Profile) -> list[Line]:
     A line has what all pipes are busy for it; what they wait is shared out likewise.
     """
     found = profile.to_dict()
-    regions = region_nodes(profile.compiled)
+    regions = region_nodes(profile.subject)
     time = "cycles" if found["kind"] == "simulated" else "nanoseconds"
     total = sum(kernel[time] for kernel in found["kernels"]) or 1
     lines: dict[str, Line] = {}

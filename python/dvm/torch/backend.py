@@ -31,6 +31,8 @@ FALLBACKS = ("torch", "error")
 class Options:
     """What `torch.compile(options={...})` may say.
 
+    target: where compiled ops run: "cpu", or a simulated NPU such as "ascend910b3" (`python -m dvm
+        env` lists them). What torch computes stays on the cpu.
     numerics: "default" computes halves in f32 within a fused kernel; "strict" rounds after each
         operation, as torch does.
     precision: of products of float32, as `dvm.Options` has it; None: what
@@ -45,6 +47,7 @@ class Options:
         "error" raises UnsupportedError for them instead.
     """
 
+    target: str = "cpu"
     numerics: str = "default"
     precision: str | None = None
     frozen: bool = False
@@ -53,6 +56,8 @@ class Options:
 
     def __post_init__(self) -> None:
         table = {"numerics": NUMERICS, "precision": PRECISIONS, "fallback": FALLBACKS}
+        if self.target not in _dvm.target_names:
+            raise errors.unknown("unknown_target", "target", self.target, _dvm.target_names)
         if self.precision is None:
             del table["precision"]
         if not isinstance(self.frozen, bool):
@@ -123,6 +128,7 @@ def compile_graph(
         lowered = graphs.lower(module, options.fallback)
         compiled = _dvm.TorchGraph(
             lowered.graph,
+            target=options.target,
             strict=options.numerics == "strict",
             precision=options.precision or torch.get_float32_matmul_precision(),
             alone=options.threads == 1,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +18,9 @@ from dvm import _dvm, errors
 from dvm.torch import aten, library_ops, numbers
 from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
 from dvm.torch.symbols import Symbols, Untranslatable
+
+_TORCH = str(Path(torch.__file__).parent)
+_FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
 
 #: functions whose only result are sizes, or that only check them: the guards before have, too
 SIZES_ONLY = frozenset(
@@ -72,7 +77,9 @@ class _Lowering:
         self._attributes()
         for node in self._module.graph.nodes:
             if node.op == "call_function":
+                before = len(self._graph)
                 self._values[node] = self._call(node)
+                self._graph.locate(before, line_of(node.meta.get("stack_trace") or ""))
         self._return()
         return self._lowered
 
@@ -295,6 +302,12 @@ class _Lowering:
         return self._graph.call(
             callee, [part.node], value.dtype, list(value.shape), results=1, sizes=sizes
         )
+
+
+def line_of(trace: str) -> tuple[str, int]:
+    """Return the innermost line of a node's trace that is not torch's own; ("", 0) if none is."""
+    lines = [(file, int(line)) for file, line in _FRAME.findall(trace)]
+    return next((at for at in reversed(lines) if not at[0].startswith(_TORCH)), ("", 0))
 
 
 def _repeated_axes(tensor: torch.Tensor) -> list[int]:

@@ -11,7 +11,7 @@ import torch
 from dvm.torch.backend import Options, backend
 
 
-def compile(target: Any, **options: Any) -> Any:
+def compile(model: Any, /, **options: Any) -> Any:
     """Return a module, or a function on tensors, compiled for any sizes from its first call on.
 
     A module stays one: what is returned has the class, the parameters, the hooks and the state of
@@ -19,19 +19,19 @@ def compile(target: Any, **options: Any) -> Any:
     and pickles of it are of the original.
 
     Args:
-        target: a torch.nn.Module, or a function on tensors.
+        model: a torch.nn.Module, or a function on tensors.
         options: as `Options` has them.
 
     Raises:
         UnsupportedError: for an option or a value of one that there is not.
-        TypeError: if `target` is neither.
+        TypeError: if `model` is neither.
     """
     chosen = vars(Options.of(options))
-    if isinstance(target, torch.nn.Module):
-        return _compiled_module(target, chosen)
-    if not callable(target):
-        raise TypeError(f"dvm.torch.compile takes a module or a function, not {target!r:.40}")
-    return torch.compile(target, backend=backend, dynamic=True, options=chosen)
+    if isinstance(model, torch.nn.Module):
+        return _compiled_module(model, chosen)
+    if not callable(model):
+        raise TypeError(f"dvm.torch.compile takes a module or a function, not {model!r:.40}")
+    return torch.compile(model, backend=backend, dynamic=True, options=chosen)
 
 
 def _compiled_module(module: torch.nn.Module, options: dict[str, Any]) -> torch.nn.Module:

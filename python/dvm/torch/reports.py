@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm import _dvm
 from dvm.torch import aten
 
 _numbers = itertools.count()
@@ -51,6 +52,11 @@ class GraphRecord:
         compiled = self._compiled()
         stats: dict[str, Any] = compiled.stats() if compiled is not None else {}
         return stats
+
+    def compiled_graph(self) -> _dvm.TorchGraph | None:
+        """Return the native half; None where torch runs the graph, or nothing holds it any more."""
+        compiled = self._compiled()
+        return compiled if isinstance(compiled, _dvm.TorchGraph) else None
 
     @property
     def plan(self) -> str:

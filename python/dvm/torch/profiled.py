@@ -1,0 +1,72 @@
+"""`dvm.profile` of modules and functions on tensors: the graphs that a call of one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dvm import _dvm, errors
+from dvm.profiling import Profile, profile_of
+from dvm.torch import modules, reports
+
+
+class TorchSubject:
+    """What calls graphs of torch: a compiled module or function, or any function that calls such.
+
+    A graph that `torch.compile` handed over is a path: forward and backward, and each part between
+    graph breaks. They are known once `serve` has called it.
+    """
+
+    def __init__(self, fn: Callable[..., Any], target: str | None) -> None:
+        self._fn = fn if target is None else _for_target(fn, target)
+        self._graphs: list[_dvm.TorchGraph] = []
+        self.name: str = getattr(fn, "__qualname__", type(fn).__qualname__)
+        self.target = target or "cpu"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._fn(*args, **kwargs)
+
+    def serve(self, args: Sequence[Any], kwargs: Mapping[str, Any], /) -> None:
+        self(*args, **kwargs)
+        ran = reports.explain(self)(*args, **kwargs).graphs
+        self._graphs = [g for record in ran if (g := record.compiled_graph()) is not None]
+        if self._graphs:
+            self.target = self._graphs[0].target
+            return
+        why = next((record.reason for record in ran), "it runs no graph that dvm compiled")
+        raise errors.make("capture_refused", f"{self.name} runs uncompiled: {why}")
+
+    def paths(self) -> list[_dvm.PathRecord]:
+        return [graph.describe() for graph in self._graphs]
+
+    def watch(
+        self, keeps: bool, room: int, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, _dvm.WatchedCall]:
+        return _dvm.watch_call(self, self._graphs, keeps, room, *args, **kwargs)
+
+    def first_call(self, _args: Sequence[Any], _kwargs: Mapping[str, Any], /) -> dict[str, int]:
+        return {}
+
+
+def profile(fn: Callable[..., Any], *, target: str | None = None) -> Callable[..., Profile]:
+    """Return a function that calls `fn` and returns a `dvm.Profile` of the graphs that it runs.
+
+    As `dvm.profile`, which takes compiled modules and functions; this one takes any function that
+    calls such, a step of training with its backward graph for example. With `target`, `fn` itself
+    is compiled for that one.
+
+    Raises:
+        UnsupportedError: for an unknown target.
+    """
+    return profile_of(TorchSubject(fn, target), {})
+
+
+def _for_target(fn: Callable[..., Any], target: str) -> Callable[..., Any]:
+    """Return it compiled for a target, as it is compiled already otherwise."""
+    if isinstance(fn, modules.CompiledModule):
+        compiled: Callable[..., Any] = modules.compile(
+            fn.original, **{**fn.options, "target": target}
+        )
+        return compiled
+    original = getattr(fn, "_torchdynamo_orig_callable", fn)
+    return modules.compile(original, target=target)  # type: ignore[no-any-return]
