@@ -82,7 +82,7 @@ def roofline_section(profile: Profile) -> str:
 
     def at(x: float, y: float) -> tuple[float, float]:
         return (
-            LEFT + (math.log10(x) - low_x) / (high_x - low_x) * (WIDTH - LEFT - 10),
+            LEFT + (math.log10(x) - low_x) / (high_x - low_x) * (WIDTH - LEFT - 24),
             HEIGHT - BELOW - (math.log10(y) - low_y) / (high_y - low_y) * (HEIGHT - BELOW - 10),
         )
 
