@@ -204,3 +204,21 @@ def test_what_is_written_has_the_sizes_of_the_product(how):
             shapes = [[size[axis] for axis in each] for each in axes.split(" ")]
             operands = [np.array(rng.integers(0, 9, shape), "f8") for shape in shapes]
             assert outcome(compiled, operands) == outcome(plain, operands)
+
+
+# How two vectors lie that have elements of one array.
+APART: dict[str, Callable[[Array], list[Array]]] = {
+    "backwards": lambda x: [x[::-2], x[: x.size // 2]],
+    "second": lambda x: [x[: x.size // 2], x[::2]],
+    "the same": lambda x: [x[::2], x[::2]],
+    "repeated": lambda x: [np.broadcast_to(x[:1], x.size // 2), x[: x.size // 2][::-1]],
+}
+
+
+@pytest.mark.parametrize("lie", APART)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4"])
+def test_vectors_that_lie_apart(lie, dtype):
+    rng = np.random.default_rng(3)
+    calls = [APART[lie](numbers(rng, (2 * size,), dtype, False)) for size in (2, 3, 64, 1001, 9000)]
+    check(lambda x, y: x @ y, calls)
+    check(lambda x: np.dot(x, x), [[x] for x, _ in calls])

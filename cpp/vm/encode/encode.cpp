@@ -14,6 +14,7 @@
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
+#include "vm/encode/factor_copy.h"
 #include "vm/encode/followed_product.h"
 #include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
@@ -106,6 +107,8 @@ class Encoder {
       append(encode_cube(product, tiling, target_, arena_.rest()), nullptr);
       return watch_.end(&PhaseTimes::emit);
     }
+    const int operands = kernel.operand_count();
+    if (needs_factor_copies(product, target_)) copy_factors(product, operands);
     const ProductTiling tiling = tile_product(product, target_);
     if (product.packed_column != 0) {
       if (reads_packed(product, tiling, target_)) {
@@ -119,7 +122,6 @@ class Encoder {
       append(vm::encode_product(product, tiling, target_, arena_.rest()), nullptr);
       return watch_.end(&PhaseTimes::emit);
     }
-    const int operands = kernel.operand_count();
     const int64_t parts = parts_along_k(product, tiling);
     int64_t bytes = 0;
     const Contraction part = product_of_part(product, static_cast<int16_t>(operands), bytes);
@@ -129,6 +131,23 @@ class Encoder {
     add_up_parts(product, part, bytes, parts, scratch_.stage);
     watch_.end(&PhaseTimes::emit);
     encode_stages(operands);
+  }
+
+  // Those that cannot be read where they lie.
+  void copy_factors(Contraction& product, int operands) {
+    const bool one_for_both = is_square(product);
+    product.global_count = std::max(product.global_count, operands + kFirstKept);
+    compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
+    const auto copy = [&](Factor factor, int workspace) {
+      if (is_in_place(product, factor)) return;
+      compiled_.workspace_bytes[workspace] =
+          copy_factor(factor, static_cast<int16_t>(operands + workspace), product, scratch_.stage);
+      watch_.end(&PhaseTimes::bind);
+      encode_stages(operands);
+    };
+    copy(Factor::a, kFirstCopied);
+    if (one_for_both) return read_as_a(product);
+    copy(Factor::b, kFirstCopied + 1);
   }
 
   void encode_attention(const Kernel& kernel, const Binding& binding) {

@@ -23,11 +23,8 @@ Contraction product_of_part(const Contraction& product, int16_t workspace, int64
 
 void add_up_parts(const Contraction& product, const Contraction& part, int64_t bytes, int64_t parts,
                   Stage& stage) {
-  stage.step_count = stage.scalar_count = stage.access_count = stage.output_count = 0;
-  stage.value_count = stage.cut = 0;
-  stage.reduced_in_tile = Stage::InTile::may;
+  stage.clear();
   stage.global_count = part.global_count;
-  stage.reduce_begin = 0;
   stage.reduce_end = 1;
   stage.rank = 1;
   stage.sizes[0] = parts;

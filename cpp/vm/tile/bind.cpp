@@ -354,6 +354,12 @@ class Binder {
 
 }  // namespace
 
+void Stage::clear() {
+  rank = reduce_begin = reduce_end = cut = global_count = 0;
+  value_count = step_count = scalar_count = access_count = output_count = 0;
+  reduced_in_tile = InTile::may;
+}
+
 int16_t Stage::add_value(const StageValue& value) {
   DVM_CHECK(value_count < kMaxStageValues, "too many values in a Stage");
   values[value_count] = value;

@@ -85,10 +85,14 @@ struct Stage {
   DimMask reduced() const {
     return static_cast<DimMask>(dim_bit(reduce_end) - dim_bit(reduce_begin));
   }
+  // The first dim of the rows that a reduction may read where they lie: of those behind the reduced
+  // ones, or where there are none, of these.
+  int reduced_rows_begin() const { return reduce_end == rank ? reduce_begin : reduce_end; }
   int64_t reduced_elements() const {
     return std::accumulate(sizes + reduce_begin, sizes + reduce_end, int64_t{1},
                            std::multiplies<>());
   }
+  void clear();
   int16_t add_value(const StageValue& value);
   int16_t add_scalar(DType dtype, Scalar value);
   int16_t add_access(const StageAccess& access);
@@ -107,9 +111,9 @@ inline bool is_output(const Stage& stage, int16_t value) {
 }
 
 // The workspaces of a call are operands behind those of the Region: two that Stages of one
-// reduction take turns with (partials.h), and one for each value that parts of a Kernel leave to
-// each other.
-inline constexpr int kFirstKept = 2, kMaxWorkspaces = kFirstKept + kMaxKept;
+// reduction take turns with (partials.h), two for copies of factors of a product
+// (encode/factor_copy.h), and one for each value that parts of a Kernel leave to each other.
+inline constexpr int kFirstCopied = 2, kFirstKept = 4, kMaxWorkspaces = kFirstKept + kMaxKept;
 
 // Makes the Stage of the first output in `todo` that has elements, along with all that can share
 // it. Returns the outputs left to do. stage.output_count is 0 where nothing had elements.

@@ -196,6 +196,8 @@ class Contractions(Part):
             return self._elementwise(a, b, order, dtype)
         batch = sorted((name for name in both if name in kept), key=order.index)
         rows, columns = ([name for name in one.labels if name not in both] for one in (a, b))
+        if batch and not rows and not columns:
+            return self._row_by_row(a, b, kept, dtype)
         if rows and columns and order.index(rows[0]) > order.index(columns[0]):
             a, b, rows, columns = b, a, columns, rows
         left = self._merged(a, batch, rows, common)
@@ -203,6 +205,16 @@ class Contractions(Part):
         sizes, names = self._sizes_in(a, b), (*batch, *rows, *columns)
         value = self.matrices(left, right, dtype)
         return Factor(self.views.reshape_value(value, [sizes[name] for name in names]), names)
+
+    def _row_by_row(self, a: Factor, b: Factor, kept: Collection[str], dtype: str) -> Factor:
+        """Of the same labels: for each kept place products of vectors, too small for a matmul each.
+
+        Halves are multiplied and added up as floats, as they are in a matmul.
+        """
+        sums = "float32" if dtype == "float16" else dtype
+        a, b = (Factor(self.graph.cast_value(one.value, sums), one.labels) for one in (a, b))
+        summed = self.summed(self._elementwise(a, b, a.labels, sums), kept, sums)
+        return Factor(self.graph.cast_value(summed.value, dtype), summed.labels)
 
     def _merged(self, factor: Factor, batch: list[str], first: list[str], second: list[str]) -> int:
         """As matrices, of which there is one for each place along the labels of the batch."""
