@@ -266,8 +266,9 @@ class Emitter {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
       const DimMask span = stage_.values[step.src[0]].span;
-      const Operand full = strided ? rows_operand(schedule_.root[step.src[0]], stage_.reduce_end)
-                                   : expand(step.src[0], span);
+      const Operand full =
+          strided ? rows_operand(schedule_.root[step.src[0]], stage_.reduced_rows_begin())
+                  : expand(step.src[0], span);
       triple(step.insn, step.dtype, step.aux, {dst, full}, span, stage_.reduce_begin,
              stage_.reduce_end);
       if (!strided) release_expanded(step.src[0], full);

@@ -36,12 +36,20 @@ constexpr bool reads(Insn insn, DType dtype, ReduceOrder order, DType source) {
   }
 }
 
-// Whether a reduction gives a result for each chunk of its source (core/ops/sum_order.h): one in
-// the order of lanes, [1, size, N], of rows that lie apart. These are `size` rows of N elements,
-// and what is reduced are all of them, one after the other; the last chunk may have fewer elements.
-inline bool reduces_chunks(const Instruction& insn) {
+// Whether it is a reduction in the order of lanes of rows that lie apart.
+inline bool reduces_rows_in_lanes(const Instruction& insn) {
   return info(insn.insn).format == Format::reduce && insn.operands()[1].mode == Mode::rows &&
          reduce_order(insn.aux) == ReduceOrder::lanes;
+}
+// Whether each of these rows has a result of its own: [M, size, 1], M rows of `size` elements.
+inline bool reduces_each_row(const Instruction& insn) {
+  return reduces_rows_in_lanes(insn) && insn.n == 1;
+}
+// Whether it gives a result for each chunk of its source (core/ops/sum_order.h): [1, size, N] are
+// `size` rows of N elements, and what is reduced are all of them, one after the other; the last
+// chunk may have fewer elements.
+inline bool reduces_chunks(const Instruction& insn) {
+  return reduces_rows_in_lanes(insn) && insn.n != 1;
 }
 
 // Has reductions of a tile's sources do the casts that are theirs alone: for targets whose operands

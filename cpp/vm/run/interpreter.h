@@ -233,6 +233,23 @@ template <typename Core>
   });
 }
 
+// Each row as a reduction of its own.
+template <typename Core>
+[[gnu::noinline]] void run_rows_apart(const Instruction& insn, const TileArgs& args,
+                                      const Tile& tile, Core& core) {
+  const int64_t result_bytes = core::byte_size(insn.dtype);
+  between_flags(insn, tile, core, [&] {
+    TileArgs row = args;
+    row.m = 1;
+    row.row_stride = std::nullopt;
+    for (int64_t i = 0; i < args.m; ++i) {
+      core.execute(insn, row, tile);
+      row.src[0] += *args.row_stride;
+      row.dst += result_bytes;
+    }
+  });
+}
+
 // Inlined into the loop over instructions: the call would be a tenth of a short one.
 template <typename Core>
 [[gnu::always_inline]] inline void run_instruction(const Instruction& insn,
@@ -280,8 +297,9 @@ template <typename Core>
                 (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
     if (attends) place_attention(insn, aux.loop, cursor, tile, args);
   }
-  if (args.row_stride && reduces_chunks(insn)) [[unlikely]] {
-    return run_chunks_of_rows(insn, args, tile, core);
+  if (args.row_stride && reduces_rows_in_lanes(insn)) [[unlikely]] {
+    return reduces_chunks(insn) ? run_chunks_of_rows(insn, args, tile, core)
+                                : run_rows_apart(insn, args, tile, core);
   }
   between_flags(insn, tile, core, [&] { core.execute(insn, args, tile); });
 }

@@ -1,7 +1,5 @@
 #include "vm/tile/chain_steps.h"
 
-#include "core/ops/sum_order.h"
-
 namespace dvm::vm {
 
 int8_t chain_width(const ChainRules& rules, const Stage& stage, const KernelStep& step) {
@@ -17,11 +15,6 @@ bool sums_rows(const Stage& stage, const KernelStep& step, int width) {
          step.aux == static_cast<uint8_t>(ReduceOrder::lanes) &&
          (step.dtype == DType::f32 || step.dtype == DType::f64) &&
          core::byte_size(step.dtype) == width;
-}
-
-bool sums_long_rows(const Stage& stage, const KernelStep& step) {
-  constexpr int64_t kLong = 4 * core::kSumLanes;
-  return sums_rows(stage, step, core::byte_size(step.dtype)) && stage.reduced_elements() >= kLong;
 }
 
 }  // namespace dvm::vm

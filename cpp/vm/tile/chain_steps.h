@@ -11,7 +11,5 @@ int8_t chain_width(const ChainRules& rules, const Stage& stage, const KernelStep
 
 // Whether the step sums rows of what a chain of that width computes, in the order that chains have.
 bool sums_rows(const Stage& stage, const KernelStep& step, int width);
-// Whether such rows are long: of short ones, lanes are as much work as their elements.
-bool sums_long_rows(const Stage& stage, const KernelStep& step);
 
 }  // namespace dvm::vm

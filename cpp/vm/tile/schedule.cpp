@@ -127,12 +127,7 @@ class Scheduler {
   // end where there is none.
   int chain_end(int begin, int8_t& chosen) {
     const KernelStep& first = stage_.steps[begin];
-    if (first.axes != 0) {
-      chosen = static_cast<int8_t>(core::byte_size(first.dtype));
-      span_ = span(source(first, 0)) & wide_;
-      return begin + (sums_long_rows(stage_, first) && sums_rows_of_tile(first));
-    }
-    if (facts_.width[begin] == kNoChain) return begin;
+    if (first.axes != 0 || facts_.width[begin] == kNoChain) return begin;
     span_ = span(first.dst) & wide_;
     int end = begin, steps = 0;
     int8_t width = kAnyWidth;
@@ -213,8 +208,7 @@ class Scheduler {
     const int16_t access = stage_.values[v].index;
     const uint64_t bit = uint64_t{1} << access;
     if (step.axes != 0 && (made_.shape.reduced_rows & bit) != 0 && !made_.has_output(v) &&
-        made_.loaded_by[access] == Schedule::kNever &&
-        reduce_order(step.aux) == ReduceOrder::sequential) {
+        made_.loaded_by[access] == Schedule::kNever) {
       run.reads_rows = true;
       made_.read_as_rows |= bit;
     } else {

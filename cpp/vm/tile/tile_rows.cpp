@@ -72,7 +72,9 @@ TileShape shape_of(const Stage& stage, const Tiling& tiling, const TargetTraits&
   }
   shape.rows = {wide, 0};
   if (target.chains) shape.rows = tile_rows(stage, tiling, shape.dense);
-  const bool adds = target.streams && stage.reduces();
+  // Of rows shorter than the lanes a copy is as fast as a reduction each.
+  const bool adds = target.streams && stage.reduces() &&
+                    (stage.reduce_end != stage.rank || stage.reduced_elements() >= core::kSumLanes);
   if (!adds && shape.rows.columns == 0) return shape;
   for (int a = 0; a < stage.access_count; ++a) {
     if (shape.is_dense(a)) continue;
@@ -82,7 +84,7 @@ TileShape shape_of(const Stage& stage, const Tiling& tiling, const TargetTraits&
     if (shape.rows.columns != 0 && is_rows(shape.rows.columns_begin())) {
       shape.column_rows |= uint64_t{1} << a;
     }
-    if (adds && is_rows(stage.reduce_end)) shape.reduced_rows |= uint64_t{1} << a;
+    if (adds && is_rows(stage.reduced_rows_begin())) shape.reduced_rows |= uint64_t{1} << a;
   }
   return shape;
 }

@@ -27,8 +27,8 @@ struct TileRows {
 struct TileShape {
   TileRows rows;
   // Bits of Stage::accesses: whose tile is one run of memory. Of the others those whose tile is
-  // rows, all the same way apart: of the columns, for chains to read, and of the dims behind the
-  // reduced ones, for reductions that add up rows.
+  // rows, all the same way apart: of the columns, for chains to read, and those that reductions may
+  // read (Stage::reduced_rows_begin()).
   uint64_t dense = 0, column_rows = 0, reduced_rows = 0;
   bool operator==(const TileShape&) const = default;
 

@@ -90,7 +90,8 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     fail(name + " has rows that lie apart, which only chains and reductions read");
   }
   if (operand == 1 && reduces_chunks(insn) && insn.m != 1) {
-    fail(name + " has rows that lie apart, of which a reduction in the order of lanes has M = 1");
+    fail(name +
+         " has rows that lie apart, of which a reduction in the order of lanes has M = 1 or N = 1");
   }
   if ((op.mode == Mode::columns || op.mode == Mode::packed) && !has_matrices(insn)) {
     fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");
@@ -251,7 +252,8 @@ TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand
   }
   if (const auto stride = row_stride(lies)) {
     const auto [m, size, n] = extents(insn, ends);
-    const int64_t rows = insn.is_chain() ? m : m * size, columns = insn.is_chain() ? size : n;
+    const bool whole = insn.is_chain() || reduces_each_row(insn);
+    const int64_t rows = whole ? m : m * size, columns = whole ? size : n;
     return {0, (rows - 1) * *stride + columns * element};
   }
   if (!has_view(insn, operand)) {

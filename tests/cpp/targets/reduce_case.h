@@ -38,11 +38,11 @@ std::vector<T> random_values(int64_t count, uint64_t seed, bool special) {
   return values;
 }
 
-// In sequential order.
+// In sequential order, or in that of lanes.
 template <typename R, typename Load>
-R scalar_reduction(vm::Insn insn, int64_t size, Load load) {
+R scalar_reduction(vm::Insn insn, int64_t size, Load load, bool lanes = false) {
 #define DVM_REDUCE(name, reduction, ...) \
-  if (insn == vm::Insn::reduction) return core::scalar::reduction<R>(size, false, load);
+  if (insn == vm::Insn::reduction) return core::scalar::reduction<R>(size, lanes, load);
 #include "core/ops/reduce.def"
 #undef DVM_REDUCE
   DVM_CHECK(false, "no reduction");

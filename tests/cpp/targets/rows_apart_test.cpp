@@ -86,5 +86,51 @@ TEST(RowsApart, AreReducedWhereTheyLie) {
   }
 }
 
+// Lines of adjacent elements, each reduced in the order of lanes where it lies.
+template <DType D>
+void test_lines_apart(vm::Target& target, Insn insn, const Shape& s, int64_t apart) {
+  using T = Storage<D>;
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
+  const auto values = random_values<T>((s.m - 1) * apart + s.size, s.size + s.m, true);
+  TileCase test{.fixed = {.insn = insn, .dtype = D}};
+  test.fixed.aux = vm::reduce_aux(ReduceOrder::lanes, D, D);
+  test.fixed.m = s.m;
+  test.fixed.size = s.size;
+  test.fixed.n = 1;
+  test.streams = true;
+  test.grid = {1};
+  test.sources = {{.strides = {0}, .row_stride = apart * kBytes}};
+  test.dst_strides = {0};
+  Buffers buffers{to_bytes(values), std::vector<std::byte>(size_t{s.m} * sizeof(T))};
+  run(target, test, buffers);
+  const auto* result = reinterpret_cast<const T*>(buffers.back().data());
+  for (int64_t m = 0; m < s.m; ++m) {
+    const T want = scalar_reduction<T>(
+        insn, s.size, [&](int64_t i) { return values[static_cast<size_t>(m * apart + i)]; }, true);
+    ASSERT_TRUE(same(result[m], want))
+        << vm::info(insn).name << "." << core::to_string(D) << " [" << s.m << "," << s.size
+        << ",1] by " << apart << " at " << m << " on " << target.traits().name;
+  }
+}
+
+TEST(RowsApart, LinesAreReducedWhereTheyLie) {
+  const Shape shapes[] = {{1, 63, 1},  {2, 64, 1},  {3, 65, 1},
+                          {5, 290, 1}, {2, 512, 1}, {3, 1031, 1}};
+  for (const Shape& s : shapes) {
+    for (const Insn insn :
+         {Insn::sum, Insn::prod, Insn::max, Insn::min, Insn::nanmax, Insn::nanmin}) {
+      for (int dtype = 0; dtype < core::kDTypeCount; ++dtype) {
+        core::dispatch(static_cast<DType>(dtype), [&]<DType D>() {
+          if (!vm::contains(vm::info(insn).dtypes, D)) return;
+          on_every_target([&](vm::Target& target) {
+            if (target.traits().streams) test_lines_apart<D>(target, insn, s, 2 * s.size + 3);
+          });
+        });
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dvm::testing

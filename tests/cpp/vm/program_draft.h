@@ -150,8 +150,8 @@ struct ProgramDraft {
     const int64_t size = core::byte_size(dtype);
     if (ref.row_stride) {
       const auto [m, extent, n] = extents_of(line, ends);
-      const bool chain = line.fixed.insn == Insn::chain;
-      const int64_t rows = chain ? m : m * extent, columns = chain ? extent : n;
+      const bool whole = line.fixed.insn == Insn::chain || reduces_lines(line.fixed);
+      const int64_t rows = whole ? m : m * extent, columns = whole ? extent : n;
       return {0, (rows - 1) * *ref.row_stride + columns * size};
     }
     if (line.view_dims.empty()) return {0, elements * size};
@@ -165,6 +165,12 @@ struct ProgramDraft {
       high += std::max<int64_t>(0, (extent - 1) * dim.stride);
     }
     return {low, high};
+  }
+
+  // Whether what it reduces are lines of adjacent elements, which may lie apart.
+  static bool reduces_lines(const Instruction& fixed) {
+    return info(fixed.insn).format == Format::reduce && fixed.n == 1 &&
+           reduce_order(fixed.aux) == ReduceOrder::lanes;
   }
 
   // Elements of an operand in a tile; `is_short` for the reduced side of triples.
@@ -190,10 +196,11 @@ struct ProgramDraft {
     Ref ref;
     ref.mode = Mode::stream;
     const bool chain = line.fixed.insn == Insn::chain;
+    const bool lines = reduces_lines(line.fixed);
     const bool adds_rows = info(line.fixed.insn).format == Format::reduce &&
                            reduce_order(line.fixed.aux) == ReduceOrder::sequential;
-    if (!written && (chain || adds_rows) && chance(50)) {
-      const int64_t columns = chain ? line.fixed.size : line.fixed.n;
+    if (!written && (chain || lines || adds_rows) && chance(50)) {
+      const int64_t columns = chain || lines ? line.fixed.size : line.fixed.n;
       ref.row_stride = one_to(2 * columns + 8) * core::byte_size(dtype);
     }
     ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);

@@ -266,11 +266,14 @@ const std::vector<Rule> kRules = {
     {"RowsOfLanes", kCpu,
      [](E& e) {
        e.insn(2).aux = static_cast<uint8_t>(ReduceOrder::lanes);
+       e.insn(2).m /= 2;
+       e.insn(2).n *= 2;
+       e.insn(2).tail = 2;
        e.operand(2, 1) = rows_operand(e.operand(0, 1), 32);
      },
      kInvalid,
      "instruction 2 (sum): operand 1 has rows that lie apart, of which a reduction in the order of "
-     "lanes has M = 1"},
+     "lanes has M = 1 or N = 1"},
     {"RowsTogether", kFlags, [](E& e) { e.operand(0, 1) = rows_operand(e.operand(0, 1), 0); },
      kInvalid, "operand 1 has rows that lie 0 bytes apart"},
     {"ScalarIndex", kCpu, [](E& e) { e.operand(5, 2).index = 3; }, kInvalid, "scalar 3 of 3"},
