@@ -287,3 +287,70 @@ def test_written_loops_of_numbers_do_compiled_what_they_do_plain(part: int) -> N
                 compare(function, compiled, arguments(seed, number), source)
         used += turns_of_numbers(compiled) > 0
     assert used > 0
+
+
+def weighted(items, n):
+    s = 0.0
+    for item in items:
+        s = s * 0.5 + item
+    return s
+
+
+def last_that_is(items, n):
+    found, nan = -1, items[0] if len(items) else None
+    k = 0
+    for item in items:
+        found, k = k if item is nan else found, k + 1
+    return found
+
+
+def halved_behind(items, n):
+    k = 0
+    for item in items:
+        k = k + 1
+        if k < len(items):
+            items[k] = items[k] * 2 + item
+    return items
+
+
+LISTS: dict[str, Callable[[int], list[Any]]] = {
+    "floats": lambda n: X[:n].tolist(),
+    "integers": lambda n: list(range(n)),
+    "mixed": lambda n: [k if k % 3 else k * 0.5 for k in range(n)],
+    "bools": lambda n: [k % 2 == 0 for k in range(n)],
+    "large": lambda n: [2**62 + k if k % 5 else 2**70 for k in range(n)],
+    "numpy": lambda n: list(X[:n]),
+    "one": lambda n: [np.nan] * n,
+}
+ARRAYS: list[Any] = ["f8", "f4", "f2", "i8", "i4", "u1", "?", ">f8", "longlong"]
+
+
+@pytest.mark.parametrize("function", [weighted, last_that_is], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", LISTS)
+def test_items_of_a_list_are_found_without_its_iterator(function: Any, kind: str) -> None:
+    compiled = dvm.compile(function)
+    for count in COUNTS:
+        compare(function, compiled, (LISTS[kind](count), count))
+
+
+@pytest.mark.parametrize("function", [weighted, halved_behind], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("dtype", ARRAYS)
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_items_of_an_array_are_its_elements(function: Any, dtype: str, step: int) -> None:
+    compiled = dvm.compile(function)
+    for count in COUNTS:
+        items = (np.arange(2 * count) % 3).astype(dtype)[::step][:count]
+        with np.errstate(all="ignore"):
+            compare(function, compiled, (items, count))
+
+
+def test_a_loop_that_branches_on_what_it_computes_is_rolled_at_once() -> None:
+    def halved_until(x, least):
+        while x.max() > least:
+            x = x / 2
+        return x
+
+    compiled = dvm.compile(halved_until)
+    for least in (0.3, 0.001, 0.01, 0.2, 1e-6):
+        compare(halved_until, compiled, (np.ones(5), least))
+    assert (compiled.stats.captures, compiled.stats.hits) == (1, 4)

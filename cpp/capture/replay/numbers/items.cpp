@@ -1,3 +1,7 @@
+#include <cstring>
+
+#include "capture/numpy/layout.h"
+#include "capture/numpy/numpy_api.h"
 #include "capture/replay/numbers/turn.h"
 
 namespace dvm::capture::numbers {
@@ -12,42 +16,104 @@ bool read(PyObject* range, const char* name, int64_t& value) {
   return overflow == 0 && !PyErr_Occurred();
 }
 
+PyArrayObject* as_array(const Ref& object) {
+  return reinterpret_cast<PyArrayObject*>(object.get());
+}
+
+// What iterating over the array gives: numbers of this type, if any.
+std::optional<Type> type_of_items(PyObject* object) {
+  if (!PyArray_CheckExact(object)) return {};
+  auto* const array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_NDIM(array) != 1 || !PyArray_ISBEHAVED_RO(array)) return {};
+  const auto dtype = dtype_of(array);
+  // Another of NumPy's types may have the same elements.
+  if (!dtype || descr_of(*dtype)->typeobj != PyArray_DESCR(array)->typeobj) return {};
+  return Type{Kind::element, *dtype};
+}
+
 }  // namespace
 
 void Items::count() {
-  if (counts_ || !exist() || Py_TYPE(iterator_) != &PyRangeIter_Type) return;
-  // (iter, (range,), how many were taken)
+  if (source_ != Source::iterator || !exist()) return;
+  const bool is_range = Py_IS_TYPE(iterator_, &PyRangeIter_Type);
+  if (!is_range && !Py_IS_TYPE(iterator_, &PyListIter_Type) &&
+      !Py_IS_TYPE(iterator_, &PySeqIter_Type)) {
+    return;
+  }
+  // (iter, (what it goes over,), how many were taken), if it has not come to its end.
   const Ref state = Ref::steal(PyObject_CallMethod(iterator_, "__reduce__", nullptr));
   if (state && PyTuple_GET_SIZE(state.get()) == 3) {
-    PyObject* const range = PyTuple_GET_ITEM(PyTuple_GET_ITEM(state.get(), 1), 0);
-    const int64_t taken = PyLong_AsLongLong(PyTuple_GET_ITEM(state.get(), 2));
-    const int64_t length = PyObject_Size(range);
+    PyObject* const over = PyTuple_GET_ITEM(PyTuple_GET_ITEM(state.get(), 1), 0);
+    at_ = PyLong_AsLongLong(PyTuple_GET_ITEM(state.get(), 2));
     int64_t start = 0;
-    counts_ = read(range, "start", start) && read(range, "step", step_);
-    value_ = start + taken * step_;
-    left_ = length - taken;
+    if (is_range) {
+      if (read(over, "start", start) && read(over, "step", step_)) source_ = Source::range;
+      value_ = start + at_ * step_;
+      left_ = PyObject_Size(over) - at_;
+    } else if (PyList_CheckExact(over)) {
+      source_ = Source::list;
+      sequence_ = Ref::borrow(over);
+    } else if (const auto type = type_of_items(over)) {
+      source_ = Source::array;
+      sequence_ = Ref::borrow(over);
+      type_ = *type;
+    }
   }
   PyErr_Clear();
 }
 
+bool Items::next_of_list(Variable& item) {
+  if (at_ >= PyList_GET_SIZE(sequence_.get())) return false;
+  const auto number = number_of(PyList_GET_ITEM(sequence_.get(), at_++));
+  item.type.reset();
+  if (number) {
+    item.type = number->first;
+    item.number = number->second;
+  }
+  return true;
+}
+
+bool Items::next_of_array(Variable& item) {
+  PyArrayObject* const array = as_array(sequence_);
+  if (at_ >= PyArray_DIM(array, 0)) return false;
+  item.type = type_;
+  item.number.i = 0;
+  std::memcpy(item.number.bytes, PyArray_BYTES(array) + at_++ * PyArray_STRIDE(array, 0),
+              static_cast<size_t>(core::byte_size(type_.dtype)));
+  return true;
+}
+
 bool Items::next(Variable& item) {
-  if (counts_) {
-    if (left_ == 0) return false;
-    item.type = Type{Kind::integer};
-    item.number.i = value_;
-    // Behind the last one it might overflow.
-    if (--left_ > 0) value_ += step_;
-    return true;
+  switch (source_) {
+    case Source::range:
+      if (left_ == 0) return false;
+      item.type = Type{Kind::integer};
+      item.number.i = value_;
+      // Behind the last one it might overflow.
+      if (--left_ > 0) value_ += step_;
+      return true;
+    case Source::list:
+      return next_of_list(item);
+    case Source::array:
+      return next_of_array(item);
+    case Source::iterator:
+      break;
   }
   const Ref next = Ref::steal(PyIter_Next(iterator_));
   if (next) item = variable_of(next.get());
   return static_cast<bool>(next);
 }
 
+Ref Items::object_of_last(const Variable& item) const {
+  if (source_ == Source::iterator) return item.object;
+  if (source_ == Source::list) return Ref::borrow(PyList_GET_ITEM(sequence_.get(), at_ - 1));
+  return Ref::steal(object_of(*item.type, item.number));
+}
+
 Ref Items::next_object() {
-  if (!counts_) return Ref::steal(PyIter_Next(iterator_));
+  if (source_ == Source::iterator) return Ref::steal(PyIter_Next(iterator_));
   Variable item;
-  return next(item) ? Ref::steal(PyLong_FromLongLong(item.number.i)) : Ref();
+  return next(item) ? object_of_last(item) : Ref();
 }
 
 }  // namespace dvm::capture::numbers

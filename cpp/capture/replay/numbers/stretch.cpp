@@ -125,8 +125,7 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
   if (!items.exist()) return true;
   result.ended = !more && !PyErr_Occurred();
   if (!more) return result.ended;
-  item = state.back().object;
-  if (!item) item = Ref::steal(object_of(*state.back().type, state.back().number));
+  item = items.object_of_last(state.back());
   return static_cast<bool>(item);
 }
 

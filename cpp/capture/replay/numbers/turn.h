@@ -27,21 +27,30 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
 Variable variable_of(PyObject* object);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
 
-// What a `for` iterates over, item by item. A range is counted without objects from when that is
-// asked for; nobody sees its iterator then.
+// What a `for` iterates over, item by item. Those of a range, a list or an array of one axis are
+// found without the iterator from when that is asked for; nobody sees it then.
 class Items {
  public:
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
 
   bool exist() const { return iterator_ != nullptr; }
-  void count();               // a range's from here on
+  void count();               // from here on, where that can be
   bool next(Variable& item);  // false: none is left, or a Python error is set
   Ref next_object();          // none: likewise
+  // The one that `item` has just been made, with its identity.
+  Ref object_of_last(const Variable& item) const;
 
  private:
+  enum class Source : uint8_t { iterator, range, list, array };
+  bool next_of_list(Variable& item);
+  bool next_of_array(Variable& item);
+
   PyObject* const iterator_;  // null: of a `while`
-  bool counts_ = false;
-  int64_t value_ = 0, step_ = 0, left_ = 0;
+  Source source_ = Source::iterator;
+  int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
+  Ref sequence_;                             // a list, or an array
+  int64_t at_ = 0;
+  Type type_;  // of the array's elements
 };
 
 // What a turn changes: the item, behind the variables, is one of them.

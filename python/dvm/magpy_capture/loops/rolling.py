@@ -6,7 +6,7 @@ Each turn is lowered like a call of a function of the loop's variables, so that 
 of a call that dvm does not know: by guards on what the variables are.
 
 A loop that is short stays unrolled until it is met with another count, for the steps of its turns
-fuse. One that cannot be rolled stays so, with a reason.
+fuse, unless they branch on what they computed. One that cannot be rolled stays so, with a reason.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
     all_turns,
+    branches_on_values,
     is_of_constants,
     shape_of,
     turn_recording,
@@ -107,6 +108,7 @@ class Loops(Part):
         varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
         if "begin" in self.recording:  # in a turn of another loop: what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
+        varies = varies or branches_on_values(self.recording, turns)
         return turns.count > 0 and varies
 
     # ---- events
@@ -185,8 +187,10 @@ class Loops(Part):
         finally:  # some may have been added
             if rolled.body.state() != before:
                 _dvm.loop_changed(rolled.loop)
-        # A turn that was missed, and does what another one did, will be missed again.
-        stuck = missed >= 0 and lowered > 0 and self._ways() == ways
+        # A turn that was missed, and does what another one did, will be missed again. Of a loop
+        # within another one that says nothing: it was missed in one turn of that.
+        is_outermost = "begin" not in self.recording
+        stuck = is_outermost and missed >= 0 and lowered > 0 and self._ways() == ways
         if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dvm import _dvm, reasons
 from dvm.magpy_capture.loops.code import LoopCode, loop_code
 from dvm.magpy_capture.path.spec import refuse
@@ -128,6 +130,23 @@ def is_of_constants(recording: dict[str, Any], turns: Turns) -> bool:
     kind, _, operands, *_ = events[made]
     is_range = kind == "call" and nodes[operands[0]][4] is range
     return is_range and all(nodes[operand][0] == "constant" for operand in operands[1:])
+
+
+def branches_on_values(recording: dict[str, Any], turns: Turns) -> bool:
+    """Whether a turn went its way for what was computed: then each count is many paths."""
+    events, nodes = recording["events"], recording["nodes"]
+
+    def is_computed(node: int) -> bool:
+        origin, made, _, _, seen, _ = nodes[node]
+        if isinstance(seen, (np.generic, np.ndarray)):
+            return True
+        compared = origin == "event" and events[made][0] == "compare"
+        return compared and any(type(nodes[each][4]) is float for each in events[made][2])
+
+    first, end = turns.first_event(0), turns.event_behind(0)
+    return any(
+        kind == "branch" and is_computed(operands[0]) for kind, _, operands, *_ in events[first:end]
+    )
 
 
 def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
