@@ -144,7 +144,7 @@ PROGRAMS = [
     Program(life, life_cases, captures=3, exact=True),
     Program(elementary, elementary_cases, captures=1),
     # one for each number of rounds that occurs
-    Program(topple, topple_cases, captures=8, rolled=4, exact=True),
+    Program(topple, topple_cases, captures=8, rolled=2, exact=True),
     # two memory orders; lost, won, playing
     Program(mines_hints, mines_hints_cases, captures=6, opaque=ADVANCED, exact=True),
     Program(slide_left, slide_left_cases, captures=1, opaque=ADVANCED | {"argsort"}, exact=True),

@@ -171,6 +171,6 @@ PROGRAMS = [
     Program(crossover, crossover_cases, captures=2),
     Program(manage, manage_cases, captures=1),
     # one for each number of iterations that occurs, and a slope of zero
-    Program(internal_rate, internal_rate_cases, captures=6, rolled=3),
+    Program(internal_rate, internal_rate_cases, captures=6, rolled=2),
     Program(value_at_risk, value_at_risk_cases, captures=1, opaque=frozenset({"sort"})),
 ]

@@ -167,13 +167,13 @@ def k_means_cases(rng):
 PROGRAMS = [
     Program(fit_line, fit_line_cases, captures=1),
     # one for each number of iterations that occurs
-    Program(newton_roots, newton_roots_cases, captures=8, rolled=2),
+    Program(newton_roots, newton_roots_cases, captures=8, rolled=1),
     # one for each number of steps that occurs
     Program(
         conjugate_gradient,
         conjugate_gradient_cases,
         captures=5,
-        rolled=3,
+        rolled=1,
         scale=1.0,
     ),
     # clipped or not; no samples, no accuracy

@@ -156,5 +156,5 @@ PROGRAMS = [
     # the mean is of an empty lattice or not
     Program(ising_sweep, ising_sweep_cases, captures=2),
     # one for each number of sweeps that occurs
-    Program(relax_potential, relax_potential_cases, captures=7, rolled=3),
+    Program(relax_potential, relax_potential_cases, captures=7, rolled=1),
 ]
