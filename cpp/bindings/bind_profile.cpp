@@ -101,19 +101,16 @@ class WatchedCall {
     return list;
   }
 
-  // What is known of the sizes of a graph's symbols: those that are a size of some Region.
+  // Of the symbols of a graph, and of what its Plan computed of them, by their text.
   std::map<std::string, int64_t> sizes(size_t path, size_t segment) const {
     std::map<std::string, int64_t> known;
-    for (const vm::Watch::Step& step : watch_.steps()) {
-      const auto found = plans_.find(step.plan);
-      if (found == plans_.end() || step.region < 0) continue;
-      if (found->second.path != path || found->second.segment != segment) continue;
-      const runtime::PlanRegion& region =
-          found->second.plan->regions[static_cast<size_t>(step.region)];
-      const core::DimContext& dims = region.region.body.dims();
-      for (size_t k = 0; k < step.dims.size(); ++k) {
-        const core::Dim dim = region.kernel.dims[k];
-        if (dim.is_symbol()) known[dims.symbol_info(dim.symbol_index()).name] = step.dims[k];
+    for (const auto& [key, place] : plans_) {
+      const std::span<const int64_t> sizes = watch_.sizes(key);
+      if (sizes.empty() || place.path != path || place.segment != segment) continue;
+      for (size_t k = 0; k < place.plan->code.size(); ++k) {
+        const runtime::Instruction& insn = place.plan->code[k];
+        if (runtime::info(insn.op).result != runtime::File::i) continue;
+        known[place.plan->notes[k]] = sizes[static_cast<size_t>(insn.result)];
       }
     }
     return known;

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dvm import _dvm, errors
+from dvm.stances import stance
 
 #: calls after which a function that never replays is given up
 MOST_CALLS = 4
@@ -64,12 +65,12 @@ class FunctionSubject:
         compiled = self.compiled
         for _ in range(MOST_CALLS):
             hits = compiled.stats.hits
-            compiled(*args, **kwargs)
+            # Who asks for a profile does not wait until compiling would pay.
+            with stance("force_capture"):
+                compiled(*args, **kwargs)
             if compiled.stats.hits > hits:
                 return
-        reasons = compiled.fallback_reasons or [
-            "each call took another path; see f.why_recompiled()"
-        ]
+        reasons = compiled.fallback_reasons or [str(compiled.why_recompiled())]
         raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
 
     def paths(self) -> list[_dvm.PathRecord]:

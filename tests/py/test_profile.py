@@ -278,3 +278,22 @@ def test_decoding_is_hidden_but_for_the_first_instructions() -> None:
     # Of the cycles of a scalar unit, those before its first load and what is loaded last.
     assert decoded > 700
     assert usual.cycles - free.cycles < 0.25 * decoded
+
+
+@pytest.mark.usefixtures("captures_at_its_cost")
+def test_a_profile_compiles_at_any_cost():
+    def f(x):
+        for _ in range(40):
+            x = np.sqrt(x * x + 1)
+        return x
+
+    compiled = [dvm.compile(lambda x, k=k: f(x) + k) for k in range(12)]
+    for one in compiled:
+        assert dvm.profile(one)(X[:1]).kernels
+
+
+def test_a_call_that_no_path_takes_says_why():
+    f = dvm.compile(lambda x: x.max(axis=0))
+    f(X)
+    with pytest.raises(dvm.CaptureError, match="zeros of both signs tie"):
+        dvm.profile(f)(np.array([[0.0], [-0.0]], X.dtype))

@@ -125,6 +125,9 @@ class Execution {
     const int64_t begin = vm::Watch::now();
     const Outcome outcome = run(inputs, results);
     watch_->add(vm::Watch::What::plan, -1, begin);
+    if (outcome == Outcome::done) {
+      watch_->ended(&plan_, std::span(state_.sizes).first(static_cast<size_t>(plan_.sizes)));
+    }
     return outcome;
   }
 

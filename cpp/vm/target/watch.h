@@ -67,6 +67,10 @@ class Watch {
     if (keeps_) fill(steps_[static_cast<size_t>(label_)]);
   }
   void ran(std::span<const Launch> launches);
+  // A Plan has ended, with these sizes in its registers.
+  void ended(const void* plan, std::span<const int64_t> sizes) {
+    if (keeps_) sizes_[plan].assign(sizes.begin(), sizes.end());
+  }
   // These bytes were allocated since the last Program ran. An address alone does not tell memory
   // from memory: what is freed in a call may come back for another array, or not, as the allocator
   // likes.
@@ -84,12 +88,18 @@ class Watch {
   size_t lost() const;
   std::span<const Step> steps() const { return steps_; }
   std::span<const Ran> programs() const { return programs_; }
+  // Registers of a Plan when it ended last; none of one that did not.
+  std::span<const int64_t> sizes(const void* plan) const {
+    const auto found = sizes_.find(plan);
+    return found == sizes_.end() ? std::span<const int64_t>() : found->second;
+  }
 
  private:
   const bool keeps_;
   int32_t label_ = -1;
   std::vector<Step> steps_;
   std::vector<Ran> programs_;
+  std::map<const void*, std::vector<int64_t>> sizes_;
   std::map<uintptr_t, int64_t> buffers_;  // numbers of what lies at an address now
   int64_t buffer_count_ = 0;
   std::vector<Span> spans_;
