@@ -53,8 +53,8 @@ struct ArgumentSpec {
 struct ResultSpec {
   ResultKind kind;
   int group = kUnshared;
-  std::vector<int> axes =
-      {};               // axis i of the tensor is axis axes[i] of what was computed; none: as it is
+  // Axis i of the tensor is axis axes[i] of what was computed, which is dense; none: as it lies.
+  std::vector<int> axes = {};
   size_t argument = 0;  // that is handed back
 };
 
@@ -73,6 +73,21 @@ ResultSpec result_spec(const std::tuple<std::string, int, std::vector<int>>& spe
   if (kind == "argument") return {ResultKind::argument, kUnshared, {}, static_cast<size_t>(number)};
   if (kind == "none") return {ResultKind::none};
   core::fail(core::ErrorCode::unknown_name, "there is no kind of result " + kind);
+}
+
+bool is_dense(const BufferView& view) {
+  int64_t stride = core::byte_size(view.dtype);
+  bool is_dense = true;
+  for (int i = view.rank - 1; i >= 0; --i) {
+    is_dense &= view.shape[i] == 1 || view.strides[i] == stride;
+    stride *= view.shape[i];
+  }
+  return is_dense || stride == 0;
+}
+
+bool is_same(const BufferView& a, const BufferView& b) {
+  return a.data == b.data && std::equal(a.shape, a.shape + a.rank, b.shape, b.shape + b.rank) &&
+         std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
 BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
@@ -259,9 +274,10 @@ class TorchGraph {
   }
 
   struct Made {
-    runtime::HostValue owner;
+    BufferView view;
     int group;
     py::object tensor;
+    bool is_copied;  // out of the view, so that it is in other memory
   };
 
   py::object result(const ResultSpec& spec, const py::tuple& args,
@@ -277,11 +293,20 @@ class TorchGraph {
       case ResultKind::tensor:
         break;
     }
-    const BufferView view = transposed(results[next++], spec.axes);
+    const BufferView& computed = results[next++];
+    const BufferView view = transposed(computed, spec.axes);
     if (is_reversed(view)) return copy_of(view);
+    // A Plan hands out views, of other strides than torch has: a tensor of its own has torch's.
+    const auto alone = [&](const py::object& tensor) {
+      if (spec.axes.empty() || is_dense(computed)) return tensor;
+      const py::object dense = TorchHost::as_tensor(computed).attr("contiguous")();
+      return py::object(dense.attr("permute")(spec.axes));
+    };
     const auto handed_out = [&](const py::object& tensor, int group, bool may_share) {
       const bool shares = may_share && group != kUnshared && group == spec.group;
-      return shares ? tensor : py::object(tensor.attr("clone")());
+      if (shares) return tensor;
+      const py::object other = alone(tensor);
+      return other.is(tensor) ? py::object(tensor.attr("clone")()) : other;
     };
     PyObject* given = TorchHost::tensor_of(view.owner);
     for (size_t k = 0; given != nullptr && k < arguments_.size(); ++k) {
@@ -292,12 +317,14 @@ class TorchGraph {
       if (held.ptr() == given) return handed_out(view_of(given, view), kUnshared, false);
     }
     for (const Made& earlier : made) {
-      if (earlier.owner != view.owner) continue;
+      if (earlier.view.owner != view.owner) continue;
+      if (is_same(earlier.view, view)) return handed_out(earlier.tensor, earlier.group, true);
+      if (earlier.is_copied) continue;
       return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group, true);
     }
-    py::object tensor = TorchHost::as_tensor(view);
-    made.push_back({view.owner, spec.group, tensor});
-    return tensor;
+    const py::object tensor = TorchHost::as_tensor(view), laid_out = alone(tensor);
+    made.push_back({view, spec.group, laid_out, !laid_out.is(tensor)});
+    return laid_out;
   }
 
   core::Graph graph_;

@@ -97,7 +97,7 @@ class _Lowering:
         if isinstance(value, torch.Tensor):
             dtype = _dtype(value)
             kind = "tangent" if "tangents" in node.name else "tensor"
-            self._lowered.arguments.append((kind, self._group(value)))
+            self._lowered.arguments.append((kind, self._group(node)))
             return self._builder.wrap(self._graph.input(dtype, self._symbols.shape(value)))
         if isinstance(value, int | torch.SymInt):
             symbol = self._symbols.symbol_of(value) if isinstance(value, torch.SymInt) else None
@@ -125,8 +125,15 @@ class _Lowering:
                 self._lowered.held.append(tensor)
             self._values[node] = value
 
-    def _group(self, value: torch.Tensor) -> int:
-        """A number for the memory that torch has a tensor in."""
+    def _group(self, node: Node) -> int:
+        """A number for the memory that torch has a node's tensor in.
+
+        Views are followed to what they are of: passes of torch's that replace a node leave those
+        of the old one with its memory.
+        """
+        while node.op == "call_function" and _is_view(node.target):
+            node = node.args[0]
+        value = _as_list(node.meta["val"])[0]
         key = value.untyped_storage()._cdata
         return self._groups.setdefault(key, len(self._groups))
 
@@ -272,11 +279,11 @@ class _Lowering:
             return ("argument", self._placeholders.index(item), []), None
         if isinstance(value, Tensor):
             meta = item.meta["val"]
-            axes = _axes_from_outermost(meta)
-            group = self._group(meta)
+            group = self._group(item)
             if repeats := _repeated_axes(meta):
                 return ("tensor", group, []), self._repeated(value, repeats)
-            if axes == list(range(len(axes))):
+            axes = _axes_from_outermost(meta)
+            if not _is_dense(meta, axes):
                 return ("tensor", group, []), value.node
             back = [axes.index(i) for i in range(len(axes))]
             return ("tensor", group, back), self._builder.transpose(value, axes).node
@@ -363,6 +370,21 @@ def _axes_from_outermost(tensor: torch.Tensor) -> list[int]:
     moving = [axis for axis in axes if sizes[axis] != 1]
     placed = iter(sorted(moving, key=lambda axis: -strides[axis]))
     return [next(placed) if axis in moving else axis for axis in axes]
+
+
+def _is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
+    """Whether the axes, from the outermost on, leave no place in memory between elements."""
+    stride: Any = 1
+    for axis in reversed(axes):
+        size = _hint(tensor.shape[axis])
+        if size is None or (size != 1 and _hint(tensor.stride(axis)) != stride):
+            return False
+        stride *= size
+    return True
+
+
+def _is_view(target: Any) -> bool:
+    return target is operator.getitem or getattr(target, "is_view", False)
 
 
 def _hint(size: Any) -> Any:
