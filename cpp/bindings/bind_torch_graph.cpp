@@ -295,12 +295,14 @@ class TorchGraph {
     }
     const BufferView& computed = results[next++];
     const BufferView view = transposed(computed, spec.axes);
-    if (is_reversed(view)) return copy_of(view);
+    const auto permuted = [&](const py::object& dense) {
+      return spec.axes.empty() ? dense : py::object(dense.attr("permute")(spec.axes));
+    };
+    if (is_reversed(view)) return permuted(copy_of(computed));
     // A Plan hands out views, of other strides than torch has: a tensor of its own has torch's.
     const auto alone = [&](const py::object& tensor) {
       if (spec.axes.empty() || is_dense(computed)) return tensor;
-      const py::object dense = TorchHost::as_tensor(computed).attr("contiguous")();
-      return py::object(dense.attr("permute")(spec.axes));
+      return permuted(TorchHost::as_tensor(computed).attr("contiguous")());
     };
     const auto handed_out = [&](const py::object& tensor, int group, bool may_share) {
       const bool shares = may_share && group != kUnshared && group == spec.group;

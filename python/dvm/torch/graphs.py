@@ -131,10 +131,9 @@ class _Lowering:
         Views are followed to what they are of: passes of torch's that replace a node leave those
         of the old one with its memory.
         """
-        while node.op == "call_function" and _is_view(node.target):
-            node = node.args[0]
-        value = _as_list(node.meta["val"])[0]
-        key = value.untyped_storage()._cdata
+        while (viewed := _viewed(node)) is not None:
+            node = viewed
+        key = node.meta["val"].untyped_storage()._cdata
         return self._groups.setdefault(key, len(self._groups))
 
     # Operations
@@ -383,8 +382,11 @@ def _is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
     return True
 
 
-def _is_view(target: Any) -> bool:
-    return target is operator.getitem or getattr(target, "is_view", False)
+def _viewed(node: Node) -> Node | None:
+    """What a node is a view of, or one of several; None for what is no view."""
+    view = node.args[0] if node.target is operator.getitem else node
+    is_view = isinstance(view, Node) and getattr(view.target, "is_view", False)
+    return view.args[0] if is_view else None
 
 
 def _hint(size: Any) -> Any:
