@@ -386,7 +386,8 @@ def _viewed(node: Node) -> Node | None:
     """What a node is a view of, or one of several; None for what is no view."""
     view = node.args[0] if node.target is operator.getitem else node
     is_view = isinstance(view, Node) and getattr(view.target, "is_view", False)
-    return view.args[0] if is_view else None
+    # Constants of the module have no type.
+    return view.args[0] if is_view and "val" in view.args[0].meta else None
 
 
 def _hint(size: Any) -> Any:
