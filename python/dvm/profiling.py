@@ -122,15 +122,14 @@ def profile(
 
 def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., Profile]:
     """As `profile`, of a subject."""
-    simulated = subject.target != "cpu"
-    if simulated:
+    if subject.target != "cpu":
         _dvm.timing_table(subject.target, overrides)  # refuses what there is not
     elif overrides:
         raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        subject.serve(args, kwargs)
-        if simulated:
+        subject.serve(args, kwargs)  # of torch's graphs it finds the target
+        if subject.target != "cpu":
             from dvm.simulated_profile import simulate_call
 
             return simulate_call(subject, args, kwargs, overrides)
@@ -145,10 +144,9 @@ def _subject(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subj
     if isinstance(fn, CompiledGraph):
         return GraphSubject(fn.native(target or fn.target))
     if is_of_torch(fn):
-        from dvm.torch.profiled import TorchSubject
+        from dvm.torch.profiled import subject_of
 
-        is_compiled = hasattr(fn, "original") or hasattr(fn, "_torchdynamo_orig_callable")
-        return TorchSubject(fn, target or (None if is_compiled else "cpu"))
+        return subject_of(fn, target)
     if not isinstance(fn, _dvm.Compiled):
         return FunctionSubject(compile(fn, target=target or "cpu"))
     if target is None or fn.options.target == target:

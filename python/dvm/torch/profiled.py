@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from dvm import _dvm, errors
 from dvm.profiling import Profile, profile_of
 from dvm.torch import modules, reports
@@ -48,6 +50,12 @@ class TorchSubject:
         return {}
 
 
+def subject_of(fn: Callable[..., Any], target: str | None) -> TorchSubject:
+    """Return a module, or what torch.compile made, as a subject; compiled, if it is not yet."""
+    is_compiled = isinstance(fn, modules.CompiledModule) or _original(fn) is not fn
+    return TorchSubject(fn, target or (None if is_compiled else "cpu"))
+
+
 def profile(fn: Callable[..., Any], *, target: str | None = None) -> Callable[..., Profile]:
     """Return a function that calls `fn` and returns a `dvm.Profile` of the graphs that it runs.
 
@@ -68,5 +76,11 @@ def _for_target(fn: Callable[..., Any], target: str) -> Callable[..., Any]:
             fn.original, **{**fn.options, "target": target}
         )
         return compiled
-    original = getattr(fn, "_torchdynamo_orig_callable", fn)
-    return modules.compile(original, target=target)  # type: ignore[no-any-return]
+    return modules.compile(_original(fn), target=target)  # type: ignore[no-any-return]
+
+
+def _original(fn: Any) -> Callable[..., Any]:
+    """What torch.compile was given; a function or module that it did not make itself."""
+    if isinstance(fn, torch._dynamo.OptimizedModule):
+        return fn._orig_mod  # type: ignore[no-any-return]
+    return getattr(fn, "_torchdynamo_orig_callable", fn)  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ import dvm
 class Net(torch.nn.Module):
     def __init__(self, convolves=False):
         super().__init__()
+        self.original = None  # a module may have a name that a compiled one has, too
         self.convolves = convolves
         self.before = torch.nn.Conv1d(1, 1, 3, padding=1)
         self.wide = torch.nn.Linear(24, 48)
@@ -100,6 +101,22 @@ def test_a_function_that_torch_compiled():
     simulated = dvm.profile(f, target="ascend910b3")(X)
     torch.testing.assert_close(simulated.value, torch.tanh(X) * 2 + X)
     assert simulated.cycles > 0
+
+
+def test_a_module_that_torch_compiled():
+    model = Net().eval()
+    options = {"target": "ascend910b3"}
+    with torch.no_grad():
+        compiled = torch.compile(model, backend="dvm", dynamic=True)
+        assert dvm.profile(compiled)(X).target == "cpu"
+        assert dvm.profile(compiled, target="ascend910b1")(X).target == "ascend910b1"
+        for simulated in (
+            torch.compile(model, backend="dvm", dynamic=True, options=options),
+            dvm.compile(model, target="ascend910b3"),
+        ):
+            profile = dvm.profile(simulated)(X)
+            assert profile.target == "ascend910b3"
+            assert profile.cycles > 0
 
 
 def test_a_step_of_training_has_both_graphs():
