@@ -324,7 +324,8 @@ class TorchGraph {
       if (earlier.is_copied) continue;
       return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group, true);
     }
-    const py::object tensor = TorchHost::as_tensor(view), laid_out = alone(tensor);
+    const py::object tensor = TorchHost::as_tensor(view);
+    py::object laid_out = alone(tensor);
     made.push_back({view, spec.group, laid_out, !laid_out.is(tensor)});
     return laid_out;
   }
