@@ -166,31 +166,12 @@ py::dict path_of(const Path& path) {
   if (!path.reason().empty()) return dict;
   dict["target"] = path.options.target;
   dict["opaque_calls"] = opaque_calls(path);
-  std::string graph, plan;
-  py::list decisions, passes;
-  int index = 0;
+  GraphReport report;
   for (const auto& segment : path.segments) {
-    graph += core::print(segment->graph);
-    plan += runtime::print(segment->compilation->graph.plan());
-    const driver::Compilation described = driver::describe(segment->graph, path.options);
-    for (const core::Decision& decision : described.decisions) {
-      py::dict record = decision_of(decision);
-      record["graph"] = index;
-      decisions.append(record);
-    }
-    ++index;
-    // The times are those of the call that captured it.
-    for (size_t i = 0; i < described.passes.size(); ++i) {
-      const driver::PassRecord& pass = described.passes[i];
-      passes.append(
-          py::make_tuple(pass.name, segment->compilation->passes[i].nanoseconds, pass.text));
-    }
+    report.add(segment->graph, path.options, *segment->compilation);
   }
   dict["cuts"] = cuts(path);
-  dict["graph"] = graph;
-  dict["plan"] = plan;
-  dict["decisions"] = decisions;
-  dict["passes"] = passes;
+  report.write(dict);
   return dict;
 }
 

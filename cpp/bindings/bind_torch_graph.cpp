@@ -75,16 +75,6 @@ ResultSpec result_spec(const std::tuple<std::string, int, std::vector<int>>& spe
   core::fail(core::ErrorCode::unknown_name, "there is no kind of result " + kind);
 }
 
-bool is_dense(const BufferView& view) {
-  int64_t stride = core::byte_size(view.dtype);
-  bool is_dense = true;
-  for (int i = view.rank - 1; i >= 0; --i) {
-    is_dense &= view.shape[i] == 1 || view.strides[i] == stride;
-    stride *= view.shape[i];
-  }
-  return is_dense || stride == 0;
-}
-
 bool is_same(const BufferView& a, const BufferView& b) {
   return a.data == b.data && std::equal(a.shape, a.shape + a.rank, b.shape, b.shape + b.rank) &&
          std::equal(a.strides, a.strides + a.rank, b.strides);

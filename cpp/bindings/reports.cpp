@@ -4,6 +4,8 @@ namespace py = pybind11;
 
 namespace dvm::bindings {
 
+namespace {
+
 py::dict decision_of(const core::Decision& decision) {
   py::dict dict;
   dict["what"] = decision.what;
@@ -15,28 +17,43 @@ py::dict decision_of(const core::Decision& decision) {
   return dict;
 }
 
-py::dict describe_graph(const core::Graph& graph, const driver::Options& options,
-                        const driver::Compilation& compilation) {
+}  // namespace
+
+void GraphReport::add(const core::Graph& graph, const driver::Options& options,
+                      const driver::Compilation& compilation) {
   const driver::Compilation described = driver::describe(graph, options);
-  py::list decisions, passes;
+  graphs_ += core::print(graph);
+  plans_ += runtime::print(compilation.graph.plan());
   for (const core::Decision& decision : described.decisions) {
     py::dict record = decision_of(decision);
-    record["graph"] = 0;
-    decisions.append(record);
+    record["graph"] = count_;
+    decisions_.append(record);
   }
+  ++count_;
+  // The times are those of the call that captured it.
   for (size_t k = 0; k < described.passes.size(); ++k) {
     const driver::PassRecord& pass = described.passes[k];
-    passes.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text));
+    passes_.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text));
   }
-  py::dict dict;
-  dict["reason"] = "";
-  dict["target"] = options.target;
-  dict["opaque_calls"] = py::list();
-  dict["graph"] = core::print(graph);
-  dict["plan"] = runtime::print(compilation.graph.plan());
-  dict["decisions"] = decisions;
-  dict["passes"] = passes;
-  return dict;
+}
+
+void GraphReport::write(py::dict& record) const {
+  record["graph"] = graphs_;
+  record["plan"] = plans_;
+  record["decisions"] = decisions_;
+  record["passes"] = passes_;
+}
+
+py::dict describe_graph(const core::Graph& graph, const driver::Options& options,
+                        const driver::Compilation& compilation) {
+  py::dict record;
+  record["reason"] = "";
+  record["target"] = options.target;
+  record["opaque_calls"] = py::list();
+  GraphReport report;
+  report.add(graph, options, compilation);
+  report.write(record);
+  return record;
 }
 
 }  // namespace dvm::bindings

@@ -3,11 +3,24 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 #include "driver/compile.h"
 
 namespace dvm::bindings {
 
-pybind11::dict decision_of(const core::Decision& decision);
+// Graphs that were compiled, one after the other: their texts, Plans, decisions and passes.
+class GraphReport {
+ public:
+  void add(const core::Graph& graph, const driver::Options& options,
+           const driver::Compilation& compilation);
+  void write(pybind11::dict& record) const;
+
+ private:
+  std::string graphs_, plans_;
+  pybind11::list decisions_, passes_;
+  int count_ = 0;
+};
 
 // A compiled Graph, as _dvm.paths() tells of a path of a function.
 pybind11::dict describe_graph(const core::Graph& graph, const driver::Options& options,

@@ -162,6 +162,16 @@ py::object tensor_over(TensorMemory& memory, const BufferView& view) {
   return py::reinterpret_steal<py::object>(static_cast<PyObject*>(tensor));
 }
 
+bool is_dense(const BufferView& view) {
+  int64_t stride = core::byte_size(view.dtype);
+  bool dense = true;
+  for (int i = view.rank - 1; i >= 0; --i) {
+    dense &= view.shape[i] == 1 || view.strides[i] == stride;
+    stride *= view.shape[i];
+  }
+  return dense || stride == 0;
+}
+
 bool is_reversed(const BufferView& view) {
   return std::any_of(view.strides, view.strides + view.rank,
                      [](int64_t stride) { return stride < 0; });

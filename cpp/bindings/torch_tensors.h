@@ -45,6 +45,8 @@ class TensorMemory {
 // A tensor over the memory, which it shares in. Throws Python's error.
 pybind11::object tensor_over(TensorMemory& memory, const runtime::BufferView& view);
 
+// Whether elements lie in their order without gaps, or there are none.
+bool is_dense(const runtime::BufferView& view);
 // Whether elements go backwards in memory, which torch has no strides for.
 bool is_reversed(const runtime::BufferView& view);
 // A tensor with memory of its own and the elements in their order.

@@ -22,6 +22,7 @@ class TorchSubject:
     def __init__(self, fn: Callable[..., Any], target: str | None) -> None:
         self._fn = fn if target is None else _for_target(fn, target)
         self._graphs: list[_dvm.TorchGraph] = []
+        self._paths: list[_dvm.PathRecord] = []
         self.name: str = getattr(fn, "__qualname__", type(fn).__qualname__)
         self.target = target or "cpu"
 
@@ -32,6 +33,7 @@ class TorchSubject:
         self(*args, **kwargs)
         ran = reports.explain(self)(*args, **kwargs).graphs
         self._graphs = [g for record in ran if (g := record.compiled_graph()) is not None]
+        self._paths = []
         if self._graphs:
             self.target = self._graphs[0].target
             return
@@ -39,7 +41,10 @@ class TorchSubject:
         raise errors.make("capture_refused", f"{self.name} runs uncompiled: {why}")
 
     def paths(self) -> list[_dvm.PathRecord]:
-        return [graph.describe() for graph in self._graphs]
+        # Describing a graph compiles it once more, and a page or what-if asks several times.
+        if not self._paths:
+            self._paths = [graph.describe() for graph in self._graphs]
+        return self._paths
 
     def watch(
         self, keeps: bool, room: int, args: Sequence[Any], kwargs: Mapping[str, Any]
