@@ -55,7 +55,7 @@ class TimedGraph:
 
     def apart(self) -> list[tuple[int, int]]:
         """Return the pairs that keep each operation a kernel of its own."""
-        members = _dvm.region_members(self.text)
+        members = _dvm.region_members(self.text, self.target)
         return [pair for region in members for pair in combinations(region, 2)]
 
 

@@ -1,6 +1,8 @@
 // Compiled functions: creation, the lowering hook, and what explain and inspect read.
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include "bindings/bindings.h"
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
@@ -9,6 +11,7 @@
 #include "bindings/reports.h"
 #include "capture/cpython311/instance_dict.h"
 #include "capture/numpy/index_places.h"
+#include "capture/numpy/layout.h"
 #include "capture/path/explain_step.h"
 #include "capture/path/reasons.h"
 
@@ -60,6 +63,7 @@ py::dict stats_of(py::handle object) {
   dict["drops"] = stats.drops;
   dict["opaque"] = stats.opaque;
   dict["eager"] = stats.eager;
+  dict["splits"] = stats.splits;
   return dict;
 }
 
@@ -221,6 +225,9 @@ void bind_compiled(py::module_& module) {
     return py::reinterpret_steal<py::object>(compiled);
   });
   module.def("stats", stats_of);
+  module.def("set_parts", [](py::handle object, const std::optional<py::tuple>& parts) {
+    unwrap(object).set_parts(parts ? parts->ptr() : nullptr);
+  });
   module.def("refusal", [](py::handle object) { return reason_of(unwrap(object).refusal()); });
   module.def("limit", [](py::handle object) { return reason_of(unwrap(object).limit()); });
   module.def("paths", [](py::handle object) {

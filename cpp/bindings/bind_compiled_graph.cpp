@@ -7,6 +7,7 @@
 #include "bindings/bindings.h"
 #include "bindings/function_host.h"
 #include "bindings/reports.h"
+#include "capture/numpy/numpy_api.h"
 #include "capture/replay/read_argument.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"

@@ -276,15 +276,16 @@ void bind_graph(py::module_& module) {
           "call",
           [](Graph& g, std::string callee, const std::vector<Value>& inputs,
              const std::string& dtype, const py::sequence& shape, const At& where, bool into,
-             int results, const py::sequence& sizes, int numbers) {
+             int results, const py::sequence& sizes, int numbers, bool fresh) {
             return g.call(std::move(callee), inputs, {parse_dtype(dtype), to_shape(g, shape)},
-                          to_loc(where), {into, results, to_shape(g, sizes), numbers});
+                          to_loc(where), {into, results, to_shape(g, sizes), numbers, fresh});
           },
           py::arg("callee"), py::arg("inputs"), py::arg("dtype"), py::arg("shape"), at,
           py::arg("into") = false, py::arg("results") = 1, py::arg("sizes") = py::tuple(),
-          py::arg("numbers") = 0,
+          py::arg("numbers") = 0, py::arg("fresh") = false,
           "The first of so many results, or arrays that are written `into`. The function is given\n"
-          "the inputs, the last `numbers` of which are scalars, with the sizes before these.")
+          "the inputs, the last `numbers` of which are scalars, with the sizes before these.\n"
+          "Of one that is `fresh`, results are new arrays, and arguments are as they were.")
       .def(
           "result",
           [](Graph& g, Value call, int index, const std::string& dtype, const py::sequence& shape,

@@ -160,6 +160,7 @@ class WatchedCall {
       case runtime::PlanOp::run:
         return plan.regions[static_cast<size_t>(first)].region.name;
       case runtime::PlanOp::call:
+      case runtime::PlanOp::call_fresh:
       case runtime::PlanOp::call_into:
         return plan.callees[static_cast<size_t>(first)];
       default:

@@ -124,10 +124,11 @@ void bind_tools(py::module_& module) {
   });
   module.def("region_members", driver::region_members);
   module.def("region_operands", driver::region_operands);
-  module.def("explain_pair", [](const std::string& graph, core::Value a, core::Value b) {
-    const core::Decision decision = driver::explain_pair(graph, a, b);
-    return py::make_tuple(decision.verdict == "yes", decision.rule, decision.reason);
-  });
+  module.def("explain_pair",
+             [](const std::string& graph, const std::string& target, core::Value a, core::Value b) {
+               const core::Decision decision = driver::explain_pair(graph, target, a, b);
+               return py::make_tuple(decision.verdict == "yes", decision.rule, decision.reason);
+             });
   module.def("reference", reference);
   module.def("assemble", [](const std::string& text) { return to_bytes(vm::assemble(text)); });
   module.def("disassemble", [](const py::bytes& program) {

@@ -18,6 +18,8 @@
 #include "bindings/torch_weights.h"
 #include "capture/replay/read_argument.h"
 #include "core/error.h"
+#include "core/math/byte_range.h"
+#include "cpu/team/thread_limit.h"
 #include "driver/compile.h"
 #include "runtime/compiled_graph.h"
 #include "runtime/execute/calls.h"
@@ -91,13 +93,14 @@ BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
 
 class TorchGraph {
  public:
-  TorchGraph(core::Graph graph, driver::Options options,
+  TorchGraph(core::Graph graph, driver::Options options, int threads,
              const std::map<std::string, py::object>& functions,
              std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
              std::vector<size_t> written, std::vector<py::object> held,
              const std::vector<size_t>& frozen, std::string label, py::object otherwise)
       : graph_(std::move(graph)),
         options_(std::move(options)),
+        threads_(threads),
         compilation_(driver::compile(graph_, options_)),
         arguments_(std::move(arguments)),
         results_(std::move(results)),
@@ -229,6 +232,7 @@ class TorchGraph {
     TorchHost host(callees_);
     const auto frozen = weights_.current(args, inputs);
     runtime::BorrowedContext context(nullptr, frozen.get());
+    const cpu::ThreadLimit limit(threads_);
     runtime::Outcome outcome;
     try {
       outcome = compilation_.graph.run(host, inputs, scalars, results, *context);
@@ -261,6 +265,34 @@ class TorchGraph {
       py::object(args[argument]).attr("copy_")(source);
     }
     return objects;
+  }
+
+  // A result as a tensor whose storage has what the others are in that memory: those are its views.
+  static py::object over_memory_of_all(const BufferView& view,
+                                       std::span<const BufferView> results) {
+    const auto range_of = [](const BufferView& part) {
+      core::ByteRange range{.high = core::byte_size(part.dtype)};
+      for (int d = 0; d < part.rank; ++d) {
+        if (part.shape[d] == 0) return std::pair(part.data, part.data);
+        range.repeat(part.shape[d], part.strides[d]);
+      }
+      return std::pair(part.data + range.low, part.data + range.high);
+    };
+    const auto own = range_of(view);
+    auto all = own;
+    for (const BufferView& other : results) {
+      if (other.owner != view.owner) continue;
+      const auto [begin, end] = range_of(other);
+      if (begin == end) continue;
+      all = {std::min(all.first, begin), std::max(all.second, end)};
+    }
+    if (own == all || TorchHost::tensor_of(view.owner) != nullptr) {
+      return TorchHost::as_tensor(view);
+    }
+    BufferView whole{.data = all.first, .owner = view.owner, .dtype = view.dtype, .rank = 1};
+    whole.strides[0] = core::byte_size(view.dtype);
+    whole.shape[0] = (all.second - all.first) / whole.strides[0];
+    return view_of(TorchHost::as_tensor(whole).ptr(), view);
   }
 
   struct Made {
@@ -314,7 +346,7 @@ class TorchGraph {
       if (earlier.is_copied) continue;
       return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group, true);
     }
-    const py::object tensor = TorchHost::as_tensor(view);
+    const py::object tensor = over_memory_of_all(view, results);
     py::object laid_out = alone(tensor);
     made.push_back({view, spec.group, laid_out, !laid_out.is(tensor)});
     return laid_out;
@@ -322,6 +354,7 @@ class TorchGraph {
 
   core::Graph graph_;
   driver::Options options_;
+  int threads_;  // that a call may use; 0: as many as the process has
   driver::Compilation compilation_;
   std::vector<Callee> callees_;  // by index of callee
   std::vector<ArgumentSpec> arguments_;
@@ -334,6 +367,13 @@ class TorchGraph {
   int64_t calls_ = 0, given_up_ = 0, nanoseconds_ = 0;
 };
 
+// What a slot of the type is called with, which a cast would look up by the type's name. Null:
+// nothing has initialised it.
+TorchGraph* self_of(PyObject* self) {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  return static_cast<TorchGraph*>(instance->get_value_and_holder().value_ptr());
+}
+
 // Behind the type's own slot: a method that pybind11 dispatches takes several times as long.
 PyObject* call_graph(PyObject* self, PyObject* args, PyObject* keywords) {
   const bool has_keywords = keywords != nullptr && PyDict_GET_SIZE(keywords) > 0;
@@ -341,9 +381,14 @@ PyObject* call_graph(PyObject* self, PyObject* args, PyObject* keywords) {
     PyErr_SetString(PyExc_TypeError, "a graph is called with one list of arguments");
     return nullptr;
   }
+  TorchGraph* const graph = self_of(self);
+  if (graph == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "this graph was not initialised");
+    return nullptr;
+  }
   try {
     const auto given = py::reinterpret_borrow<py::list>(PyTuple_GET_ITEM(args, 0));
-    return py::handle(self).cast<TorchGraph&>().call(given).release().ptr();
+    return graph->call(given).release().ptr();
   } catch (py::error_already_set& error) {
     error.restore();
     return nullptr;
@@ -365,7 +410,7 @@ void bind_torch_graph(py::module_& module) {
       module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
       py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_graph; }))
       .def(py::init([](core::Graph graph, const std::string& target, bool strict,
-                       const std::string& precision, bool alone,
+                       const std::string& precision, int threads,
                        const std::map<std::string, py::object>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
@@ -376,18 +421,17 @@ void bind_torch_graph(py::module_& module) {
              options.target = target;
              if (strict) options.numerics = driver::Numerics::strict;
              options.precision = core::precision_from_text(precision).value();
-             options.alone = alone;
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
              for (const auto& spec : results) made.push_back(result_spec(spec));
-             return std::make_unique<TorchGraph>(std::move(graph), std::move(options), functions,
-                                                 std::move(given), std::move(made),
+             return std::make_unique<TorchGraph>(std::move(graph), std::move(options), threads,
+                                                 functions, std::move(given), std::move(made),
                                                  std::move(written), std::move(held), frozen,
                                                  std::move(label), std::move(otherwise));
            }),
            py::arg("graph"), py::kw_only(), py::arg("target"), py::arg("strict"),
-           py::arg("precision"), py::arg("alone"), py::arg("functions"), py::arg("arguments"),
+           py::arg("precision"), py::arg("threads"), py::arg("functions"), py::arg("arguments"),
            py::arg("results"), py::arg("written"), py::arg("held"), py::arg("frozen"),
            py::arg("label"), py::arg("otherwise"))
       .def("stats", &TorchGraph::stats)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "capture/numpy/numpy_api.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "capture/numpy/numpy_host.h"
+#include "capture/replay/array_host.h"
 #include "runtime/plan/plan.h"
 
 namespace dvm::bindings {
@@ -19,12 +19,12 @@ std::string described(const runtime::Argument& type);
 // order of bytes. Null: a Python error is set.
 pybind11::object behaved(pybind11::handle object);
 
-class FunctionHost final : public capture::NumpyHost {
+class FunctionHost final : public capture::ArrayHost {
  public:
   // The functions by their index in Plan::callees.
   FunctionHost(std::span<capture::ValueSlot> slots, size_t used,
                std::span<const pybind11::object> functions)
-      : NumpyHost(slots, used), functions_(functions) {}
+      : ArrayHost(*capture::libraries().front(), slots, used), functions_(functions) {}
 
   bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
   bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;

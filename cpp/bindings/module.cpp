@@ -3,7 +3,8 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
-#include "capture/numpy/numpy_api.h"
+#include "capture/numpy/numpy_library.h"
+#include "capture/replay/raising_warnings.h"
 
 namespace py = pybind11;
 
@@ -15,7 +16,7 @@ PYBIND11_MODULE(_dvm, module) {
   module.doc() = "Native core of dvm; use the package dvm, not this module.";
   module.attr("__version__") = DVM_VERSION;
   module.attr("can_capture") = DVM_CAPTURE == 1;
-  if (!capture::import_numpy()) throw py::error_already_set();
+  if (!capture::import_warnings() || !capture::import_numpy()) throw py::error_already_set();
   PyObject* compiled = bindings::make_compiled_type();
   if (compiled == nullptr) throw py::error_already_set();
   module.attr("Compiled") = py::reinterpret_steal<py::object>(compiled);

@@ -114,24 +114,29 @@ bool is_negated(PyObject* tensor) {
   return answer.ptr() == Py_True;
 }
 
+// One block of malloc's for a small one: a call of few elements has little else to do, and what
+// malloc aligns by itself it does not keep at hand for the next one.
 TensorMemory* TensorMemory::create(int64_t bytes) {
   constexpr size_t kLine = 64;
   const bool is_pooled = bytes >= runtime::kLeastPooled;
-  const size_t rounded =
-      (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kLine - 1) / kLine * kLine;
-  auto* data = is_pooled ? runtime::buffer_pool().take(bytes)
-                         : static_cast<std::byte*>(std::aligned_alloc(kLine, rounded));
-  if (data == nullptr) return nullptr;
+  const size_t rounded = (static_cast<size_t>(bytes) + kLine - 1) / kLine * kLine;
+  void* const block = std::malloc(sizeof(TensorMemory) + (is_pooled ? 0 : kLine + rounded));
+  if (block == nullptr) return nullptr;
+  const auto behind = reinterpret_cast<uintptr_t>(block) + sizeof(TensorMemory);
+  auto* const data = is_pooled ? runtime::buffer_pool().take(bytes)
+                               : reinterpret_cast<std::byte*>((behind + kLine - 1) / kLine * kLine);
+  if (data == nullptr) {
+    std::free(block);
+    return nullptr;
+  }
   vm::Watch::tell_allocated(data, bytes);
-  return new TensorMemory(data, is_pooled);
+  return new (block) TensorMemory(data, is_pooled);
 }
 
-TensorMemory::~TensorMemory() {
-  if (is_pooled_) {
-    runtime::buffer_pool().give(data_);
-  } else {
-    std::free(data_);
-  }
+void TensorMemory::destroy() {
+  if (is_pooled_) runtime::buffer_pool().give(data_);
+  this->~TensorMemory();
+  std::free(this);
 }
 
 py::object tensor_over(TensorMemory& memory, const BufferView& view) {

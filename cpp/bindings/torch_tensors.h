@@ -30,14 +30,14 @@ class TensorMemory {
   std::byte* data() const { return data_; }
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
 
  private:
   TensorMemory(std::byte* data, bool is_pooled) : data_(data), is_pooled_(is_pooled) {}
-  ~TensorMemory();
+  void destroy();
 
-  std::byte* data_;
+  std::byte* data_;  // behind this in one block, or of the pool
   bool is_pooled_;
   std::atomic<int64_t> references_{1};
 };

@@ -84,6 +84,46 @@ int64_t distinct_events(const core::Recording& recording) {
   });
 }
 
+// Where statements of a part were moved out into functions, a traceback has the frames of both.
+// That of the part says no more than the other, and the function as it was has but one.
+void hide_call_of_moved(PyObject* part) {
+  const long calls_from = PyLong_AsLong(PyTuple_GET_ITEM(part, 1));
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  if (trace != nullptr) {
+    const auto* entry = reinterpret_cast<PyTracebackObject*>(trace);
+    const Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
+    const bool is_part = code.get() == PyFunction_GetCode(PyTuple_GET_ITEM(part, 0));
+    if (is_part && entry->tb_next != nullptr && entry->tb_lasti >= calls_from) {
+      Py_SETREF(trace, Py_NewRef(reinterpret_cast<PyObject*>(entry->tb_next)));
+    }
+  }
+  PyErr_Restore(type, value, trace);
+}
+
+// Runs a function in parts (CompiledFunction::set_parts).
+PyObject* run_parts(PyObject* parts, PyObject* const* args, size_t nargsf, PyObject* keywords) {
+  const Ref held = Ref::borrow(parts);  // the function may be given others meanwhile
+  Ref result;
+  const auto run = [&](Py_ssize_t place, PyObject* const* given, size_t count, PyObject* names) {
+    PyObject* part = PyTuple_GET_ITEM(parts, place);
+    PyObject* function = PyTuple_GET_ITEM(part, 0);
+    result = Ref::steal(PyObject_Vectorcall(function, given, count, names));
+    if (!result && PyFunction_Check(function)) hide_call_of_moved(part);
+  };
+  const auto handed_on = [&] {
+    return result && PyTuple_CheckExact(result.get()) && PyTuple_GET_SIZE(result.get()) > 0 &&
+           PyTuple_GET_ITEM(result.get(), 0) == PyTuple_GET_ITEM(parts, 0);
+  };
+  run(1, args, nargsf, keywords);
+  for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(parts) && handed_on(); ++i) {
+    const Ref locals = std::move(result);
+    PyObject* const* items = &PyTuple_GET_ITEM(locals.get(), 0);
+    run(i, items + 1, static_cast<size_t>(PyTuple_GET_SIZE(locals.get()) - 1), nullptr);
+  }
+  return result.release();
+}
+
 core::Loc first_line(const PyCodeObject* code) {
   return core::make_loc(printable(code->co_filename), code->co_firstlineno);
 }
@@ -109,6 +149,7 @@ void CompiledFunction::adopt_code() {
     replaced_ = true;
   }
   backoff_ = {};
+  parts_ = {};
   roots_.clear();
   likely_ = 0;
   free_retired();
@@ -157,14 +198,10 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   adopt_code();
-  if (!refusal_.empty()) {
-    ++stats_.fallbacks;
-    return original();
-  }
+  if (!refusal_.empty()) return uncompiled(args, nargsf, keywords, original);
   if (backoff_.rests()) [[unlikely]] {
     backoff_.pass();
-    ++stats_.fallbacks;
-    return original();
+    return uncompiled(args, nargsf, keywords, original);
   }
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
   const bool as_it_is = count == by_position_ && keywords == nullptr;
@@ -202,8 +239,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
       ++stats_.fallbacks;
       return unserved(begin, original);
     case Outcome::fallback:
-      ++stats_.fallbacks;
-      return unserved(begin, original);
+      return uncompiled(args, nargsf, keywords, [&] { return unserved(begin, original); });
   }
   __builtin_unreachable();
 }
@@ -231,6 +267,17 @@ PyObject* CompiledFunction::unserved(int64_t begin, const Original& original) {
   PyObject* result = original();
   backoff_.unserved(stats_.hits, middle - begin, Backoff::now() - middle);
   return result;
+}
+
+template <typename Original>
+PyObject* CompiledFunction::uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,
+                                       const Original& original) {
+  if (parts_) {
+    ++stats_.splits;
+    return run_parts(parts_.get(), args, nargsf, keywords);
+  }
+  ++stats_.fallbacks;
+  return original();
 }
 
 // No path takes the call; what becomes of it is for the stance to say.
@@ -378,6 +425,7 @@ std::vector<Miss> CompiledFunction::misses_of(PyObject* const* bound) {
 int CompiledFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.get());
   Py_VISIT(code_.get());
+  Py_VISIT(parts_.get());
   for (const auto& path : paths_) {
     if (const int status = path->traverse(visit, arg)) return status;
   }

@@ -4,6 +4,7 @@
 //   miss     no Path takes the call: run the original once under the tracer, add the Path it took
 //   fallback a Path ends where the original must run, counted and named
 //   drop     a replay failed with nothing visible yet: run the original
+//   split    what would be a fallback runs in parts: those of them that can be are compiled
 //   eager    the stance of the caller lets the original run
 #pragma once
 
@@ -22,6 +23,7 @@ struct Stats {
   int64_t calls = 0, hits = 0, misses = 0, captures = 0, recaptures = 0, fallbacks = 0, drops = 0;
   int64_t opaque = 0;  // calls of functions dvm does not know, made by replays
   int64_t eager = 0;   // calls that the stance left to the original
+  int64_t splits = 0;  // calls that ran in parts
 };
 
 inline constexpr int kMaxPaths = 64;
@@ -51,6 +53,13 @@ class CompiledFunction {
   using Observer = void (*)(PyObject* compiled, const Event& event);
   static void observe(Observer observer);  // null: nobody
 
+  // What runs where the original would because it is not compiled: functions that do the same one
+  // after the other. A tuple of what stands first in the tuples that all but the last hand on, and
+  // of pairs: a part, of which the first takes what the original takes, another what stands behind
+  // that; and the offset in its code from which on it only calls what was moved out of it. Null:
+  // the original itself.
+  void set_parts(PyObject* parts) { parts_ = Ref::borrow(parts); }
+
   const History& history() const { return history_; }
   PyObject* function() const { return function_.get(); }
   const Stats& stats() const { return stats_; }
@@ -73,6 +82,10 @@ class CompiledFunction {
   // The original, for a call that began at `begin` (0: no clock was read) and was not served.
   template <typename Original>
   PyObject* unserved(int64_t begin, const Original& original);
+  // A call that is not compiled: in parts where there are some, else `original`.
+  template <typename Original>
+  PyObject* uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,
+                       const Original& original);
   PyObject* missed(PyObject* self, Call& call, int64_t begin);
   PyObject* capture(PyObject* self, Call& call);
   // Why the known paths do not take a call; a Python error may be set.
@@ -81,7 +94,8 @@ class CompiledFunction {
   bool serves(PyObject* const* bound);
 
   Ref function_;
-  Ref code_;  // the function's code when its paths were made
+  Ref code_;   // the function's code when its paths were made
+  Ref parts_;  // of the present code
   Lower lower_;
   std::string refusal_;
   int parameters_ = 0;   // slots of the present code

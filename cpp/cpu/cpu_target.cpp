@@ -148,14 +148,14 @@ void run_range(Job& job, const vm::Launch& launch, int64_t begin, int64_t end) n
   std::byte* const local =
       memory.data(kSpaces.end + cpu_traits().local_bytes + kMatmulScratchBytes);
   const bool is_followed = !launch.followers.empty();
-  std::byte* const handed = is_followed ? handed_over.data(launch.handed.bytes) : nullptr;
-  if (local == nullptr || (is_followed && handed == nullptr)) {
+  std::byte* const places = is_followed ? handed_over.data(launch.place_bytes()) : nullptr;
+  if (local == nullptr || (is_followed && places == nullptr)) {
     return job.fail(Job::kNoMemory);
   }
   CpuCore core{job.kernels, local + kSpaces.end};
   const int64_t since = job.watch != nullptr ? vm::Watch::now() : 0;
   if (is_followed) {
-    vm::run_followed_tiles(launch, handed, begin, end, core);
+    vm::run_followed_tiles(launch, places, begin, end, core);
   } else {
     vm::run_tiles(launch.program, launch.globals, begin, end, core);
   }

@@ -63,7 +63,7 @@ class Pipeline {
     if (options_.verify) core::verify(graph);
     runtime::Plan plan = make_plan(std::move(graph), 0);
     if (options_.verify) runtime::verify(plan);
-    vm::Target& runs_on = options_.alone ? cpu_alone() : target(options_.target);
+    vm::Target& runs_on = target(options_.target);
     return {{std::move(plan), runs_on}, std::move(decisions_), std::move(passes_)};
   }
 
@@ -76,7 +76,8 @@ class Pipeline {
       graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
       if (options_.verify) is_body_ ? core::verify_nodes(graph) : core::verify(graph);
     }
-    fuser::Fusion fusion = timed("fuse", [&] { return fuser::fuse(graph, region_limits()); });
+    fuser::Fusion fusion = timed(
+        "fuse", [&] { return fuser::fuse(graph, region_limits(traits_of(options_.target))); });
     if (options_.verify) {
       for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
     }
@@ -122,20 +123,27 @@ class Pipeline {
 
 std::span<const GraphPass> graph_passes() { return kGraphPasses; }
 
-core::DTypeSet widened_halves(const Options& options) {
-  const vm::TargetTraits* traits = vm::find_target(options.target);
+const vm::TargetTraits& traits_of(std::string_view name) {
+  const vm::TargetTraits* traits = vm::find_target(name);
   if (!traits) {
-    core::fail(core::ErrorCode::unknown_target, "no target is named '" + options.target + "'");
+    core::fail(core::ErrorCode::unknown_target, "no target is named '" + std::string(name) + "'");
   }
-  if (options.numerics == Numerics::strict) return {};
-  return core::kHalves.without(traits->native_halves);
+  return *traits;
 }
 
-fuser::Limits region_limits() {
+core::DTypeSet widened_halves(const Options& options) {
+  const vm::TargetTraits& traits = traits_of(options.target);
+  if (options.numerics == Numerics::strict) return {};
+  return core::kHalves.without(traits.native_halves);
+}
+
+fuser::Limits region_limits(const vm::TargetTraits& target) {
   return {.steps = vm::kMaxSteps,
           .tensors = vm::kMaxGlobals,
           .values = vm::kMaxValues,
-          .shapes = vm::kMaxShapes - 1};
+          .shapes = vm::kMaxShapes - 1,
+          // A factor that is made for a tile is read where it lies.
+          .factors = target.streams};
 }
 
 std::string print(const fuser::Fusion& fusion) {

@@ -19,7 +19,6 @@ struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
   core::Precision precision = core::Precision::highest;
-  bool alone = false;  // of the cpu: on the calling thread, however many the process has for this
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else
@@ -45,8 +44,6 @@ Compilation describe(const core::Graph& graph, const Options& options);
 
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);
-// The cpu, as Options::alone has it.
-vm::Target& cpu_alone();
 
 // One pass on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
 // Graph passes: graph text -> graph text; "fuse": graph -> regions; "plan": graph -> plan;
@@ -55,9 +52,12 @@ std::string run_pass(std::string_view pass, std::string_view options, std::strin
 std::vector<std::string> pass_names();
 // Questions about a graph as the fuser was given it (the text of the last pass before "fuse"): what
 // each Region computes, what it reads and writes (in the order of its Programs' globals), and
-// whether two nodes share one.
-std::vector<std::vector<core::Value>> region_members(std::string_view graph);
-std::vector<std::vector<core::Value>> region_operands(std::string_view graph);
-core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b);
+// whether two nodes share one, on that target.
+std::vector<std::vector<core::Value>> region_members(std::string_view graph,
+                                                     std::string_view target);
+std::vector<std::vector<core::Value>> region_operands(std::string_view graph,
+                                                      std::string_view target);
+core::Decision explain_pair(std::string_view graph, std::string_view target, core::Value a,
+                            core::Value b);
 
 }  // namespace dvm::driver

@@ -388,7 +388,8 @@ class Lowering {
       ranks.push_back(graph_.type(v).rank());
       note += (note.empty() ? "%" : ", %") + std::to_string(v);
     }
-    int32_t buffer = builder_.emit(PlanOp::call,
+    const bool fresh = graph_.node(call).attrs.fresh;
+    int32_t buffer = builder_.emit(fresh ? PlanOp::call_fresh : PlanOp::call,
                                    {given.callee, given.arrays, given.sizes, given.numbers,
                                     graph_.node(call).attrs.results, places, dtypes, ranks},
                                    note);

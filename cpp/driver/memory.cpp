@@ -99,7 +99,11 @@ void MemoryMap::find_uses(const fuser::Fusion& fusion) {
   for_each_use(fusion, [&](Value v, size_t k) { at(v).last_use = k; });
   for (const fuser::Unit& unit : fusion.order) {
     if (unit.region >= 0 || !core::is_call(graph_.node(unit.node).op)) continue;
-    for (Value v : core::arrays_of(graph_.node(unit.node))) at(v).to_host = at(v).called = true;
+    const core::Node& call = graph_.node(unit.node);
+    for (Value v : core::arrays_of(call)) {
+      at(v).to_host = true;
+      at(v).called |= !call.attrs.fresh;
+    }
   }
   for (const core::Node& node : graph_.nodes()) {
     if (node.op != Op::leave) continue;
@@ -112,11 +116,12 @@ void MemoryMap::find_uses(const fuser::Fusion& fusion) {
   }
 }
 
-// Memory that the Plan allocates, or is given for good: nothing else from outside, and nothing that
-// a call has.
+// Memory that the Plan allocates, or is given for good, by a call that makes new arrays for
+// instance: nothing else from outside, and nothing that a call has.
 bool MemoryMap::is_ours(Value v) const {
   const Value first = root(v);
-  const bool given = std::find(own_.begin(), own_.end(), first) != own_.end();
+  const bool given =
+      graph_.is_fresh(first) || std::find(own_.begin(), own_.end(), first) != own_.end();
   return (given || !core::is_foreign(graph_.node(first).op)) && !(*this)[v].called;
 }
 

@@ -14,7 +14,7 @@ namespace dvm::driver {
 
 struct Memory {
   bool to_host = false;   // leaves the Plan, or is seen by a call
-  bool called = false;    // a call has it: it may keep it, and write to it
+  bool called = false;    // a call has it that may keep it, and write to it
   size_t last_use = 0;    // position in the order of units; its end for what is returned
   core::Value last = -1;  // the value it holds in the end, views aside
 };

@@ -8,6 +8,7 @@
 #include "core/graph/graph.h"
 #include "driver/compile.h"
 #include "fuser/fuse.h"
+#include "vm/target/target.h"
 
 namespace dvm::driver {
 
@@ -24,11 +25,14 @@ struct GraphPass {
 };
 std::span<const GraphPass> graph_passes();
 
+// UnknownTargetError for a name of none.
+const vm::TargetTraits& traits_of(std::string_view name);
+
 // Those whose operations are computed in f32: with strict numerics none, for each operation rounds
 // as the eager library does, else those that the target has no arithmetic for.
 core::DTypeSet widened_halves(const Options& options);
 
-fuser::Limits region_limits();
+fuser::Limits region_limits(const vm::TargetTraits& target);
 std::string print(const fuser::Fusion& fusion);
 
 }  // namespace dvm::driver

@@ -127,7 +127,8 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
     }
     return text;
   }
-  if (pass == "fuse") return print(fuser::fuse(graph, region_limits()));
+  if (pass == "fuse")
+    return print(fuser::fuse(graph, region_limits(traits_of(options.options.target))));
   if (pass == "plan") return runtime::print(compile(graph, options.options).graph.plan());
   if (pass == "tile") return each_region(graph, options, describe_tiles);
   if (pass == "encode") return each_region(graph, options, describe_programs);
@@ -137,16 +138,20 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
              "no pass is named '" + std::string(pass) + "'; there are " + names);
 }
 
-std::vector<std::vector<core::Value>> region_members(std::string_view graph) {
+std::vector<std::vector<core::Value>> region_members(std::string_view graph,
+                                                     std::string_view target) {
   std::vector<std::vector<core::Value>> members;
-  const fuser::Fusion fusion = fuser::fuse(core::parse_graph(graph), region_limits());
+  const fuser::Fusion fusion =
+      fuser::fuse(core::parse_graph(graph), region_limits(traits_of(target)));
   for (const fuser::FusedRegion& fused : fusion.regions) members.push_back(fused.members);
   return members;
 }
 
-std::vector<std::vector<core::Value>> region_operands(std::string_view graph) {
+std::vector<std::vector<core::Value>> region_operands(std::string_view graph,
+                                                      std::string_view target) {
   std::vector<std::vector<core::Value>> operands;
-  const fuser::Fusion fusion = fuser::fuse(core::parse_graph(graph), region_limits());
+  const fuser::Fusion fusion =
+      fuser::fuse(core::parse_graph(graph), region_limits(traits_of(target)));
   for (const fuser::FusedRegion& fused : fusion.regions) {
     operands.push_back(fused.inputs);
     operands.back().insert(operands.back().end(), fused.outputs.begin(), fused.outputs.end());
@@ -154,8 +159,9 @@ std::vector<std::vector<core::Value>> region_operands(std::string_view graph) {
   return operands;
 }
 
-core::Decision explain_pair(std::string_view graph, core::Value a, core::Value b) {
-  return fuser::explain_pair(core::parse_graph(graph), region_limits(), a, b);
+core::Decision explain_pair(std::string_view graph, std::string_view target, core::Value a,
+                            core::Value b) {
+  return fuser::explain_pair(core::parse_graph(graph), region_limits(traits_of(target)), a, b);
 }
 
 std::vector<std::string> pass_names() {

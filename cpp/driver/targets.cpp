@@ -32,9 +32,4 @@ vm::Target& target(std::string_view name) {
   core::fail(core::ErrorCode::unknown_target, "no target is named '" + std::string(name) + "'");
 }
 
-vm::Target& cpu_alone() {
-  static const std::unique_ptr<vm::Target> made = cpu::make_cpu_target(cpu::Threads::one);
-  return *made;
-}
-
 }  // namespace dvm::driver

@@ -81,7 +81,7 @@ Variant fuse_otherwise(std::string_view text, std::string_view target_name,
     hints.assumed.emplace_back(graph.dims().symbol_at(i), graph.dims().constant(found->second));
   }
   const Clock::time_point begin = Clock::now();
-  const fuser::Fusion fusion = fuser::fuse(graph, region_limits(), hints);
+  const fuser::Fusion fusion = fuser::fuse(graph, region_limits(*target), hints);
   Variant variant;
   for (const fuser::FusedRegion& fused : fusion.regions) {
     const auto tile = choices.tiles.find(variant.regions.size());

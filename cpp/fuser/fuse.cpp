@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "fuser/factors.h"
 #include "fuser/grouping.h"
 
 namespace dvm::fuser {
@@ -59,12 +60,14 @@ class Fuser {
         facts_(graph.shared_dims()),
         nominal_sizes_(nominal_sizes(graph.dims())),
         assumed_(entry_equalities(graph, flow_)),
-        groups_(graph, flow_, with_assumptions(), limits) {}
+        groups_(graph, flow_, with_assumptions(), limits),
+        makes_factors_(limits.factors) {}
 
   Fusion run(const Hints& hints) {
     for (const auto& [a, b] : hints.apart) groups_.keep_apart(a, b);
     join();
     if (!hints.together.empty()) bring_together(hints);
+    join_factors();
     for (int group : groups_.order()) emit(group);
     record_edges();
     result_.assumed = std::move(assumed_);
@@ -111,6 +114,19 @@ class Fuser {
         const std::optional<Refusal> refusal = groups_.merge(producer, consumer, true);
         if (refusal) refusals_[{producer, consumer}] = *refusal;
       }
+    }
+  }
+
+  // Behind all merges, for what makes a factor goes over other dims than what follows the product.
+  void join_factors() {
+    if (!makes_factors_) return;
+    for (Value product = 0; product < graph_.size(); ++product) {
+      if (!flow_[product].computed || graph_.node(product).op != Op::matmul) continue;
+      const Value factor = graph_.node(product).inputs[0];
+      if (!flow_[factor].computed) continue;
+      std::optional<Refusal> refusal = refuse_factor(graph_, groups_, product);
+      if (!refusal) refusal = groups_.absorb(factor, product);
+      if (refusal) refusals_[{factor, product}] = *refusal;
     }
   }
 
@@ -173,6 +189,7 @@ class Fuser {
   const std::vector<int64_t> nominal_sizes_;
   std::vector<Equality> assumed_;
   Grouping groups_;
+  const bool makes_factors_;
   std::map<std::pair<Value, Value>, Refusal> refusals_;
   Fusion result_;
 };
@@ -221,8 +238,9 @@ class BodyBuilder {
                {.op = Op::input, .inputs = {}, .attrs = {}, .type = node.type, .loc = node.loc});
   }
 
-  // An operand of a product of matrices lies in memory.
+  // An operand of a product of matrices lies in memory, unless the Region makes it.
   Value add_factor(const core::Node& product, Value v) {
+    if (groups_.group_of(v) == group_) return add(v);
     if (!reads_through(graph_, product, v)) return add_input(v);
     if (auto found = factors_.find(v); found != factors_.end()) return found->second;
     core::Node node = graph_.node(v);
@@ -270,16 +288,18 @@ Decision Fuser::edge_decision(Value producer, Value consumer) const {
   if (group != groups_.group_of(consumer)) return separate(producer, consumer);
   const bool by_rows = core::op_class(graph_.node(producer).op) == OpClass::reduce;
   const bool reduces = core::op_class(graph_.node(consumer).op) == OpClass::reduce;
+  const bool multiplies = core::op_class(graph_.node(consumer).op) == OpClass::matrix;
   const bool widens = !reduces && graph_.type(producer).shape != graph_.type(consumer).shape;
   // Its consumers no longer load it; without any outside it is not stored either.
   const bool stored = groups_.leaves(producer, group);
   const core::Dim saved = bytes(producer) * (stored ? 1 : 2);
   return {"fuse " + name_of(producer) + " -> " + name_of(consumer),
           "yes",
-          by_rows   ? "row-by-row"
-          : reduces ? "trailing-reduction"
-          : widens  ? "broadcast-into-space"
-                    : "same-space",
+          by_rows      ? "row-by-row"
+          : reduces    ? "trailing-reduction"
+          : multiplies ? "into-product"
+          : widens     ? "broadcast-into-space"
+                       : "same-space",
           std::string(stored ? "no load" : "no store and load") + ", which saves " +
               core::to_string(saved) + " bytes",
           nominal(saved),
@@ -324,6 +344,7 @@ Decision Fuser::separate(Value producer, Value consumer) const {
 Decision Fuser::explain(Value a, Value b) {
   if (a > b) std::swap(a, b);
   join();
+  join_factors();
   const int first = groups_.group_of(a), second = groups_.group_of(b);
   const bool made = first >= 0 && second >= 0;
   if (made && first == second) {

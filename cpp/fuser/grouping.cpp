@@ -29,6 +29,7 @@ Grouping::Grouping(const core::Graph& graph, const Flow& flow, const core::Facts
       facts_(facts),
       limits_(limits),
       group_of_(static_cast<size_t>(graph.size()), -1),
+      made_(static_cast<size_t>(graph.size()), 0),
       inside_(static_cast<size_t>(graph.size()), 0),
       level_(static_cast<size_t>(graph.size()), 0) {
   for (Value v = 0; v < graph.size(); ++v) {
@@ -49,6 +50,7 @@ const Shape& Grouping::iterated(Value v) const {
 
 bool Grouping::leaves(Value v, int group) const {
   const NodeFlow& flow = flow_[v];
+  if (made_[static_cast<size_t>(v)] != 0) return false;
   return flow.in_memory || std::any_of(flow.readers.begin(), flow.readers.end(),
                                        [&](Value reader) { return group_of(reader) != group; });
 }
@@ -106,10 +108,7 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
     return Refusal{"different-space",
                    "the iteration spaces are not provably equal, nor does one broadcast"};
   }
-  Group &first = groups_[static_cast<size_t>(a)], &second = groups_[static_cast<size_t>(b)];
-  Members members;
-  std::merge(first.members.begin(), first.members.end(), second.members.begin(),
-             second.members.end(), std::back_inserter(members));
+  Members members = members_of(a, b);
   // Cheap and telling, so first: most graphs are cut here.
   if (static_cast<int>(members.size()) > limits_.steps) {
     return Refusal{"step-limit",
@@ -124,11 +123,39 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
   if (!refusal && !unite_places(a, b)) {
     refusal = {"cycle", "another unit stands between the two and needs both sides of it"};
   }
+  if (!refusal) unite(a, b, std::move(members), *space);
+  return refusal;
+}
+
+std::optional<Refusal> Grouping::absorb(Value factor, Value product) {
+  const int kept = group_of(product), dropped = group_of(factor);
+  if (is_kept_apart(kept, dropped))
+    return Refusal{"kept-apart", "it was asked to keep the two apart"};
+  Members members = members_of(kept, dropped);
+  for (Value v : members) inside_[static_cast<size_t>(v)] = 1;
+  std::optional<Refusal> refusal = check_limits(members);
+  for (Value v : members) inside_[static_cast<size_t>(v)] = 0;
+  if (!refusal && !unite_places(kept, dropped)) {
+    refusal = {"cycle", "another unit stands between the two and needs both sides of it"};
+  }
   if (refusal) return refusal;
-  for (Value v : second.members) group_of_[static_cast<size_t>(v)] = a;
-  second = {};
-  first = {std::move(members), *space};
+  unite(kept, dropped, std::move(members), groups_[static_cast<size_t>(kept)].space);
+  made_[static_cast<size_t>(factor)] = 1;
   return std::nullopt;
+}
+
+// In node order.
+Grouping::Members Grouping::members_of(int a, int b) const {
+  Members all;
+  std::ranges::merge(members(a), members(b), std::back_inserter(all));
+  return all;
+}
+
+void Grouping::unite(int kept, int dropped, Members members, Shape space) {
+  Group& gone = groups_[static_cast<size_t>(dropped)];
+  for (Value v : gone.members) group_of_[static_cast<size_t>(v)] = kept;
+  gone = {};
+  groups_[static_cast<size_t>(kept)] = {std::move(members), std::move(space)};
 }
 
 // Whether `to` is `from` or what it broadcasts to; the sizes of a call decide which.

@@ -30,7 +30,7 @@ class Grouping {
     return groups_[static_cast<size_t>(group)].members;
   }
   int group_count() const { return static_cast<int>(groups_.size()); }
-  bool leaves(core::Value v, int group) const;  // some reader of it is elsewhere
+  bool leaves(core::Value v, int group) const;  // someone needs it in memory
 
   // From now on no merge brings the two together.
   void keep_apart(core::Value a, core::Value b) { apart_.emplace_back(a, b); }
@@ -39,6 +39,10 @@ class Grouping {
 
   // Merges the groups of two computed nodes; `edge`: `producer` is a source of `consumer`.
   std::optional<Refusal> merge(core::Value producer, core::Value consumer, bool edge);
+
+  // Makes the group of `factor` part of that of `product`, which reads it: the steps of a factor go
+  // over other dims than the product does, whose space stays that of the Region.
+  std::optional<Refusal> absorb(core::Value factor, core::Value product);
 
   // Groups in an order that respects every dependency.
   std::vector<int> order() const;
@@ -64,6 +68,8 @@ class Grouping {
   std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_limits(const Members& members) const;
   bool unite_places(int kept, int dropped);
+  void unite(int kept, int dropped, Members members, core::Shape space);
+  Members members_of(int a, int b) const;
   size_t place(int group) const { return place_[static_cast<size_t>(group)]; }
   const core::Shape& iterated(core::Value v) const;
 
@@ -76,6 +82,7 @@ class Grouping {
   std::vector<std::pair<core::Value, core::Value>> apart_;
   std::vector<Group> groups_;
   std::vector<int> group_of_;
+  std::vector<char> made_;  // factors that the Region of their product makes, and nobody else needs
   // The order so far: groups, with -1 where one was merged away, and where each group stands.
   std::vector<int> sequence_;
   std::vector<size_t> place_;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "core/error.h"
+
 namespace dvm::sim {
 
 namespace {
@@ -95,6 +97,7 @@ class Group {
 }  // namespace
 
 SimReport run_groups(const vm::Launch& launch, const vm::TargetTraits& traits) {
+  DVM_CHECK(launch.made.global < 0, "groups of AI Cores have no makers");
   SimReport report;
   const core::WatchFpFlags watch;
   const int64_t groups = launch.program.header().block_dim;

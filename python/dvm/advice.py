@@ -78,6 +78,8 @@ RULES = {
     "shape-limit": "bring the operands to one shape first",
     "two-products": "nothing to do: each product of matrices is a kernel of its own",
     "product-operand": "nothing to do: products of matrices read what lies in memory",
+    "factor-shared": "compute the factor anew for the product, or accept a trip through memory",
+    "factor-steps": "nothing to do: the factor is made with what else its kernel computes",
     "product-reduced": "nothing to do: the reduction reads the product from memory",
     "product-space": "broadcast behind the steps that have the product's shape",
     "cycle": "compute what stands between the two before or behind both",

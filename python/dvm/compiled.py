@@ -37,6 +37,8 @@ class Stats:
     opaque: calls of functions dvm does not know, made by replays.
     eager: calls that ran the original because the stance says so or a trace function is set
         (`sys.settrace`: a debugger, or what measures coverage, sees every line), or were refused.
+    splits: calls that ran in parts, for something in the function is not compiled: `f.parts` has
+        them, and those of them that are compiled count by themselves.
     """
 
     calls: int
@@ -48,6 +50,7 @@ class Stats:
     drops: int
     opaque: int = 0
     eager: int = 0
+    splits: int = 0
 
 
 def _stats(self: _dvm.Compiled[..., Any]) -> Stats:

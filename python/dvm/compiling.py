@@ -29,6 +29,8 @@ NOTHING: Any = object()
 #: flags of code whose call only makes an object that computes later
 ONE_STEP = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
+#: Of a statement that was moved out; with more, and fewer calls served, it moves back.
+MOST_PATHS_MOVED = 16
 # Held while a thread imports what only a first compilation needs. A fork waits for it: in the child
 # nobody would go on with the import, and its own would wait for that for ever.
 _importing = _thread.RLock()
@@ -131,6 +133,7 @@ def compile(
     compiled.options = options
     compiled.label = name or fn.__qualname__
     compiled.recorded = {}
+    compiled.parts = compiled.cut = compiled.moved_from = None
     if fn.__code__.co_flags & ONE_STEP:
         reason: Any = compiled.fallback_reasons[0]
         telling.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
@@ -221,9 +224,19 @@ def _lower(
     """
     from dvm import inspection, magpy_capture, repro
 
+    if compiled.moved_from is not None and not compiled.moved_from.has(compiled):
+        return None
     try:
         spec = magpy_capture.lower(compiled, recording, nanos)
         inspection.record(compiled, spec)
+        if compiled.cut is not None and compiled.cut.code is not compiled.__wrapped__.__code__:
+            compiled.parts = compiled.cut = None  # parts of code that was replaced
+        if spec.reason:
+            _cut(compiled, spec.refused_lines)
+            if compiled.parts is not None and spec.steps_before_loop is not None:
+                spec.steps = spec.steps_before_loop  # it runs in parts, whatever the loop's count
+        elif compiled.moved_from is not None and not _pays(compiled, spec.computes):
+            compiled.moved_from.leave(compiled)
         return spec
     except magpy_capture.OutOfTime:
         return None
@@ -233,6 +246,22 @@ def _lower(
         telling.warn(str(bug), stacklevel=2)
         reason = reasons.BUG(bug)
         return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
+
+
+def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
+    """Whether to go on calling what was moved out of a function: nobody asked for it to be one."""
+    stats = compiled.stats
+    return computes and not stats.hits < stats.captures > MOST_PATHS_MOVED
+
+
+def _cut(compiled: _dvm.Compiled[..., Any], lines: list[int]) -> None:
+    """Let the function run in parts, of which that with these lines stays as it is."""
+    from dvm import cutting
+
+    if compiled.moved_from is not None:
+        compiled.moved_from.refuse(lines)
+    elif compiled.cut is None:
+        cutting.Cut(compiled, lines, compile)
 
 
 _dvm.set_lower(_lower)

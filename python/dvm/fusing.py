@@ -74,7 +74,9 @@ def _separation(
         called = a if a.graph < 0 else b
         rule, reason = "opaque-call", f"{called.op} is called as it is, with whole arrays"
     elif a.graph == b.graph:
-        fused, rule, reason = _dvm.explain_pair(texts[a.graph], a.node, b.node)
+        fused, rule, reason = _dvm.explain_pair(
+            texts[a.graph], paths[a.path]["target"], a.node, b.node
+        )
     elif a.path != b.path:
         rule, reason = "other-path", "they are computed by different paths of the function"
     else:

@@ -66,7 +66,11 @@ class OtherFusion:
         self._buffers: dict[tuple[int, int], int] = {}
         known = {kernel.name: kernel for kernel in self.kernels if kernel.region}
         for graph, text in self._graphs.items():
-            regions = zip(_dvm.region_members(text), _dvm.region_operands(text), strict=True)
+            regions = zip(
+                _dvm.region_members(text, profile.target),
+                _dvm.region_operands(text, profile.target),
+                strict=True,
+            )
             for index, (members, operands) in enumerate(regions):
                 name = f"g{graph}.r{index}"
                 self._owner |= {(graph, node): name for node in members}
@@ -108,7 +112,7 @@ class OtherFusion:
                     first, second = self._find_kernel(a), self._find_kernel(b)
                     if first is None or second is None or first is second:
                         continue
-                    _, rule, reason = _dvm.explain_pair(text, source, node)
+                    _, rule, reason = _dvm.explain_pair(text, self.profile.target, source, node)
                     yield RefusedEdge(a, b, rule, reason, (first, second))
 
     def _computed_sources(

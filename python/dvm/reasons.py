@@ -330,9 +330,9 @@ SET_EXCEPTION_LEAVES_HALF_CHANGED = Row("a set that an exception leaves half cha
 GENERATORS_RAN_ANOTHER_ORDER_EXPECTED = Row(
     "generators that ran in another order than expected", YIELD
 )
-GENERATOR_DELEGATES = Row("a generator that yields from another", YIELD)
 GENERATOR_RAN_OUT_SIGHT = Row("a generator that ran out of sight", YIELD)
 GENERATOR_TELLS_END = Row("a generator with a try or with, which tells when it dies", YIELD)
+ITERATOR_ENDS_WITH_VALUE = Row("a `yield from` of an iterator that ends with a value", YIELD)
 SENT_INTO_GENERATOR = Row("a value sent into a generator", YIELD)
 THROWN_INTO_GENERATOR = Row("an exception thrown into a generator", YIELD)
 
@@ -573,6 +573,7 @@ MAKING_OBJECT_TYPE_DEL = Row("making an object of type {}, which has __del__", P
 # ---- keys
 
 DICT_KEY_TYPE = Row("a dict with a key of type {}", KEYS)
+PROXY_OF = Row("a mapping proxy of {}", KEYS)
 KEY_DICT_SUBCLASS_MADE_UP = Row("a key that a dict subclass made up", KEYS)
 KEY_MISSING = Row("a key that is missing", KEYS)
 

@@ -7,10 +7,11 @@ re-derived here.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dvm import _dvm, inspection
+from dvm import _dvm, inspection, splitting
 from dvm.advice import advice_for_rule
 from dvm.lines import quoted, source
 from dvm.operations import NODE, fused_graphs
@@ -25,7 +26,8 @@ class Report:
     """What one call of a compiled function did. Times are in nanoseconds.
 
     summary: what happened, in one sentence.
-    outcome: "hit", "captured", "fallback", "drop" or "refused" (the function is never compiled).
+    outcome: "hit", "captured", "fallback", "split" (it ran in parts), "drop" or "refused" (the
+        function is never compiled as a whole).
     path: index into `paths` of the path taken; -1 if none was.
     missed: why the call matched none of the paths there were before it, or why the path that it
         matched could not serve it (a drop); empty for a hit.
@@ -35,6 +37,9 @@ class Report:
     paths: per path hits, and reason, location, source and hint (of one that is not compiled), or
         graph, plan, regions, decisions, passes with times, and name, location, source and hint of
         each opaque call. Graphs are numbered over all paths.
+    parts: per part of a function that is split, its first and last line, whether it is compiled,
+        and if so its stats and why some of its calls were not, or else whether it holds the parts
+        behind it.
     loops: per loop that was met where it begins, the counts of turns seen, whether it is one body
         for all counts and how many ways turns of that go, or why not, and where that was found.
     """
@@ -50,6 +55,7 @@ class Report:
     call: dict[str, int] | None
     stats: dict[str, int]
     paths: list[dict[str, Any]]
+    parts: list[dict[str, Any]]
     loops: list[dict[str, Any]]
     verbose: bool = False
 
@@ -79,7 +85,7 @@ def explain_call(
     after = compiled.stats
     outcome = "refused"
     if not _dvm.refusal(compiled):
-        outcomes = {"captured": "captures", "hit": "hits", "drop": "drops"}
+        outcomes = {"captured": "captures", "hit": "hits", "drop": "drops", "split": "splits"}
         outcome = next(
             (name for name, key in outcomes.items() if getattr(after, key) > getattr(before, key)),
             "fallback",
@@ -100,9 +106,29 @@ def explain_call(
         call=timed[1] if timed else None,
         stats=asdict(after),
         paths=paths,
+        parts=_parts(compiled.parts or ()),
         loops=[_loop(loop) for loop in vars(compiled).get("loops", {}).values()],
         verbose=verbose,
     )
+
+
+def _parts(parts: tuple[Any, ...]) -> list[dict[str, Any]]:
+    made = [_part(part) for part in parts]
+    for part, behind in itertools.pairwise(made):
+        part["holds"] = behind["lines"][0] <= part["lines"][1] and not part["compiled"]
+    return made
+
+
+def _part(part: Any) -> dict[str, Any]:
+    compiled = isinstance(part, _dvm.Compiled)
+    lines = splitting.own_lines((part.__wrapped__ if compiled else part).__code__)
+    return {
+        "lines": (min(lines), max(lines)),
+        "compiled": compiled,
+        "holds": False,
+        "stats": asdict(part.stats) if compiled else {},
+        "reasons": part.fallback_reasons if compiled else [],
+    }
 
 
 def _loop(loop: Any) -> dict[str, Any]:
@@ -166,7 +192,7 @@ def _regions(path: _dvm.PathRecord, graphs: int) -> dict[str, list[str]]:
     regions: dict[str, list[str]] = {}
     for number, graph in enumerate(fused_graphs(path), graphs):
         ops = {int(node): op for node, op, *_ in NODE.findall(graph)}
-        for index, members in enumerate(_dvm.region_members(graph)):
+        for index, members in enumerate(_dvm.region_members(graph, path["target"])):
             regions[f"g{number}.r{index}"] = [f"%{node} {ops[node]}" for node in members]
     return regions
 
@@ -184,6 +210,7 @@ def _lines(report: Report) -> list[str]:
         split = ", ".join(f"{k} {report.call[k]} ns" for k in PHASES)
         lines.append(f"  {report.call['regions']} kernel(s): {split}")
     lines.append("  " + ", ".join(f"{name} {count}" for name, count in report.stats.items()))
+    lines += map(_part_line, report.parts)
     for loop in report.loops:
         lines += _loop_lines(loop)
     for index, path in enumerate(report.paths):
@@ -191,6 +218,16 @@ def _lines(report: Report) -> list[str]:
         lines.append(f"path {index} ({path['hits']} hits{taken})")
         lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path, report.verbose)
     return lines
+
+
+def _part_line(part: dict[str, Any]) -> str:
+    first, last = part["lines"]
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
+    if not part["compiled"]:
+        return f"  part {where}: runs as it is{' but for parts within' * part['holds']}"
+    hits, calls = part["stats"]["hits"], part["stats"]["calls"]
+    why = f"; {part['reasons'][-1]}" if part["reasons"] else ""
+    return f"  part {where}: compiled, {hits} hits in {calls} calls{why}"
 
 
 def _loop_lines(loop: dict[str, Any]) -> list[str]:

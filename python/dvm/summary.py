@@ -16,7 +16,7 @@ def region_lines(path: _dvm.PathRecord, graphs: int) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for number, graph in enumerate(fused_graphs(path), graphs):
         at = {int(node): f"{file}:{line}" for node, _, file, line in NODE.findall(graph) if file}
-        for index, members in enumerate(_dvm.region_members(graph)):
+        for index, members in enumerate(_dvm.region_members(graph, path["target"])):
             found = dict.fromkeys(at[node] for node in members if node in at)
             lines[f"g{number}.r{index}"] = list(found)
     return lines
@@ -34,6 +34,9 @@ def summary(
         return "this call ran uncompiled" + never_replayed(compiled)
     if path["reason"]:
         where = _line(path["location"])
+        if outcome == "split":
+            parts = len(compiled.parts or ())
+            return f"runs in {parts} parts, one uncompiled because of {where}{path['reason']}"
         return f"runs uncompiled because of {where}{path['reason']}{never_replayed(compiled)}"
     return _shares(path) + never_replayed(compiled)
 

@@ -92,8 +92,16 @@ def cached() -> int:
     return 1
 
 
+class Ending:
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        raise StopIteration(5)
+
+
 def passing_on(parts: Any) -> Iterator[Any]:
-    yield from parts
+    yield (yield from parts)
 
 
 def defines(x: Array) -> Array:
@@ -126,7 +134,7 @@ def lives(x: Array) -> Any:
 #: code of a reason -> a program that meets it: function and arguments
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "shared-memory-written": (shares, (MEMORY, MEMORY[::-1])),
-    "generator-delegates": (lambda x: list(passing_on(x)), (X,)),
+    "iterator-ends-with-value": (lambda x: [x + k for k in passing_on(Ending())], (X,)),
     "c-code-calls": (lambda x: (list(map(eval, ["1"])), x + 1), (X,)),
     "first-call-caches-result": (lambda x: cached() + x, (X,)),
     "array-changed-after-c-code": (lambda x: ranks([x, x + 1]), (X,)),
@@ -182,11 +190,12 @@ def test_a_program_meets_the_reason(code: str) -> None:
 
 
 def test_the_limit_of_paths_has_its_advice() -> None:
-    f = dvm.compile(lambda x, name: x + len(name))
-    for n in range(64):
-        f(X, f"n{n}")
+    f = dvm.compile(lambda x, kind: x + len(kind.__name__))
+    kinds = [type(f"Kind{n}", (), {}) for n in range(65)]
+    for kind in kinds[:-1]:
+        f(X, kind)
     with pytest.warns(RuntimeWarning, match="limit of 64 paths; calls that match none"):
-        f(X, "another")
+        f(X, kinds[-1])
     assert told(f)[-1].code == "path-limit"
     assert f.fallback_reasons[-1] == str(told(f)[-1])
     assert len(f.why_recompiled()) == 63

@@ -153,7 +153,8 @@ def test_every_rule_of_the_fuser_has_its_advice() -> None:
     import re
 
     text = "".join(
-        (ROOT / f"cpp/fuser/{name}.cpp").read_text("utf-8") for name in ("fuse", "grouping")
+        (ROOT / f"cpp/fuser/{name}.cpp").read_text("utf-8")
+        for name in ("factors", "fuse", "grouping")
     )
     written = set(
         re.findall(r'(?:Refusal\{|refusal = \{|return \{|over\()\s*"([a-z]+(?:-[a-z]+)*)"', text)

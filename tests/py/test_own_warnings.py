@@ -35,14 +35,15 @@ def broken_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_limit_of_paths_is_no_exception(caplog: pytest.LogCaptureFixture) -> None:
-    def plain(x: Array, flag: str) -> Array:
-        return x + 1 if flag == "0" else x + 2
+    def plain(x: Array, kind: type) -> Array:
+        return x + 1 if kind is int else x + 2
 
     f = dvm.compile(plain)
-    for n in range(64):
-        f(X, str(n))
-    for n in range(2):
-        assert np.array_equal(f(X, f"more {n}"), X + 2)
+    kinds = [type(f"Kind{n}", (), {}) for n in range(66)]
+    for kind in kinds[:64]:
+        f(X, kind)
+    for kind in kinds[64:]:
+        assert np.array_equal(f(X, kind), X + 2)
     assert sum("limit of 64 paths" in record.message for record in caplog.records) == 1
 
 

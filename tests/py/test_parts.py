@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from dvm.magpy_capture import lowering
+from dvm.magpy_capture.libraries import LIBRARIES
+from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.meanings import FUNCTIONS, METHODS
 from dvm.magpy_capture.part import Part
 
@@ -33,7 +35,7 @@ def test_a_part_is_handed_what_it_uses_and_no_more(name: str) -> None:
     kind = lowering.PARTS[name]
     assert kind.__bases__ == (Part,)
     used = used_by(kind)
-    parts = {*lowering.PARTS, "lowering"} - {name}
+    parts = {*lowering.PARTS, "lowering", "library"} - {name}
     assert set(lowering.NEEDS[name]) == used & parts - set(vars(kind))
 
 
@@ -48,3 +50,25 @@ def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_nothing_is_left_to_be_written_by_an_heir(file: Path) -> None:
     assert "NotImplementedError" not in file.read_text()
+
+
+#: What these are about is the same for each library of arrays.
+OF_NO_LIBRARY = ("tensors", "path", "loops")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if file.parent.name in OF_NO_LIBRARY],
+    ids=lambda file: f"{file.parent.name}/{file.stem}",
+)
+def test_tensors_paths_and_loops_know_no_library(file: Path) -> None:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            assert all(name.name.partition(".")[0] != "numpy" for name in node.names)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: type(library).__name__)
+def test_a_library_answers_what_the_lowering_asks(library: Library) -> None:
+    asked = {name for name in vars(Library) if not name.startswith("_")}
+    assert len(asked) > 20
+    assert asked <= set(vars(type(library)))

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from dvm.magpy_capture.numpy import tables
-from dvm.magpy_capture.settrace import tracer as settrace
 from programs.clone import Cloner
 from programs.registry import Program, programs
 from recordings import Recording, event_lines, leaves, node_text, record  # noqa: F401
+from reference_tracer import tracer as settrace
 from strangers import STRANGERS
 from test_recorder import CASES
 from test_recorder_robust import program as random_program

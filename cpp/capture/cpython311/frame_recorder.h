@@ -42,9 +42,11 @@ class FrameRecorder {
   // Such a body returned this node: the result of the instruction, if it turns out to be that.
   void set_followed(NodeId node) { followed_ = node; }
   NodeId followed() const { return followed_; }
+  // The generator that gave the items of this iteration has returned it.
+  void set_ending(NodeId node) { ending_ = node; }
   // The object a method was looked up on, which the call event leaves out.
   NodeId method_self() const { return method_self_; }
-  bool is_iterating() const { return pending_ == Pending::next; }
+  bool is_iterating() const { return pending_ == Pending::next || pending_ == Pending::send; }
   // StopIteration was raised in it: unless it ends the frame, it is an exception like any other.
   bool stop();
   bool is_stopped() const { return stopped_; }
@@ -69,6 +71,7 @@ class FrameRecorder {
     unpack,        // as many results as count_
     with,          // (exit method, value)
     next,          // an item, or that there was none
+    send,          // an item that `yield from` hands on, or what its iterator returned
     branch,        // where it jumped
     jump_or_keep,  // where it jumped, and then the value was kept
   };
@@ -102,6 +105,7 @@ class FrameRecorder {
   void add(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands);
   // The event's node, once it has produced this: a followed body's, or a new one.
   NodeId produced(PyObject* object);
+  NodeId ended_with(PyObject* value);
 
   Record& record_;
   const void* identity_;
@@ -116,6 +120,7 @@ class FrameRecorder {
   int32_t event_ = -1;
   NodeId method_self_ = kNoNode;
   NodeId followed_ = kNoNode;
+  NodeId ending_ = kNoNode;
   NodeId returned_ = kNoNode;
   NodeId yielded_ = kNoNode;
   NodeId raising_ = kNoNode;

@@ -214,6 +214,12 @@ void FrameRecorder::special(const DvmFrameView& f) {
       push(kNoNode);
       pending_ = Pending::next;
       return;
+    case SEND:
+      drop(1);  // what is sent: None, or the frame would not be followed
+      add(Kind::next, words().empty, tops(1));
+      push(kNoNode);
+      pending_ = Pending::send;
+      return;
     case UNPACK_SEQUENCE:
       return unpack(f.oparg, -1);
     case UNPACK_EX:

@@ -45,9 +45,18 @@ NodeId FrameRecorder::produced(PyObject* object) {
   return record_.add_result(event_, object);
 }
 
+// The value of a `yield from`: what its generator returned, None of any other iterator.
+NodeId FrameRecorder::ended_with(PyObject* value) {
+  const NodeId node = std::exchange(ending_, kNoNode);
+  if (node != kNoNode && record_.object(node) == value) return node;
+  if (value != Py_None) throw Unrecordable("iterator-ends-with-value");
+  return record_.constant(value);
+}
+
 void FrameRecorder::settle(const DvmFrameView& f) {
   const int depth = static_cast<int>(stack_.size());
-  const bool exhausted = pending_ == Pending::next && f.depth == depth - 2;
+  const bool exhausted = (pending_ == Pending::next && f.depth == depth - 2) ||
+                         (pending_ == Pending::send && f.depth == depth - 1);
   const bool popped = pending_ == Pending::jump_or_keep && f.depth == depth - 1;
   if (exhausted || popped) drop(depth - f.depth);
   if (f.depth != static_cast<int>(stack_.size())) return;  // reported by the caller
@@ -80,6 +89,10 @@ void FrameRecorder::settle(const DvmFrameView& f) {
         top() = produced(*top_object);
       }
       break;
+    case Pending::send:
+      if (exhausted) record_.set_name(event_, words().exhausted);
+      top() = exhausted ? ended_with(*top_object) : produced(*top_object);
+      break;
     case Pending::branch:
     case Pending::jump_or_keep:
       settle_branch(f);
@@ -87,7 +100,7 @@ void FrameRecorder::settle(const DvmFrameView& f) {
   }
   pending_ = Pending::nothing;
   event_ = -1;
-  followed_ = kNoNode;
+  followed_ = ending_ = kNoNode;
 }
 
 void FrameRecorder::raise(PyObject* exception) {

@@ -54,7 +54,7 @@ void add_plain(Table& table) {
   table[CONTAINS_OP] = produce(Kind::contains, 2, Naming::contains);
   table[BINARY_SUBSCR] = produce(Kind::subscript, 2);
   table[LOAD_ATTR] = produce(Kind::attribute, 1, Naming::variable);
-  table[GET_ITER] = produce(Kind::iter, 1);
+  table[GET_ITER] = table[GET_YIELD_FROM_ITER] = produce(Kind::iter, 1);
   table[LIST_TO_TUPLE] = produce(Kind::list_to_tuple, 1);
   table[BUILD_TUPLE] = build(Kind::tuple);
   table[BUILD_LIST] = build(Kind::list);
@@ -103,6 +103,7 @@ void add_special(Table& table) {
                            FORMAT_VALUE,
                            MAKE_FUNCTION,
                            FOR_ITER,
+                           SEND,
                            UNPACK_SEQUENCE,
                            UNPACK_EX,
                            BEFORE_WITH,
@@ -136,11 +137,8 @@ void add_special(Table& table) {
 }
 
 void add_refused(Table& table) {
-  for (const int opcode : {SEND, GET_YIELD_FROM_ITER, RETURN_GENERATOR}) {
-    table[static_cast<size_t>(opcode)] = refused("generator-delegates");
-  }
-  for (const int opcode :
-       {GET_AWAITABLE, GET_AITER, GET_ANEXT, BEFORE_ASYNC_WITH, END_ASYNC_FOR, ASYNC_GEN_WRAP}) {
+  for (const int opcode : {RETURN_GENERATOR, GET_AWAITABLE, GET_AITER, GET_ANEXT, BEFORE_ASYNC_WITH,
+                           END_ASYNC_FOR, ASYNC_GEN_WRAP}) {
     table[static_cast<size_t>(opcode)] = refused("asynchronous");
   }
   for (const int opcode : {CHECK_EG_MATCH, PREP_RERAISE_STAR}) {

@@ -258,7 +258,7 @@ class Recorder {
   void on_return(PyObject* value) {
     if (value == nullptr) return on_stop();
     const Followed& top = frames_.back();
-    const bool called_back = top.called_back;
+    const bool called_back = top.called_back, is_generator = top.generator != kNoNode;
     NodeId node = frames_.back().frame.returned(value);
     if (frames_.size() == 1) {
       record_.set_result(node);
@@ -268,7 +268,9 @@ class Recorder {
       if (top.instance != kNoNode) node = top.instance;
     }
     pop_frame();
-    if (!finished_ && !called_back) frames_.back().frame.set_followed(node);
+    if (finished_) return;
+    if (is_generator) frames_.back().frame.set_ending(node);
+    if (!called_back) frames_.back().frame.set_followed(node);
   }
 
   // The frame gave no further item, or an exception leaves it.

@@ -78,38 +78,10 @@ bool import_errstate() {
   return g_variable && g_make && g_read && g_empty_tuple && g_raise;
 }
 
-bool RaisingErrstate::program_has(PyObject* modes) const {
-  if (!entered_ && !read_state()) return false;
-  PyObject* present = entered_ ? modes_.get() : known_state().modes.get();
-  if (PyTuple_GET_SIZE(modes) != PyTuple_GET_SIZE(present)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(present); ++i) {
-    PyObject* now = PyTuple_GET_ITEM(present, i);
-    PyObject* then = PyTuple_GET_ITEM(modes, i);
-    if (now != then && PyUnicode_Compare(now, then) != 0) return false;
-  }
-  return true;
-}
+PyObject* error_modes() { return read_state() ? known_state().modes.get() : nullptr; }
 
-// In a context of its own, which can be left when there is no memory to set the variable back.
-bool RaisingErrstate::set() {
-  if (!read_state()) return false;
-  modes_ = known_state().modes;
-  Ref context = Ref::steal(PyContext_CopyCurrent());
-  if (!context || PyContext_Enter(context.get()) < 0) return false;
-  context_ = std::move(context);
-  const Ref token = Ref::steal(PyContextVar_Set(g_variable, known_state().raising.get()));
-  entered_ = token && warnings_.enter();
-  return entered_;
-}
-
-void RaisingErrstate::reset() {
-  if (entered_) warnings_.leave();
-  // Called with an exception pending, too.
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  if (PyContext_Exit(context_.get()) < 0) PyErr_Clear();
-  context_ = {};
-  PyErr_Restore(type, value, traceback);
+bool raise_errors() {
+  return static_cast<bool>(Ref::steal(PyContextVar_Set(g_variable, known_state().raising.get())));
 }
 
 }  // namespace dvm::capture

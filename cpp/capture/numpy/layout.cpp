@@ -7,9 +7,6 @@ namespace dvm::capture {
 
 namespace {
 
-constexpr const char* kLayoutNames[] = {"c_contiguous", "ordered", "permuted_contiguous",
-                                        "permuted"};
-
 // Strides of axes of size 1 say nothing: 0, as NumPy's iterator has it.
 int64_t telling_stride(PyArrayObject* array, int axis) {
   return PyArray_DIM(array, axis) == 1 ? 0 : std::abs(PyArray_STRIDE(array, axis));
@@ -49,8 +46,6 @@ bool is_overlapping(PyArrayObject* array, const AxisOrder& order) {
 }
 
 }  // namespace
-
-const char* to_string(Layout layout) { return kLayoutNames[static_cast<int>(layout)]; }
 
 // Up to two axes, no sum over one of no elements has an order.
 bool is_in_c_order(PyArrayObject* array) {

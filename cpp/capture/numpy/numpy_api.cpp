@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "capture/numpy/errstate.h"
-#include "capture/numpy/overlap.h"
-
 namespace dvm::capture {
 
 namespace {
@@ -18,9 +15,8 @@ int8_t g_rows[NPY_NTYPES_LEGACY];
 
 }  // namespace
 
-bool import_numpy() {
-  if (_import_array() < 0 || !import_errstate() || !import_warnings()) return false;
-  if (!import_overlap()) return false;
+bool import_dtypes() {
+  if (_import_array() < 0) return false;
   std::fill(std::begin(g_rows), std::end(g_rows), int8_t{-1});
   for (int i = 0; i < core::kDTypeCount; ++i) {
     const auto dtype = static_cast<core::DType>(i);
@@ -55,6 +51,25 @@ std::string_view numpy_name(core::DType dtype) {
     default:
       return {};
   }
+}
+
+static_assert(kCContiguous == NPY_ARRAY_C_CONTIGUOUS && kFContiguous == NPY_ARRAY_F_CONTIGUOUS &&
+              kOwnsMemory == NPY_ARRAY_OWNDATA && kAligned == NPY_ARRAY_ALIGNED &&
+              kWriteable == NPY_ARRAY_WRITEABLE);
+
+ArrayView view_of(PyArrayObject* array) {
+  PyArray_Descr* const descr = PyArray_DESCR(array);
+  constexpr uint32_t kShared =
+      kCContiguous | kFContiguous | kOwnsMemory | kAligned | kWriteable | kWarnsWhenWritten;
+  return {.data = static_cast<std::byte*>(PyArray_DATA(array)),
+          .shape = PyArray_DIMS(array),
+          .strides = PyArray_STRIDES(array),
+          .item_bytes = PyArray_ITEMSIZE(array),
+          .rank = PyArray_NDIM(array),
+          .flags = (static_cast<uint32_t>(PyArray_FLAGS(array)) & kShared) |
+                   (PyDataType_REFCHK(descr) ? kHoldsObjects : 0U),
+          .kind = PyArray_TYPE(array),
+          .elements = descr};
 }
 
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {

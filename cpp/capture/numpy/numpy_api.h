@@ -14,12 +14,13 @@
 #include <optional>
 #include <string_view>
 
+#include "capture/library/array_view.h"
 #include "core/ops/dtype.h"
 #include "runtime/host.h"
 
 namespace dvm::capture {
 
-bool import_numpy();  // false: a Python error is set
+bool import_dtypes();  // false: a Python error is set
 
 std::optional<core::DType> dtype_of(const PyArrayObject* array);  // native byte order, aligned
 PyArray_Descr* descr_of(core::DType dtype);                       // borrowed
@@ -34,6 +35,7 @@ inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 // outside.
 inline bool warns_when_written(const PyArrayObject* array) { return PyArray_FLAGS(array) < 0; }
 
+ArrayView view_of(PyArrayObject* array);
 // Borrows the array; `owner` is set to it without a new reference.
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view);
 

@@ -1,5 +1,6 @@
 #include "capture/path/explain_step.h"
 
+#include "capture/library/library.h"
 #include "capture/replay/frame.h"
 
 namespace dvm::capture {
@@ -147,8 +148,8 @@ Miss signature_change(const std::string& what, const SignatureGuard& guard, PyOb
     return miss;
   }
   if (dtype_of(word) != dtype_of(guard.word)) {
-    return changed(what, std::string(numpy_name(dtype_of(guard.word))),
-                   std::string(numpy_name(dtype_of(word))), "dtype");
+    return changed(what, std::string(library_in(guard.word).name_of(dtype_of(guard.word))),
+                   std::string(library_in(word).name_of(dtype_of(word))), "dtype");
   }
   if (rank_of(word) != rank_of(guard.word)) {
     return changed(what, std::to_string(rank_of(guard.word)), std::to_string(rank_of(word)),

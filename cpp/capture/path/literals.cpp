@@ -1,8 +1,9 @@
 #include "capture/path/literals.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 
 namespace dvm::capture {
 
@@ -40,23 +41,6 @@ bool same_set(PyObject* a, PyObject* b) {
   return true;
 }
 
-// Numbers and bools of NumPy: at most complex long double.
-bool same_scalar(PyObject* a, PyObject* b) {
-  std::byte first[2 * sizeof(long double)] = {}, second[sizeof first] = {};
-  PyArray_ScalarAsCtype(a, first);
-  PyArray_ScalarAsCtype(b, second);
-  return std::memcmp(first, second, sizeof first) == 0;
-}
-
-// Of NumPy's own kinds, all that one says; structured ones, and those with metadata, are not read.
-bool same_dtype(PyObject* a, PyObject* b) {
-  auto *first = reinterpret_cast<PyArray_Descr*>(a), *second = reinterpret_cast<PyArray_Descr*>(b);
-  if (first->type_num != second->type_num || first->byteorder != second->byteorder) return false;
-  if (first->type_num >= NPY_NTYPES_LEGACY || first->type_num == NPY_VOID) return false;
-  if (PyDataType_METADATA(first) || PyDataType_METADATA(second)) return false;
-  return PyArray_EquivTypes(first, second);
-}
-
 }  // namespace
 
 bool same_literal(PyObject* a, PyObject* b) {
@@ -73,9 +57,8 @@ bool same_literal(PyObject* a, PyObject* b) {
   if (PyTuple_CheckExact(a)) return same_tuple(a, b);
   if (PySlice_Check(a)) return same_slice(a, b);
   if (PySet_CheckExact(a)) return same_set(a, b);
-  if (PyArray_DescrCheck(a)) return same_dtype(a, b);
-  if (PyArray_IsScalar(a, Number) || PyArray_IsScalar(a, Bool)) return same_scalar(a, b);
-  return false;
+  const auto says_the_same = [&](const Library* library) { return library->same_literal(a, b); };
+  return std::ranges::any_of(libraries(), says_the_same);
 }
 
 }  // namespace dvm::capture

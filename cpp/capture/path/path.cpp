@@ -58,7 +58,7 @@ int Path::traverse(visitproc visit, void* arg) const {
   for (const Ref& object : objects) Py_VISIT(object.get());
   for (const SignatureGuard& guard : signatures) {
     Py_VISIT(guard.type.get());
-    Py_VISIT(guard.descr.get());
+    Py_VISIT(guard.elements.get());
   }
   for (const NameGuard& guard : names) {
     for (const NameGuard::Name& name : guard.names) {

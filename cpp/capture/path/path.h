@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/library/library.h"
 #include "capture/path/steps.h"
 #include "capture/replay/signature.h"
 #include "driver/compile.h"
@@ -85,12 +86,20 @@ struct Segment {
     int32_t target = -1, allocation = -1;
   };
   core::Graph graph;
-  std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
+  const Library* library = libraries().front();  // whose arrays its results become
+  std::vector<int32_t> tensors, scalars;         // registers of the graph's inputs, in order
   std::vector<bool> reads;  // of `tensors`, whether elements are read; else only sizes are
   std::vector<Output> outputs;
   int32_t flags = 0;       // FP status flags (core/ops/fp_flags.h) that drop the replay
   int32_t only_warns = 0;  // those that do not where the caller ignores RuntimeWarnings
   std::optional<driver::Compilation> compilation;  // once the path has its place in a tree
+  // The same with these scalars of the graph as arrays of rank 0: for turns of a loop that change
+  // them, of which each would encode all anew (numbers/turn_arrays.cpp).
+  struct Stored {
+    std::vector<core::Value> scalars;
+    driver::Compilation compilation;
+  };
+  mutable std::shared_ptr<const Stored> stored;
 };
 
 struct Path {

@@ -21,6 +21,7 @@ void compile_segment(Segment& segment, const driver::Options& options) {
     output.result = static_cast<int32_t>(found - outputs.begin());
   }
   segment.compilation = driver::compile(segment.graph, options);
+  segment.stored.reset();  // it has the outputs of before
   find_targets(segment);
 }
 

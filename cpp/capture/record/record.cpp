@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/record/dropped_contents.h"
 
 namespace dvm::capture {
@@ -18,10 +18,10 @@ constexpr size_t kMaxEvents = size_t{1} << 18;
 constexpr size_t kMaxKeptBytes = size_t{1} << 30;
 
 size_t bytes_of(PyObject* object) {
-  if (!PyArray_CheckExact(object)) return 0;
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) ? static_cast<size_t>(PyArray_NBYTES(array))
-                                                    : 0;
+  const Library* const library = exact_library_of(object);
+  if (library == nullptr) return 0;
+  const ArrayView array = library->view(object);
+  return array.has(kOwnsMemory) ? static_cast<size_t>(array.bytes()) : 0;
 }
 
 // Whether code of the program runs when the object dies.

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 
 namespace dvm::capture {
 
@@ -52,14 +52,14 @@ class Shape {
     if (!added || node < 0 || node >= PyList_GET_SIZE(nodes_)) return;
     PyObject* const object = PyTuple_GET_ITEM(PyList_GET_ITEM(nodes_, node), kNodeObject);
     mix(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
-    if (!PyArray_CheckExact(object)) return;
-    auto* const array = reinterpret_cast<PyArrayObject*>(object);
-    mix(static_cast<uint64_t>(PyArray_TYPE(array)));
-    mix(static_cast<uint64_t>(PyArray_ITEMSIZE(array)));
-    mix(static_cast<uint64_t>(PyArray_NDIM(array)));
-    mix(static_cast<uint64_t>(PyArray_FLAGS(array) &
-                              (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)));
-    mix(PyArray_SIZE(array) > 0 ? 1 : 0);
+    const Library* const library = exact_library_of(object);
+    if (library == nullptr) return;
+    const ArrayView array = library->view(object);
+    mix(static_cast<uint64_t>(array.kind));
+    mix(static_cast<uint64_t>(array.item_bytes));
+    mix(static_cast<uint64_t>(array.rank));
+    mix(array.flags & (kCContiguous | kFContiguous));
+    mix(array.size() > 0 ? 1 : 0);
   }
 
   PyObject* const nodes_;

@@ -2,8 +2,8 @@
 // of the call, so replays may nest and run in several threads.
 #pragma once
 
-#include "capture/numpy/errstate.h"
 #include "capture/replay/program_locks.h"
+#include "capture/replay/raising_state.h"
 #include "capture/replay/random_state.h"
 #include "capture/replay/replay.h"
 
@@ -23,7 +23,7 @@ struct Frame {
   Refusal refused = Refusal::failed_;  // why a step failed that set no Python error
   bool committed = false;              // from here on warnings are the program's own
   ProgramLocks locks{};                // let go of behind all else
-  RaisingErrstate errstate{};
+  RaisingState raising{};
   RandomStates random{};
 
   PyObject* operator[](int32_t reg) const { return registers[reg]; }

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/frame.h"
 
 namespace dvm::capture {
 
 namespace {
-
-// NumPy holds the lock while it writes fewer elements.
-constexpr npy_intp kLeastElements = 500;
 
 // Whether the register holds what this path has made itself, so that no other thread knows it.
 bool is_fresh(const Path& path, int32_t reg) {
@@ -97,8 +94,8 @@ bool may_unlock(const Frame& frame) {
   return !frame.call.holds_lock && !frame.path->keeps_lock &&
          std::ranges::all_of(frame.path->writes, [&](int32_t reg) {
            PyObject* const object = frame[reg];
-           return object != nullptr && PyArray_Check(object) &&
-                  PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) >= kLeastElements;
+           const Library* const library = object ? library_of(object) : nullptr;
+           return library != nullptr && library->writes_unlocked(object);
          });
 }
 

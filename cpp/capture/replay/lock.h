@@ -2,7 +2,7 @@
 // during long work of NumPy's; so what a path has read before must not be stale when its effects
 // are built on it. `self.calls += 1` is a few instructions to the plain program and nobody comes
 // between them: a path with such an effect holds the lock to its end, and one that writes into an
-// array which NumPy would write under the lock.
+// array which its library would write under the lock.
 #pragma once
 
 #include "capture/path/path.h"

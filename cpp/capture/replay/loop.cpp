@@ -74,15 +74,21 @@ Outcome Loop::turn(Call& call) {
     // The likely one first, then the others in order.
     const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
     const Outcome outcome = replay(*roots_[i], call);
-    if (outcome == Outcome::missed) continue;
+    if (outcome == Outcome::missed && !call.wrote) continue;
     likely_ = i;
     return outcome;
   }
   return Outcome::missed;
 }
 
-PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
-                    Outcome& outcome) {
+Loop::Result Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given) {
+  Result result;
+  result.value = run_turns(frame, iterator, given, result);
+  return result;
+}
+
+PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
+                          Result& result) {
   ++running_;
   missed_turn_ = -1;
   struct Left {
@@ -103,20 +109,21 @@ PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const>
     const bool breaks = unbroken++ % kUnbroken == 0;
     if (breaks) stretch.forget();
     if (stretch.is_empty() && PyErr_CheckSignals() < 0) {
-      outcome = Outcome::raised;
+      result.outcome = Outcome::raised;
       return nullptr;
     }
     if (breaks && !others.let_run()) {
-      outcome = Outcome::dropped;
+      result.outcome = Outcome::dropped;
       return nullptr;
     }
     Ref item;
     numbers::Stretch::Result made;
     if (!stretch.run(variables, items, item, made)) {
-      outcome = Outcome::dropped;
+      result.outcome = Outcome::dropped;
       return nullptr;
     }
     number += made.turns;
+    result.wrote = result.wrote || made.turns > 0;
     turns_of_numbers_ += made.turns;
     if (made.was_long) unbroken = 0;
     if (made.ended) return tuple_of(layout_.end, variables, layout_.at_end).release();
@@ -129,11 +136,12 @@ PyObject* Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const>
               .spares_opaque = frame.call.spares_opaque,
               .holds_lock = holds_lock,
               .registers = learns && stretch.wants(number) ? &registers : nullptr};
-    outcome = turn(call);
+    result.outcome = turn(call);
     frame.call.opaque += call.opaque;
-    if (outcome != Outcome::done) {
+    result.wrote = result.wrote || call.wrote || result.outcome == Outcome::done;
+    if (result.outcome != Outcome::done) {
       frame.refused = static_cast<Refusal>(call.refused);
-      if (outcome == Outcome::missed) missed_turn_ = number;
+      if (result.outcome == Outcome::missed) missed_turn_ = number;
       return nullptr;
     }
     Ref value = Ref::steal(call.value);
@@ -162,14 +170,19 @@ bool loop_(Frame& f, const int32_t* p) {
   std::vector<PyObject*> variables;
   for (int32_t i = 0; i < count; ++i) variables.push_back(f[p[4 + i]]);
   // The turns ask for the program's own error state. Iterators warn of nothing.
-  f.errstate.leave();
-  Outcome outcome = Outcome::missed;
-  PyObject* const value = loop.run(f, p[2] < 0 ? nullptr : f[p[2]], variables, outcome);
+  f.raising.leave();
+  const auto [value, outcome, wrote] = loop.run(f, p[2] < 0 ? nullptr : f[p[2]], variables);
+  f.call.wrote = f.call.wrote || (f.call.lends && wrote);
   // What is not a way that no turn has gone yet is for the original.
   if (value == nullptr && outcome != Outcome::missed) {
     f.outcome = outcome == Outcome::spared ? Outcome::spared : Outcome::dropped;
   }
   return f.define(p[0], value);
+}
+
+bool lend_(Frame& f, const int32_t*) {
+  f.call.lends = true;
+  return true;
 }
 
 }  // namespace steps

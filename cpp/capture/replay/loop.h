@@ -3,7 +3,9 @@
 // item, its value a tuple: what became of the turn, and of the variables.
 //
 // A turn writes into arrays that only the loop has, copies of the caller's or the path's own, so
-// that nothing is visible before the path that holds the loop commits.
+// that nothing is visible before the path that holds the loop commits. A loop within another one
+// writes into the arrays of that (steps `lend` and `put`): the turn that holds it is not tried in
+// another way then, and where it cannot be finished the whole call is given up.
 #pragma once
 
 #include <memory>
@@ -41,10 +43,14 @@ class Loop {
   const Layout& layout() const { return layout_; }
   int64_t missed_turn() const { return missed_turn_; }  // of the last call that missed; -1: none
 
-  // Runs all turns of a call: a new reference to the loop's value, or null. Then `outcome` says why
-  // not, and a Python error may be set.
-  PyObject* run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
-                Outcome& outcome);
+  // Runs all turns of a call. The loop's value is a new reference, or null: then `outcome` says
+  // why, and a Python error may be set.
+  struct Result {
+    PyObject* value = nullptr;
+    Outcome outcome = Outcome::missed;
+    bool wrote = false;  // whether a turn may have written into what the loop was given
+  };
+  Result run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given);
 
   // How many turns were not replayed, for they had to do with numbers alone (numbers/stretch.h).
   int64_t turns_of_numbers() const { return turns_of_numbers_; }
@@ -53,6 +59,8 @@ class Loop {
 
  private:
   Outcome turn(Call& call);
+  PyObject* run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
+                      Result& result);
   bool may_learn(const Frame& frame) const;
 
   Layout layout_;

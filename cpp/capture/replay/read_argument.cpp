@@ -29,28 +29,26 @@ bool read_scalar(PyObject* object, core::DType dtype, core::Scalar& scalar) {
 
 bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot& slot,
                  BufferView& view) {
-  if (PyArray_Check(object)) {
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_NDIM(array) != declared.rank || !holds(dtype_of(array), declared.dtype)) {
-      return false;
+  if (const Library* const library = library_of(object)) {
+    if (library->fields.tell(object, declared.dtype, declared.rank)) [[likely]] {
+      library->fields.read(object, declared.dtype, declared.rank, view);
+      return true;
     }
-    view_into(array, declared.dtype, view);
-    return true;
+    return library->read(object, declared.dtype, declared.rank, view);
   }
   if (declared.rank != 0) return false;
   view.data = slot.bytes;
   view.owner = &slot;
   view.dtype = declared.dtype;
   view.rank = 0;
-  if (PyArray_IsScalar(object, Generic)) {
-    Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
-    if (descr.get() != reinterpret_cast<PyObject*>(descr_of(declared.dtype))) return false;
-    PyArray_ScalarAsCtype(object, slot.bytes);
-    return true;
+  for (const Library* library : libraries()) {
+    if (library->is_scalar(object)) {
+      return library->read_scalar(object, declared.dtype, slot.bytes);
+    }
   }
   core::Scalar scalar;
   if (!read_scalar(object, declared.dtype, scalar)) return false;
-  // NumPy refuses what does not fit, or warns.
+  // Libraries refuse what does not fit, or warn.
   const core::Scalar held = core::round_to(declared.dtype, scalar);
   if (core::is_floating(declared.dtype)
           ? std::isinf(held.as_float()) != std::isinf(scalar.as_float())

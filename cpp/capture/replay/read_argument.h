@@ -1,7 +1,7 @@
 // Python objects as arguments of a Plan.
 #pragma once
 
-#include "capture/numpy/numpy_host.h"
+#include "capture/replay/array_host.h"
 #include "runtime/plan/plan.h"
 
 namespace dvm::capture {

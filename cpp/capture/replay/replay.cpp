@@ -1,5 +1,6 @@
 #include "capture/replay/replay.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -26,6 +27,7 @@ class Registers {
   }
   PyObject** data() { return objects_.data(); }
   void move_to(std::vector<Ref>& kept) {
+    kept.reserve(kept.size() + static_cast<size_t>(count_));
     for (int32_t i = 0; i < count_; ++i) {
       kept.push_back(Ref::steal(std::exchange(objects_.data()[i], nullptr)));
     }
@@ -36,7 +38,8 @@ class Registers {
   int32_t count_;
 };
 
-bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
+// Inlined: a step costs little more than the choice of it.
+[[gnu::always_inline]] inline bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
   switch (op) {
 #define DVM_STEP(name, category, letters, synopsis) \
   case StepOp::name##_:                             \
@@ -56,7 +59,7 @@ bool must_raise() {
 
 // Before the commit nothing may stay behind.
 Outcome give_up(Frame& frame, Outcome outcome) {
-  frame.errstate.leave();
+  frame.raising.leave();
   return frame.random.restore() ? outcome : Outcome::raised;
 }
 
@@ -148,7 +151,7 @@ class RecursionLevel {
 namespace steps {
 
 bool commit_(Frame& f, const int32_t*) {
-  f.errstate.leave();
+  f.raising.leave();
   f.committed = true;
   if (!f.call.rehearsal) return true;
   f.call.value = Py_NewRef(Py_None);
@@ -180,6 +183,20 @@ Outcome replay(const Path& root, Call& call) {
   call.refused = static_cast<uint8_t>(frame.refused);
   if (call.registers != nullptr) registers.move_to(*call.registers);
   return outcome;
+}
+
+bool replay_some(const Path& root, std::span<const TreeStep> steps, Call& call) {
+  const RecursionLevel level;
+  Registers registers(root.registers);
+  Frame frame{call, registers.data(), &root};
+  const bool done = level.entered() && std::ranges::all_of(steps, [&](const TreeStep& each) {
+                      frame.path = each.path;
+                      return run_step(frame, each.step->op, each.path->operands(*each.step));
+                    });
+  if (!done) PyErr_Clear();
+  frame.raising.leave();
+  if (done) registers.move_to(*call.registers);
+  return done;
 }
 
 }  // namespace dvm::capture

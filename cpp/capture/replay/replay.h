@@ -1,6 +1,7 @@
 // Replaying: the loop over the steps of a tree of Paths, and what becomes of the call.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "capture/path/history.h"
@@ -35,8 +36,20 @@ struct Call {
   bool holds_lock = false;                // the interpreter's, whatever the path says (lock.h)
   uint8_t refused = 0;                    // of a loop's turn that failed: a Refusal
   std::vector<Ref>* registers = nullptr;  // where to keep what they held; null: nowhere
+  // Of a turn: whether a loop within writes into arrays of the loop around it, and whether any was
+  // written before the commit. What such a turn did cannot be tried in another way.
+  bool lends = false, wrote = false;
 };
 
 Outcome replay(const Path& root, Call& call);
+
+// A step of one of the paths of a tree.
+struct TreeStep {
+  const Path* path;
+  const Step* step;
+};
+// Runs only those, all before the commit, and keeps what `call` wants of the registers; false where
+// one of them fails, which says no more than that.
+bool replay_some(const Path& root, std::span<const TreeStep> steps, Call& call);
 
 }  // namespace dvm::capture

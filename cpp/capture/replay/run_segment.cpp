@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/numpy/numpy_host.h"
+#include "capture/replay/array_host.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"
 #include "capture/replay/raising_warnings.h"
@@ -20,11 +20,11 @@ using runtime::BufferView;
 constexpr size_t kRoom = 12;
 
 // Lets other threads run as the path allows.
-class SegmentHost final : public NumpyHost {
+class SegmentHost final : public ArrayHost {
  public:
-  SegmentHost(const Frame& frame, std::span<ValueSlot> slots, size_t used,
+  SegmentHost(const Frame& frame, const Library& library, std::span<ValueSlot> slots, size_t used,
               std::span<const PlacedResult> placed)
-      : NumpyHost(slots, used, placed), frame_(frame) {}
+      : ArrayHost(library, slots, used, placed), frame_(frame) {}
 
   // A path calls host functions as steps of its own, between segments.
   bool call(const runtime::HostCall&, std::span<BufferView>) override { return refused(); }
@@ -34,7 +34,7 @@ class SegmentHost final : public NumpyHost {
   // What the Plan works on is held by the registers of the replay, and cannot be resized for that.
   // What the path's effects build on must not change meanwhile (lock.h).
   void unlock() override {
-    if (may_unlock(frame_)) NumpyHost::unlock();
+    if (may_unlock(frame_)) ArrayHost::unlock();
   }
 
  private:
@@ -69,39 +69,16 @@ PyObject* number_of(const BufferView& buffer) {
   });
 }
 
-// The result with its axes in another order. A fresh array is changed in place, so that it owns its
-// memory, as NumPy's own results do.
-PyObject* permuted(PyObject* object, const std::array<int8_t, core::kMaxRank>& order, bool fresh) {
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  const int rank = PyArray_NDIM(array);
-  npy_intp shape[core::kMaxRank], strides[core::kMaxRank], axes[core::kMaxRank];
-  for (int i = 0; i < rank; ++i) {
-    axes[i] = order[static_cast<size_t>(i)];
-    shape[i] = PyArray_DIM(array, static_cast<int>(axes[i]));
-    strides[i] = PyArray_STRIDE(array, static_cast<int>(axes[i]));
-  }
-  if (!fresh) {
-    PyArray_Dims permutation{axes, rank};
-    PyObject* view = PyArray_Transpose(array, &permutation);
-    Py_DECREF(object);
-    return view;
-  }
-  std::copy_n(shape, rank, PyArray_DIMS(array));
-  std::copy_n(strides, rank, PyArray_STRIDES(array));
-  PyArray_UpdateFlags(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
-  return object;
-}
-
 PyObject* object_of(const Segment::Output& output, const BufferView& result, bool is_argument,
-                    const NumpyHost& host) {
+                    const ArrayHost& host) {
   switch (output.kind) {
     case ResultKind::array: {
-      PyObject* array = is_argument ? NumpyHost::argument_of(result) : host.array_of(result);
+      PyObject* array = is_argument ? ArrayHost::argument_of(result) : host.array_of(result);
       if (array == nullptr || !output.permuted) return array;
-      return permuted(array, output.order, !is_argument);
+      return library_of(array)->permuted(Ref::steal(array), output.order, !is_argument);
     }
     case ResultKind::numpy:
-      return PyArray_Scalar(result.data, descr_of(result.dtype), nullptr);
+      return host.library().scalar_of(result);
     case ResultKind::floating:
     case ResultKind::integer:
     case ResultKind::boolean:
@@ -134,7 +111,7 @@ bool run_(Frame& f, const int32_t* p) {
   // Input slots come first, so that the host knows those as values on the stack, too.
   Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
   const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
-  SegmentHost host(f, slots.first(input_count + result_count), input_count,
+  SegmentHost host(f, *segment.library, slots.first(input_count + result_count), input_count,
                    placed.first(placed_count));
   runtime::BorrowedContext context(f.call.times);
   const runtime::Outcome outcome =

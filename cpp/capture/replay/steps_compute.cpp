@@ -1,11 +1,9 @@
-// Pure steps on host objects. What they call may be NumPy's, which must not warn before the commit:
-// a dropped replay would have warned of something the original warns of again.
+// Pure steps on host objects. What they call may be a library's, which must not warn before the
+// commit: a dropped replay would have warned of something the original warns of again.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "capture/numpy/index_places.h"
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/scratch.h"
 #include "vm/target/watch.h"
@@ -20,37 +18,22 @@ bool is_plain(PyObject* object) {
          PyUnicode_CheckExact(object) || PyTuple_CheckExact(object) || PyList_CheckExact(object);
 }
 
-// Whether a call of it on plain objects is sure to stay out of NumPy.
+// Whether a call of it on plain objects is sure to stay out of libraries.
 bool is_builtin(PyObject* callee) {
   if (!PyCFunction_Check(callee)) return false;
   PyObject* self = PyCFunction_GET_SELF(callee);
   return self == nullptr || PyModule_CheckExact(self) || is_plain(self);
 }
 
-// NumPy's methods that only move or name elements.
-bool is_mover(PyObject* callee) {
-  static PyObject* const movers[] = {
-      PyDict_GetItemString(PyArray_Type.tp_dict, "__getitem__"),
-      PyDict_GetItemString(PyArray_Type.tp_dict, "reshape"),
-      PyDict_GetItemString(PyArray_Type.tp_dict, "transpose"),
-  };
-  return std::find(std::begin(movers), std::end(movers), callee) != std::end(movers);
-}
-
 // Whether a call of it has nothing to warn of, whatever the elements are.
 bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) {
-  if (PyCFunction_Check(callee)) {
-    const PyMethodDef* const own = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml;
-    for (const PyMethodDef* each = index_functions; each->ml_name != nullptr; ++each) {
-      if (own->ml_meth == each->ml_meth) return true;
-    }
-    return false;
-  }
-  return count > 0 && PyArray_CheckExact(arguments[0]) && is_mover(callee);
+  return std::ranges::any_of(libraries(), [&](const Library* library) {
+    return library->is_quiet(callee, arguments, count);
+  });
 }
 
 // Before the commit nothing may be shown; behind it warnings are the program's own.
-bool silence(Frame& f) { return f.committed || f.errstate.enter(); }
+bool silence(Frame& f) { return f.committed || f.raising.enter(); }
 
 PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords) {
   const auto count = static_cast<size_t>(list[0]);
@@ -73,12 +56,11 @@ PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords
 // Tells who watches of memory that a step has just made.
 PyObject* noted(PyObject* made) {
   vm::Watch* const watch = vm::Watch::current();
-  if (watch == nullptr || made == nullptr || !PyArray_Check(made)) [[likely]]
+  if (watch == nullptr || made == nullptr) [[likely]]
     return made;
-  auto* const array = reinterpret_cast<PyArrayObject*>(made);
-  if (PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) {
-    watch->allocated(reinterpret_cast<const std::byte*>(PyArray_DATA(array)),
-                     PyArray_NBYTES(array));
+  if (const Library* const library = library_of(made)) {
+    const ArrayView array = library->view(made);
+    if (array.has(kOwnsMemory)) watch->allocated(array.data, array.bytes());
   }
   return made;
 }
@@ -119,10 +101,11 @@ bool call_opaque(Frame& f, int32_t result, int32_t callee, const int32_t* list, 
 // Whether the array is held by its register alone, and no other memory than its own is written
 // through it.
 bool is_sole_owner(PyObject* object) {
-  if (!PyArray_CheckExact(object) || Py_REFCNT(object) != 1) return false;
-  auto* const array = reinterpret_cast<PyArrayObject*>(object);
-  return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) &&
-         PyArray_BASE(array) == nullptr && !warns_when_written(array);
+  const Library* const library = exact_library_of(object);
+  if (library == nullptr || Py_REFCNT(object) != 1) return false;
+  const ArrayView array = library->view(object);
+  return array.has(kOwnsMemory | kWriteable) && !array.has(kWarnsWhenWritten) &&
+         library->base_of(object) == nullptr;
 }
 
 // Fills a new container with registers, `step` of them at a time.
@@ -170,7 +153,7 @@ bool operator_(Frame& f, const int32_t* p) {
   PyObject* b = p[3] < 0 ? nullptr : f[p[3]];
   const auto op = static_cast<Operator>(p[1]);
   const bool plain = is_plain(a) && (b == nullptr || is_plain(b));
-  const bool moves = op == Operator::getitem && PyArray_CheckExact(a);
+  const bool moves = op == Operator::getitem && exact_library_of(a) != nullptr;
   if (!plain && !moves && !silence(f)) return false;
   PyObject* const made = apply(op, a, b);
   return f.define(p[0], made == a ? made : noted(made));
@@ -186,8 +169,8 @@ bool own_(Frame& f, const int32_t* p) {
   if (p[2] && is_sole_owner(f[p[1]])) {
     return f.define(p[0], std::exchange(f.registers[p[1]], nullptr));
   }
-  constexpr int kCopied = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
-  return f.define(p[0], noted(PyArray_FromAny(f[p[1]], nullptr, 0, 0, kCopied, nullptr)));
+  const Library* const library = library_of(f[p[1]]);
+  return f.define(p[0], noted((library ? library : libraries().front())->copy(f[p[1]])));
 }
 
 bool raises_(Frame& f, const int32_t* p) {

@@ -1,8 +1,8 @@
 // What the program does to objects that others see, in program order behind the commit. A failure
-// is the program's own exception.
+// is the program's own exception. `put` alone comes before it: nobody sees what it writes into.
 #include <cstring>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"
 
@@ -12,15 +12,17 @@ namespace {
 
 // Copies what is a single run of memory, here as there, which NumPy takes ten times as long to find
 // out for small arrays. False where it is not.
-bool copy_run(const Frame& f, PyArrayObject* to, PyArrayObject* from) {
-  if (!PyArray_CHKFLAGS(to, NPY_ARRAY_CARRAY) || warns_when_written(to) ||
-      !PyArray_IS_C_CONTIGUOUS(from) || PyArray_DESCR(to) != PyArray_DESCR(from) ||
-      PyDataType_REFCHK(PyArray_DESCR(to)) || !PyArray_SAMESHAPE(to, from)) {
+bool copy_run(const Frame& f, const ArrayView& to, const ArrayView& from) {
+  constexpr uint32_t kNeeded = kCContiguous | kAligned | kWriteable;
+  constexpr uint32_t kHindering = kWarnsWhenWritten | kHoldsObjects;
+  if (!to.has(kNeeded) || (to.flags & kHindering) != 0 || !from.has(kCContiguous) ||
+      to.elements != from.elements || !to.has_shape_of(from)) {
     return false;
   }
-  constexpr npy_intp kLongBytes = npy_intp{1} << 18;
-  const Unlocked unlocked(PyArray_NBYTES(to) >= kLongBytes && may_unlock(f));
-  std::memmove(PyArray_DATA(to), PyArray_DATA(from), static_cast<size_t>(PyArray_NBYTES(to)));
+  constexpr int64_t kLongBytes = int64_t{1} << 18;
+  const int64_t bytes = to.bytes();
+  const Unlocked unlocked(bytes >= kLongBytes && may_unlock(f));
+  std::memmove(to.data, from.data, static_cast<size_t>(bytes));
   return true;
 }
 
@@ -28,17 +30,20 @@ bool copy_run(const Frame& f, PyArrayObject* to, PyArrayObject* from) {
 
 bool copyto_(Frame& f, const int32_t* p) {
   if (f[p[0]] == f[p[1]]) return true;  // the segment wrote it there
-  if (!PyArray_Check(f[p[0]])) {
+  const Library* const library = library_of(f[p[0]]);
+  if (library == nullptr) {
     PyErr_SetString(PyExc_TypeError, "copyto needs an array");
     return false;
   }
-  auto* const to = reinterpret_cast<PyArrayObject*>(f[p[0]]);
-  if (PyArray_Check(f[p[1]]) && copy_run(f, to, reinterpret_cast<PyArrayObject*>(f[p[1]]))) {
+  if (library->is_array(f[p[1]]) && copy_run(f, library->view(f[p[0]]), library->view(f[p[1]]))) {
     return true;
   }
-  // Handles overlap and read-only arrays as np.copyto does.
-  Ref source = Ref::steal(PyArray_FROM_O(f[p[1]]));
-  return source && PyArray_CopyInto(to, reinterpret_cast<PyArrayObject*>(source.get())) == 0;
+  return library->write(f[p[0]], f[p[1]]);
+}
+
+bool put_(Frame& f, const int32_t* p) {
+  f.call.wrote = true;
+  return copyto_(f, p);
 }
 
 bool set_attribute_(Frame& f, const int32_t* p) {

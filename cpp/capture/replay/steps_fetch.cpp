@@ -1,6 +1,7 @@
 // Steps that find objects again, and `shape`. Registers own what they hold: a call in between may
 // rebind a name or let another thread run.
 #include "capture/cpython311/instance_dict.h"
+#include "capture/library/library.h"
 #include "capture/replay/frame.h"
 
 namespace dvm::capture::steps {
@@ -105,11 +106,10 @@ bool cached_(Frame& f, const int32_t* p) {
 }
 
 bool shape_(Frame& f, const int32_t* p) {
-  PyObject* base = f[p[1]];
-  if (!PyArray_Check(base)) return false;
-  auto* array = reinterpret_cast<PyArrayObject*>(base);
-  if (p[2] < 0 || p[2] >= PyArray_NDIM(array)) return false;
-  return f.define(p[0], PyLong_FromSsize_t(PyArray_DIM(array, p[2])));
+  const Library* const library = library_of(f[p[1]]);
+  if (library == nullptr) return false;
+  const ArrayView array = library->view(f[p[1]]);
+  return p[2] >= 0 && p[2] < array.rank && f.define(p[0], PyLong_FromSsize_t(array.shape[p[2]]));
 }
 
 }  // namespace dvm::capture::steps

@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "capture/cpython311/instance_dict.h"
-#include "capture/numpy/numpy_api.h"
-#include "capture/numpy/overlap.h"
+#include "capture/library/library.h"
+#include "capture/library/overlap.h"
 #include "capture/path/literals.h"
 #include "capture/replay/frame.h"
 
@@ -90,10 +90,8 @@ bool guard_shared_(Frame& f, const int32_t* p) {
 bool guard_view_(Frame& f, const int32_t* p) { return is_same_view(f[p[0]], f[p[1]]); }
 
 bool guard_writeable_(Frame& f, const int32_t* p) {
-  PyObject* array = f[p[0]];
-  return PyArray_Check(array) &&
-         static_cast<bool>(PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(array))) ==
-             (p[1] != 0);
+  const Library* const library = library_of(f[p[0]]);
+  return library != nullptr && library->view(f[p[0]]).has(kWriteable) == (p[1] != 0);
 }
 
 bool guard_code_(Frame& f, const int32_t* p) {
@@ -118,7 +116,7 @@ bool guard_lacks_(Frame& f, const int32_t* p) {
 bool guard_keys_(Frame& f, const int32_t* p) { return has_keys(f[p[0]], f.path->object(p[1])); }
 
 bool guard_errstate_(Frame& f, const int32_t* p) {
-  return f.errstate.program_has(f.path->object(p[0]));
+  return f.raising.program_has(f.path->object(p[0]));
 }
 
 }  // namespace steps

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "capture/numpy/extent.h"
+#include "capture/library/extent.h"
 #include "capture/replay/raising_warnings.h"
 
 namespace dvm::capture {
@@ -12,9 +12,6 @@ namespace {
 
 using runtime::BufferView;
 using runtime::PlanOp;
-
-// A smaller array is copied sooner than all is asked.
-constexpr npy_intp kLeastBytes = npy_intp{1} << 13;
 
 // Whether an instruction of the Plan may come behind a write into a target: it fails for want of
 // memory at most.
@@ -64,23 +61,31 @@ bool may_refuse_elements(const core::Graph& graph) {
 }
 
 bool can_be_target(PyObject* object, core::DType dtype) {
-  if (!PyArray_Check(object)) return false;
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  constexpr int kNeeded = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-  return PyArray_CHKFLAGS(array, kNeeded) && !warns_when_written(array) &&
-         dtype_of(array) == dtype && PyArray_NBYTES(array) >= kLeastBytes;
+  const Library* const library = library_of(object);
+  if (library == nullptr) return false;
+  const ArrayView array = library->view(object);
+  return array.has(kCContiguous | kAligned | kWriteable) && !array.has(kWarnsWhenWritten) &&
+         array.bytes() >= kLeastPlacedBytes && library->dtype_of(object) == dtype;
+}
+
+Extent extent_of(const PlacedResult& result) {
+  return capture::extent_of(library_of(result.array)->view(result.array));
 }
 
 }  // namespace
 
+int32_t placeable(const runtime::Plan& plan, int32_t result) {
+  const int32_t* const returned = plan.pool.data() + plan.code.back().operands + 1;
+  return allocation_of(plan, returned[result]);
+}
+
 void find_targets(Segment& segment) {
   const runtime::Plan& plan = segment.compilation->graph.plan();
   const core::Graph& graph = segment.graph;
-  const int32_t* const returned = plan.pool.data() + plan.code.back().operands + 1;
   const bool refuses = may_refuse_elements(graph);
   for (Segment::Output& output : segment.outputs) {
     const bool allowed = output.target >= 0 && !refuses;
-    output.allocation = allowed ? allocation_of(plan, returned[output.result]) : -1;
+    output.allocation = allowed ? placeable(plan, output.result) : -1;
   }
   std::vector<bool> read(static_cast<size_t>(graph.size()));
   for (const core::Node& node : graph.nodes()) {
@@ -103,13 +108,13 @@ size_t place_results(const Frame& frame, const Segment& segment, std::span<const
     if (output.allocation < 0 || !can_be_target(object, segment.graph.type(output.value).dtype)) {
       return 0;
     }
-    placed[count++] = {output.allocation, reinterpret_cast<PyArrayObject*>(object)};
+    placed[count++] = {output.allocation, object};
   }
   if (count == 0) return 0;
   for (size_t i = 0; i < count; ++i) {
-    const Extent target = extent_of(placed[i].array);
+    const Extent target = extent_of(placed[i]);
     for (size_t k = 0; k < i; ++k) {
-      if (target.meets(extent_of(placed[k].array))) return 0;
+      if (target.meets(extent_of(placed[k]))) return 0;
     }
     for (size_t k = 0; k < inputs.size(); ++k) {
       if (segment.reads[k] && target.meets(extent_of(inputs[k]))) return 0;

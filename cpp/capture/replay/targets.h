@@ -11,10 +11,17 @@
 
 #include <span>
 
-#include "capture/numpy/numpy_host.h"
+#include "capture/replay/array_host.h"
 #include "capture/replay/frame.h"
 
 namespace dvm::capture {
+
+// A smaller array is copied sooner than all is asked.
+inline constexpr int64_t kLeastPlacedBytes = int64_t{1} << 13;
+
+// Which of the Plan's host arrays that result is, if it may be memory that others look at: nothing
+// behind its first use gives the call up. -1: none.
+int32_t placeable(const runtime::Plan& plan, int32_t result);
 
 // Fills in Segment::Output::allocation where the Plan allows a target.
 void find_targets(Segment& segment);

@@ -44,6 +44,7 @@ bool equal(const Attrs& a, const Attrs& b) {
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
          a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
          equal(a.causal, b.causal) && a.precision == b.precision && equal(a.count, b.count) &&
+         a.fresh == b.fresh &&
          std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
                     [](const Body& x, const Body& y) { return core::equal(*x, *y); });
 }
@@ -243,6 +244,7 @@ Value Graph::call(std::string callee, std::span<const Value> inputs, Type type, 
   node.attrs.results = form.results;
   node.attrs.sizes = std::move(form.sizes);
   node.attrs.numbers = form.numbers;
+  node.attrs.fresh = form.fresh;
   node.type = std::move(type);
   return append_inferred(*this, std::move(node));
 }

@@ -65,6 +65,7 @@ enum Key : uint32_t {
   precision = 1 << 18,  // of the factors of a product of f32
   count = 1 << 19,      // Dim: how many trips a loop makes
   bodies = 1 << 20,     // Graphs that the node runs
+  fresh = 1 << 21,      // bool: of a call, its results are new arrays
 };
 }
 
@@ -82,7 +83,8 @@ const OpInfo& info(Op op);
 constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::tensor) return attr::values | attr::name;
   if (op == Op::scatter || op == Op::put_along) return attr::with;
-  if (op == Op::call || op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
+  if (op == Op::call) return attr::results | attr::sizes | attr::numbers | attr::fresh;
+  if (op == Op::call_into) return attr::results | attr::sizes | attr::numbers;
   if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
   if (op == Op::matmul) return attr::precision;
   if (op == Op::loop) return attr::results | attr::sizes | attr::size | attr::count;
@@ -143,6 +145,7 @@ struct Attrs {
   Precision precision = Precision::highest;
   Dim count;
   std::vector<Body> bodies;  // closed: what they need of outside is among their arguments
+  bool fresh = false;
   bool operator==(const Attrs&) const = default;
 };
 
@@ -168,6 +171,9 @@ struct CallForm {
   int results = 1;
   std::vector<Dim> sizes = {};
   int numbers = 0;  // the last operands, of op `scalar`
+  // It makes new arrays that it does not keep, and does no more than read its operands: the Plan
+  // goes on with both as with memory of its own.
+  bool fresh = false;
 };
 
 // How an attention weighs what it reads.
@@ -247,6 +253,10 @@ class Graph {
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value v) const { return nodes_[static_cast<size_t>(v)]; }
   const Type& type(Value v) const { return node(v).type; }
+  // Whether the value is a result of a call that makes new arrays.
+  bool is_fresh(Value v) const {
+    return node(node(v).op == Op::result ? node(v).inputs[0] : v).attrs.fresh;
+  }
   int size() const { return static_cast<int>(nodes_.size()); }
   std::vector<Value> inputs() const;  // op input and op scalar, in order
   std::vector<Value> outputs;

@@ -72,6 +72,7 @@ class Inference {
     check(attr::precision, a.precision != Precision::highest, "precision");
     check(attr::count, static_cast<bool>(a.count), "count");
     check(attr::bodies, !a.bodies.empty(), "bodies");
+    check(attr::fresh, a.fresh, "fresh");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");

@@ -65,13 +65,14 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "results, as many as `results` says with the first, each is a node with its `index`. A "
      "`call_into` writes arrays that the Plan allocates: it has a node for each. Besides arrays a "
      "function is given `sizes`, and as `numbers` that many of its last operands, which are "
-     "scalars. A `loop` and a `branch` run bodies, which are Graphs written behind them. The body "
-     "of a loop is given the number of the trip, carried values, others, and `sizes` as numbers; "
-     "it gives the next carried values. There are `count` trips, or as many as it takes until a "
-     "`leave`, which ends the loop before what stands behind it."},
+     "scalars. With `fresh = 1` a `call` makes new arrays that it does not keep, and does no more "
+     "than read those it is given. A `loop` and a `branch` run bodies, which are Graphs written "
+     "behind them. The body of a loop is given the number of the trip, carried values, others, and "
+     "`sizes` as numbers; it gives the next carried values. There are `count` trips, or as many as "
+     "it takes until a `leave`, which ends the loop before what stands behind it."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 21> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 22> kAttributes = {{
     {attr::value, "value"},         {attr::size, "size"},       {attr::dtype, "dtype"},
     {attr::shape, "shape"},         {attr::axes, "axes"},       {attr::starts, "starts"},
     {attr::steps, "steps"},         {attr::callee, "callee"},   {attr::with, "with"},
@@ -79,6 +80,7 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 21> kAttributes = {{
     {attr::sizes, "sizes"},         {attr::numbers, "numbers"}, {attr::index, "index"},
     {attr::scale, "scale"},         {attr::fill, "fill"},       {attr::causal, "causal"},
     {attr::precision, "precision"}, {attr::count, "count"},     {attr::bodies, "bodies"},
+    {attr::fresh, "fresh"},
 }};
 
 std::string attribute_names(uint32_t keys) {

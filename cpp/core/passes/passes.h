@@ -37,6 +37,9 @@ Graph pass_widen_half(const Graph& graph, DTypeSet halves);
 
 // Of a body: sizes that its arguments tell, where they are computed with, become `stored_dim`.
 Graph pass_stored_dims(const Graph& body);
+// These nodes of op `scalar`, which tell no size and are given to no call as numbers, become inputs
+// of rank 0.
+Graph stored_scalars(const Graph& graph, std::span<const Value> scalars);
 
 // Sums of halves as cast to f32, sum, cast back: the same bits, and partial sums may be stored.
 Graph pass_widen_sums(const Graph& graph);

@@ -71,4 +71,17 @@ class StoredDims {
 
 Graph pass_stored_dims(const Graph& body) { return StoredDims(body).run(); }
 
+Graph stored_scalars(const Graph& graph, std::span<const Value> scalars) {
+  Rewriter rewriter(graph);
+  for (Value v = 0; v < graph.size(); ++v) {
+    Node node = rewriter.mapped(graph.node(v));
+    if (std::ranges::find(scalars, v) != scalars.end()) {
+      DVM_CHECK(node.op == Op::scalar && !node.attrs.size, "no scalar, or one that tells a size");
+      node.op = Op::input;
+    }
+    rewriter.set_next(rewriter.graph().append(std::move(node)));
+  }
+  return rewriter.finish();
+}
+
 }  // namespace dvm::core

@@ -168,6 +168,7 @@ class GraphParser {
     if (is(attr::count, "count")) return a.count = lexer_.dim(graph_.dims()), attr::count;
     if (is(attr::causal, "causal")) return a.causal = lexer_.dim(graph_.dims()), attr::causal;
     if (is(attr::precision, "precision")) return a.precision = precision(), attr::precision;
+    if (is(attr::fresh, "fresh")) return a.fresh = lexer_.integer(0, 1) == 1, attr::fresh;
     return 0;
   }
 

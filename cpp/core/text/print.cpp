@@ -55,6 +55,7 @@ std::string attributes(const Node& node) {
   if (a.precision != Precision::highest)
     parts.push_back("precision = " + std::string(to_string(a.precision)));
   if (a.count) parts.push_back("count = " + to_string(a.count));
+  if (a.fresh) parts.push_back("fresh = 1");
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 

@@ -131,7 +131,7 @@ extern "C" {
   extern "C" {                                                                                  \
   [[gnu::visibility("hidden")]] extern const int32_t dvm_chain_bodies_##level##_##width[];      \
   [[gnu::visibility("hidden")]] void dvm_chain_run_##level##_##width(const ChainStep*, int64_t, \
-                                                                     int64_t) noexcept;         \
+                                                                     ChainRowLoop*) noexcept;   \
   [[gnu::visibility("hidden")]] extern const Constants<T, times>                                \
       dvm_chain_constants_##level##_##width;                                                    \
   alignas(64) constinit const Constants<T, times> dvm_chain_constants_##level##_                \

@@ -25,12 +25,28 @@ struct SumCursor {
   std::byte* lanes;  // where those of the chunk go
 };
 
+// What of a program's steps is another for each row: the address of an operand moves on by `stride`
+// bytes; with `element` it is that element's bits, which lie `stride` bytes apart.
+struct ChainMove {
+  uint64_t* operand;
+  int64_t stride;
+  const std::byte* element;
+};
+
+// The rows that a program runs over one after the other, and what changes between two of them.
+struct ChainRowLoop {
+  int64_t rows = 1;
+  ChainMove* begin = nullptr;
+  ChainMove* end = nullptr;
+  int64_t overlap = 0;  // whether elements may be computed twice
+};
+
 struct ChainBodies {
   // Two distances from the table per entry, of its bodies; both 0 where the level has none.
   const int32_t* table;
-  // Runs a program over so many bytes per operand of full width; `overlap` says whether elements
-  // may be computed twice.
-  void (*run)(const ChainStep* program, int64_t bytes, int64_t overlap) noexcept;
+  // Runs a program over rows of so many bytes per operand of full width. Counts the rows down, and
+  // leaves what it moved where it is then.
+  void (*run)(const ChainStep* program, int64_t bytes, ChainRowLoop* rows) noexcept;
   // Whether quiet operations may raise flags.
   bool raise_too_much;
   // Bytes per operand that a block runs over, and the banks that the lanes of sums take: the last

@@ -103,35 +103,31 @@ bool may_repeat(const ChainArgs& args) {
 // one of any.
 constexpr int64_t kWholeBytes = 512, kShortBytes = 128;
 
-// What is known of a piece: `in_lanes` as Translator::prepare says, `saved` where what it writes
-// can be put back, `repeats` where it is part of what may_repeat(). Passed by reference: as a value
-// it is stored by bytes and read as one word, for which short rows wait longer than they compute.
-struct PieceKind {
-  bool in_lanes = false, saved = false, repeats = false;
-};
-
 // False where the plain kernels have to run it; only what it writes may have changed then.
 template <typename T>
 bool run_piece(const ChainBodies& bodies, const ChainArgs& args, KnownChain& known,
                const PieceKind& kind) {
   chains::Translator<T>& translator = known.translator<T>(kind.in_lanes);
-  if (!translator.prepare(bodies, args, known.era, kind.in_lanes)) return false;
+  if (!translator.prepare(bodies, args, known.era, kind.in_lanes, kind.row_bytes)) return false;
+  const auto may_run_twice = [&] {
+    return kind.repeats || (kind.row_bytes == nullptr && may_repeat(args));
+  };
+  ChainRowLoop rows = translator.rows(kind.rows);
   const int64_t bytes = args.size() * static_cast<int64_t>(sizeof(T));
   if (!translator.may_fail()) {
     const bool may_overlap = bytes > kShortBytes && bytes % kWholeBytes != 0;
-    const bool overlap =
-        may_overlap && !vm::sums_rows(*args.insn) && (kind.repeats || may_repeat(args));
-    bodies.run(translator.program(), bytes, overlap);
+    rows.overlap = may_overlap && !vm::sums_rows(*args.insn) && may_run_twice();
+    bodies.run(translator.program(), bytes, &rows);
     return true;
   }
-  const bool repeat = kind.repeats || may_repeat(args);
-  const bool overlap = repeat && !vm::sums_rows(*args.insn);
+  const bool repeat = may_run_twice();
+  rows.overlap = repeat && !vm::sums_rows(*args.insn);
   // Rare, and new flags make the plain kernels find out which of them are right.
   if (!repeat && !kind.saved) return false;
   constexpr core::fp::State kFlags = core::fp::kInvalidBit | core::fp::kDivideBit |
                                      core::fp::kOverflowBit | core::fp::kUnderflowBit;
   const core::fp::State before = core::fp::get();
-  bodies.run(translator.program(), bytes, overlap);
+  bodies.run(translator.program(), bytes, &rows);
   if ((core::fp::get() & ~before & kFlags) == 0) return true;
   core::fp::set(before);
   return false;
@@ -152,10 +148,10 @@ bool run_whole(const ChainBodies& bodies, const ChainArgs& args, KnownChain& kno
     if (!*known.repeats) return false;
   }
   const bool repeats = vm::sums_rows(*args.insn) || may_repeat(args);
-  return run_chain_rows<T>(
-      bodies, args, known.may_use_lanes, [&](const ChainArgs& piece, bool in_lanes) {
-        return run_piece<T>(bodies, piece, known, {.in_lanes = in_lanes, .repeats = repeats});
-      });
+  return run_chain_rows<T>(bodies, args, known.may_use_lanes, repeats,
+                           [&](const ChainArgs& piece, const PieceKind& kind) {
+                             return run_piece<T>(bodies, piece, known, kind);
+                           });
 }
 
 void run_plain(const ChainArgs& args, const vm::KernelTable& kernels) {

@@ -1,5 +1,6 @@
-// Chains over several rows, and such as sum rows, in pieces: bodies find the row of an element with
-// a reciprocal that is exact for so many rows, and add up rows in lanes (core/ops/sum_order.h),
+// Chains over several rows, and such as sum rows, in pieces: bodies take whole units of several
+// rows as one run, of which they find the row of an element with a reciprocal that is exact for so
+// many rows, or else one row after the other. They add up rows in lanes (core/ops/sum_order.h),
 // which end up here, in the first cache, and which the plain kernels make totals of. Of whole
 // blocks, lanes are registers where the chain leaves enough of them free; of what remains, they are
 // here all the time.
@@ -29,10 +30,29 @@ inline bool has_lanes(const ChainBodies& bodies, const vm::Instruction& chain) {
   });
 }
 
+// What is known of a piece: `in_lanes` as Translator::prepare says, `saved` where what it writes
+// can be put back, `repeats` where it is part of what may_repeat(); with `row_bytes` it is the
+// first of so many `rows`, of which those are the bytes from one to the next. Passed by reference:
+// as a value it is stored by bytes and read as one word, for which short rows wait longer than they
+// compute.
+struct PieceKind {
+  bool in_lanes = false, saved = false, repeats = false;
+  int64_t rows = 1;
+  const int64_t* row_bytes = nullptr;
+};
+
+// Whether what the chain writes lies in rows that are apart: bodies write what is one run.
+inline bool writes_rows_apart(const vm::Instruction& chain) {
+  for (int k = 0; k < chain.aux; ++k) {
+    if (vm::writes(chain, k) && vm::row_stride(chain.operands()[k])) return true;
+  }
+  return false;
+}
+
 template <typename T, typename RunPiece>
 class ChainRows {
  public:
-  ChainRows(const ChainBodies& bodies, const vm::ChainArgs& args, bool in_lanes,
+  ChainRows(const ChainBodies& bodies, const vm::ChainArgs& args, bool in_lanes, bool repeats,
             RunPiece& run_piece)
       : bodies_(bodies),
         args_(args),
@@ -40,6 +60,8 @@ class ChainRows {
         run_piece_(run_piece),
         sums_(vm::sums_rows(*args.insn)),
         in_lanes_(in_lanes),
+        repeats_(repeats),
+        one_by_one_(writes_rows_apart(*args.insn)),
         chunks_(core::sum_chunks(args.columns)) {}
 
   // False where pieces cannot run it: then only what the chain writes may have changed.
@@ -47,7 +69,7 @@ class ChainRows {
     if (sums_ && chunks_ > core::kSumChunk) return false;
     const int64_t columns = std::min(args_.columns, sums_ ? kMostLanes / 2 * 8 : kMostElements);
     int64_t rows = std::max<int64_t>(1, kMostElements / args_.columns);
-    if (sums_) rows = std::clamp<int64_t>(kMostLanes / (core::kSumLanes * chunks_), 1, rows);
+    if (sums_) rows = std::clamp<int64_t>(kMostLanes / lanes_of_row(args_.columns), 1, rows);
     const core::fp::State before = core::fp::get();
     for (int64_t row = 0; row < args_.rows; row += rows) {
       if (!run_rows(row, std::min(rows, args_.rows - row), columns)) {
@@ -66,17 +88,20 @@ class ChainRows {
   bool run_rows(int64_t row, int64_t rows, int64_t columns) {
     for (int64_t column = 0; column < args_.columns; column += columns) {
       const int64_t count = std::min(columns, args_.columns - column);
-      const int64_t at_once = vm::are_alone(count) ? 1 : rows;
-      T* lanes = lanes_;
-      for (int64_t i = 0; i < rows; i += at_once) {
-        if (!sums_) {
-          if (!run_piece_(parts_.part(row + i, at_once, column, count), false)) return false;
-        } else {
-          if (!fill_lanes(row + i, at_once, column, count, lanes)) return false;
-          lanes += at_once * core::sum_chunks(count) * core::kSumLanes;
-        }
+      const bool alone = one_by_one_ || vm::are_alone(count);
+      if (!sums_) {
+        const vm::ChainArgs piece = parts_.part(row, alone ? 1 : rows, column, count);
+        PieceKind kind{.repeats = repeats_, .rows = alone ? rows : 1};
+        if (alone) kind.row_bytes = parts_.row_bytes();
+        if (!run_piece_(piece, kind)) return false;
+        continue;
       }
-      if (sums_) fold_lanes(rows, count, sums_of(row) + column / core::kSumChunk);
+      if (alone && count < core::kSumChunk) {
+        if (!fill_short_rows(row, rows, column, count)) return false;
+      } else if (!fill_long_rows(row, rows, alone ? 1 : rows, column, count)) {
+        return false;
+      }
+      fold_lanes(rows, count, sums_of(row) + column / core::kSumChunk);
     }
     if (!sums_) return true;
     T* const totals = totals_of(row);
@@ -85,6 +110,27 @@ class ChainRows {
     return std::none_of(totals, totals + rows, [](T total) { return std::isnan(total); });
   }
 
+  // Of rows that are shorter than the lanes, elements are all there is to add up.
+  static int64_t lanes_of_row(int64_t columns) {
+    return std::min(columns, core::sum_chunks(columns) * core::kSumLanes);
+  }
+  // Rows of less than a chunk.
+  bool fill_short_rows(int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    vm::ChainArgs first = parts_.part(row, 1, column, columns);
+    first.operands[total_operand()] = reinterpret_cast<std::byte*>(lanes_);
+    int64_t row_bytes[vm::kMaxChainOperands];
+    std::copy_n(parts_.row_bytes(), args_.insn->aux, row_bytes);
+    row_bytes[total_operand()] = lanes_of_row(columns) * int64_t{sizeof(T)};
+    return run_piece_(first, {.repeats = repeats_, .rows = rows, .row_bytes = row_bytes});
+  }
+  bool fill_long_rows(int64_t row, int64_t rows, int64_t at_once, int64_t column, int64_t columns) {
+    T* lanes = lanes_;
+    for (int64_t i = 0; i < rows; i += at_once) {
+      if (!fill_lanes(row + i, at_once, column, columns, lanes)) return false;
+      lanes += at_once * core::sum_chunks(columns) * core::kSumLanes;
+    }
+    return true;
+  }
   bool fill_lanes(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
     const int64_t block = bodies_.block_bytes / static_cast<int64_t>(sizeof(T));
     const bool in_lanes = in_lanes_ && (rows == 1 || columns % core::kSumLanes == 0);
@@ -107,7 +153,7 @@ class ChainRows {
                              : parts_.part(row, 1, column + whole_columns, columns - whole_columns);
     const int64_t chunks = is_row ? whole_rows * chunks_ : whole_columns / core::kSumChunk;
     rest.operands[total_operand()] = reinterpret_cast<std::byte*>(lanes + chunks * core::kSumLanes);
-    return run_piece_(rest, false);
+    return run_piece_(rest, {.repeats = repeats_});
   }
   bool fill_in_blocks(int64_t row, int64_t rows, int64_t column, int64_t columns, T* lanes) {
     const int64_t units = columns / core::kSumLanes;
@@ -115,7 +161,7 @@ class ChainRows {
     SumCursor cursor{chunk, units - chunk, units, reinterpret_cast<std::byte*>(lanes)};
     vm::ChainArgs piece = parts_.part(row, rows, column, columns);
     piece.operands[total_operand()] = reinterpret_cast<std::byte*>(&cursor);
-    return run_piece_(piece, true);
+    return run_piece_(piece, {.in_lanes = true, .repeats = repeats_});
   }
 
   int total_operand() const { return args_.insn->micro_ops().back().dst - vm::kFirstOperand; }
@@ -128,6 +174,7 @@ class ChainRows {
   // The lanes hold each chunk of each row; of a last one that is short, its elements.
   void fold_lanes(int64_t rows, int64_t columns, T* sums) const {
     const int64_t chunks = core::sum_chunks(columns), rest = columns % core::kSumChunk;
+    if (columns < core::kSumLanes) return sum(rows, columns, lanes_, sums);
     if (rest == 0 || rest >= core::kSumLanes)
       return sum(rows * chunks, core::kSumLanes, lanes_, sums);
     const T* lanes = lanes_;
@@ -161,17 +208,19 @@ class ChainRows {
   const vm::ChainArgs& args_;
   const vm::ChainParts parts_;
   RunPiece& run_piece_;
-  const bool sums_, in_lanes_;
-  const int64_t chunks_;  // of a row
+  const bool sums_, in_lanes_, repeats_;
+  const bool one_by_one_;  // whatever their length
+  const int64_t chunks_;   // of a row
   alignas(64) T lanes_[kMostLanes];
   T chunk_sums_[core::kSumChunk];
 };
 
-// `in_lanes`: what has_lanes() says, of a chain that ends with a sum.
+// `in_lanes`: what has_lanes() says, of a chain that ends with a sum; `repeats`: what may_repeat()
+// does.
 template <typename T, typename RunPiece>
 bool run_chain_rows(const ChainBodies& bodies, const vm::ChainArgs& args, bool in_lanes,
-                    RunPiece run_piece) {
-  return ChainRows<T, RunPiece>(bodies, args, in_lanes, run_piece).run();
+                    bool repeats, RunPiece run_piece) {
+  return ChainRows<T, RunPiece>(bodies, args, in_lanes, repeats, run_piece).run();
 }
 
 }  // namespace dvm::cpu

@@ -39,11 +39,15 @@ class Translator {
   // Makes the program of `args`; false where there is no body for a micro-op. Of a chain like the
   // last one, only addresses and scalars are new; it is the last one itself where the instruction
   // has the same address in the same `era`. With `in_lanes` the operand of the sum that a chain
-  // ends with is a SumCursor, and only whole blocks may run.
-  bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era, bool in_lanes) {
+  // ends with is a SumCursor, and only whole blocks may run. With `row_bytes`, of each operand from
+  // one row to the next, `args` is the first of rows that the program runs over one by one.
+  bool prepare(const ChainBodies& bodies, const ChainArgs& args, uint64_t era, bool in_lanes,
+               const int64_t* row_bytes = nullptr) {
     args_ = &args;
+    row_bytes_ = row_bytes;
     const vm::Instruction& insn = *args.insn;
-    const Form form = {in_lanes, args.rows == 1 && insn.m > 1, args.rows > 1 ? args.columns : 0};
+    const Form form = {in_lanes, args.rows == 1 && insn.m > 1, row_bytes != nullptr,
+                       args.rows > 1 ? args.columns : 0};
     const bool same = &insn == insn_ && era == era_ && form == form_;
     insn_ = &insn;
     era_ = era;
@@ -64,15 +68,27 @@ class Translator {
     return complete_;
   }
   const ChainStep* program() const { return steps_; }
+  // So many rows like the one that was prepared, with their `row_bytes`.
+  ChainRowLoop rows(int64_t count) {
+    ChainMove* end = moves_;
+    for (int i = 0; i < foreign_count_ && count > 1; ++i) {
+      const Foreign& foreign = foreign_[i];
+      const int64_t stride = row_bytes_[foreign.place - vm::kFirstOperand];
+      if (stride == 0) continue;
+      const std::byte* from = args_->operands[foreign.place - vm::kFirstOperand];
+      *end++ = {&steps_[foreign.step].operand, stride, foreign.scalar ? from : nullptr};
+    }
+    return {count, moves_, end};
+  }
   // Whether what raises nothing may do so with the bodies of this level.
   bool may_fail() const { return quiet_ && bodies_->raise_too_much; }
 
  private:
   // What makes another program of the same chain: sums in registers; one row of several, of which
-  // what is for each row is a scalar, and what is for each column lies like all else; how long
-  // several rows are.
+  // what is for each row is a scalar, and what is for each column lies like all else; that it is
+  // run over several such rows; how long rows are that are run at once.
   struct Form {
-    bool in_lanes = false, one_row = false;
+    bool in_lanes = false, one_row = false, loops = false;
     int64_t columns = 0;
     bool operator==(const Form&) const = default;
   };
@@ -319,6 +335,8 @@ class Translator {
   }
 
   bool look_at(const Source& s) {
+    // Of what is another scalar for each row, only the first is known.
+    if (form_.loops && s.place != 0 && row_bytes_[s.place - vm::kFirstOperand] != 0) return false;
     const bool plain = is_plain(s);
     if (s.kind == kScalar) looked_at_[looked_at_count_++] = {s.place, plain};
     return plain;
@@ -564,6 +582,7 @@ class Translator {
   const ChainBodies* bodies_ = nullptr;
   const ChainArgs* args_ = nullptr;
   const vm::Operand* operands_ = nullptr;
+  const int64_t* row_bytes_ = nullptr;
   Form form_;
   bool quiet_ = false, complete_ = false;
   const vm::Instruction* insn_ = nullptr;
@@ -577,6 +596,7 @@ class Translator {
     uint8_t place;
     bool scalar;
   } foreign_[kMaxSteps];
+  ChainMove moves_[kMaxSteps];
   struct {
     uint8_t place;
     bool plain;

@@ -34,7 +34,10 @@ class ProductTile {
     if (b_lies == Mode::packed) return multiply_blocks();
     const bool a_along = a_lies != Mode::columns;
     const bool b_along = b_lies == Mode::columns || (whole.n == 1 && strides_of(2).row == stored_);
-    if (whole.n <= kFew && whole.n < whole.m) {
+    const bool few_columns = whole.n <= kFew && whole.n < whole.m;
+    if (few_columns && a_along && !are_worth_dots(whole.n, whole.size)) {
+      multiply_blocks();
+    } else if (few_columns) {
       multiply_few(turned(), b_along, a_along);
     } else if (whole.m <= kFew) {
       multiply_few(upright(), a_along, b_along);
@@ -50,6 +53,13 @@ class ProductTile {
   static constexpr int64_t kCopied = 8192;
   // Units along k of a block, and rows.
   static constexpr int64_t kDeep = 512, kHigh = 192;
+
+  // Of so few columns each element is a sum across a vector, which takes as long for a short line
+  // as for one of many vectors; blocks compute all columns of a row at once. Measured at 4096 rows.
+  bool are_worth_dots(int64_t columns, int64_t k) const {
+    constexpr int64_t kVector = 64;
+    return k * stored_ >= std::max(kVector, columns * kVector * 3 / 4);
+  }
 
   struct Product {
     int64_t m, n;

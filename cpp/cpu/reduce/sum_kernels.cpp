@@ -5,6 +5,7 @@
 // What compiles per level comes after it.
 #include "cpu/reduce/reduce-inl.h"
 #include "cpu/reduce/reduce_casts-inl.h"
+#include "cpu/reduce/sum_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -16,7 +17,7 @@ void fill_sums(vm::KernelTable& table) {
   fill_reduction<Sum>(table, Insn::sum);
   fill_reduction<Prod>(table, Insn::prod);
   for (const DType dtype : {DType::i64, DType::u64}) {
-    table.entry(Insn::sum, dtype) = kTo64<Sum>;
+    table.entry(Insn::sum, dtype) = sum_to_64<kTo64<Sum>>;
     table.entry(Insn::prod, dtype) = kTo64<Prod>;
   }
   table.entry(Insn::sum, DType::f64) = reduce_casts<double, Reduce<Sum, Plain<double>>::kernel>;

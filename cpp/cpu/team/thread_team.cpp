@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "cpu/team/placement.h"
+#include "cpu/team/thread_limit.h"
 #include "cpu/team/usable_cores.h"
 #include "vm/target/cost.h"
 
@@ -21,6 +22,7 @@ namespace dvm::cpu {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr int kCaller = -1;  // in place of the number of a worker
 
 int hardware_threads() { return std::min(usable_cores(), kMaxThreads); }
 
@@ -73,6 +75,10 @@ void ThreadTeam::set_threads(int threads) {
   threads_.store(std::clamp(threads, 1, kMaxThreads), std::memory_order_relaxed);
 }
 
+int ThreadTeam::threads() const {
+  return ThreadLimit::of(threads_.load(std::memory_order_relaxed));
+}
+
 bool ThreadTeam::asleep() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
 
 // With more threads than processors, one that spins keeps another from working.
@@ -110,19 +116,21 @@ void ThreadTeam::run(int64_t count, int64_t chunk, Work work, void* context) {
     ~Free() { busy.store(false, std::memory_order_release); }
   } const free{busy_};  // also where the workers cannot be changed
   spin_ns_.store(static_cast<int64_t>(vm::cost_table().spin_ns), std::memory_order_relaxed);
-  if (static_cast<int>(workers_.size()) != threads() - 1) adjust_workers();
-  publish(static_cast<uint32_t>(count), static_cast<uint32_t>(chunk), work, context);
-  for (Chunk mine; take(mine);) finish(mine);
+  const int all = threads_.load(std::memory_order_relaxed);
+  if (static_cast<int>(workers_.size()) != all - 1) adjust_workers(all - 1);
+  publish(static_cast<uint32_t>(count), static_cast<uint32_t>(chunk), threads() - 1, work, context);
+  for (Chunk mine; take(mine, kCaller);) finish(mine);
   wait_until_done(static_cast<uint32_t>(count));
 }
 
 // The previous job is done, yet a late worker may still be looking at it. So the job is closed
 // before its fields change: whoever read a new field must see the closed `next_`, and fails.
-void ThreadTeam::publish(uint32_t count, uint32_t chunk, Work work, void* context) {
+void ThreadTeam::publish(uint32_t count, uint32_t chunk, int helpers, Work work, void* context) {
   const uint64_t generation = (next_.load(std::memory_order_relaxed) >> 32) + 1;
   next_.store(generation << 32 | kClosed, std::memory_order_relaxed);
   count_.store(count, std::memory_order_release);
   chunk_.store(chunk, std::memory_order_release);
+  helpers_.store(helpers, std::memory_order_release);
   work_.store(work, std::memory_order_release);
   context_.store(context, std::memory_order_release);
   done_.store(0, std::memory_order_relaxed);
@@ -130,9 +138,11 @@ void ThreadTeam::publish(uint32_t count, uint32_t chunk, Work work, void* contex
 
   signal_.fetch_add(1, std::memory_order_seq_cst);
   const int asleep = sleepers_.load(std::memory_order_seq_cst);
-  const auto helpers = static_cast<int64_t>((count - 1) / chunk);  // chunks besides the caller's
-  const auto wanted = std::min<int64_t>(asleep, helpers);
+  const auto others = static_cast<int64_t>((count - 1) / chunk);  // chunks besides the caller's
+  const auto wanted = std::min<int64_t>(asleep, others);
   if (wanted > 0) place_workers();
+  // The system wakes any worker, and only the first ones may help.
+  if (wanted > 0 && helpers < static_cast<int>(workers_.size())) return signal_.notify_all();
   for (int64_t i = 0; i < wanted; ++i) signal_.notify_one();
 }
 
@@ -147,7 +157,7 @@ void ThreadTeam::place_workers() {
   keep_off(processor, workers_);
 }
 
-bool ThreadTeam::take(Chunk& chunk) {
+bool ThreadTeam::take(Chunk& chunk, int worker) {
   uint64_t seen = next_.load(std::memory_order_acquire);
   for (;;) {
     chunk.count = count_.load(std::memory_order_acquire);
@@ -155,7 +165,9 @@ bool ThreadTeam::take(Chunk& chunk) {
     chunk.work = work_.load(std::memory_order_acquire);
     chunk.context = context_.load(std::memory_order_acquire);
     chunk.begin = static_cast<uint32_t>(seen);
-    if (chunk.begin >= chunk.count) return false;
+    if (chunk.begin >= chunk.count || worker >= helpers_.load(std::memory_order_acquire)) {
+      return false;
+    }
     chunk.end = std::min(chunk.count, chunk.begin + length);
     const uint64_t rest = (seen & ~uint64_t{UINT32_MAX}) | chunk.end;
     if (next_.compare_exchange_weak(seen, rest, std::memory_order_acq_rel,
@@ -187,12 +199,12 @@ void ThreadTeam::wait_until_zero(std::atomic<uint32_t>& left) const {
   }
 }
 
-void ThreadTeam::worker_loop() {
+void ThreadTeam::worker_loop(int worker) {
   for (;;) {
     // Read before looking for work: a job published in between changes it, and is not missed.
     const uint32_t seen = signal_.load(std::memory_order_seq_cst);
     if (stop_.load(std::memory_order_acquire)) return;
-    for (Chunk chunk; take(chunk);) finish(chunk);
+    for (Chunk chunk; take(chunk, worker);) finish(chunk);
     wait_for_job(seen);
   }
 }
@@ -206,9 +218,9 @@ void ThreadTeam::wait_for_job(uint32_t seen) {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void ThreadTeam::adjust_workers() {
+void ThreadTeam::adjust_workers(int count) {
   stop_workers();
-  start_workers(threads() - 1);
+  start_workers(count);
 }
 
 void ThreadTeam::start_workers(int count) {
@@ -216,8 +228,8 @@ void ThreadTeam::start_workers(int count) {
   const SignalsBlocked blocked;
   try {
     workers_.reserve(static_cast<size_t>(count));
-    while (static_cast<int>(workers_.size()) < count) {
-      workers_.emplace_back([this] { worker_loop(); });
+    for (int worker = 0; worker < count; ++worker) {
+      workers_.emplace_back([this, worker] { worker_loop(worker); });
     }
   } catch (const std::exception&) {
     // The system has no more threads, or no memory: the team is what it could get.

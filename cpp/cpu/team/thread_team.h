@@ -24,7 +24,7 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  int threads() const { return threads_.load(std::memory_order_relaxed); }
+  int threads() const;            // that a job of the calling thread may use (ThreadLimit)
   void set_threads(int threads);  // caller included, at least 1; from the next run() on
   // Whether run() would have to wake a worker, which costs far more than a spinning one.
   bool asleep() const;
@@ -51,15 +51,15 @@ class ThreadTeam {
     uint32_t begin, end, count;
   };
   std::chrono::nanoseconds spin_limit() const;
-  bool take(Chunk& chunk);
+  bool take(Chunk& chunk, int worker);
   void finish(const Chunk& chunk);
-  void publish(uint32_t count, uint32_t chunk, Work work, void* context);
+  void publish(uint32_t count, uint32_t chunk, int helpers, Work work, void* context);
   void place_workers();
   void wait_until_done(uint32_t count);
-  void adjust_workers();
+  void adjust_workers(int count);
   void start_workers(int count);
   void stop_workers();
-  void worker_loop();
+  void worker_loop(int worker);
   void wait_for_job(uint32_t seen);
 
   std::atomic<int> threads_;
@@ -76,6 +76,7 @@ class ThreadTeam {
   static constexpr uint32_t kClosed = UINT32_MAX;
   alignas(64) std::atomic<uint64_t> next_{kClosed};
   std::atomic<uint32_t> count_{0}, chunk_{0};
+  std::atomic<int> helpers_{0};  // workers that may take from it: the first ones
   std::atomic<Work> work_{nullptr};
   std::atomic<void*> context_{nullptr};
   alignas(64) std::atomic<uint32_t> done_{0};  // items finished

@@ -11,7 +11,17 @@ struct ContextStack {
   std::vector<std::unique_ptr<ExecutionContext>> contexts;
   size_t depth = 0;
 };
-thread_local ContextStack stack;
+// Asked for on each call: a pointer that needs no initialisation is one look at the thread's
+// memory, an object with a destructor several.
+constinit thread_local ContextStack* known_stack = nullptr;
+
+[[gnu::noinline, gnu::cold]] ContextStack& first_stack() {
+  thread_local ContextStack stack;
+  known_stack = &stack;
+  return stack;
+}
+
+ContextStack& stack_of_thread() { return known_stack != nullptr ? *known_stack : first_stack(); }
 
 template <typename T>
 void grow(std::vector<T>& v, size_t size) {
@@ -24,6 +34,7 @@ ExecutionContext::ExecutionContext() : state_(std::make_unique<State>()) {}
 ExecutionContext::~ExecutionContext() = default;
 
 ExecutionContext& ExecutionContext::acquire() {
+  ContextStack& stack = stack_of_thread();
   if (stack.depth == stack.contexts.size()) {
     stack.contexts.push_back(std::make_unique<ExecutionContext>());
   }
@@ -31,6 +42,7 @@ ExecutionContext& ExecutionContext::acquire() {
 }
 
 void ExecutionContext::release(ExecutionContext& context) {
+  ContextStack& stack = stack_of_thread();
   DVM_CHECK(stack.depth > 0 && stack.contexts[stack.depth - 1].get() == &context,
             "contexts are released in the reverse order of their acquisition");
   context.times = nullptr;

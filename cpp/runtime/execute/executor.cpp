@@ -133,7 +133,7 @@ class Execution {
 
   // Instructions that a watch is told of by themselves.
   static bool computes(PlanOp op) {
-    return op == PlanOp::run || op == PlanOp::whole || op == PlanOp::fold || op == PlanOp::call ||
+    return op == PlanOp::run || op == PlanOp::whole || op == PlanOp::fold || is_call(op) ||
            op == PlanOp::call_into;
   }
 
@@ -197,6 +197,7 @@ class Execution {
       case PlanOp::fold:
         return fold(p);
       case PlanOp::call:
+      case PlanOp::call_fresh:
         return call(instruction, call_host);
       case PlanOp::call_into:
         return call(instruction, call_host_into);
@@ -409,7 +410,8 @@ class Execution {
       return value.kind == vm::KernelValue::Kind::input && value.index == b;
     };
     if (b >= kernel.input_count || b == kernel.product->a ||
-        std::ranges::any_of(kernel.values, reads_b)) {
+        std::ranges::any_of(kernel.values, reads_b) ||
+        (!kernel.before.empty() && std::ranges::any_of(kernel.before.front().values, reads_b))) {
       return nullptr;
     }
     const BufferView& view = buffer(inputs[1 + b]);

@@ -25,6 +25,12 @@ bool may_write_over(const core::Graph& body, size_t input) {
   for (const core::Node& node : body.nodes()) {
     const OpClass kind = core::op_class(node.op);
     if (kind == OpClass::reduce) return false;
+    // Of a factor that the Region makes, a row is read for all columns of the product.
+    const bool makes_factor =
+        kind == OpClass::matrix && std::ranges::any_of(node.inputs, [&](Value v) {
+          return core::op_class(body.node(v).op) == OpClass::elementwise;
+        });
+    if (makes_factor) return false;
     const bool reads =
         std::find(node.inputs.begin(), node.inputs.end(), source) != node.inputs.end();
     if (reads && kind != OpClass::elementwise) return false;

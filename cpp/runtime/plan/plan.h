@@ -110,6 +110,8 @@ struct Operand {
   char kind;
   std::span<const int32_t> words;
 };
+// Whether a host function makes the results of the instruction.
+inline bool is_call(PlanOp op) { return op == PlanOp::call || op == PlanOp::call_fresh; }
 // How many registers the instruction defines.
 int result_count(const Plan& plan, const Instruction& instruction);
 int64_t literal_of(std::span<const int32_t> words);

@@ -6,8 +6,9 @@
 //   buffers             ranks agree; read after they are written or declared undefined; written by
 //                       Regions that do not read the same memory, or only element by element
 //                       (runtime/execute/in_place.h), as a whole before in parts, if this Plan
-//                       allocated them and no host function has seen them, and by one that writes
-//                       all of them; not used once freed, nor are their views
+//                       allocated them, or a call made them new, and no host function has seen
+//                       them that may keep them, and by one that writes all of them; not used once
+//                       freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
 //   bodies              are Plans that keep these rules, of the arguments and results that the
 //                       instruction says; a loop's body may write to what it carries, and leave
@@ -30,7 +31,7 @@ struct Buffer {
   int rank;
   Origin origin = Origin::host;
   bool owned = false;   // this Plan must free it, or the end of the call does
-  bool ours = false;    // roots: allocated here, and the host has not seen it
+  bool ours = false;    // roots: made here, and nobody else may have it
   bool written = true;  // holds values
   bool freed = false;   // roots only
   int32_t root = -1;    // the buffer whose memory it is; itself unless a view
@@ -244,7 +245,8 @@ class PlanVerifier {
         check_fold();
         break;
       case PlanOp::call:
-        check_call();
+      case PlanOp::call_fresh:
+        check_call(op);
         break;
       case PlanOp::call_into:
         check_call_into();
@@ -287,7 +289,7 @@ class PlanVerifier {
     }
   }
 
-  // What the call ends with.
+  // What the host gets.
   void give_up(std::span<const int32_t> buffers) const {
     for (int32_t b : buffers) {
       require_written(b);
@@ -374,15 +376,16 @@ class PlanVerifier {
 
   // What the host has seen it may keep, and write to.
   void give_to_host(std::span<const int32_t> buffers) {
-    for (int32_t b : buffers) {
-      require_written(b);
-      require_host(b);
-      root(b).ours = false;
-    }
+    give_up(buffers);
+    for (int32_t b : buffers) root(b).ours = false;
   }
 
-  void check_call() {
-    give_to_host(operands_[1].words);
+  void check_call(PlanOp op) {
+    if (op == PlanOp::call_fresh) {
+      give_up(operands_[1].words);
+    } else {
+      give_to_host(operands_[1].words);
+    }
     const auto places = operands_[5].words, ranks = operands_[7].words;
     require(!places.empty() && places.size() == count(6) && places.size() == count(7),
             "places, element types and ranks differ in number");
@@ -558,7 +561,10 @@ class PlanVerifier {
       const std::vector<Argument> results = declared(operands_.size() - 2);
       for (const Argument& type : results) {
         require(type.rank <= core::kMaxRank, "a rank beyond the limit");
-        define({.dtype = type.dtype, .rank = type.rank, .owned = true});
+        define({.dtype = type.dtype,
+                .rank = type.rank,
+                .owned = true,
+                .ours = instruction.op == PlanOp::call_fresh});
       }
     } else if (instruction.op == PlanOp::alloc || instruction.op == PlanOp::host_alloc) {
       define({.dtype = static_cast<core::DType>(word(0)),

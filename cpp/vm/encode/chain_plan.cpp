@@ -40,6 +40,10 @@ class ChainPlanner {
     }
     if (end_ < end) store_live();
     plan_.end = end_;
+    for (int k = 0; k < plan_.operand_count; ++k) {
+      ChainPlan::Operand& operand = plan_.operands[k];
+      operand.strided = operand.written ? is_written_as_rows(operand) : operand.strided;
+    }
   }
 
  private:
@@ -63,6 +67,10 @@ class ChainPlanner {
   bool is_of_rows(int16_t v) const { return is_repeated_by_rows(v) || is_strided(v); }
   bool is_repeated_by_rows(int16_t v) const {
     return reach(v) == Reach::per_row || reach(v) == Reach::per_column;
+  }
+  bool is_written_as_rows(const ChainPlan::Operand& operand) const {
+    return operand.reach == Reach::each &&
+           schedule_.is_written_as_rows(stage_, operand.value, end_, width_);
   }
   bool is_strided(int16_t v) const {
     return schedule_.is_rows(stage_, v, run_, width_) && reach(v) == Reach::each;

@@ -25,7 +25,7 @@ struct ChainPlan {
     int16_t value;
     bool written;
     Reach reach;
-    bool strided;  // read where it lies, row by row
+    bool strided;  // read or written where it lies, row by row
   } operands[kMaxChainOperands];
   MicroOp steps[kMaxSteps];
 };

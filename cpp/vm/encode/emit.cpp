@@ -93,11 +93,17 @@ class Emitter {
     }
   }
 
-  // An input whose tiles are rows of the dims from `columns` on.
-  Operand rows_operand(int16_t value, int columns) const {
-    const int16_t access = stage_.values[value].index;
+  // Whose tiles are rows of the dims from `columns` on.
+  Operand rows_operand(int access, int columns) const {
     const auto stride = tiling_.row_stride(stage_.accesses[access], wide_, columns);
     return vm::rows_operand(stream_operand(access), static_cast<uint32_t>(stride.value()));
+  }
+
+  // That an input is read by, or the one output of a value written.
+  int access_of(int16_t value) const {
+    const StageValue& of = stage_.values[value];
+    if (of.kind == StageValue::Kind::global) return of.index;
+    return stage_.outputs[schedule_.first_output[value]].access;
   }
 
   bool is_dense(int access) const { return schedule_.shape.is_dense(access); }
@@ -266,9 +272,9 @@ class Emitter {
       emit_broadcast(step, dst);
     } else if (step.axes != 0) {
       const DimMask span = stage_.values[step.src[0]].span;
-      const Operand full =
-          strided ? rows_operand(schedule_.root[step.src[0]], stage_.reduced_rows_begin())
-                  : expand(step.src[0], span);
+      const Operand full = strided ? rows_operand(stage_.values[schedule_.root[step.src[0]]].index,
+                                                  stage_.reduced_rows_begin())
+                                   : expand(step.src[0], span);
       triple(step.insn, step.dtype, step.aux, {dst, full}, span, stage_.reduce_begin,
              stage_.reduce_end);
       if (!strided) release_expanded(step.src[0], full);
@@ -319,9 +325,9 @@ class Emitter {
     }
     for (int k = 0; k < plan.operand_count && !overflow_; ++k) {
       const auto [value, is_written, reach, strided] = plan.operands[k];
-      if (is_written) written[k] = place_result(value);
-      operands[k] =
-          strided ? rows_operand(value, rows_.columns_begin()) : drafts_.home[value].operand();
+      if (is_written) written[k] = strided ? schedule_.first_output[value] : place_result(value);
+      operands[k] = strided ? rows_operand(access_of(value), rows_.columns_begin())
+                            : drafts_.home[value].operand();
       operands[k].access = Access::of(stage_.values[value].dtype, is_written, reach);
       has_rows = has_rows || strided || reach == Reach::per_row || reach == Reach::per_column;
     }

@@ -19,6 +19,7 @@
 #include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
+#include "vm/tile/dim_order.h"
 #include "vm/tile/partials.h"
 #include "vm/tile/recompute.h"
 #include "vm/tile/tiler.h"
@@ -63,10 +64,7 @@ class Encoder {
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
-    if (kernel.product && !kernel.steps.empty() &&
-        encode_followed_product(kernel, binding, target_, request_, arena_, compiled_)) {
-      return watch_.end(&PhaseTimes::emit);
-    }
+    if (kernel.product && follow_product(kernel, binding)) return watch_.end(&PhaseTimes::emit);
     if (kernel.product) encode_product(kernel, binding);
     if (kernel.attention) encode_attention(kernel, binding);
     if (!kernel.parts.empty()) {
@@ -91,6 +89,25 @@ class Encoder {
   }
 
  private:
+  // What is before the product, if the Kernel makes a factor, and the product along with what is
+  // behind it; false where that is left to do.
+  bool follow_product(const Kernel& kernel, const Binding& binding) {
+    const auto follow = [&](MadeFactor factor) {
+      return encode_followed_product(kernel, binding, factor, target_, request_, arena_, compiled_);
+    };
+    if (!kernel.before.empty() && !bind_product(kernel, binding).is_empty()) {
+      if (follow(MadeFactor::in_tiles)) return true;
+      make_factor(kernel.before.front(), binding);
+    }
+    return !kernel.steps.empty() && follow(MadeFactor::in_memory);
+  }
+
+  void make_factor(const Kernel& before, const Binding& binding) {
+    compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
+    compiled_.workspace_bytes[kFirstCopied] = find_made_bytes(before, binding);
+    run_stages(before, binding);
+  }
+
   // The steps of the Kernel read what it leaves.
   void encode_product(const Kernel& kernel, const Binding& binding) {
     Contraction product = bind_product(kernel, binding);
@@ -171,7 +188,10 @@ class Encoder {
     if (kernel.steps.empty() && (kernel.product || kernel.attention)) return;
     for (OutputMask todo = all_outputs(kernel); todo != 0;) {
       todo = bind(kernel, binding, todo, scratch_.stage);
-      if (target_.streams) spare_casts(scratch_.stage);
+      if (target_.streams) {
+        spare_casts(scratch_.stage);
+        order_by_strides(scratch_.stage);
+      }
       watch_.end(&PhaseTimes::bind);
       if (scratch_.stage.output_count != 0) encode_stages(kernel.operand_count());
     }

@@ -49,11 +49,12 @@ class Arena {
 // A Region usually is one Program. A reduction longer than a tile becomes several: the first writes
 // one partial per chunk, the others reduce partials (core/ops/sum_order.h), through two workspaces.
 // Where such a reduction feeds steps, the parts of the Kernel are Programs of their own, and so are
-// outputs that sizes of 1 set apart.
+// outputs that sizes of 1 set apart, and the steps before a product where no core makes them tile
+// by tile.
 inline constexpr int kMaxStages = 48;
 struct Compiled {
   // To be run in this order, each after the one before has ended; but where there are followers,
-  // they are the next Programs behind the first one, which is their leader (launch.h).
+  // they are the next Programs behind that of their leader (launch.h).
   Program stages[kMaxStages];
   int stage_count = 0;  // 0: nothing to write
   int workspace_count = 0;
@@ -61,7 +62,8 @@ struct Compiled {
   int16_t packed = -1;             // the operand that is read in its packed copy, if one is
   std::optional<CubeTiling> cube;  // of a product on the cube
   std::span<const Follower> followers;
-  HandedOver handed;  // of them
+  HandedOver handed, made;  // of them
+  int leader = 0;
 
   // Whether f(launch) is true of all that is to be run with these globals: in order, until it is
   // not.
@@ -69,9 +71,10 @@ struct Compiled {
   bool all_launches(std::span<std::byte* const> globals, F f) const {
     for (int k = 0; k < stage_count; ++k) {
       Launch launch{.program = stages[k], .globals = globals};
-      if (k == 0 && !followers.empty()) {
+      if (k == leader && !followers.empty()) {
         launch.followers = followers;
         launch.handed = handed;
+        launch.made = made;
         k += static_cast<int>(followers.size());
       }
       if (!f(launch)) return false;

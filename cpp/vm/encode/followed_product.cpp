@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
@@ -19,10 +20,13 @@ namespace {
 
 class FollowedEncoder {
  public:
-  FollowedEncoder(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
-                  const TileRequest* request, Arena& arena, Compiled& compiled)
+  FollowedEncoder(const Kernel& kernel, const Binding& binding, MadeFactor factor,
+                  const TargetTraits& target, const TileRequest* request, Arena& arena,
+                  Compiled& compiled)
       : kernel_(kernel),
         binding_(binding),
+        makes_(factor == MadeFactor::in_tiles && !kernel.before.empty()),
+        follows_(!kernel.steps.empty()),
         target_(target),
         request_(request),
         arena_(arena),
@@ -30,21 +34,24 @@ class FollowedEncoder {
         compiled_(compiled) {}
 
   bool run() {
-    if (!bind_unmerged(kernel_, binding_, scratch_.uncut, dims_)) return false;
-    spare_casts(scratch_.uncut);
-    if (!kernel_.parts.empty()) repeat_behind_reductions(scratch_.uncut);
+    if (follows_) {
+      if (!bind_unmerged(kernel_, binding_, scratch_.uncut, dims_)) return false;
+      spare_casts(scratch_.uncut);
+      if (!kernel_.parts.empty()) repeat_behind_reductions(scratch_.uncut);
+    }
     return run(bind_product(kernel_, binding_));
   }
 
  private:
-  static constexpr int kMostFollowers = 4;  // of whole tiles, and those cut short by either side
-  static constexpr int kCubeTurns = 2;      // the cube works on one tile, vector cores on another
+  // Of whole tiles, and those cut short by either side; and makers of rows, whole and cut short.
+  static constexpr int kMostFollowers = 4 + 2;
+  static constexpr int kCubeTurns = 2;  // the cube works on one tile, vector cores on another
 
   bool run(Contraction product) {
     if (product.is_empty() || product.k.size == 0) return false;
-    const UnmergedStage behind{scratch_.uncut, dims_};
-    if (!reduces_rows(behind, product)) return false;
-    return has_cube(target_) ? run_by_cube(product) : run_in_place(product);
+    if (follows_ && !reduces_rows({scratch_.uncut, dims_}, product)) return false;
+    if (!has_cube(target_)) return run_in_place(product);
+    return !makes_ && run_by_cube(product);
   }
 
   // Tiles by rows and columns, as followers count them.
@@ -71,7 +78,8 @@ class FollowedEncoder {
 
   bool run_in_place(Contraction product) {
     if (request_ != nullptr) return false;
-    const auto tiling = tile_followed_product(product, scratch_.uncut.reduces(), target_);
+    const auto tiling = makes_ ? tile_made_product(product, follows_, target_)
+                               : tile_followed_product(product, scratch_.uncut.reduces(), target_);
     if (!tiling) return false;
     int16_t packed = -1;
     if (product.packed_column != 0) {
@@ -98,15 +106,24 @@ class FollowedEncoder {
       arena_.rewind(mark);
       return false;
     }
-    product.hand_over(tiling.m, tiling.n);
+    if (follows_) product.hand_over(tiling.m, tiling.n);
+    if (makes_) product.make_rows(tiling.m);
     programs[0] = take(encode());
-    compiled_.stage_count = 1 + static_cast<int>(followers.size());
-    std::copy_n(programs, compiled_.stage_count, compiled_.stages);
+    compiled_.leader = compiled_.stage_count;
+    const int count = 1 + static_cast<int>(followers.size());
+    DVM_CHECK(compiled_.leader + count <= kMaxStages, "a product has too many Programs");
+    std::copy_n(programs, count, compiled_.stages + compiled_.leader);
+    compiled_.stage_count += count;
     compiled_.followers = followers;
-    compiled_.handed = {product.result, turns, product.handed};
+    if (follows_) compiled_.handed = {product.result, turns, product.handed};
+    if (makes_) compiled_.made = {product.a, 1, product.made};
     compiled_.workspace_count = product.global_count - kernel_.operand_count();
     if (verifies_programs().load(std::memory_order_relaxed)) {
-      verify_followers(programs[0], followers, compiled_.handed);
+      verify_followers({.program = programs[0],
+                        .globals = {},
+                        .followers = followers,
+                        .handed = compiled_.handed,
+                        .made = compiled_.made});
     }
     return true;
   }
@@ -122,28 +139,64 @@ class FollowedEncoder {
                                     Program* programs) {
     Follower made[kMostFollowers];
     size_t count = 0;
-    for (const bool last_row : {false, true}) {
-      for (const bool last_column : {false, true}) {
-        const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
-                                 side(product.n.size, tiling.n, last_column)};
-        if (tiles.m.count == 0 || tiles.n.count == 0) continue;
-        const auto program = emit_behind(product, tiles);
-        if (!program) return {};
-        programs[count] = *program;
-        const int64_t all = product.batches() * tiles.m.count * tiles.n.count;
-        made[count++] = {.program = *program,
-                         .first_row = static_cast<int32_t>(tiles.m.first),
-                         .rows = static_cast<int32_t>(tiles.m.count),
-                         .first_column = static_cast<int32_t>(tiles.n.first),
-                         .columns = static_cast<int32_t>(tiles.n.count),
-                         .tiles = static_cast<int32_t>(program->header().tile_count / all)};
-      }
-    }
+    const bool all = (!follows_ || add_behind(product, tiling, programs, made, count)) &&
+                     (!makes_ || add_makers(product, tiling, programs, made, count));
+    if (!all) return {};
     static_assert(sizeof(Follower) % sizeof(uint64_t) == 0);
     const auto words = arena_.take(count * sizeof(Follower) / sizeof(uint64_t));
     auto* const kept = reinterpret_cast<Follower*>(words.data());
     std::uninitialized_copy_n(made, count, kept);
     return {kept, count};
+  }
+
+  bool add_behind(const Contraction& product, const ProductTiling& tiling, Program* programs,
+                  Follower* made, size_t& count) {
+    const UnmergedStage behind{scratch_.uncut, dims_};
+    for (const bool last_row : {false, true}) {
+      for (const bool last_column : {false, true}) {
+        const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
+                                 side(product.n.size, tiling.n, last_column)};
+        if (tiles.m.count == 0 || tiles.n.count == 0) continue;
+        const auto program = emit_along(behind, product, tiles);
+        if (!program) return false;
+        programs[count] = *program;
+        made[count++] = follower_of(*program, product, tiles);
+      }
+    }
+    return true;
+  }
+
+  // Rows of a are like tiles of a product with its columns: those that are summed along.
+  bool add_makers(const Contraction& product, const ProductTiling& tiling, Program* programs,
+                  Follower* made, size_t& count) {
+    int dims[kMaxRank] = {};
+    if (!bind_unmerged(kernel_.before.front(), binding_, scratch_.next, dims)) return false;
+    spare_casts(scratch_.next);
+    Contraction rows = product;
+    rows.n = {.size = product.k.size, .of = dim_bit(kernel_.rank - 1)};
+    rows.result = product.a;
+    for (const bool last_row : {false, true}) {
+      const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
+                               {product.k.size, 0, 1, product.k.size}};
+      if (tiles.m.count == 0) continue;
+      const auto program = emit_along({scratch_.next, dims}, rows, tiles);
+      if (!program) return false;
+      programs[count] = *program;
+      made[count] = follower_of(*program, rows, tiles);
+      made[count++].makes = true;
+    }
+    return true;
+  }
+
+  static Follower follower_of(const Program& program, const Contraction& product,
+                              const ProductTiles& tiles) {
+    const int64_t all = product.batches() * tiles.m.count * tiles.n.count;
+    return {.program = program,
+            .first_row = static_cast<int32_t>(tiles.m.first),
+            .rows = static_cast<int32_t>(tiles.m.count),
+            .first_column = static_cast<int32_t>(tiles.n.first),
+            .columns = static_cast<int32_t>(tiles.n.count),
+            .tiles = static_cast<int32_t>(program.header().tile_count / all)};
   }
 
   // Of whole tiles, or of the last one where it is shorter.
@@ -153,8 +206,9 @@ class FollowedEncoder {
     return {tile, whole, size % tile == 0 ? 0 : 1, size % tile};
   }
 
-  std::optional<Program> emit_behind(const Contraction& product, const ProductTiles& tiles) {
-    if (!cut_along({scratch_.uncut, dims_}, product, tiles, scratch_.stage)) return std::nullopt;
+  std::optional<Program> emit_along(const UnmergedStage& steps, const Contraction& product,
+                                    const ProductTiles& tiles) {
+    if (!cut_along(steps, product, tiles, scratch_.stage)) return std::nullopt;
     Schedules& schedules = scratch_.schedules;
     // What is behind a tile of the cube is for the vector cores of its group.
     const int32_t cores = has_cube(target_) ? kVectorCores : target_.cores;
@@ -171,6 +225,7 @@ class FollowedEncoder {
 
   const Kernel& kernel_;
   const Binding& binding_;
+  const bool makes_, follows_;
   const TargetTraits& target_;
   const TileRequest* const request_;
   Arena& arena_;
@@ -181,10 +236,10 @@ class FollowedEncoder {
 
 }  // namespace
 
-bool encode_followed_product(const Kernel& kernel, const Binding& binding,
+bool encode_followed_product(const Kernel& kernel, const Binding& binding, MadeFactor factor,
                              const TargetTraits& target, const TileRequest* request, Arena& arena,
                              Compiled& compiled) {
-  return FollowedEncoder(kernel, binding, target, request, arena, compiled).run();
+  return FollowedEncoder(kernel, binding, factor, target, request, arena, compiled).run();
 }
 
 }  // namespace dvm::vm

@@ -1,6 +1,8 @@
 #include "vm/encode/memo.h"
 
 #include <algorithm>
+#include <new>
+#include <type_traits>
 
 namespace dvm::vm {
 
@@ -18,7 +20,7 @@ class KeyWriter {
   void add_address(const void* object) { add(reinterpret_cast<uintptr_t>(object)); }
 
   std::span<uint64_t> key() const { return words_.first(size_); }
-  size_t slot(size_t count) const { return static_cast<size_t>(hash_ >> 32) % count; }
+  uint64_t hash() const { return hash_; }
 
  private:
   std::span<uint64_t> words_;
@@ -59,11 +61,19 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
 void Memo::make_room() {
   if (!starts_over()) return;
   arena_.reset();
-  for (const std::unique_ptr<Entry>& entry : entries_) {
-    if (!entry) continue;
-    entry->key = {};
-    entry->encoded.stamp = 0;
+  for (Set& set : sets_) {
+    for (const Place& place : set) {
+      if (place.entry == nullptr) continue;
+      place.entry->key = {};
+      place.entry->encoded.stamp = 0;
+    }
   }
+}
+
+Memo::Entry* Memo::next_entry() {
+  static_assert(std::is_trivially_destructible_v<Entry> &&
+                alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  return new (room_.get() + made_++ * sizeof(Entry)) Entry;
 }
 
 Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
@@ -72,11 +82,19 @@ Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
   KeyWriter writer(arena_.rest().first(kKeyWords));
   write_key(kernel, binding, target, writer);
   const std::span<uint64_t> key = writer.key();
-  std::unique_ptr<Entry>& place = entries_[writer.slot(entries_.size())];
-  if (!place) place = std::make_unique<Entry>();
-  Entry& entry = *place;
-  if (std::ranges::equal(entry.key, key)) return entry.encoded;
+  const uint64_t hash = writer.hash();
+  Set& set = sets_[static_cast<size_t>(hash >> 32) % kSets];
+  for (const Place& place : set) {
+    if (place.hash == hash && place.entry != nullptr && std::ranges::equal(place.entry->key, key)) {
+      return place.entry->encoded;
+    }
+  }
 
+  std::ranges::rotate(set, set.end() - 1);  // the oldest is in front, and gives way
+  Place& place = set.front();
+  if (place.entry == nullptr) place.entry = next_entry();
+  place.hash = hash;
+  Entry& entry = *place.entry;
   arena_.take(key.size());
   entry.key = {};  // encode() may throw
   entry.encoded.stamp = 0;

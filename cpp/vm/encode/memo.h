@@ -1,12 +1,15 @@
 // Programs encoded lately, found again by all that encode() depends on: the Kernel, the target, the
-// sizes, strides and scalars of a call. Most calls have the shapes of the one before, and comparing
-// some words takes a tenth of encoding a small Region anew.
+// sizes, strides and scalars of a call. Most calls have the shapes of the one before, and the turns
+// of a loop those of the same turns the last time; comparing some words takes a tenth of encoding a
+// small Region anew.
 //
 // The memory is a log: what is encoded goes behind what was, and when there may be no room for
-// another Region the log starts over, empty. No heap, nothing to evict.
+// another Region the log starts over, empty. Entries are found in sets, by a hash: a model has
+// hundreds of Regions, and with one place per hash some pair would evict each other on every call.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,7 +33,7 @@ class Memo {
   // long as it has its stamp.
   Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
   // Whether the next encoding may lie where earlier ones do.
-  bool starts_over() { return arena_.rest().size() < kHalf; }
+  bool starts_over() { return arena_.rest().size() < kRegionWords; }
   // encode() in any case, for those who ask how long its phases take.
   Encoded& encode_anew(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                        PhaseTimes& times);
@@ -40,16 +43,27 @@ class Memo {
     std::span<const uint64_t> key;
     Encoded encoded;
   };
-  // Dims, scalars and strides, at most; the Programs of a Region have what is left of a half.
-  static constexpr size_t kKeyWords = 1024, kHalf = size_t{1} << 14;
+  struct Place {
+    uint64_t hash = 0;
+    Entry* entry = nullptr;
+  };
+  static constexpr size_t kSets = 256, kWays = 8;
+  using Set = std::array<Place, kWays>;  // the last one encoded in front
+  // Dims, scalars and strides, at most; with the Programs of a Region; all that is kept.
+  static constexpr size_t kKeyWords = 1024, kRegionWords = size_t{1} << 14;
+  static constexpr size_t kWords = size_t{1} << 17;
 
   void make_room();
+  Entry* next_entry();
 
   uint64_t stamps_ = 0;
-  Arena arena_{2 * kHalf};
-  // Each where the hash of its key says, made when that is met first: pages of what few programs
-  // need were much of a first call.
-  std::array<std::unique_ptr<Entry>, 128> entries_;
+  Arena arena_{kWords};
+  std::array<Set, kSets> sets_;
+  // Room for the entries of all places. Each is made when it is met first: pages of what few
+  // programs need were much of a first call.
+  std::unique_ptr<std::byte[]> room_ =
+      std::make_unique_for_overwrite<std::byte[]>(kSets * kWays * sizeof(Entry));
+  size_t made_ = 0;
   Encoded unkept_;
 };
 

@@ -52,10 +52,11 @@ class ProductEncoder {
     }
     for (int d = 0; d < product_.batch_rank; ++d) strides[axes++] = product_.batch[d].*of;
     const bool packed = of == &ContractionDim::b && product_.packed_column != 0;
-    const bool handed = of == &ContractionDim::result && product_.handed != 0;
+    const bool stays = (of == &ContractionDim::result && product_.handed != 0) ||
+                       (of == &ContractionDim::a && product_.made != 0);
     const int64_t n = packed ? product_.packed_column : product_.n.*of;
-    strides[axes++] = handed ? 0 : product_.m.*of * tiling_.m;
-    strides[axes++] = handed ? 0 : n * tiling_.n;
+    strides[axes++] = stays ? 0 : product_.m.*of * tiling_.m;
+    strides[axes++] = stays ? 0 : n * tiling_.n;
     if (in_loop) strides[axes++] = product_.k.*of * tiling_.k;
     return builder.stream(global, 0, {strides, axes});
   }

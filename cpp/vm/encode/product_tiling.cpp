@@ -39,6 +39,13 @@ class CacheTiler {
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
+  // Of all tiles by as many threads as there may be: while the last one ends the others wait, about
+  // as if there was one tile more.
+  double time(int64_t m, int64_t n) const {
+    const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
+    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_, !packed_);
+  }
+
   // The least time by the cost table, over halves and halves of those. None has no rows.
   ProductTiling run() const {
     ProductTiling best{0, n_, k_};
@@ -71,13 +78,6 @@ class CacheTiler {
     const auto most = static_cast<int64_t>(std::min(work / kLeastWork, double{kEnough}));
     const int64_t count = std::min(kEnough / tiles, most);
     return count < 2 ? k_ : std::min(k_, round_up(ceil_div(k_, count), kStep));
-  }
-
-  // Of all tiles by as many threads as there may be: while the last one ends the others wait, about
-  // as if there was one tile more.
-  double time(int64_t m, int64_t n) const {
-    const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_, !packed_);
   }
 
   const int64_t most_, least_, m_, n_;
@@ -155,6 +155,25 @@ std::optional<ProductTiling> tile_followed_product(const Contraction& product, b
       static_cast<int64_t>(cost_table().far_bytes / 2) / core::byte_size(product.dtype);
   const ProductTiling tiling = CacheTiler(product, most, whole_rows ? product.n.size : 0).run();
   if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
+  return tiling;
+}
+
+std::optional<ProductTiling> tile_made_product(const Contraction& product, bool follow,
+                                               const TargetTraits& target) {
+  if (!Matrices(product).are_in_place(target)) return std::nullopt;
+  const CostTable& cost = cost_table();
+  const auto room = static_cast<int64_t>(cost.far_bytes / 2);
+  const int64_t row = product.k.size * core::byte_size(product.source),
+                handed = follow ? product.n.size * core::byte_size(product.dtype) : 0;
+  const CacheTiler made(product, room / (row + handed) * product.n.size, product.n.size);
+  const ProductTiling tiling = made.run();
+  if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
+  const CacheTiler apart(product);
+  const ProductTiling other = apart.run();
+  const double bytes =
+      2.0 * static_cast<double>(product.batches()) * static_cast<double>(product.m.size * row);
+  const double trip = bytes * (bytes > cost.far_bytes ? cost.far_ns : cost.spill_ns);
+  if (apart.time(other.m, other.n) + trip < made.time(tiling.m, tiling.n)) return std::nullopt;
   return tiling;
 }
 

@@ -47,6 +47,13 @@ ProductTiling tile_product(const Contraction& product, const TargetTraits& targe
 std::optional<ProductTiling> tile_followed_product(const Contraction& product, bool whole_rows,
                                                    const TargetTraits& target);
 
+// The same where the rows of a are made for each tile and stay in the second cache, beside the tile
+// itself if steps `follow`. Tiles hold all columns then, so that each row is made once. None also
+// where it takes less time to write all of a to memory first: the columns that a tile of few rows
+// multiplies have to be read again for each.
+std::optional<ProductTiling> tile_made_product(const Contraction& product, bool follow,
+                                               const TargetTraits& target);
+
 // Whether a packed copy of b is of use: few rows read it as fast where it lies, the parts of a
 // product that is cut along k begin within panels, and only instructions that take matrices in
 // place read it.

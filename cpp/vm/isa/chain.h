@@ -57,6 +57,8 @@ class ChainParts {
       element_bytes_[k] = chain_address(chain, k, 0, 1) - chain.operands[k];
     }
   }
+  // Of each operand, from one row to the next.
+  const int64_t* row_bytes() const { return row_bytes_; }
   // Rows [row, row + rows), and of each the columns [column, column + columns); several rows have
   // to be whole.
   ChainArgs part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {

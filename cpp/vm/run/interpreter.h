@@ -363,23 +363,29 @@ void run_tiles(const Program& program, std::span<std::byte* const> globals, int6
   core.end(header);
 }
 
-// The same of a leader, each of whose tiles its followers go over at once; `handed` is room for
-// what it hands over, which `globals` has a place for.
+// The same of a leader, for each of whose tiles its makers go ahead and its followers come at once;
+// `places` are Launch::place_bytes() for what these leave to each other.
 template <typename Core>
-void run_followed_tiles(const Launch& launch, std::byte* handed, int64_t begin, int64_t end,
+void run_followed_tiles(const Launch& launch, std::byte* places, int64_t begin, int64_t end,
                         Core& core) {
   std::byte* globals[kMaxProgramGlobals];
   std::ranges::copy(launch.globals, globals);
-  globals[launch.handed.global] = handed;
+  if (launch.handed.global >= 0) globals[launch.handed.global] = places;
+  if (launch.made.global >= 0) globals[launch.made.global] = places + launch.place_of_made();
   const std::span<std::byte* const> all(globals, launch.globals.size());
   for (int64_t tile = begin; tile < end; ++tile) {
-    run_tiles(launch.program, all, tile, tile + 1, core);
-    for (const Follower& follower : launch.followers) {
-      const Follower::Range range = follower.behind(launch.program, tile);
-      if (range.begin != range.end) {
-        run_tiles(follower.program, all, range.begin, range.end, core);
+    const auto run_those = [&](bool make) {
+      for (const Follower& follower : launch.followers) {
+        if (follower.makes != make) continue;
+        const Follower::Range range = follower.behind(launch.program, tile);
+        if (range.begin != range.end) {
+          run_tiles(follower.program, all, range.begin, range.end, core);
+        }
       }
-    }
+    };
+    run_those(true);
+    run_tiles(launch.program, all, tile, tile + 1, core);
+    run_those(false);
   }
 }
 

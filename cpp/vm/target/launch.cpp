@@ -72,46 +72,81 @@ bool is_reached_by(const Program& program, int global, Pipe pipe) {
   return true;
 }
 
-}  // namespace
-
-void verify_followers(const Program& leader, std::span<const Follower> followers,
-                      const HandedOver& handed) {
-  DVM_CHECK(leader.grid().size() >= 2, "a leader has no rows and columns of tiles");
-  const auto global = static_cast<size_t>(handed.global);
-  DVM_CHECK(global < leader.globals().size(), "a leader has nothing to hand over");
-  for (const Follower& follower : followers) {
-    DVM_CHECK(global < follower.program.globals().size(), "a follower has nothing to read");
+void verify_flags(const Launch& launch) {
+  const int global = launch.handed.global;
+  DVM_CHECK(is_reached_by(launch.program, global, Pipe::fix),
+            "a leader hands over by another pipe than fix");
+  for (const Follower& follower : launch.followers) {
+    DVM_CHECK(is_reached_by(follower.program, global, Pipe::load),
+              "a follower reads what is not loaded");
   }
+}
+
+// What one side writes, the leader or its makers, and the other one reads.
+void verify_place(const Launch& launch, const HandedOver& place, bool is_made) {
+  const auto part = [&](const Program& program) -> const Global& {
+    const auto global = static_cast<size_t>(place.global);
+    DVM_CHECK(global < program.globals().size(), "what is handed over is no operand of a Program");
+    return program.globals()[global];
+  };
   const auto fits = [&](const Program& program, bool writes) {
-    const Global& own = program.globals()[global];
-    return own.low >= 0 && own.high <= handed.bytes && (own.written != 0) == writes;
+    const Global& own = part(program);
+    return own.low >= 0 && own.high <= place.bytes && (own.written != 0) == writes;
   };
-  DVM_CHECK(fits(leader, true), "a leader does not write what it hands over");
-  const bool has_flags = find_target(leader.header().target)->flags;
-  const auto is_flagged = [&](const Program& program, Pipe pipe) {
-    return !has_flags || is_reached_by(program, handed.global, pipe);
-  };
-  DVM_CHECK(handed.turns >= (has_flags ? 2 : 1) && handed.turns <= kMaxTurns,
-            "no flag counts the places of what is handed over");
-  DVM_CHECK(is_flagged(leader, Pipe::fix), "a leader hands over by another pipe than fix");
+  if (place.global >= 0) {
+    DVM_CHECK(fits(launch.program, !is_made),
+              is_made ? "a leader writes what is made for it, or reads too far"
+                      : "a leader does not write what it hands over");
+  }
+  for (const Follower& follower : launch.followers) {
+    if (follower.makes != is_made) {
+      DVM_CHECK(place.global < 0 || part(follower.program).low == part(follower.program).high,
+                "a Program has the place of others");
+      continue;
+    }
+    DVM_CHECK(place.global >= 0, "there is no place for what a Program makes or follows");
+    DVM_CHECK(fits(follower.program, is_made),
+              is_made ? "a maker does not write what it makes, or writes too far"
+                      : "a follower writes what is handed over, or reads too far");
+  }
+}
+
+// Each of the leader has one tile or more of one follower behind it, and of one maker before it.
+void verify_tiles(const Launch& launch) {
+  const std::span<const Follower> followers = launch.followers;
   std::vector<int64_t> met(followers.size());  // tiles of each
-  for (int64_t tile = 0; tile < leader.header().tile_count; ++tile) {
-    int owners = 0;
+  for (int64_t tile = 0; tile < launch.program.header().tile_count; ++tile) {
+    int owners = 0, makers = 0;
     for (size_t f = 0; f < followers.size(); ++f) {
-      const Follower::Range range = followers[f].behind(leader, tile);
+      const Follower::Range range = followers[f].behind(launch.program, tile);
       if (range.begin == range.end) continue;
       DVM_CHECK(range.begin == met[f], "a follower's tiles are out of order");
       met[f] = range.end;
-      ++owners;
+      ++(followers[f].makes ? makers : owners);
     }
-    DVM_CHECK(owners == 1, "a tile of a leader has no follower, or several");
+    DVM_CHECK(owners == (launch.handed.global >= 0 ? 1 : 0),
+              "a tile of a leader has no follower, or several");
+    DVM_CHECK(makers == (launch.made.global >= 0 ? 1 : 0),
+              "a tile of a leader has no maker, or several");
   }
   for (size_t f = 0; f < followers.size(); ++f) {
-    const Program& program = followers[f].program;
-    DVM_CHECK(met[f] == program.header().tile_count, "a follower has tiles behind none");
-    DVM_CHECK(fits(program, false), "a follower writes what is handed over, or reads too far");
-    DVM_CHECK(is_flagged(program, Pipe::load), "a follower reads what is not loaded");
+    DVM_CHECK(met[f] == followers[f].program.header().tile_count,
+              "a follower has tiles behind none");
   }
+}
+
+}  // namespace
+
+void verify_followers(const Launch& launch) {
+  const Program& leader = launch.program;
+  DVM_CHECK(leader.grid().size() >= 2, "a leader has no rows and columns of tiles");
+  verify_place(launch, launch.handed, false);
+  verify_place(launch, launch.made, true);
+  const bool has_flags = find_target(leader.header().target)->flags;
+  if (launch.handed.global >= 0 && has_flags) verify_flags(launch);
+  DVM_CHECK(launch.handed.turns >= (has_flags ? 2 : 1) && launch.handed.turns <= kMaxTurns,
+            "no flag counts the places of what is handed over");
+  verify_tiles(launch);
 }
 
 bool conflict(const Launch& a, const Launch& b) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/math/integers.h"
 #include "core/ops/fp_flags.h"
 #include "vm/isa/program.h"
 
@@ -18,15 +19,17 @@ struct RunStatus {
 
 inline constexpr int kMaxLaunches = 16;  // in a list
 
-// A Program that goes over the result of another one, its leader, tile by tile: where a core has
-// finished a tile of the leader, it runs those of the follower that read what it left.
+// A Program that goes along with another one, its leader, tile by tile: where a core has finished a
+// tile of the leader, it runs those of the follower that read what it left. A maker goes ahead: the
+// core runs those of its tiles that write what the leader's tile reads.
 struct Follower {
   Program program;
   // The leader's tiles that it follows, among the last two dims of its grid: as many, from there.
   int32_t first_row = 0, rows = 1, first_column = 0, columns = 1;
   int32_t tiles = 1;  // of the follower, for each of those
+  bool makes = false;
 
-  // The tiles [begin, end) behind a tile of the leader; none for many of them.
+  // The tiles [begin, end) that belong to a tile of the leader; none for many of them.
   struct Range {
     int64_t begin, end;
   };
@@ -51,11 +54,6 @@ struct HandedOver {
   bool operator==(const HandedOver&) const = default;
 };
 
-// Throws InternalError where a tile of the leader has not exactly one follower, or where they do
-// not agree on what is handed over.
-void verify_followers(const Program& leader, std::span<const Follower> followers,
-                      const HandedOver& handed);
-
 struct Launch {
   Program program;
   // globals[k] is the base address of global operand k, aligned to its dtype.
@@ -66,8 +64,17 @@ struct Launch {
   int32_t label = -1;  // of the step of a watched call (vm/target/watch.h)
   // Of the Program: they have the same globals.
   std::span<const Follower> followers = {};
-  HandedOver handed = {};
+  // What the leader leaves to those behind it, and what makers leave to the leader.
+  HandedOver handed = {}, made = {};
+
+  // Of both, beside each other, as run_followed_tiles() takes them.
+  int64_t place_bytes() const { return place_of_made() + made.bytes; }
+  int64_t place_of_made() const { return core::round_up(handed.bytes, int64_t{64}); }
 };
+
+// Throws InternalError where a tile of the leader has not exactly one follower and one maker, if
+// there are any of these, or where they do not agree on what is handed over or made.
+void verify_followers(const Launch& launch);
 
 // Whether the later of the two must wait for the other one: it writes where that reads or writes,
 // or reads where that writes. By the bytes from the lowest to the highest that an operand may

@@ -11,8 +11,7 @@ namespace {
 
 // What stands before the words of a follower.
 struct Place {
-  int32_t first_row, rows, first_column, columns;
-  int64_t tiles;
+  int32_t first_row, rows, first_column, columns, tiles, makes;
 };
 struct Handed {
   int32_t global, turns;
@@ -62,10 +61,11 @@ std::vector<uint64_t> launch_words(const Launch& launch) {
   std::vector<uint64_t> words;
   add(words, launch.program);
   if (launch.followers.empty()) return words;
-  append(words, Handed{launch.handed.global, launch.handed.turns, launch.handed.bytes});
+  for (const HandedOver& place : {launch.handed, launch.made})
+    append(words, Handed{place.global, place.turns, place.bytes});
   for (const Follower& follower : launch.followers) {
     append(words, Place{follower.first_row, follower.rows, follower.first_column, follower.columns,
-                        follower.tiles});
+                        follower.tiles, follower.makes ? 1 : 0});
     add(words, follower.program);
   }
   return words;
@@ -75,8 +75,10 @@ LaunchView view_launch(std::span<const uint64_t> words, bool verifies) {
   LaunchView view;
   view.program = take_program(words, verifies);
   if (words.empty()) return view;
-  const auto handed = take<Handed>(words);
-  view.handed = {static_cast<int16_t>(handed.global), handed.turns, handed.bytes};
+  for (HandedOver* const place : {&view.handed, &view.made}) {
+    const auto handed = take<Handed>(words);
+    *place = {static_cast<int16_t>(handed.global), handed.turns, handed.bytes};
+  }
   while (!words.empty()) {
     const auto place = take<Place>(words);
     view.followers.push_back({.program = take_program(words, verifies),
@@ -84,9 +86,10 @@ LaunchView view_launch(std::span<const uint64_t> words, bool verifies) {
                               .rows = place.rows,
                               .first_column = place.first_column,
                               .columns = place.columns,
-                              .tiles = static_cast<int32_t>(place.tiles)});
+                              .tiles = place.tiles,
+                              .makes = place.makes != 0});
   }
-  verify_followers(view.program, view.followers, view.handed);
+  verify_followers(view.launch({}));
   return view;
 }
 

@@ -1,5 +1,5 @@
 // A launch as one block of words, for who keeps it (dvm.profile): its Program, and where it has
-// followers, behind that what is handed over and each of them. Bases are no part of it.
+// followers, behind that what is handed over and made, and each of them. Bases are no part of it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,14 @@ std::vector<uint64_t> launch_words(const Launch& launch);
 struct LaunchView {
   Program program;
   std::vector<Follower> followers;
-  HandedOver handed;
+  HandedOver handed, made;
 
   Launch launch(std::span<std::byte* const> globals) const {
-    return {.program = program, .globals = globals, .followers = followers, .handed = handed};
+    return {.program = program,
+            .globals = globals,
+            .followers = followers,
+            .handed = handed,
+            .made = made};
   }
   // Of the Program and its followers.
   template <typename F>

@@ -19,8 +19,11 @@ int32_t number_of_thread() {
 
 }  // namespace
 
-Watch* Watch::current() { return watch_of_thread; }
-void Watch::set(Watch* watch) { watch_of_thread = watch; }
+Watch* Watch::of_thread() { return watch_of_thread; }
+void Watch::set(Watch* watch) {
+  watched_threads += (watch != nullptr) - (watch_of_thread != nullptr);
+  watch_of_thread = watch;
+}
 
 int64_t Watch::now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

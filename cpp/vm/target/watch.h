@@ -1,5 +1,5 @@
 // Who wants to see what a call does (dvm.profile) sets a Watch for its thread; the runtime and the
-// targets tell it, with a clock. Without one they look at a thread-local pointer, and read no
+// targets tell it, with a clock. Without one on any thread they look at a counter, and read no
 // clock.
 #pragma once
 
@@ -53,7 +53,10 @@ class Watch {
   // `keeps`: copies the Programs and sizes, too. Spans beyond `room` are counted, not kept.
   Watch(bool keeps, size_t room) : keeps_(keeps), spans_(room) {}
 
-  static Watch* current();  // of this thread; null: nobody watches
+  // Of this thread; null: nobody watches.
+  static Watch* current() {
+    return watched_threads.load(std::memory_order_relaxed) == 0 ? nullptr : of_thread();
+  }
   static void set(Watch* watch);
   static int64_t now();
 
@@ -95,6 +98,9 @@ class Watch {
   }
 
  private:
+  static Watch* of_thread();
+  static inline std::atomic<int> watched_threads{0};
+
   const bool keeps_;
   int32_t label_ = -1;
   std::vector<Step> steps_;

@@ -155,6 +155,7 @@ class Binder {
     const bool reads_kept = kernel_.parts.empty() || kernel_.product || kernel_.attention;
     if (reads_kept && !kernel_.kept.empty())
       stage_.global_count += kFirstKept + static_cast<int>(kernel_.kept.size());
+    if (kernel_.output_operands.front() == kMadeFactor) stage_.global_count += kFirstKept;
     find_needed(chosen);
     order_dims();
     fill_values();
@@ -219,10 +220,14 @@ class Binder {
   int16_t add_access(int operand, const KernelValue& value) {
     StageAccess access{.global = static_cast<int16_t>(operand), .dtype = value.dtype};
     access.span = span_[value.shape];
-    const int64_t* strides = binding_.strides[operand];
+    const int64_t* strides = nullptr;
     int64_t dense[kMaxRank];
-    if (operand >= kernel_.operand_count()) {
-      access.global = static_cast<int16_t>(operand + kFirstKept);
+    const bool makes = operand == kMadeFactor;
+    if (!makes && operand < kernel_.operand_count()) {
+      strides = binding_.strides[operand];
+    } else {
+      access.global = static_cast<int16_t>(makes ? kernel_.operand_count() + kFirstCopied
+                                                 : operand + kFirstKept);
       int64_t stride = core::byte_size(value.dtype);
       for (int d = kMaxRank - 1; d >= 0; --d) {
         dense[d] = stride;
@@ -395,6 +400,10 @@ bool bind_unmerged(const Kernel& kernel, const Binding& binding, Stage& stage, i
   }
   std::copy_n(binder.dims(), stage.rank, dims);
   return true;
+}
+
+int64_t find_made_bytes(const Kernel& before, const Binding& binding) {
+  return IterationSpace(before, binding).bytes(before.values[at(before.outputs.front())]);
 }
 
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes) {

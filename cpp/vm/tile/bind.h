@@ -112,7 +112,8 @@ inline bool is_output(const Stage& stage, int16_t value) {
 
 // The workspaces of a call are operands behind those of the Region: two that Stages of one
 // reduction take turns with (partials.h), two for copies of factors of a product
-// (encode/factor_copy.h), and one for each value that parts of a Kernel leave to each other.
+// (encode/factor_copy.h), of which the first is also for one that is made, and one for each value
+// that parts of a Kernel leave to each other.
 inline constexpr int kFirstCopied = 2, kFirstKept = 4, kMaxWorkspaces = kFirstKept + kMaxKept;
 
 // Makes the Stage of the first output in `todo` that has elements, along with all that can share
@@ -128,6 +129,9 @@ FusedBinding bind_fused(const Kernel& kernel, const Binding& binding, Stage& sta
 // All outputs in one Stage whose dims are not merged, for others to cut: dims[d] is the Region's
 // dim behind dim d. False where they need several Stages.
 bool bind_unmerged(const Kernel& kernel, const Binding& binding, Stage& stage, int* dims);
+
+// The bytes of the left factor of a product that such steps (Kernel::before) make.
+int64_t find_made_bytes(const Kernel& before, const Binding& binding);
 
 // The bytes of each value that the parts of a Kernel keep for each other.
 void find_kept_bytes(const Kernel& kernel, const Binding& binding, int64_t* bytes);

@@ -47,7 +47,13 @@ int64_t Contraction::batches() const {
 
 std::vector<Global> Contraction::globals() const {
   std::vector<Global> all(static_cast<size_t>(global_count));
-  include(*this, &ContractionDim::a, source, all[static_cast<size_t>(a)]);
+  Global& left = all[static_cast<size_t>(a)];
+  if (made == 0) {
+    include(*this, &ContractionDim::a, source, left);
+  } else {
+    left.high = made;
+    left.dtype = source;
+  }
   Global& right = all[static_cast<size_t>(b)];
   if (packed_column == 0) {
     include(*this, &ContractionDim::b, source, right);
@@ -74,6 +80,11 @@ void Contraction::hand_over(int64_t tile_m, int64_t tile_n) {
   n.result = n.size == 1 ? 0 : element;
 }
 
+void Contraction::make_rows(int64_t tile_m) {
+  made = tile_m * k.size * core::byte_size(source);
+  for (int d = 0; d < batch_rank; ++d) batch[d].a = 0;
+}
+
 Contraction bind_product(const Kernel& kernel, const Binding& binding) {
   const KernelProduct& product = *kernel.product;
   Contraction made{.a = product.a,
@@ -91,7 +102,19 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
   const auto size = [&](const KernelShape& shape, int d) {
     return size_of(shape[static_cast<size_t>(d)], binding);
   };
-  const int64_t *const a = binding.strides[product.a], *const b = binding.strides[product.b];
+  int64_t dense[kMaxRank];
+  const bool makes = product.a == kMadeFactor;
+  if (makes) {
+    made.a = static_cast<int16_t>(kernel.operand_count() + kFirstCopied);
+    made.global_count = std::max(made.global_count, kernel.operand_count() + kFirstKept);
+    int64_t stride = core::byte_size(product.source);
+    for (int d = columns; d >= 0; --d) {
+      dense[d] = stride;
+      stride *= size(product.a_shape, d);
+    }
+  }
+  const int64_t* const a = makes ? dense : binding.strides[product.a];
+  const int64_t* const b = binding.strides[product.b];
   made.m = {.size = size(product.a_shape, rows), .a = a[rows], .of = dim_bit(rows)};
   made.n = {.size = size(product.b_shape, columns), .b = b[columns], .of = dim_bit(columns)};
   made.k = {.size = size(product.a_shape, columns), .a = a[columns], .b = b[rows]};
@@ -115,10 +138,10 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
   // The result: strides of an output, or the dense ones of what is kept.
   const bool kept = product.result >= kernel.operand_count();
   if (kept) made.result = static_cast<int16_t>(product.result + kFirstKept);
-  int64_t dense = core::byte_size(product.dtype);
+  int64_t next = core::byte_size(product.dtype);
   const auto place = [&](ContractionDim& dim, int d) {
-    dim.result = kept ? dense : binding.strides[product.result][d];
-    dense *= dim.size;
+    dim.result = kept ? next : binding.strides[product.result][d];
+    next *= dim.size;
   };
   place(made.n, columns);
   place(made.m, rows);

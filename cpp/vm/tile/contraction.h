@@ -27,13 +27,17 @@ struct Contraction {
   ContractionDim batch[kMaxRank] = {};
   ContractionDim m = {}, n = {}, k = {};
   int64_t packed_column = 0;  // bytes of a column of b, where it is packed and `n.b` is no stride
-  int64_t handed = 0;         // of the result, where every tile lies in the same place; 0: nowhere
+  // Bytes of the result, or of rows of a, where those of every tile lie in the same place; 0: in
+  // memory, each in its own.
+  int64_t handed = 0, made = 0;
 
   int64_t batches() const;
   // Of its Programs, every operand: used or not, a caller passes them all.
   std::vector<Global> globals() const;
   // Leaves each tile of m by n elements to followers (vm/target/launch.h), dense.
   void hand_over(int64_t tile_m, int64_t tile_n);
+  // Has the rows of a made for each tile, of so many rows and all columns.
+  void make_rows(int64_t tile_m);
   bool is_empty() const { return m.size == 0 || n.size == 0; }  // or has no batches: m is 0 then
 };
 

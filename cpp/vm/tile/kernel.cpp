@@ -53,15 +53,33 @@ namespace {
 
 class Preparer {
  public:
-  explicit Preparer(const core::Region& region) : graph_(region.body) {
+  explicit Preparer(const core::Region& region)
+      : Preparer(region.name, region.body, region.body.outputs) {}
+
+  Kernel run() {
+    add_values();
+    kernel_.output_count = static_cast<int>(kernel_.outputs.size());
+    if (kernel_.product) place_product();
+    if (kernel_.attention) place_attention();
+    check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
+    check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
+    cut_at_reductions(kernel_);
+    check_limit("tensors kept between its parts", std::ssize(kernel_.kept), kMaxKept);
+    if (factor_ >= 0) kernel_.before.push_back(before_product());
+    return std::move(kernel_);
+  }
+
+ private:
+  Preparer(std::string name, const core::Graph& graph, std::vector<core::Value> outputs)
+      : graph_(graph), outputs_(std::move(outputs)) {
     static std::atomic<uint64_t> made{0};
-    kernel_.name = region.name;
+    kernel_.name = std::move(name);
     kernel_.serial = ++made;
     kernel_.context = graph_.shared_dims();
     find_live();
   }
 
-  Kernel run() {
+  void add_values() {
     value_of_.assign(live_.size(), -1);
     for (core::Value v = 0; v < graph_.size(); ++v) {
       const Node& node = graph_.node(v);
@@ -70,22 +88,27 @@ class Preparer {
       if (node.op == Op::scalar && !live_[at(v)]) ++kernel_.scalar_count;
       if (live_[at(v)]) value_of_[at(v)] = add(node);
     }
-    for (core::Value v : graph_.outputs) {
+    for (core::Value v : outputs_) {
       const int operand = kernel_.input_count + static_cast<int>(kernel_.outputs.size());
       kernel_.output_operands.push_back(static_cast<int16_t>(operand));
       kernel_.outputs.push_back(as_tensor(value_of_[at(v)], graph_.node(v)));
     }
-    kernel_.output_count = static_cast<int>(kernel_.outputs.size());
-    if (kernel_.product) place_product();
-    if (kernel_.attention) place_attention();
-    check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
-    check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
-    cut_at_reductions(kernel_);
-    check_limit("tensors kept between its parts", std::ssize(kernel_.kept), kMaxKept);
-    return std::move(kernel_);
   }
 
- private:
+  // A Kernel of its own, for its values go over other dims; what a call brings is numbered alike.
+  Kernel before_product() {
+    Preparer maker(kernel_.name, graph_, {factor_});
+    Kernel& before = maker.kernel_;
+    before.rank = kernel_.rank;
+    before.dims = kernel_.dims;
+    maker.add_values();
+    before.output_count = kernel_.output_count;
+    before.output_operands = {kMadeFactor};
+    check_limit("instructions", static_cast<int64_t>(before.steps.size()), kMaxSteps);
+    kernel_.dims = before.dims;
+    return std::move(before);
+  }
+
   static size_t at(core::Value v) { return static_cast<size_t>(v); }
 
   void check_limit(const char* what, int64_t count, int64_t limit) const {
@@ -97,7 +120,7 @@ class Preparer {
 
   void find_live() {
     live_.assign(static_cast<size_t>(graph_.size()), false);
-    for (core::Value v : graph_.outputs) live_[at(v)] = true;
+    for (core::Value v : outputs_) live_[at(v)] = true;
     for (core::Value v = graph_.size() - 1; v >= 0; --v) {
       // Unused inputs count too: a caller aligns the strides of every operand to this rank.
       if (live_[at(v)] || graph_.node(v).op == Op::input) {
@@ -255,7 +278,9 @@ class Preparer {
     check_first(node);
     const core::Value a = factor(node.inputs[0]), b = factor(node.inputs[1]);
     const DType sums = core::computes_in(node.type.dtype);
-    kernel_.product = {.a = operand_of(a),
+    const bool makes = a == node.inputs[0] && insn_of(graph_.node(a).op).has_value();
+    if (makes) factor_ = a;
+    kernel_.product = {.a = makes ? kMadeFactor : operand_of(a),
                        .b = operand_of(b),
                        .dtype = sums,
                        .source = graph_.type(a).dtype,
@@ -349,7 +374,9 @@ class Preparer {
   }
 
   const core::Graph& graph_;
+  const std::vector<core::Value> outputs_;
   Kernel kernel_;
+  core::Value factor_ = -1;  // of the product, where steps make it
   std::vector<bool> live_;
   std::vector<int16_t> value_of_;  // of each node
   core::Dim causal_;

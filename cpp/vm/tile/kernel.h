@@ -21,6 +21,8 @@ inline constexpr int kMaxGlobals = 32;  // tensors a Region may read and write
 inline constexpr int kMaxValues = 192;  // inputs, scalars and computed values of a Region
 inline constexpr int kMaxShapes = 32;   // distinct shapes among them
 inline constexpr int kMaxKept = 16;     // values that its parts leave to each other
+// In the place of an operand: the left factor of a product that the Region makes itself.
+inline constexpr int16_t kMadeFactor = -2;
 
 // Per dimension of the Region an index into Kernel::dims; kUnit where the size is 1 for sure.
 using KernelShape = std::array<uint8_t, kMaxRank>;
@@ -55,9 +57,9 @@ struct KernelScalar {
   Scalar value = {};  // literal
 };
 
-// A product of matrices (op matmul), which a Region computes before all else and out of two of its
-// inputs. Shapes are aligned to the Region's rank; a factor of which there are fewer matrices than
-// of the result has a size of 1 there.
+// A product of matrices (op matmul), which a Region computes out of two of its inputs, or of a left
+// factor that it makes (kMadeFactor), and before all else. Shapes are aligned to the Region's rank;
+// a factor of which there are fewer matrices than of the result has a size of 1 there.
 struct KernelProduct {
   int16_t a = -1, b = -1, result = -1;  // operands, the Region's or what is kept
   DType dtype = DType::f32;             // of the result: that in which products are added up
@@ -108,6 +110,9 @@ struct Kernel {
   // result where k is 0.
   std::optional<KernelProduct> product;
   std::vector<Kernel> nothing;  // at most one
+  // The elementwise steps that make its left factor, the one output (kMadeFactor), out of the same
+  // operands, dims and scalars; at most one.
+  std::vector<Kernel> before;
   std::optional<KernelAttention> attention;
   // Where reductions feed steps, the same in parts that are run one after the other and in which
   // none does (kernel_parts.h). `kept` are the values that one part leaves to another: operands

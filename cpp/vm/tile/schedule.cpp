@@ -37,7 +37,7 @@ class Scheduler {
     list_outputs();
     std::fill_n(made_.loaded_by, stage_.access_count, Schedule::kNever);
     find_rows();
-    made_.read_as_rows = 0;
+    made_.used_as_rows = 0;
     made_.counted = counts_;
     if (counts_) made_.use = {};
     made_.run_count = 0;
@@ -151,11 +151,13 @@ class Scheduler {
       ++steps;
     }
     chosen = width;
-    // One step is worth a chain where it is a function, or reads an element for several.
-    return steps > 1 || (steps == 1 &&
-                         (by_rows || target_.chains->of(ChainElements::floats, last->insn).alone))
-               ? end
-               : begin;
+    // One step is worth a chain where it is a function, or reads an element for several, or where
+    // it lies.
+    const auto is_worth_it = [&] {
+      return by_rows || target_.chains->of(ChainElements::floats, last->insn).alone ||
+             made_.is_written_as_rows(stage_, last->dst, end, width);
+    };
+    return steps > 1 || (steps == 1 && is_worth_it()) ? end : begin;
   }
   // Whether a chain of that width can read what the step reads; sets `by_rows` where it reads
   // operands otherwise than element by element, if it can.
@@ -198,10 +200,14 @@ class Scheduler {
   void load_for_chain(const Schedule::Run& run, int16_t v) {
     const StageValue& value = stage_.values[v];
     if (made_.is_rows(stage_, v, made_.run_count, run.width) && reach(v) == Reach::each) {
-      made_.read_as_rows |= uint64_t{1} << value.index;
+      made_.used_as_rows |= uint64_t{1} << value.index;
     } else {
       set_loaded(value.index);
     }
+  }
+  void write_rows(int16_t v, const Schedule::Run& run) {
+    if (!made_.is_written_as_rows(stage_, v, run.end, run.width)) return;
+    made_.used_as_rows |= uint64_t{1} << stage_.outputs[made_.first_output[v]].access;
   }
   void load_for_step(Schedule::Run& run, int16_t v) {
     const KernelStep& step = stage_.steps[run.begin];
@@ -210,7 +216,7 @@ class Scheduler {
     if (step.axes != 0 && (made_.shape.reduced_rows & bit) != 0 && !made_.has_output(v) &&
         made_.loaded_by[access] == Schedule::kNever) {
       run.reads_rows = true;
-      made_.read_as_rows |= bit;
+      made_.used_as_rows |= bit;
     } else {
       set_loaded(access);
     }
@@ -243,6 +249,7 @@ class Scheduler {
       if (stage_.values[v].kind != Kind::global) continue;
       is_chain ? load_for_chain(run, v) : load_for_step(run, v);
     }
+    if (is_chain) write_rows(step.dst, run);
     const bool outside = leaves(step.dst, is_chain);
     if (!counts_) return;
     for (int k = 0; k < step.arity; ++k) load(source(step, k));
@@ -258,6 +265,9 @@ class Scheduler {
     for (int k = 0; k < step.arity; ++k) release(source(step, k), i);
     release(step.dst, i);
     ++made_.use.instructions;
+    if (!is_chain) return;
+    ++made_.use.chains;
+    ++made_.use.micro_ops;
   }
   void count_expanded(int16_t value, DType dtype) {
     made_.use.expanded[cost_column(dtype)] += weight(value) / core::byte_size(dtype);
@@ -294,6 +304,7 @@ class Scheduler {
         read(v, run.begin);
       }
       born_[step.dst] = static_cast<int16_t>(i);
+      write_rows(step.dst, run);
       const bool dies = made_.last_use[step.dst] < run.end && !made_.has_output(step.dst);
       const bool outside = dies || leaves(step.dst, true);
       if (!counts_) continue;
@@ -364,7 +375,9 @@ bool is_large(const Stage& stage, const StageOutput& output) {
   if (stage.values[output.value].kind != Kind::computed) return false;
   double bytes = core::byte_size(access.dtype);
   for (int d = 0; d < stage.rank; ++d) {
-    if ((access.span & dim_bit(d)) != 0) bytes *= static_cast<double>(stage.sizes[d]);
+    // Where it stands still, what is made for one tile lies over that of another.
+    const bool moves = (access.span & dim_bit(d)) != 0 && access.strides[d] != 0;
+    if (moves) bytes *= static_cast<double>(stage.sizes[d]);
   }
   return bytes >= cost_table().store_far_bytes;
 }

@@ -44,8 +44,8 @@ struct Schedule {
   int16_t first_output[kMaxStageValues], next_output[kMaxGlobals];  // lists by root, ended by -1
   OutputMask far;  // outputs that are stored from slots past the caches
   // Bits of accesses that chains may read as rows, until a run of another kind has loaded them; and
-  // of those that some run reads as rows.
-  uint64_t may_be_rows, read_as_rows;
+  // of those that some run reads or writes as rows.
+  uint64_t may_be_rows, used_as_rows;
   int16_t loaded_by[kMaxStageAccesses];  // the first run for which the input is loaded, or kNever
   TileUse use;
   bool counted;  // whether the use is known
@@ -58,13 +58,22 @@ struct Schedule {
            (may_be_rows >> of.index & 1) != 0 && loaded_by[of.index] >= run &&
            core::byte_size(of.dtype) <= width;
   }
+  // Whether a chain of that width, which ends with step `end`, writes what it computes as rows
+  // where the output lies, which then is all that becomes of it.
+  bool is_written_as_rows(const Stage& stage, int16_t value, int end, int width) const {
+    const int output = first_output[value];
+    return output >= 0 && next_output[output] < 0 && last_use[value] < end &&
+           (shape.column_rows >> stage.outputs[output].access & 1) != 0 &&
+           stage.values[value].kind == StageValue::Kind::computed &&
+           core::byte_size(stage.values[value].dtype) <= width;
+  }
   // Whether the input is read for the outputs that it is, and nothing else.
   bool is_only_copied(const Stage& stage, int16_t value) const {
     const StageValue& of = stage.values[value];
     return of.kind == StageValue::Kind::global && loaded_by[of.index] == run_count;
   }
   bool has_output(int16_t value) const { return first_output[value] >= 0; }
-  bool is_read_as_rows(int access) const { return (read_as_rows >> access & 1) != 0; }
+  bool is_used_as_rows(int access) const { return (used_as_rows >> access & 1) != 0; }
   bool is_loaded(int access) const { return loaded_by[access] != kNever; }
 };
 

@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/math/integers.h"
+
 namespace dvm::vm {
 
 namespace {
 
 // A line of the cache, and the elements of a tile with which half of the stalls remain.
 constexpr double kLineBytes = 64, kHalfStall = 1024;
-// Of what a chain takes to begin, what another of its rows takes that is a run of its own.
-constexpr double kRowShare = 0.3;
+// Of what a chain takes to begin, what another of its rows takes that is a run of its own; and of
+// what a step takes to be translated, what it takes besides for each vector of a row that is no
+// block of them. Functions compute the whole last vector.
+constexpr double kRowShare = 0.1, kVectorShare = 0.7;
+constexpr int64_t kVectorBytes = 64, kBlockBytes = 512;
 // What is left of the setup of tiles while the processor waits for memory.
 constexpr double kHiddenSetup = 0.5;
 
@@ -59,6 +64,17 @@ double TileCosts::setup_ns(const TileUse& use) const {
   return setup;
 }
 
+// Of the functions among the steps, per element.
+double TileCosts::functions_ns(int begin, int end) const {
+  double ns = 0;
+  for (int s = begin; s < end; ++s) {
+    const KernelStep& step = stage_.steps[s];
+    if (!schedules_.target().chains->of(ChainElements::floats, step.insn).alone) continue;
+    ns += table_.element_ns[static_cast<size_t>(CostClass::function)][cost_column(step.dtype)];
+  }
+  return ns;
+}
+
 // Of the rows that the chains of all tiles compute one by one.
 double TileCosts::rows_ns(const Tiling& tiling, const Schedule& schedule) const {
   int64_t columns = 1, tail = 1;
@@ -73,8 +89,19 @@ double TileCosts::rows_ns(const Tiling& tiling, const Schedule& schedule) const 
   const auto tails =
       tail == columns ? count : count / static_cast<double>(tiling.tiles(tiling.split));
   const double alone = (are_alone(columns) ? count - tails : 0) + (are_alone(tail) ? tails : 0);
-  return alone * static_cast<double>(rows_of_tile) * kRowShare * table_.chain_ns *
-         schedule.use.chains;
+  double row_ns = 0;
+  for (int r = 0; r < schedule.run_count; ++r) {
+    const auto [begin, end, width, reads_rows] = schedule.runs[r];
+    if (width == kNoChain) continue;
+    row_ns += kRowShare * table_.chain_ns;
+    const int64_t bytes = columns * std::max(int{width}, 4);
+    if (bytes >= kBlockBytes) continue;
+    const auto vectors = static_cast<double>(core::ceil_div(bytes, kVectorBytes));
+    row_ns += kVectorShare * table_.micro_op_ns * vectors * (end - begin);
+    const auto unused = static_cast<double>(core::round_up(bytes, kVectorBytes) - bytes);
+    row_ns += functions_ns(begin, end) * unused / std::max(int{width}, 4);
+  }
+  return alone * static_cast<double>(rows_of_tile) * row_ns;
 }
 
 TileCosts::Copies TileCosts::find_copies(const Schedule& schedule) const {
@@ -110,17 +137,20 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
     if (shape.is_dense(a)) continue;
     const StageAccess& access = stage_.accesses[a];
     const Walk way = walk(access, tiling, shape.rows.wide);
-    if (schedule.is_read_as_rows(a)) {
-      walks += table_.run_ns * way.runs;
+    if (schedule.is_used_as_rows(a)) {
+      if (stage_.reduces()) walks += table_.run_ns * way.runs;  // else see rows_ns()
       if (!schedule.is_loaded(a)) continue;
     }
     const double bytes = core::byte_size(access.dtype);
     const bool is_copied = (copies.accesses >> a & 1) != 0;
     if (!is_copied) setup += table_.instruction_ns;
+    const int column = cost_column(access.dtype);
     if (way.runs < way.elements) {
+      const auto row = static_cast<size_t>(CostClass::move);
       walks += table_.run_ns * way.runs;
+      // Written, and read again.
+      if (!is_copied) walks += 2 * table_.element_ns[row][column] * way.elements;
     } else {
-      const int column = cost_column(access.dtype);
       const auto row = static_cast<size_t>(CostClass::strided);
       walks += table_.element_ns[row][column] * way.elements;
       strided += kLineBytes / std::min(way.per_line, kLineBytes / bytes) * table_.spill_ns;
@@ -145,7 +175,7 @@ TileCosts::Estimate TileCosts::operator()(const Tiling& tiling) const {
         table_.stall_ns * per_element(facts_.streamed) * per_tile / (per_tile + kHalfStall);
   }
   double cost = tiles * (setup + walks) + elements_ * element_ns;
-  if (schedule.read_as_rows != 0 && shape.rows.columns != 0) cost += rows_ns(tiling, schedule);
+  if (shape.rows.columns != 0) cost += rows_ns(tiling, schedule);
   if (tiling.reduction == Tiling::Reduction::chunks) {
     // Another Program reduces the partial results.
     const double partials = tiles * per_tile / static_cast<double>(facts_.unit);

@@ -36,6 +36,7 @@ class TileCosts {
   Copies find_copies(const Schedule& schedule) const;
   double per_element(int64_t weight) const;
   double setup_ns(const TileUse& use) const;
+  double functions_ns(int begin, int end) const;
   double rows_ns(const Tiling& tiling, const Schedule& schedule) const;
   Schedules& schedules_;
   const Stage& stage_;

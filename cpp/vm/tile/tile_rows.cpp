@@ -6,10 +6,9 @@
 
 namespace dvm::vm {
 
-bool may_be_rows(int64_t elements) {
-  // Of those that end within the lanes of a sum, each is a run of its own (cpu/chain/rows.h).
-  constexpr int64_t kWorthRuns = 128;
-  return elements % core::kSumLanes == 0 || elements >= kWorthRuns;
+bool are_short(int64_t elements) {
+  constexpr int64_t kLong = 128;
+  return elements % core::kSumLanes != 0 && elements < kLong;
 }
 
 bool are_alone(int64_t elements) { return elements % core::kSumLanes != 0 || elements >= kLongRow; }
@@ -27,7 +26,8 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling, uint64_t dense) {
       columns |= dim_bit(d);
       elements *= tiling.tile[d];
     }
-    return may_be_rows(elements) && columns != rows.wide ? columns : DimMask{0};
+    const bool joins = are_short(elements) && (tiling.joins_rows || stage.reduces());
+    return !joins && columns != rows.wide ? columns : DimMask{0};
   };
   if (stage.reduces()) {
     const bool of_rows = stage.reduce_end == stage.rank;

@@ -39,11 +39,11 @@ TileShape shape_of(const Stage& stage, const Tiling& tiling, const TargetTraits&
 
 // The elements of a row that is worth a run of its own, in which what is for each row is a scalar.
 inline constexpr int64_t kLongRow = 1024;
-// Whether chains compute several rows of so many elements at once: of short ones, none may end
-// within the lanes of a sum.
-bool may_be_rows(int64_t elements);
-// Whether each of such rows is a run of its own.
+// Whether each of such rows is a run of its own: it is long, or does not end with the lanes of a
+// sum.
 bool are_alone(int64_t elements);
+// Whether such rows are runs that take longer than their elements do in a run of all.
+bool are_short(int64_t elements);
 
 // What the elements of a value stand for, in a chain over elements that span `of`; nothing where it
 // has to be expanded. Spans are of Stage values.

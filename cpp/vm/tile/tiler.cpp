@@ -128,6 +128,16 @@ bool asks_lines(Schedules& schedules) {
   });
 }
 
+// Whether chains compute short rows one by one.
+bool has_short_rows(Schedules& schedules, const Tiling& tiling) {
+  const DimMask columns = schedules.of(tiling).shape.rows.columns;
+  int64_t elements = 1;
+  for (int d = 0; d < tiling.rank; ++d) {
+    if ((columns & dim_bit(d)) != 0) elements *= tiling.tile[d];
+  }
+  return columns != 0 && are_short(elements);
+}
+
 void count_tiles(Tiling& tiling) {
   for (int d = 0; d < tiling.rank; ++d) {
     tiling.tile_elements *= tiling.tile[d];
@@ -176,10 +186,15 @@ int64_t tile_limit(Schedules& schedules) {
 
 namespace {
 
-// The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing fits.
-// Lines may have any length.
+// The tiling of least cost on a cpu with whole reduced dims; tile_count 0 where nothing costs less
+// than `least`. Lines may have any length; `joins` short rows, or computes them one by one.
 Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const TileCosts& costs,
-                          int64_t limit, bool lines, double& least) {
+                          int64_t limit, bool lines, bool joins, double& least) {
+  const auto whole = [&] {
+    Tiling tiling = untiled(stage);
+    tiling.joins_rows = joins;
+    return tiling;
+  };
   const int64_t align = align_elements(stage, target);
   const int begin = stage.reduce_begin, end = stage.reduces() ? stage.reduce_end : begin;
   Tiling best;
@@ -193,7 +208,7 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
   limit = std::min(limit, std::clamp(inner / 8, kShare, most));
   const bool single = stage.reduces() && product(stage.sizes, begin, end) == inner;
   if (single && (inner <= longest || lines)) {
-    best = untiled(stage);
+    best = whole();
     count_tiles(best);
     least = costs(best).ns;
     return best;
@@ -202,7 +217,7 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
   const bool columns =
       stage.reduces() && end < stage.rank && stage.reduced_in_tile != Stage::InTile::must;
   if (columns && inner <= all_columns) {
-    Tiling one = untiled(stage);
+    Tiling one = whole();
     count_tiles(one);
     if (const TileCosts::Estimate cost = costs(one); cost.ns < least) {
       least = cost.ns;
@@ -217,7 +232,9 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
     const int64_t t_max = std::clamp(limit / inner, int64_t{1}, length);
     for (int64_t tiles = ceil_div(length, t_max);; tiles += std::max<int64_t>(1, tiles / 2)) {
       const int64_t t = ceil_div(length, tiles);
-      Tiling tiling = untiled(stage);
+      const bool small = t * inner <= kLeastTile && std::isfinite(least);
+      if (small && tiles == ceil_div(length, t_max)) break;  // rows one by one, each a tile
+      Tiling tiling = whole();
       // Loops of kernels take several vectors at a time, and what is left of a tile is slow.
       const bool sums_columns = stage.reduces() && d + 1 == stage.rank;
       const bool long_run = inner == 1 && t >= 16 * align;
@@ -237,8 +254,8 @@ Tiling least_cost_in_tile(const Stage& stage, const TargetTraits& target, const 
         best = tiling;
       }
       if (cost.roomy && tiling.tile_count == 1) return best;
-      const bool small = t * inner <= kLeastTile && best.tile_count != 0;
-      if (t == 1 || small || cost.ns > 2 * least || cost.roomy) break;
+      if (t == 1 || small || cost.roomy) break;
+      if (cost.ns > 2 * least && std::isfinite(cost.ns)) break;
     }
   }
   return best;
@@ -253,8 +270,12 @@ Tiling tile_by_caches(Schedules& schedules, int64_t limit) {
   best.tile_count = 0;
   if (stage.reduced_in_tile != Stage::InTile::never) {
     const bool lines = asks_lines(schedules);
-    best = least_cost_in_tile(stage, target, costs, limit, lines, least);
+    best = least_cost_in_tile(stage, target, costs, limit, lines, false, least);
     if (lines && best.tile_count != 0) return best;
+    if (!stage.reduces() && has_short_rows(schedules, untiled(stage))) {
+      const Tiling joined = least_cost_in_tile(stage, target, costs, limit, lines, true, least);
+      if (joined.tile_count != 0) best = joined;
+    }
   }
   if (!stage.reduces()) {
     if (best.tile_count != 0) return best;

@@ -23,6 +23,9 @@ struct Tiling {
   // Other dims whose last tiles are shorter: one at most, beside a split of the columns. All other
   // dims divide evenly.
   DimMask uneven = 0;
+  // Whether chains take tiles of short rows together, with what lies apart copied: mostly they
+  // compute them where they lie.
+  bool joins_rows = false;
   int64_t sizes[kMaxRank], tile[kMaxRank];
   int64_t tile_elements = 1, tile_count = 1;
 

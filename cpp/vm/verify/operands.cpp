@@ -84,10 +84,13 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   if (strided && op.offset == 0)
     fail(name + " has " + std::string(to_string(op.mode)) + " that lie 0 bytes apart");
   const bool reduces_rows = operand == 1 && row.format == Format::reduce;
-  const bool in_chain =
-      insn.is_chain() && !writes(insn, operand) && reach(insn, operand) == Reach::each;
+  const bool in_chain = insn.is_chain() && reach(insn, operand) == Reach::each;
   if (op.mode == Mode::rows && !reduces_rows && !in_chain && !has_matrices(insn)) {
-    fail(name + " has rows that lie apart, which only chains and reductions read");
+    fail(name + " has rows that lie apart, which only chains and reductions use");
+  }
+  if (op.mode == Mode::rows && in_chain && writes(insn, operand) &&
+      op.offset < int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))) {
+    fail(name + " has rows that are written over one another");
   }
   if (operand == 1 && reduces_chunks(insn) && insn.m != 1) {
     fail(name +
@@ -382,7 +385,11 @@ void TileVerifier::record_destination(const Instruction& insn, int operand) {
   const Operand& dst = insn.operands()[operand];
   if (is_stream(dst)) {
     int64_t& bytes = written_streams_[dst.index];
-    bytes = std::max(bytes, operand_bytes(insn, operand));
+    // Between rows that lie apart nothing is written.
+    const int64_t run = row_stride(dst)
+                            ? int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))
+                            : operand_bytes(insn, operand);
+    bytes = std::max(bytes, run);
     return;
   }
   auto [low, high] = slot_range(insn, operand);

@@ -3,14 +3,12 @@
 The native tracer (cpp/capture) records; `lower` gives each recorded event its meaning and writes
 the steps of the path. What it does not understand ends the path in a fallback with a reason.
 
-In the order in which they build on each other:
-    spec, values         the steps of a path; what is known of a value
-    program, graphs      registers, guards, host operations; the graph and its segments
-    arrays, objects      NumPy's rules for arrays; the caller's objects, read on demand
-    indexing, containers views; lists, dicts, tuples, sets
-    numpy_*, python_*    the meaning of functions
-    calls, *events, lower  events in order
-    effects              the end of a path
+path     the steps of a path, its registers and guards; the graph and its segments; its end
+events   what was recorded, in order: calls, operators, branches, lookups
+loops    turns of a loop as one body
+python   objects of the caller and of the program: containers, functions, instances, exceptions
+tensors  arrays as such: memory, views, writes, reductions
+numpy    what is NumPy's alone: promotion, order of memory, error state, its functions
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
+from dvm.magpy_capture.python.texts import KnownTexts
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 
@@ -54,5 +53,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         deadline,
         has_paths=has_paths,
         loops=vars(compiled).setdefault("loops", {}),
+        texts=vars(compiled).setdefault("texts", KnownTexts()),
     )
     return spec

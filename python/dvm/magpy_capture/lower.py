@@ -11,7 +11,8 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
-from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
+from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
+from dvm.magpy_capture.python.texts import KnownTexts
 
 
 def lower(
@@ -22,6 +23,7 @@ def lower(
     *,
     has_paths: bool = False,
     loops: dict[Any, KnownLoop] | None = None,
+    texts: KnownTexts | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -29,30 +31,45 @@ def lower(
     function called as it is: innermost first. Likewise a loop that cannot be rolled is unrolled.
 
     loops: what is known of the function's loops, which grows.
+    texts: what is known of strings that its calls have brought, which grows.
     """
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     found = Findings()
     known = {} if loops is None else loops
+    known_texts = KnownTexts() if texts is None else texts
     while True:
-        lowering = Lowering(spec, recording, function, entry, found, deadline, has_paths, known)
+        lowering = Lowering(
+            spec, recording, function, entry, found, deadline, has_paths, known, known_texts
+        )
         refusal = refusal_of(lowering)
-        if refusal is None or not lowering.walk.found_out(found):
+        if refusal is None or not (lowering.texts.pin() or lowering.walk.found_out(found)):
             break
         lowering.close()
         spec.steps.clear()
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
-        steps = lowering.program.steps
-        if ("commit",) in steps:
-            del steps[steps.index(("commit",)) :]
-        while steps and not steps[-1][0].startswith("guard"):
-            steps.pop()
-        steps.append(("fallback", refusal.reason, refusal.at))
+        spec.refused_lines = [lowering.walk.own_line, refusal.at[1]]
+    steps = lowering.program.steps
+    if refusal is not None:
+        _end_in_fallback(steps, refusal)
     lowering.graph.finish_segments()
-    spec.steps = lowering.program.steps.with_lines()
+    spec.steps = steps.with_lines()
+    if refusal is not None and lowering.loops.steps_before is not None:
+        before = Steps(steps[: lowering.loops.steps_before])
+        _end_in_fallback(before, refusal)
+        spec.steps_before_loop = before.with_lines()
     spec.sizes = lowering.graph.symbol_values
     lowering.close()
+
+
+def _end_in_fallback(steps: Steps, refusal: NotCapturable) -> None:
+    """Keep of the steps of a call that was refused what must hold for a call to be like it."""
+    if ("commit",) in steps:
+        del steps[steps.index(("commit",)) :]
+    while steps and not steps[-1][0].startswith("guard"):
+        steps.pop()
+    steps.append(("fallback", refusal.reason, refusal.at))
 
 
 def refusal_of(lowering: Lowering) -> NotCapturable | None:

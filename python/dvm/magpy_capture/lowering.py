@@ -16,10 +16,12 @@ from dvm.magpy_capture.events.pattern_events import PatternEvents
 from dvm.magpy_capture.events.recorded import Events
 from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.loops.known import KnownLoop
+from dvm.magpy_capture.loops.lent import LentArrays
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
 from dvm.magpy_capture.numpy import einsum as numpy_einsum
+from dvm.magpy_capture.numpy import errstate as numpy_errstate
 from dvm.magpy_capture.numpy import joins as numpy_joins
 from dvm.magpy_capture.numpy import moves as numpy_moves
 from dvm.magpy_capture.numpy import nan as numpy_nan
@@ -32,13 +34,18 @@ from dvm.magpy_capture.numpy.array_classes import ArrayClasses
 from dvm.magpy_capture.numpy.conversions import NumpyFunctions
 from dvm.magpy_capture.numpy.fancy_indexing import FancyIndexing
 from dvm.magpy_capture.numpy.host_arrays import HostArrays
+from dvm.magpy_capture.numpy.k_order import KOrder
+from dvm.magpy_capture.numpy.library import NUMPY
 from dvm.magpy_capture.numpy.ordered_folds import OrderedFolds
+from dvm.magpy_capture.numpy.per_element import PerElement
 from dvm.magpy_capture.numpy.picks import NumpyPicks
 from dvm.magpy_capture.numpy.products import NumpyProducts
+from dvm.magpy_capture.numpy.promotion import Promotion
 from dvm.magpy_capture.numpy.reductions import Reductions
 from dvm.magpy_capture.numpy.shapes import Shapes
 from dvm.magpy_capture.numpy.ufunc_methods import UfuncMethods
 from dvm.magpy_capture.numpy.ufuncs import Ufuncs
+from dvm.magpy_capture.numpy.written_arguments import WrittenArguments
 from dvm.magpy_capture.numpy.written_places import WrittenPlaces
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
@@ -55,6 +62,8 @@ from dvm.magpy_capture.python.exceptions import Exceptions
 from dvm.magpy_capture.python.functions import PythonFunctions
 from dvm.magpy_capture.python.heap import Objects
 from dvm.magpy_capture.python.heaps import Heaps
+from dvm.magpy_capture.python.host_operations import HostOperations
+from dvm.magpy_capture.python.instances import Instances
 from dvm.magpy_capture.python.iterators import Iterators
 from dvm.magpy_capture.python.locks import Locks
 from dvm.magpy_capture.python.opaque import Opaque
@@ -63,10 +72,16 @@ from dvm.magpy_capture.python.package_objects import PackageObjects
 from dvm.magpy_capture.python.randoms import Randoms
 from dvm.magpy_capture.python.sets import Sets
 from dvm.magpy_capture.python.sorting import Sorting
+from dvm.magpy_capture.python.texts import KnownTexts, Texts
 from dvm.magpy_capture.tensors.arrays import Arrays
 from dvm.magpy_capture.tensors.contractions import Contractions
+from dvm.magpy_capture.tensors.elementwise import Elementwise
 from dvm.magpy_capture.tensors.indexing import Indexing
+from dvm.magpy_capture.tensors.layouts import Layouts
 from dvm.magpy_capture.tensors.maybe_views import MaybeViews
+from dvm.magpy_capture.tensors.reduced_axes import ReducedAxes
+from dvm.magpy_capture.tensors.shared_memory import SharedMemory
+from dvm.magpy_capture.tensors.writes import Writes
 from dvm.magpy_capture.tensors.written_parts import WrittenParts
 
 
@@ -78,12 +93,14 @@ class Findings:
     on_host: ids of arrays of which no view may be in the graph.
     joint: ids of arrays that are views of another.
     unrolled: first events of loops that are not rolled.
+    copied: first events of loops that are given copies, for what they would write is read behind.
     """
 
     whole: set[int] = field(default_factory=set)
     on_host: set[int] = field(default_factory=set)
     joint: set[int] = field(default_factory=set)
     unrolled: set[int] = field(default_factory=set)
+    copied: set[int] = field(default_factory=set)
 
 
 def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
@@ -103,7 +120,16 @@ class Lowering:
     updates: WrittenParts
     views: MaybeViews
     arrays: Arrays
+    layouts: Layouts
+    writes: Writes
+    elementwise: Elementwise
+    reduced_axes: ReducedAxes
+    promotion: Promotion
+    k_order: KOrder
     heap: Objects
+    memory: SharedMemory
+    instances: Instances
+    host_operations: HostOperations
     indexing: Indexing
     containers: Containers
     sets: Sets
@@ -113,6 +139,7 @@ class Lowering:
     deques: Deques
     caches: Caches
     sorting: Sorting
+    texts: Texts
     counters: Counters
     heaps: Heaps
     ufuncs: Ufuncs
@@ -130,6 +157,8 @@ class Lowering:
     array_classes: ArrayClasses
     host_arrays: HostArrays
     opaque: Opaque
+    per_element: PerElement
+    written_arguments: WrittenArguments
     exceptions: Exceptions
     locks: Locks
     contexts: Contexts
@@ -140,6 +169,7 @@ class Lowering:
     calls: Calls
     methods: Methods
     lookups: Lookups
+    lent: LentArrays
     loops: Loops
     recorded: Events
     callees: Callees
@@ -159,24 +189,28 @@ class Lowering:
         deadline: float,
         has_paths: bool,
         loops: dict[Any, KnownLoop],
+        texts: KnownTexts,
     ) -> None:
         if "snapshots" not in recording:
             recording["snapshots"] = first_snapshots(recording["nodes"])
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
-            "heap": (found.joint, dict(recording["snapshots"])),
+            "heap": (dict(recording["snapshots"]),),
+            "memory": (found.joint,),
             "host_arrays": (found.on_host,),
             "caches": (has_paths,),
             "outputs": (function,),
             "recorded": (recording, function.__builtins__, found.whole),
             "callbacks": (recording["events"], recording.get("begin", 0)),
-            "loops": (recording, function, found.unrolled, loops),
+            "lent": (recording.get("variables", 0),),
+            "loops": (recording, function, found.unrolled, found.copied, loops),
+            "texts": (texts,),
         }
         parts = vars(self)
         for name, kind in PARTS.items():
             parts[name] = kind(*given.get(name, ()))
-        handed = {**parts, "lowering": self}
+        handed = {**parts, "lowering": self, "library": NUMPY}
         for name, part in parts.items():
             vars(part).update((need, handed[need]) for need in NEEDS[name])
 
@@ -210,6 +244,7 @@ HOLDERS: dict[Meaning, str] = {
 FUNCTIONS = (
     numpy_averages,
     numpy_einsum,
+    numpy_errstate,
     numpy_joins,
     numpy_moves,
     numpy_nan,

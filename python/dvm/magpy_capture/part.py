@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.events.pattern_events import PatternEvents
     from dvm.magpy_capture.events.recorded import Events
     from dvm.magpy_capture.events.walk import Walk
+    from dvm.magpy_capture.library import Library
+    from dvm.magpy_capture.loops.lent import LentArrays
     from dvm.magpy_capture.loops.rolling import Loops
     from dvm.magpy_capture.lowering import Lowering
     from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.numpy.conversions import NumpyFunctions
     from dvm.magpy_capture.numpy.fancy_indexing import FancyIndexing
     from dvm.magpy_capture.numpy.host_arrays import HostArrays
+    from dvm.magpy_capture.numpy.k_order import KOrder
     from dvm.magpy_capture.numpy.ordered_folds import OrderedFolds
+    from dvm.magpy_capture.numpy.per_element import PerElement
     from dvm.magpy_capture.numpy.picks import NumpyPicks
     from dvm.magpy_capture.numpy.products import NumpyProducts
+    from dvm.magpy_capture.numpy.promotion import Promotion
     from dvm.magpy_capture.numpy.reductions import Reductions
     from dvm.magpy_capture.numpy.shapes import Shapes
     from dvm.magpy_capture.numpy.ufunc_methods import UfuncMethods
     from dvm.magpy_capture.numpy.ufuncs import Ufuncs
+    from dvm.magpy_capture.numpy.written_arguments import WrittenArguments
     from dvm.magpy_capture.numpy.written_places import WrittenPlaces
     from dvm.magpy_capture.path.graphs import Graphs
     from dvm.magpy_capture.path.program import Program
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.functions import PythonFunctions
     from dvm.magpy_capture.python.heap import Objects
     from dvm.magpy_capture.python.heaps import Heaps
+    from dvm.magpy_capture.python.host_operations import HostOperations
+    from dvm.magpy_capture.python.instances import Instances
     from dvm.magpy_capture.python.iterators import Iterators
     from dvm.magpy_capture.python.locks import Locks
     from dvm.magpy_capture.python.opaque import Opaque
@@ -51,10 +59,16 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.randoms import Randoms
     from dvm.magpy_capture.python.sets import Sets
     from dvm.magpy_capture.python.sorting import Sorting
+    from dvm.magpy_capture.python.texts import Texts
     from dvm.magpy_capture.tensors.arrays import Arrays
     from dvm.magpy_capture.tensors.contractions import Contractions
+    from dvm.magpy_capture.tensors.elementwise import Elementwise
     from dvm.magpy_capture.tensors.indexing import Indexing
+    from dvm.magpy_capture.tensors.layouts import Layouts
     from dvm.magpy_capture.tensors.maybe_views import MaybeViews
+    from dvm.magpy_capture.tensors.reduced_axes import ReducedAxes
+    from dvm.magpy_capture.tensors.shared_memory import SharedMemory
+    from dvm.magpy_capture.tensors.writes import Writes
     from dvm.magpy_capture.tensors.written_parts import WrittenParts
 
 
@@ -72,7 +86,16 @@ class Part:
     updates: WrittenParts
     views: MaybeViews
     arrays: Arrays
+    layouts: Layouts
+    writes: Writes
+    elementwise: Elementwise
+    reduced_axes: ReducedAxes
+    promotion: Promotion
+    k_order: KOrder
     heap: Objects
+    memory: SharedMemory
+    instances: Instances
+    host_operations: HostOperations
     indexing: Indexing
     containers: Containers
     sets: Sets
@@ -82,6 +105,7 @@ class Part:
     deques: Deques
     caches: Caches
     sorting: Sorting
+    texts: Texts
     counters: Counters
     heaps: Heaps
     ufuncs: Ufuncs
@@ -99,6 +123,8 @@ class Part:
     array_classes: ArrayClasses
     host_arrays: HostArrays
     opaque: Opaque
+    per_element: PerElement
+    written_arguments: WrittenArguments
     exceptions: Exceptions
     locks: Locks
     contexts: Contexts
@@ -109,6 +135,7 @@ class Part:
     calls: Calls
     methods: Methods
     lookups: Lookups
+    lent: LentArrays
     loops: Loops
     recorded: Events
     callees: Callees
@@ -117,6 +144,7 @@ class Part:
     patterns: PatternEvents
     callbacks: Callbacks
     walk: Walk
+    library: Library
     lowering: Lowering
 
 

@@ -160,7 +160,7 @@ class Tensor:
     """
 
     memory: Storage
-    dtype: str  # NumPy name
+    dtype: str  # as libraries name it
     shape: list[_dvm.Dim]
     axes: tuple[int, ...]
     is_scalar: bool = False
@@ -179,6 +179,10 @@ class Tensor:
     unchecked: bool = False  # whether an integer that it was made with may be out of bounds
     open_order: Callable[[], None] | None = None
     leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype.startswith(("int", "uint"))
 
     @property
     def rank(self) -> int:
@@ -531,11 +535,12 @@ class SuperValue:
 
 @dataclass(eq=False)
 class SliceValue:
-    """A slice object; each part is an abstract value."""
+    """A slice object; each part is an abstract value. It is made once, in `register` then."""
 
     start: Any
     stop: Any
     step: Any
+    register: int = field(default=-1, init=False)
 
 
 @dataclass(eq=False)

@@ -57,7 +57,7 @@ def boxes_of(subject: Subject) -> tuple[list[Box], list[Refused]]:
     graphs = 0
     for path in subject.paths():
         for segment, graph in enumerate(fused_graphs(path)):
-            owner = _boxes_of_graph(graph, graphs, boxes)
+            owner = _boxes_of_graph(graph, path["target"], graphs, boxes)
             at = {
                 int(node): f"{file}:{line}" if file else ""
                 for node, _, file, line in NODE.findall(graph)
@@ -81,10 +81,10 @@ def boxes_of(subject: Subject) -> tuple[list[Box], list[Refused]]:
     return boxes, refused
 
 
-def _boxes_of_graph(graph: str, number: int, boxes: list[Box]) -> dict[int, int]:
+def _boxes_of_graph(graph: str, target: str, number: int, boxes: list[Box]) -> dict[int, int]:
     nodes = {int(node): op for node, op, *_ in NODE.findall(graph) if op not in GIVEN}
     owner: dict[int, int] = {}
-    for index, members in enumerate(_dvm.region_members(graph)):
+    for index, members in enumerate(_dvm.region_members(graph, target)):
         ops = [nodes[node] for node in members]
         for node in members:
             owner[node] = len(boxes)

@@ -51,7 +51,11 @@ def region_nodes(subject: Subject) -> dict[str, RegionNodes]:
                 for node, op, file, line in NODE.findall(graph)
             }
             sources = sources_of(graph)
-            regions = zip(_dvm.region_members(graph), _dvm.region_operands(graph), strict=True)
+            regions = zip(
+                _dvm.region_members(graph, path["target"]),
+                _dvm.region_operands(graph, path["target"]),
+                strict=True,
+            )
             for index, (members, operands) in enumerate(regions):
                 found[f"g{graphs}.r{index}"] = RegionNodes(
                     [nodes[node] for node in members],

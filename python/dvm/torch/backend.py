@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 from torch.fx import GraphModule
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
 from dvm.torch import aten, graphs
+from dvm.torch.partition import partition
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
 
@@ -25,6 +25,7 @@ _dvm.use_torch(torch.Tensor, torch.nn.Parameter)
 _dvm.use_profiler(torch.autograd.profiler, torch.autograd.profiler.record_function)
 
 FALLBACKS = ("torch", "error")
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Options:
         processor once, which takes as much memory again, instead of on every call. Writes that
         torch counts are noticed, and parameters that others take the place of; writes through
         `.data`, or past torch, are not.
-    threads: 1 computes on the calling thread alone; None: on as many as dvm has in this process.
-        Of what torch computes, `torch.set_num_threads` tells.
+    threads: the most that a call computes on, the calling one included; None: as many as dvm has
+        in this process. Of what torch computes, `torch.set_num_threads` tells.
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
         "error" raises UnsupportedError for them instead.
     """
@@ -62,8 +63,9 @@ class Options:
             del table["precision"]
         if not isinstance(self.frozen, bool):
             raise errors.unknown("unknown_name", "frozen", self.frozen, ["False", "True"])
-        if self.threads not in (None, 1) or isinstance(self.threads, bool):
-            raise errors.unknown("unknown_name", "threads", self.threads, ["None", "1"])
+        if self.threads is not None and not _is_thread_count(self.threads):
+            valid_counts = ["None", f"1 to {MOST_THREADS}"]
+            raise errors.unknown("unknown_name", "threads", self.threads, valid_counts)
         for name, valid in table.items():
             if getattr(self, name) not in valid:
                 raise errors.unknown("unknown_name", name, getattr(self, name), valid)
@@ -75,6 +77,10 @@ class Options:
             if name not in names:
                 raise errors.unknown("unknown_name", "option", name, names)
         return Options(**given)
+
+
+def _is_thread_count(threads: Any) -> bool:
+    return type(threads) is int and 1 <= threads <= MOST_THREADS
 
 
 def backend(
@@ -98,7 +104,7 @@ def backend(
     compiled: Callable[..., Any] = aot_autograd(
         **compilers,
         decompositions=decompositions(),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=partition,
         keep_inference_input_mutations=True,
     )(module, example_inputs)
     return compiled
@@ -124,14 +130,16 @@ def compile_graph(
     if kind == "backward" and context is not None and context.fw_metadata is not None:
         # No memory is taken from arguments, so a graph may be gone through backwards twice.
         context.fw_metadata.bw_donated_idxs = []
+    precision = options.precision or torch.get_float32_matmul_precision()
     try:
-        lowered = graphs.lower(module, options.fallback)
+        has_exact_products = options.target == "cpu" and precision != "medium"
+        lowered = graphs.lower(module, options.fallback, has_exact_products)
         compiled = _dvm.TorchGraph(
             lowered.graph,
             target=options.target,
             strict=options.numerics == "strict",
-            precision=options.precision or torch.get_float32_matmul_precision(),
-            alone=options.threads == 1,
+            precision=precision,
+            threads=options.threads or 0,
             functions=lowered.functions,
             arguments=lowered.arguments,
             results=lowered.results,

@@ -72,16 +72,20 @@ class Builder:
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
     used: which of those results something takes.
+    has_exact_products: whether products of matrices round no factors, and cost no more than sums of
+        elementwise products.
     """
 
-    def __init__(self, graph: _dvm.Graph, symbols: Symbols) -> None:
+    def __init__(self, graph: _dvm.Graph, symbols: Symbols, has_exact_products: bool) -> None:
         self.graph = graph
         self.symbols = symbols
+        self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
         self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
+        self._factors: dict[int, tuple[Tensor, ...]] = {}  # what nodes are elementwise products of
 
     @property
     def out(self) -> Tensor:
@@ -128,7 +132,14 @@ class Builder:
     # Elementwise
 
     def elementwise(self, op: str, *tensors: Tensor) -> Tensor:
-        return self.wrap(self.graph.elementwise(op, [t.node for t in tensors]))
+        made = self.wrap(self.graph.elementwise(op, [t.node for t in tensors]))
+        if op == "mul":
+            self._factors[made.node] = tensors
+        return made
+
+    def factors(self, t: Tensor) -> tuple[Tensor, ...]:
+        """What `t` is the elementwise product of; () for all else."""
+        return self._factors.get(t.node, ())
 
     def __getattr__(self, op: str) -> Callable[..., Tensor]:
         """An op of the Graph by its name, `b.maximum(x, y)`; numbers are in the others' dtype."""
@@ -172,6 +183,10 @@ class Builder:
         source = self._repeated.get(t.node, t)
         shape = [1 if i in axes else size for i, size in enumerate(t.shape)]
         return source if is_same_shape(source.shape, shape) else self.slice(t, [0] * t.rank, shape)
+
+    def repeated(self, t: Tensor) -> Tensor | None:
+        """What `t` is broadcast from; None for what is no broadcast."""
+        return self._repeated.get(t.node)
 
     def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
         source = self.before_reshape(t)

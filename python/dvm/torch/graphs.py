@@ -48,24 +48,25 @@ class Lowered:
     )
 
 
-def lower(module: GraphModule, fallback: str) -> Lowered:
+def lower(module: GraphModule, fallback: str, has_exact_products: bool) -> Lowered:
     """Return the Graph of a module.
 
     fallback: "torch", or "error" where an op that has no row is an UnsupportedError.
+    has_exact_products: as of a Builder.
 
     Raises Untranslatable for values that a Graph has no type for, such as complex tensors.
     """
-    return _Lowering(module, fallback).run()
+    return _Lowering(module, fallback, has_exact_products).run()
 
 
 class _Lowering:
-    def __init__(self, module: GraphModule, fallback: str) -> None:
+    def __init__(self, module: GraphModule, fallback: str, has_exact_products: bool) -> None:
         self._module = module
         self._fallback = fallback
         self._placeholders = module.graph.find_nodes(op="placeholder")
         self._graph = _dvm.Graph()
         self._symbols = Symbols(self._graph, _shape_env(module), self._given_sizes())
-        self._builder = Builder(self._graph, self._symbols)
+        self._builder = Builder(self._graph, self._symbols, has_exact_products)
         self._values: dict[Node, Any] = {}
         self._lowered = Lowered(self._graph)
         self._groups: dict[int, int] = {}
@@ -245,13 +246,19 @@ class _Lowering:
             function = library_ops.picked(function, order)
         self._lowered.functions[callee] = function
         types = [(t.dtype, t.shape) for k in order if (t := expected[k]) is not None]
+        made = _as_list(node.meta["val"])
         call = self._graph.call(
-            callee, [t.node for t in tensors], *types[0], results=len(order), sizes=sizes
+            callee,
+            [t.node for t in tensors],
+            *types[0],
+            results=len(order),
+            sizes=sizes,
+            fresh=_makes_new(node) and all(_is_dense(made[k], range(made[k].dim())) for k in order),
         )
         results: list[Any] = [None] * len(expected)
         for place, k in enumerate(order):
-            made = self._graph.result(call, place, *types[place]) if place else call
-            results[k] = self._builder.wrap(made)
+            result = self._graph.result(call, place, *types[place]) if place else call
+            results[k] = self._builder.wrap(result)
         is_single = isinstance(node.meta.get("val"), torch.Tensor)
         return results[0] if is_single else results
 
@@ -380,6 +387,18 @@ def _is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
             return False
         stride *= size
     return True
+
+
+def _makes_new(node: Node) -> bool:
+    """Whether torch's op of a node makes new tensors, and only reads those it is given.
+
+    What ops without a row do is not known so well: one may give back what it was given.
+    """
+    name = name_of(node.target)
+    if not (name in aten.ROWS and name.startswith("aten.")):
+        return False
+    schema = node.target._schema
+    return not schema.is_mutable and all(r.alias_info is None for r in schema.returns)
 
 
 def _viewed(node: Node) -> Node | None:

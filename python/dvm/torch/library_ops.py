@@ -83,7 +83,10 @@ def _target(node: Node) -> Any:
     if node.target is torch.ops.aten.mkldnn_rnn_layer.default:
         return _recurrent
     if node.target is torch.ops.aten._embedding_bag.default:
-        is_promised = node.meta["val"][1].shape[0] != 0
+        taken = {user.args[1] for user in node.users}
+        if taken <= {0}:
+            return torch.ops.aten._embedding_bag_forward_only.default
+        is_promised = 1 in taken and node.meta["val"][1].shape[0] != 0
         return _embedding_bag if is_promised else node.target
     if node.target is not torch.ops.aten.as_strided.default:
         return node.target

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
-from dvm.torch.builder import Builder, NotCompiled, Tensor
+from dvm.torch.builder import Builder, NotCompiled, Tensor, is_same_shape
 from dvm.torch.shapes import axes_of, axis_of
 from dvm.torch.symbols import Size
+
+EXACT = ("f32", "f64")  # whose products are rounded nowhere else than elementwise ones
 
 
 def kept(b: Builder, made: Tensor, axes: list[int], keepdim: bool) -> Tensor:
@@ -25,11 +28,34 @@ def reduction(op: str) -> Callable[..., Tensor]:
         x = b.cast(x, b.out.dtype)
         if not axes:
             return x
+        if op == "sum" and (made := weighted_sum(b, x, axes)) is not None:
+            return kept(b, made, axes, keepdim)
         # Of halves once, however many reductions it takes.
         made = b.cast(b.reduce(op, b.wide(x), axes), b.out.dtype)
         return kept(b, made, axes, keepdim)
 
     return lower
+
+
+def weighted_sum(b: Builder, x: Tensor, axes: list[int]) -> Tensor | None:
+    """The sum of rows by weights of their own, `(x * w).sum(-2)`, as a product of matrices.
+
+    That takes half the time or less, as each element of the rows is read, multiplied and added at
+    once. None for sums of another form, and of short rows, which a product has no vectors of.
+    """
+    columns = x.shape[-1]
+    is_long = isinstance(columns, int) and columns >= 16
+    is_of_rows = x.rank > 2 and axes == [x.rank - 2]
+    if not (b.has_exact_products and is_long and is_of_rows and x.dtype in EXACT):
+        return None
+    for rows, other in itertools.permutations(b.factors(x), 2):
+        weights = b.repeated(other)
+        if weights is None or b.repeated(rows) is not None:
+            continue
+        if is_same_shape(weights.shape, (*x.shape[:-1], 1)):
+            turned = b.reshape(weights, [*x.shape[:-2], 1, x.shape[-2]])
+            return b.matmul(turned, rows)
+    return None
 
 
 def mean(

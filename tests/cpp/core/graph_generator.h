@@ -398,6 +398,7 @@ class GraphGenerator {
       operands.push_back(v);
       ++form.numbers;
     }
+    form.fresh = !form.into && random_.chance(50);
     const int results = form.results;
     const bool into = form.into;
     const auto told = static_cast<int64_t>(form.sizes.size()) + form.numbers;

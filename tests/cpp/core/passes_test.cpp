@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/graph_generator.h"
 
 namespace dvm::test {
@@ -47,6 +49,32 @@ TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
     }
   }
   for (size_t i = 0; i < std::size(kExact); ++i) EXPECT_GT(changed[i], 50) << kExact[i].name;
+}
+
+TEST(Passes, StoredScalarsAreInputsOfTheSameNumbers) {
+  int changed = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const GraphCase test = generate_graph(seed, {.nodes = 20});
+    std::vector<Value> scalars;
+    for (const Value v : test.graph.inputs()) {
+      const Node& node = test.graph.node(v);
+      const bool is_given = std::ranges::any_of(test.graph.nodes(), [&](const Node& reader) {
+        const std::span<const Value> numbers = numbers_of(reader);
+        return std::ranges::find(numbers, v) != numbers.end();
+      });
+      if (node.op == Op::scalar && !node.attrs.size && !is_given) scalars.push_back(v);
+    }
+    const Graph result = stored_scalars(test.graph, scalars);
+    ASSERT_NO_THROW(verify(result)) << seed;
+    ASSERT_EQ(result.inputs(), test.graph.inputs()) << seed;
+    for (const Value v : scalars) ASSERT_EQ(result.node(v).op, Op::input) << seed;
+    ASSERT_TRUE(same_values(evaluate(result, test.inputs, generated_host),
+                            evaluate(test.graph, test.inputs, generated_host)))
+        << "seed " << seed << "\n"
+        << print(test.graph);
+    changed += !scalars.empty();
+  }
+  EXPECT_GT(changed, 50);
 }
 
 TEST(Passes, DeadCodeKeepsInputsAndCalls) {

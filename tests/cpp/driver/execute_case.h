@@ -105,6 +105,12 @@ inline Executed run(const runtime::CompiledGraph& compiled, const test::GraphCas
     for (size_t k = 0; k < results.size(); ++k) {
       if (host.allocations == host.fail_at) return false;
       if (results[k].rank < 0 && k % 2 == 1) continue;  // nobody asked for it
+      const runtime::BufferView& argument = call.arrays[k % call.arrays.size()];
+      if (test::same_values(arrays[k], test::to_array(argument))) {
+        results[k] = argument;
+        host.retain(argument.owner);
+        continue;
+      }
       results[k] = test::to_buffer(host, arrays[k], static_cast<int>(k % 4));
     }
     return true;

@@ -212,6 +212,45 @@ TEST(Fuse, NoHintMakesARegionOfWhatIsNone) {
   EXPECT_EQ(rule_of(fusion, "fuse %1 -> %3"), "no reduction-ends-region");
 }
 
+// Steps that make the left factor of a product, for targets that read it where they made it.
+TEST(Fuse, AFactorJoinsItsProduct) {
+  const auto fused = [](const std::string& body) {
+    Limits limits;
+    limits.factors = true;
+    return fuse(core::parse_graph("graph v1 {\n" + body + "\n}\n"), limits);
+  };
+  const std::string factors =
+      "%0 = input f32[m, k]\n%1 = input f32[k, n]\n%2 = exp(%0) f32[m, k]\n"
+      "%3 = neg(%2) f32[m, k]\n";
+  const std::string product = "%4 = matmul(%3, %1) f32[m, n]\n";
+  const Fusion made = fused(factors + product + "%5 = abs(%4) f32[m, n]\nreturn %5");
+  ASSERT_EQ(made.regions.size(), 1u);
+  EXPECT_EQ(made.regions[0].inputs, (std::vector<core::Value>{0, 1}));
+  EXPECT_EQ(rule_of(made, "fuse %3 -> %4"), "yes into-product");
+  EXPECT_EQ(fuse_text(factors + product + "return %4").regions.size(), 2u) << "no other target";
+  const std::pair<const char*, const char*> refused[] = {
+      {"%5 = abs(%3) f32[m, k]\nreturn %4, %5", "no factor-shared"},
+      {"return %4, %3", "no factor-shared"},
+      {"return %4, %2", "no factor-steps"},
+      {"%5 = sum(%2) f32[m, 1] {axes = [1]}\nreturn %4, %5", "no factor-steps"}};
+  for (const auto& [rest, rule] : refused) {
+    const Fusion apart = fused(factors + product + rest);
+    EXPECT_EQ(rule_of(apart, "fuse %3 -> %4"), rule) << rest;
+  }
+  // Neither the right factor, nor one that is repeated for batches.
+  EXPECT_EQ(
+      rule_of(fused(factors + "%4 = matmul(%0, %1) f32[m, n]\nreturn %4, %3"), "fuse %2 -> %3"),
+      "yes same-space");
+  EXPECT_EQ(fused("%0 = input f32[m, k]\n%1 = input f32[k, n]\n%2 = exp(%1) f32[k, n]\n"
+                  "%3 = matmul(%0, %2) f32[m, n]\nreturn %3")
+                .regions.size(),
+            2u);
+  EXPECT_EQ(fused("%0 = input f32[m, k]\n%1 = input f32[b, k, n]\n%2 = exp(%0) f32[m, k]\n"
+                  "%3 = broadcast(%2) f32[b, m, k]\n%4 = matmul(%3, %1) f32[b, m, n]\nreturn %4")
+                .regions.size(),
+            2u);
+}
+
 TEST(Fuse, RefusedEdgesSayWhatTheyWouldSave) {
   const Fusion fusion = fuse_with(
       "%0 = input f32[8, 16]\n%1 = max(%0) f32[1, 16] {axes = [0]}\n"

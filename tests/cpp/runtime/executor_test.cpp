@@ -190,6 +190,39 @@ TEST(Executor, EveryResultCarriesAReference) {
   EXPECT_EQ(host.live, 0);
 }
 
+// What is written over is dense and in no other array, whatever the function gives.
+TEST(Executor, NewArraysOfCallsAreWrittenOver) {
+  const Plan plan = parse_plan(
+      "plan v1 {\ninput b0: f32 rank 2\ncallee 0: \"f\"\n"
+      "region r0 = graph v1 {\n%0 = input f32[s0, s1]\n%1 = neg(%0) f32[s0, s1]\n"
+      "return %1\n}\ni0 = size b0, 0\ni1 = size b0, 1\n"
+      "b1, b2 = call_fresh 0, [b0], [], [], 2, [0, 1], [f32, f32], [2, 2]\n"
+      "run r0, [b1], [b1], [i0, i1], []\nret [b1, b2, b0]\n}\n");
+  const std::vector<float> given{0, 1, 2, 3, 4, 5}, negated{-0.0f, -1, -2, -3, -4, -5};
+  for (int layout = 0; layout < 4; ++layout) {
+    for (const bool gives_argument : {false, true}) {
+      FakeHost host;
+      const BufferView input = test::to_buffer(host, range({2, 3}), layout);
+      host.function = [&](const HostCall& call, std::span<BufferView> made) {
+        made[0] = call.arrays[0];
+        if (!gives_argument) made[0] = test::to_buffer(host, range({2, 3}), layout);
+        made[1] = made[0];
+        if (gives_argument) host.retain(made[0].owner);
+        host.retain(made[0].owner);
+        return true;
+      };
+      BufferView results[3];
+      ASSERT_EQ(run(plan, host, {&input, 1}, results), Outcome::done);
+      EXPECT_EQ(floats(results[0]), negated);
+      EXPECT_EQ(floats(results[1]), given);
+      EXPECT_EQ(floats(results[2]), given);
+      for (const BufferView& result : results) host.release(result.owner);
+      host.release(input.owner);
+      EXPECT_EQ(host.live, 0);
+    }
+  }
+}
+
 TEST(Executor, ResultsOfAnotherTypeAreGivenUp) {
   const Plan plan = parse_plan(kPlanWithCall);
   for (int wrong = 0; wrong < 3; ++wrong) {

@@ -226,8 +226,9 @@ class PlanGenerator {
       types.push_back(static_cast<int32_t>(dtype()));
       ranks.push_back(static_cast<int32_t>(below(core::kMaxRank + 1)));
     }
-    int32_t b = builder_.emit(
-        PlanOp::call, {callee, arguments, given, scalars, results, places, types, ranks}, note());
+    int32_t b =
+        builder_.emit(below(2) ? PlanOp::call : PlanOp::call_fresh,
+                      {callee, arguments, given, scalars, results, places, types, ranks}, note());
     for (size_t k = 0; k < places.size(); ++k, ++b) {
       add(b, {static_cast<core::DType>(types[k]), ranks[k], true, true, true, false, -1});
     }

@@ -135,6 +135,23 @@ INSTANTIATE_TEST_SUITE_P(
              "[f32], [2]\n"
              "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
              "a buffer that is not the Plan's"},
+        Case{"b1 = call_fresh 0, [], [], [], 1, [0], [f32], [2]\n"
+             "run r0, [b1], [b1], [i0, i0], [s0]\nret [b1]\n",
+             "accepted"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nundefined b1\nb2 = call_fresh 0, [b1], [], [], 1, "
+             "[0], [f32], [2]\n"
+             "run r0, [b2], [b1], [i0, i0], [s0]\nret []\n",
+             "accepted"},
+        Case{"b1 = call_fresh 0, [], [], [], 1, [0], [f32], [2]\nb2 = call 0, [b1], [], [], 1, "
+             "[0], [f32], [2]\n"
+             "run r0, [b0], [b1], [i0, i0], [s0]\nret []\n",
+             "a buffer that is not the Plan's"},
+        Case{"b1 = host_alloc f32, [i0, i0]\nb2 = call_fresh 0, [b1], [], [], 1, [0], [f32], [0]\n"
+             "ret []\n",
+             "read before it is written"},
+        Case{"b1 = alloc f32, [i0, i0]\nundefined b1\n"
+             "b2 = call_fresh 0, [b1], [], [], 1, [0], [f32], [0]\nret []\n",
+             "a temporary leaves the Plan"},
         Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
              "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
              "a part is written before the whole"},

@@ -54,6 +54,13 @@ class Chain {
     std::memcpy(tensors_.back().data() + offset_, data, size);
     return place;
   }
+  uint8_t output_apart(DType dtype, int64_t stride) {
+    const int64_t elements = (rows_ - 1) * stride + columns_;
+    return add({.mode = Mode::rows,
+                .access = Access::of(dtype, true),
+                .offset = static_cast<uint32_t>(stride * core::byte_size(dtype))},
+               static_cast<size_t>(elements * core::byte_size(dtype)));
+  }
   uint8_t output(DType dtype, Reach reach = Reach::each) {
     return add({.access = Access::of(dtype, true, reach)}, bytes(dtype, reach));
   }

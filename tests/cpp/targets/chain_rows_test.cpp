@@ -308,6 +308,116 @@ TEST_P(ChainRows, MayLieApartAndBeNarrow) {
   }
 }
 
+// Of all kinds of places that a row may have: y = max(x, w) * c + z and y < w, of which rows of x,
+// y and the bools lie apart; w has a number for each row, that is 0 or no number for some, c one
+// for each column. Nothing between rows is written.
+template <typename T>
+void check_written_apart(int64_t rows, int64_t columns, int64_t apart) {
+  SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + " by " +
+               std::to_string(apart));
+  constexpr DType kT = kDType<T>;
+  const uint8_t a = kFirstBank, b = kFirstBank + 1, c = kFirstBank + 2;
+  std::mt19937 random(11);
+  const auto some = [&](int64_t count) {
+    std::vector<T> result(static_cast<size_t>(count));
+    for (T& x : result) x = static_cast<T>(static_cast<int>(random() % 41) - 20);
+    return result;
+  };
+  const int64_t x_apart = columns + 3, bools_apart = columns + apart;
+  const std::vector<T> x = some((rows - 1) * x_apart + columns), z = some(rows * columns),
+                       of_columns = some(columns);
+  std::vector<T> of_rows = some(rows);
+  if constexpr (std::is_floating_point_v<T>) {
+    for (size_t i = 1; i < of_rows.size(); i += 3) of_rows[i] = std::nan("");
+  }
+  for (size_t i = 2; i < of_rows.size(); i += 3) of_rows[i] = T{0};
+  Chain chain(rows, columns, sizeof(T));
+  chain.step(Insn::copy, kT, 0, a, {chain.rows_apart(kT, bytes_of(x), x_apart)});
+  chain.step(Insn::copy, kT, 0, b, {chain.input(kT, bytes_of(of_rows), Reach::per_row)});
+  chain.step(Insn::maximum, kT, 0, a, {a, b});
+  chain.step(Insn::copy, kT, 0, c, {chain.input(kT, bytes_of(of_columns), Reach::per_column)});
+  chain.step(Insn::mul, kT, 0, a, {a, c});
+  chain.step(Insn::add, kT, 0, a, {a, chain.input(kT, bytes_of(z))});
+  const uint8_t y = chain.output_apart(kT, columns + apart);
+  chain.step(Insn::copy, kT, 0, y, {a});
+  chain.step(Insn::cmp, kT, static_cast<uint8_t>(vm::Compare::lt), a, {a, b});
+  const uint8_t less = chain.output_apart(DType::boolean, bools_apart);
+  chain.step(Insn::copy, DType::boolean, 0, less, {a});
+  const Chain::Result want = chain.plain(), got = chain.in_registers();
+  EXPECT_EQ(int{got.flags}, int{want.flags});
+  EXPECT_TRUE(got.tensors == want.tensors);
+  const int64_t extent = (rows - 1) * (columns + apart) + columns;
+  const std::vector<T> found = tensor<T>(got, y, extent, sizeof(T));
+  const std::vector<uint8_t> bools = tensor<uint8_t>(got, less, extent, sizeof(T));
+  T untouched;
+  std::memset(&untouched, 0x5a, sizeof(untouched));
+  for (int64_t i = 0; i < extent; ++i) {
+    const int64_t row = i / (columns + apart), column = i % (columns + apart);
+    if (column >= columns) {
+      ASSERT_EQ(found[static_cast<size_t>(i)], untouched) << row << ", " << column;
+      ASSERT_EQ(bools[static_cast<size_t>(i)], 0x5a) << row << ", " << column;
+      continue;
+    }
+    const T e = x[static_cast<size_t>(row * x_apart + column)];
+    const T w = of_rows[static_cast<size_t>(row)];
+    const T most = w != w ? w : std::max(e, w);
+    const T wanted = static_cast<T>(most * of_columns[static_cast<size_t>(column)]) +
+                     z[static_cast<size_t>(row * columns + column)];
+    const T is = found[static_cast<size_t>(i)];
+    ASSERT_TRUE(is == wanted || (is != is && wanted != wanted)) << row << ", " << column;
+    ASSERT_EQ(bools[static_cast<size_t>(i)], wanted < w ? 1 : 0) << row << ", " << column;
+  }
+}
+
+TEST_P(ChainRows, MayBeWrittenApart) {
+  for (const int64_t columns : {1,  2,  3,  7,  8,  9,   15,  16,  17,  31,  32,   33,  63,
+                                64, 65, 97, 98, 99, 100, 127, 128, 129, 130, 1000, 1024}) {
+    for (const int64_t rows : {1, 2, 3, 33}) {
+      for (const int64_t apart : {0, 1, 5, 64}) {
+        check_written_apart<float>(rows, columns, apart);
+        check_written_apart<double>(rows, columns, apart);
+        check_written_apart<int32_t>(rows, columns, apart);
+        check_written_apart<int64_t>(rows, columns, apart);
+      }
+    }
+  }
+}
+
+// x = x * 2 - w, where w has a number for each row: no element may be computed twice.
+template <typename T>
+void check_over_itself(int64_t rows, int64_t columns, int64_t stride) {
+  SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + " by " +
+               std::to_string(stride));
+  constexpr DType kT = kDType<T>;
+  const uint8_t a = kFirstBank, b = kFirstBank + 1;
+  const std::vector<T> x = numbers<T>((rows - 1) * stride + columns, 12);
+  const std::vector<T> of_rows = numbers<T>(rows, 13);
+  Chain chain(rows, columns, sizeof(T));
+  const uint8_t from = chain.rows_apart(kT, bytes_of(x), stride);
+  const uint8_t to = chain.output_apart(kT, stride);
+  chain.step(Insn::copy, kT, 0, b, {chain.input(kT, bytes_of(of_rows), Reach::per_row)});
+  chain.step(Insn::mul, kT, 0, a, {from, chain.one(T{2})});
+  chain.step(Insn::sub, kT, 0, a, {a, b});
+  chain.step(Insn::copy, kT, 0, to, {a});
+  const std::vector<T> found = tensor<T>(chain.over_itself(), from, std::ssize(x), sizeof(T));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto row = static_cast<int64_t>(i) / stride, column = static_cast<int64_t>(i) % stride;
+    const T once = x[i] * 2 - of_rows[static_cast<size_t>(row)];
+    ASSERT_EQ(found[i], column < columns ? once : x[i]) << row << ", " << column;
+  }
+}
+
+TEST_P(ChainRows, MayBeWrittenOverThemselves) {
+  for (const int64_t columns : {1, 5, 17, 63, 64, 98, 130, 200, 1000, 1100}) {
+    for (const int64_t rows : {2, 3, 33}) {
+      for (const int64_t apart : {0, 1, 70}) {
+        check_over_itself<float>(rows, columns, columns + apart);
+        check_over_itself<double>(rows, columns, columns + apart);
+      }
+    }
+  }
+}
+
 // A NaN has its flags found out by the plain kernels.
 TEST_P(ChainRows, RaiseWhatSumsRaise) {
   constexpr float kInf = std::numeric_limits<float>::infinity();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "chain_case.h"
+#include "chain_levels.h"
 #include "core/ops/fp_flags.h"
 #include "cpu/chain/bodies.h"
 #include "cpu/kernels.h"
@@ -147,8 +148,7 @@ void expect_same(const Chain::Result& got, const Chain::Result& want, bool any_n
 
 // What a level may lack, beside what it raises too much for.
 bool has_body(Insn insn, DType dtype) {
-  return insn != Insn::right_shift || dtype != DType::i64 ||
-         cpu::simd_level() == cpu::simd_levels().front();
+  return insn != Insn::right_shift || dtype != DType::i64 || !lacks_wide_integers();
 }
 // Functions whose blocks of other than ordinary arguments are left to the plain kernel, flags and
 // all.
@@ -403,8 +403,8 @@ void check_cast(DType to, DType from, int64_t size) {
       chain.step(Insn::copy, to, 0, chain.output(to), {dst});
       // 64-bit integers of floats, and of integers that wrap; NaNs that signal.
       const bool lacks = core::byte_size(from) == 8 && core::info(to).kind == core::Kind::integer;
-      const bool may_decline = cpu::simd_level() != cpu::simd_levels().front() &&
-                               (lacks || core::is_half(from) || to == DType::boolean);
+      const bool may_decline =
+          lacks_wide_integers() && (lacks || core::is_half(from) || to == DType::boolean);
       expect_same<int32_t>(chain.in_registers(), chain.plain(), false, may_decline,
                            std::string(core::to_string(to)) + " of " +
                                std::string(core::to_string(from)) + ", size " +

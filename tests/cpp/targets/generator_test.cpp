@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "chain_levels.h"
 #include "core/ops/scalar_ops.h"
 #include "cpu/chain/chain.h"
 #include "vm/program_generator.h"
@@ -109,6 +110,8 @@ TEST(Generator, MakesEveryInstructionOfEveryDType) {
   for (const int width : {4, 8}) {
     for (const MicroOp& step : encoded_steps(width)) {
       const Kind kind{step.insn, step.dtype, step.aux};
+      const bool casts_it = step.insn == Insn::cast && step.aux == static_cast<uint8_t>(DType::i64);
+      if (testing::lacks_wide_integers() && (step.dtype == DType::i64 || casts_it)) continue;
       EXPECT_GT(in_registers[kind], 0) << name_of(kind) << " in registers";
     }
   }

@@ -96,7 +96,7 @@ TEST(Mix, ComputesWhatTheReferenceDoes) {
       vm::verify(follower.program.words());
       EXPECT_EQ(follower.program.header().kernel_type, vm::KernelType::vector);
     }
-    vm::verify_followers(launch.program, launch.followers, launch.handed);
+    vm::verify_followers(launch);
     const core::Array expected = mix.expected(random);
     sim::SimTarget simulated(target());
     const sim::SimReport report = simulated.run_and_report(launch);
@@ -116,12 +116,12 @@ TEST(Mix, ComputesWhatTheReferenceDoes) {
 }
 
 TEST(Mix, IsRefusedWithFewerPlacesThanCores) {
-  const Mix mix("f32", "f32", {1, 300, 16, 300});
-  vm::HandedOver handed = mix.compiled.handed;
+  Mix mix("f32", "f32", {1, 300, 16, 300});
+  std::vector<std::byte*> globals;
+  Launch launch = mix.launch(globals);
   for (const int turns : {1, vm::kMaxTurns + 1}) {
-    handed.turns = turns;
-    EXPECT_THROW(vm::verify_followers(mix.compiled.stages[0], mix.compiled.followers, handed),
-                 core::Error);
+    launch.handed.turns = turns;
+    EXPECT_THROW(vm::verify_followers(launch), core::Error);
   }
 }
 

@@ -8,11 +8,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "core/error.h"
 #include "cpu/cpu_target.h"
+#include "cpu/team/thread_limit.h"
 
 namespace dvm::testing {
 namespace {
@@ -110,6 +113,50 @@ TEST(ThreadTeam, ChangesSizeBetweenJobs) {
     for (int i = 0; i < 20; ++i, ++runs) team.run(50, 1, Counters::work, &counters);
   }
   EXPECT_TRUE(counters.all(runs));
+}
+
+// Those of a job, each of which waits until so many have come.
+struct Meeting {
+  explicit Meeting(size_t count) : wanted(count) {}
+  size_t wanted;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+
+  static void work(void* context, int64_t, int64_t) noexcept {
+    auto& self = *static_cast<Meeting*>(context);
+    for (size_t met = 0; met < self.wanted; std::this_thread::yield()) {
+      const std::lock_guard lock(self.mutex);
+      self.threads.insert(std::this_thread::get_id());
+      met = self.threads.size();
+    }
+  }
+};
+
+TEST(ThreadTeam, KeepsToTheLimitOfTheCaller) {
+  ThreadTeam team(4);
+  const auto meets = [&](size_t wanted) {
+    Meeting meeting(wanted);
+    team.run(64, 1, Meeting::work, &meeting);
+    return meeting.threads.size();
+  };
+  for (int round = 0; round < 20; ++round) {
+    {
+      const cpu::ThreadLimit limit(2);
+      EXPECT_EQ(team.threads(), 2);
+      EXPECT_EQ(meets(2), 2);
+      const cpu::ThreadLimit one(1);
+      EXPECT_EQ(meets(1), 1);
+      const cpu::ThreadLimit none(0);
+      EXPECT_EQ(meets(4), 4);
+    }
+    EXPECT_EQ(meets(4), 4);
+    const cpu::ThreadLimit more(7);
+    EXPECT_EQ(meets(4), 4);
+    // Workers that may not help were woken, and sleep again.
+    if (round % 2 == 0) {
+      while (!team.asleep()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
 }
 
 TEST(ThreadTeam, OneThreadRunsInOneCall) {

@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 
 #include "core/error.h"
-#include "vm/plain_core.h"
-#include "vm/region_util.h"
-#include "vm/target/cost.h"
+#include "vm/followed_case.h"
 #include "vm/target/launch_words.h"
 
 namespace dvm::vm {
@@ -26,33 +23,18 @@ constexpr const char* kRegion = R"(%0 = input f32[b, m, k]
 %7 = mul(%6, %3) f32[b, m, n]
 return %7, %4)";
 
-// Little memory for what is handed over, so that small products have several tiles.
 class Followers : public ::testing::Test {
  protected:
-  Followers() {
-    CostTable table;
-    table.far_bytes = 16384;
-    set_cost_table(table);
-  }
-  ~Followers() override { set_cost_table(before); }
-
   Compiled encoded(Call& call) {
     arena.reset();
     return encode(kernel, call.binding(), target_named("cpu"), arena);
   }
 
-  const CostTable before = cost_table();
+  const LittleMemory little;
   const core::Region region = region_of(kRegion);
   const Kernel kernel = prepare(region);
   Arena arena;
 };
-
-// Small whole numbers, whose sums are exact in whatever order.
-core::Array whole_numbers(const Tensor& tensor, std::mt19937_64& random) {
-  core::Array array = core::make_array(tensor.dtype, tensor.shape);
-  for (float& x : core::elements<float>(array)) x = static_cast<float>(random() % 19) - 9;
-  return array;
-}
 
 TEST_F(Followers, ComputeWhatTheReferenceDoes) {
   std::mt19937_64 random(3);
@@ -67,40 +49,18 @@ TEST_F(Followers, ComputeWhatTheReferenceDoes) {
     SCOPED_TRACE(std::to_string(b) + ": " + std::to_string(m) + " x " + std::to_string(k) + " x " +
                  std::to_string(n));
     Call call(region, kernel, {b, m, k, n});
-    std::vector<core::Array> inputs;
-    for (size_t i = 0; i < call.operands.size(); ++i) {
-      Tensor& tensor = call.operands[i];
-      if (i >= 2) tensor.shuffle_layout(random);  // of the factors, few can be read in place
-      if (i < 4) inputs.push_back(whole_numbers(tensor, random));
-      if (i >= 4) continue;
-      tensor.for_each(
-          [&](int64_t e, std::byte* p) { std::memcpy(p, inputs[i].data.data() + e * 4, 4); });
-    }
+    // Of the factors, few can be read in place.
+    for (size_t i = 2; i < call.operands.size(); ++i) call.operands[i].shuffle_layout(random);
+    const std::vector<core::Array> inputs = fill_inputs(call, 4, random);
     const Compiled compiled = encoded(call);
     ASSERT_FALSE(compiled.followers.empty());
     ASSERT_EQ(compiled.stage_count, 1 + std::ssize(compiled.followers));
-    std::vector<std::byte*> globals;
-    for (Tensor& tensor : call.operands) globals.push_back(tensor.buffer.data() + tensor.base);
-    globals.resize(globals.size() + static_cast<size_t>(compiled.workspace_count));
-    compiled.all_launches(globals, [&](const Launch& launch) {
-      verify(launch.program.words());
-      for (const Follower& follower : launch.followers) verify(follower.program.words());
-      verify_followers(launch.program, launch.followers, launch.handed);
-      std::vector<std::byte> handed(static_cast<size_t>(launch.handed.bytes));
-      PlainCore core(launch.program);
-      const int64_t tiles = launch.program.header().tile_count;
-      run_followed_tiles(launch, handed.data(), 0, tiles, core);
-      followed += tiles > 1;
+    run_launches(compiled, call, [&](const Launch& launch) {
+      followed += launch.program.header().tile_count > 1;
       cut_short += launch.followers.size() == 4;
       batched += b > 1;
-      return true;
     });
-    const std::vector<core::Array> expected = core::evaluate(region.body, inputs, {}, call.symbols);
-    for (size_t r = 0; r < expected.size(); ++r) {
-      call.operands[4 + r].for_each([&](int64_t e, const std::byte* p) {
-        ASSERT_EQ(std::memcmp(p, expected[r].data.data() + e * 4, 4), 0) << r << ", " << e;
-      });
-    }
+    expect_reference(region, call, 4, inputs);
   }
   EXPECT_GT(followed, 15);
   EXPECT_GT(cut_short, 2);
@@ -135,7 +95,8 @@ TEST_F(Followers, AreRefusedWhereTilesDoNotMatch) {
     HandedOver handed = compiled.handed;
     spoil(followers, handed);
     try {
-      verify_followers(compiled.stages[0], followers, handed);
+      verify_followers(
+          {.program = compiled.stages[0], .globals = {}, .followers = followers, .handed = handed});
     } catch (const core::Error& error) {
       return std::string(error.what());
     }

@@ -78,6 +78,22 @@ TEST(Memo, SizesStridesScalarsTargetsAndKernelsTellCallsApart) {
   }
 }
 
+// As a model has Regions: none takes another's place.
+TEST(Memo, KeepsHundredsSideBySide) {
+  Memo memo;
+  const Kernel kernel = prepare(scaled());
+  const auto& target = target_named("cpu");
+  std::vector<uint64_t> stamps;
+  for (int round = 0; round < 3; ++round) {
+    for (int64_t size = 1; size <= 200; ++size) {
+      Call call = call_of(kernel, size, 2.0);
+      const uint64_t stamp = memo.encode(kernel, call.binding(), target).stamp;
+      if (round == 0) stamps.push_back(stamp);
+      EXPECT_EQ(stamp, stamps[static_cast<size_t>(size - 1)]) << size;
+    }
+  }
+}
+
 TEST(Memo, StartsOverWhenItIsFull) {
   Memo memo;
   const Kernel kernel = prepare(scaled());

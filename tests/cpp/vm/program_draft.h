@@ -202,6 +202,9 @@ struct ProgramDraft {
     if (!written && (chain || lines || adds_rows) && chance(50)) {
       const int64_t columns = chain || lines ? line.fixed.size : line.fixed.n;
       ref.row_stride = one_to(2 * columns + 8) * core::byte_size(dtype);
+    } else if (written && chain && chance(50)) {
+      const int64_t columns = line.fixed.size;
+      ref.row_stride = (columns - 1 + one_to(columns + 8)) * core::byte_size(dtype);
     }
     ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);
     for (size_t d = 0; d < grid.size(); ++d) {

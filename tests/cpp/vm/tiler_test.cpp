@@ -144,6 +144,18 @@ TEST(Tiler, CutsColumnsSoThatTheirRunsStayLong) {
   EXPECT_GT(cut.tile[1], 4);
 }
 
+// A chain of one step takes as long to begin as another one: a tile for each row is all setup.
+TEST(Tiler, RowsWithAValueEachAreTilesOfMany) {
+  for (const int64_t columns : {2, 24, 25, 33, 40, 56, 64, 96, 100, 127, 300}) {
+    Tiled tiled(
+        "%0 = input f32[r, c]\n%1 = input f32[r, 1]\n%2 = broadcast(%1) f32[r, c]\n"
+        "%3 = add(%0, %2) f32[r, c]\nreturn %3",
+        {200000 / columns, columns});
+    const Tiling tiling = tiled.on("cpu");
+    EXPECT_GT(tiling.tile[0], 1) << columns;
+  }
+}
+
 TEST(Tiler, ReducedDimsThatDoNotMergeAreStoredFirst) {
   Tiled sum(R"(%0 = input f32[s0, s1]
     %1 = sum(%0) f32[1, 1] {axes = [0, 1]}

@@ -262,7 +262,7 @@ const std::vector<Rule> kRules = {
     {"StreamOffset", kFlags, [](E& e) { e.operand(0, 1).offset = 8; }, kInvalid,
      "operand 1 has bits set that mean nothing"},
     {"Rows", kFlags, [](E& e) { e.operand(0, 1) = rows_operand(e.operand(0, 1), 8); }, kInvalid,
-     "operand 1 has rows that lie apart, which only chains and reductions read"},
+     "operand 1 has rows that lie apart, which only chains and reductions use"},
     {"RowsOfLanes", kCpu,
      [](E& e) {
        e.insn(2).aux = static_cast<uint8_t>(ReduceOrder::lanes);
@@ -383,6 +383,9 @@ const std::vector<Rule> kRules = {
     {"ChainAccessDType", kChain,
      [](E& e) { e.operand(0, 0).access = Access::of(DType::i32, false); }, kInvalid,
      "operand 0 is i32, global g0 is f32"},
+    {"ChainWritesRowsOverRows", kChain,
+     [](E& e) { e.operand(0, 3) = rows_operand(e.operand(0, 3), 252); }, kInvalid,
+     "operand 3 has rows that are written over one another"},
     {"ChainWritesInput", kChain,
      [](E& e) { e.operand(0, 0).access = Access::of(DType::f32, true); }, kInvalid,
      "writes global g0, which is read-only"},

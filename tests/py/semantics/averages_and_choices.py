@@ -302,3 +302,20 @@ def averages_with_the_sum_of_their_weights(w: World) -> None:
         w(f, floats(n, 3, dtype="f4"))
     w.replayed(f, 3)
     w(f, floats(0, 3))
+
+
+@case
+def areas_below_curves(w: World) -> None:
+    @w.compiled
+    def f(y, x):
+        return np.trapezoid(y), np.trapezoid(y, dx=0.5, axis=0), np.trapezoid(y, x, axis=0)
+
+    for shape in ((3, 4), (3, 4), (5, 2), (2, 1)):
+        w(f, floats(*shape), floats(shape[0]))
+    compiled_whole(f)
+    w(f, ints(3, 4), ints(3))
+    w(f, floats(3, 4, dtype="f4"), floats(3, 4, dtype="f4"))
+    w(f, floats(4), floats(4))
+    w(f, floats(3, 0), floats(3))
+    w(f, np.asfortranarray(floats(3, 4)), floats(3))
+    w(f, floats(3, 4), floats(2))

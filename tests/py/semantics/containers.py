@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import types
 
 import numpy as np
 
@@ -280,3 +281,32 @@ def deques_and_arrays_of_lists(w: World) -> None:
     for n in (2, 2, 2, 2, 1):
         w(f, queue, floats(n) + n)
     w(f, [], floats(2))
+
+
+@case
+def mapping_proxies_show_a_dict(w: World) -> None:
+    table = {"scale": 2.0, "weights": floats(3)}
+    shown = types.MappingProxyType(table)
+
+    @w.compiled
+    def f(x, key):
+        table["last"] = x.sum()
+        found = shown["last"], shown.get(key, 3), key in shown, len(shown)
+        return x * shown["scale"] + shown["weights"], found, list(shown), {**shown}, dict(shown)
+
+    @w.compiled
+    def written(x):
+        try:
+            shown["scale"] = x
+        except TypeError:
+            x = x + 1
+        return x * shown["scale"], shown == table, type(shown).__name__, isinstance(shown, dict)
+
+    for n in range(3):
+        table.clear()
+        table.update(scale=2.0 + n, weights=floats(3) + n)
+        w(f, floats(3), "scale")
+        w(f, floats(3), "none")
+        w(written, floats(3))
+    shown = types.MappingProxyType({"scale": 1.5, "weights": floats(1)})
+    w(f, floats(3), "scale")

@@ -339,6 +339,62 @@ def that_yield_from_others(w: World) -> None:
     for n in (3, 4):
         w(f, floats(n))
 
+    def counted(x, n):
+        for i in range(n):
+            yield x + i
+        return x * n
+
+    def tree(node):
+        if isinstance(node, list):
+            for part in node:
+                yield from tree(part)
+        else:
+            yield node
+        return 1
+
+    def joined(x, n):
+        total = yield from counted(x, n)
+        none = yield from [total]
+        again = yield from counted(total, n // 2)
+        yield none, again
+
+    @w.compiled
+    def g(x, n, parts):
+        first = [v for v in joined(x, n)]  # noqa: C416
+        few = []
+        for v in joined(x, n):
+            few.append(v)
+            if len(few) == 2:
+                break
+        walk = tree(parts)
+        one = next(walk, None)
+        return first, few, one, sum(x * leaf for leaf in walk), dict(enumerate(joined(x, 1)))
+
+    for n, parts in ((3, [1, [2, [3]]]), (0, 5), (1, []), (3, [1, [2, [3]]]), (4, [[4]])):
+        w(g, floats(3), n, parts)
+
+    class Ends:
+        def __init__(self, value):
+            self.value = value
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            raise StopIteration(self.value)
+
+    def ends(x, value):
+        yield x
+        got = yield from Ends(value)
+        yield got
+
+    @w.compiled
+    def h(x, value):
+        return list(ends(x, value))
+
+    for value in (None, None, 3):
+        w(h, floats(2), value)
+
 
 @case
 def that_are_sent_values(w: World) -> None:

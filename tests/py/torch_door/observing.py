@@ -50,11 +50,13 @@ def observe(
     arguments: Callable[[], list[torch.Tensor]],
     keywords: dict[str, Any],
     grads: bool,
+    between: Callable[[list[torch.Tensor]], None] | None = None,
 ) -> Seen:
     """Call a function on what `arguments` makes, from one state of torch's generator.
 
     grads: whether results are gone back from; arguments are no leaves then, so that a program may
         write to them.
+    between: what happens to the arguments before that.
     """
     leaves = [leaf.requires_grad_(grads) for leaf in arguments()]
     given = [leaf * 1 if grads else leaf for leaf in leaves]
@@ -73,6 +75,9 @@ def observe(
             seen.shared = shared([*given, *tensors])
             seen.values = [r.detach().clone() if isinstance(r, torch.Tensor) else r for r in made]
             seen.arguments = [a.detach().clone() for a in given]
+            if between is not None:
+                with torch.no_grad():
+                    between(given)
             if grads:
                 seen.gradients = gradients(tensors, leaves)
         except Exception as error:  # whatever the program raises

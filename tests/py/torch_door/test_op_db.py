@@ -31,6 +31,12 @@ OPS = [
     for op in op_db
     if not any(word in op.name for word in RANDOM.split()) or op.name.startswith("linalg")
 ]
+# Of the sampled operators, those that people write most: each is compiled whatever else is.
+COMPILED = """
+    abs contiguous cumprod double fill flatten heaviside isnan le linalg.norm logaddexp maximum mean
+    nn.functional.binary_cross_entropy nn.functional.cross_entropy nn.functional.tanhshrink
+    nn.functional.scaled_dot_product_attention ravel real select sinh sqrt std_mean sub zeros_like
+"""
 became: dict[str, Counter[str]] = {}
 
 
@@ -87,6 +93,7 @@ def check(op: Any, sample: Any) -> str:
 
 @pytest.mark.parametrize("op", OPS[::EVERY], ids=lambda op: op.full_name)
 def test_op(op):
+    counted = became.setdefault(op.full_name, Counter())
     for dtype in DTYPES:
         if dtype not in op.dtypes:
             continue
@@ -94,7 +101,8 @@ def test_op(op):
         for sample in itertools.islice(op.sample_inputs("cpu", dtype), SAMPLES):
             if "attention" in op.name and is_random((*sample.args, *sample.kwargs.values())):
                 continue
-            became.setdefault(op.full_name, Counter())[check(op, sample)] += 1
+            counted[check(op, sample)] += 1
+    assert op.full_name not in COMPILED.split() or counted["compiled"]
 
 
 def test_what_they_became():
@@ -103,6 +111,7 @@ def test_what_they_became():
     for name, counted in became.items():
         print(f"{name}: {', '.join(f'{n} {kind}' for kind, n in counted.items())}")
     print(dict(kinds))
+    if became.keys() < {op.full_name for op in OPS[::EVERY]}:
+        pytest.skip("a process among several meets a part of the operators, and tells of none")
     compared = sum(kinds[kind] for kind in ("compiled", "library", "fallback"))
-    # A process among several meets a few operators, which tell nothing of all.
-    assert compared < 100 or kinds["compiled"] > compared / 2
+    assert kinds["compiled"] > compared / 2

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "capture/replay/numbers/arrays.h"
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {

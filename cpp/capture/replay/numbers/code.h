@@ -81,6 +81,12 @@ class Code {
   // itself.
   void expect(int32_t cell, bool truth);
   void append(const Insn& insn) { code_.push_back(insn); }
+  // Places among the instructions: the one that the next will have, and what was appended since.
+  size_t place() const { return code_.size(); }
+  void take_back(size_t place) { code_.resize(place); }
+  void insert(size_t place, const Insn& insn) {
+    code_.insert(code_.begin() + static_cast<std::ptrdiff_t>(place), insn);
+  }
   Cell& operator[](int32_t which) { return cells_[static_cast<size_t>(which)]; }
 
   // Once all is appended: the cells have their places then.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "capture/numpy/layout.h"
@@ -31,6 +32,11 @@ std::optional<Type> type_of_items(PyObject* object) {
   return Type{Kind::element, *dtype};
 }
 
+// Whether they are arrays as guards find them of dvm's dtypes.
+bool has_rows_alike(PyObject* object) {
+  return Likeness::of(object) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) > 1;
+}
+
 }  // namespace
 
 void Items::count() {
@@ -57,6 +63,9 @@ void Items::count() {
       source_ = Source::array;
       sequence_ = Ref::borrow(over);
       type_ = *type;
+    } else if (has_rows_alike(over)) {
+      source_ = Source::rows;
+      sequence_ = Ref::borrow(over);
     }
   }
   PyErr_Clear();
@@ -64,13 +73,35 @@ void Items::count() {
 
 bool Items::next_of_list(Variable& item) {
   if (at_ >= PyList_GET_SIZE(sequence_.get())) return false;
-  const auto number = number_of(PyList_GET_ITEM(sequence_.get(), at_++));
+  PyObject* const object = PyList_GET_ITEM(sequence_.get(), at_++);
+  if (PyFloat_CheckExact(object)) {  // most of them
+    item.type = Type{Kind::floating};
+    item.number.f = PyFloat_AS_DOUBLE(object);
+    return true;
+  }
+  const auto number = number_of(object);
   item.type.reset();
   if (number) {
     item.type = number->first;
     item.number = number->second;
+  } else {
+    item.object = Ref::borrow(object);
   }
   return true;
+}
+
+void Items::hold_row(Slot& slot) const {
+  PyArrayObject* const array = as_array(sequence_);
+  slot.array = sequence_;
+  slot.whole = false;
+  runtime::BufferView& view = slot.view;
+  view.data =
+      reinterpret_cast<std::byte*>(PyArray_BYTES(array) + (at_ - 1) * PyArray_STRIDE(array, 0));
+  view.owner = array;
+  view.dtype = *dtype_of(array);
+  view.rank = PyArray_NDIM(array) - 1;
+  std::copy_n(PyArray_DIMS(array) + 1, view.rank, view.shape);
+  std::copy_n(PyArray_STRIDES(array) + 1, view.rank, view.strides);
 }
 
 bool Items::next_of_array(Variable& item) {
@@ -96,6 +127,10 @@ bool Items::next(Variable& item) {
       return next_of_list(item);
     case Source::array:
       return next_of_array(item);
+    case Source::rows:
+      item.type.reset();
+      item.object = Ref();
+      return at_++ < PyArray_DIM(as_array(sequence_), 0);
     case Source::iterator:
       break;
   }
@@ -107,6 +142,7 @@ bool Items::next(Variable& item) {
 Ref Items::object_of_last(const Variable& item) const {
   if (source_ == Source::iterator) return item.object;
   if (source_ == Source::list) return Ref::borrow(PyList_GET_ITEM(sequence_.get(), at_ - 1));
+  if (source_ == Source::rows) return Ref::steal(PySequence_GetItem(sequence_.get(), at_ - 1));
   return Ref::steal(object_of(*item.type, item.number));
 }
 

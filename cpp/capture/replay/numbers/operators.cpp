@@ -87,15 +87,22 @@ bool is_builtin(PyObject* callee, const char* name) {
   return callee == found && PyCFunction_Check(callee);
 }
 
+PyObject* of_numpy(const char* name) {
+  const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
+  return numpy ? PyObject_GetAttrString(numpy.get(), name) : nullptr;
+}
+
 bool is_asarray(PyObject* callee) {
-  static PyObject* const asarray = [] {
-    const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
-    return numpy ? PyObject_GetAttrString(numpy.get(), "asarray") : nullptr;
-  }();
+  static PyObject* const asarray = of_numpy("asarray");
   return callee == asarray;
 }
 
 }  // namespace
+
+bool is_array_function(PyObject* callee) {
+  static PyObject* const array = of_numpy("array");
+  return callee == array;
+}
 
 std::optional<int32_t> append_truth(Code& code, const Number& a) {
   switch (a.type.kind) {

@@ -8,40 +8,42 @@ namespace dvm::capture::numbers {
 
 namespace {
 
-constexpr int64_t kLongest = 1 << 14;  // turns, some 100 us to 1 ms
-constexpr int kRest = 255;             // turns after one of a path that is not for the machine
-constexpr int kChances = 3;            // of a path that is not for the machine
+constexpr int64_t kLongest = 1 << 14;         // turns, some 100 us to 1 ms
+constexpr int64_t kLongestOfArrays = 1 << 9;  // likewise, to 25 ms at most
+constexpr int kRest = 255;   // turns after one of a path that is not for the machine
+constexpr int kChances = 3;  // of a path that is not for the machine
 
 }  // namespace
 
-const Changes& Learning::changes(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
-                                 const std::vector<int32_t>& carried) {
+std::shared_ptr<const Changes> Learning::changes(const std::vector<std::unique_ptr<Path>>& paths,
+                                                 int32_t variables,
+                                                 const std::vector<int32_t>& carried) {
   if (paths.size() == paths_) return changes_;
   paths_ = paths.size();
   turns_.clear();
-  changes_ = {std::vector<bool>(static_cast<size_t>(variables) + 1), carried};
-  changes_.slots.back() = true;
+  Changes found{std::vector<bool>(static_cast<size_t>(variables) + 1), carried};
+  found.slots.back() = true;
   for (const auto& path : paths) {
     const Returned returned = returned_by(*path);
     if (returned.tag == nullptr || PyLong_AsLong(returned.tag) >= 0) continue;
     for (size_t k = 0; k < carried.size(); ++k) {
       const int32_t from = returned.arguments[static_cast<size_t>(returned.registers[k])];
-      if (from != carried[k]) changes_.slots[static_cast<size_t>(carried[k])] = true;
+      if (from != carried[k]) found.slots[static_cast<size_t>(carried[k])] = true;
     }
   }
-  return changes_;
+  return changes_ = std::make_shared<Changes>(std::move(found));
 }
 
-std::optional<Turn> Learning::take(const Path& path) {
+std::unique_ptr<Turn> Learning::take(const Path& path) {
   const auto found = std::ranges::find(turns_, &path, [](const auto& each) { return each.first; });
   if (found == turns_.end()) return {};
-  std::optional<Turn> turn(std::move(found->second));
+  std::unique_ptr<Turn> turn = std::move(found->second);
   turns_.erase(found);
   return turn;
 }
 
 // Where paths have come since, others may change what it takes to be the same.
-void Learning::give(const Path& path, Turn turn, size_t paths) {
+void Learning::give(const Path& path, std::unique_ptr<Turn> turn, size_t paths) {
   const auto is = [&](const auto& each) { return each.first == &path; };
   if (paths != paths_ || std::ranges::any_of(turns_, is)) return;
   turns_.emplace_back(&path, std::move(turn));
@@ -76,27 +78,44 @@ void Stretch::learn(const Path& path, std::vector<Ref> registers) {
   if (is_hopeless && !registers.empty()) rest_ = kRest;
   if (registers.empty() || is_hopeless) return forget();  // who knows what it did
   ++learned_;
-  std::optional<Turn> turn = learning_.take(path);
-  if (!turn || !turn->fill(registers)) turn = Turn::of(path, std::move(registers), changes_);
+  std::unique_ptr<Turn> turn = learning_.take(path);
+  if (!turn || !turn->fill(registers)) turn = Turn::of(path, std::move(registers), *changes_);
   if (!turn) {
     learning_.note_refused(path);
     return forget();
   }
-  turns_.push_back({&path, std::move(*turn)});
+  turns_.push_back({&path, std::move(turn)});
 }
 
 void Stretch::forget() {
   for (auto& [path, turn] : turns_) {
-    turn.empty();
+    turn->empty();
     learning_.give(*path, std::move(turn), paths_);
   }
   turns_.clear();
+  is_new_ = true;
+}
+
+// Of paths that were learned in calls before: those that hold of a turn with these arguments.
+bool Stretch::prepare(std::span<const Ref> variables, const Ref& item) {
+  if (!std::exchange(is_new_, false) || rest_ > 0 || learning_.is_empty()) return false;
+  std::vector<PyObject*> arguments;
+  for (const Ref& variable : variables) arguments.push_back(variable.get());
+  arguments.push_back(item.get());
+  for (auto& [path, turn] : learning_.take_all()) {
+    if (turn->prepare(arguments.data())) {
+      turns_.push_back({path, std::move(turn)});
+    } else {
+      learning_.give(*path, std::move(turn), paths_);
+    }
+  }
+  return !turns_.empty();
 }
 
 int64_t Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
   for (size_t k = 0; k < turns_.size(); ++k) {
     const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
-    const int64_t made = turns_[i].turn.run(variables, items, most, more);
+    const int64_t made = turns_[i].turn->run(variables, items, most, more);
     if (made == 0) continue;
     likely_ = i;
     return made;
@@ -105,24 +124,29 @@ int64_t Stretch::turns(std::span<Variable> variables, Items& items, int64_t most
 }
 
 bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& result) {
-  if (turns_.empty()) {
-    if (!items.exist()) return true;
-    item = items.next_object();
-    result.ended = !item && !PyErr_Occurred();
-    return item || result.ended;
+  const bool starts = turns_.empty();
+  if (starts) {
+    if (items.exist()) {
+      item = items.next_object();
+      result.ended = !item && !PyErr_Occurred();
+      if (!item) return result.ended;
+    }
+    if (!prepare(variables, item)) return true;
   }
-  items.count();
   std::vector<Variable> state(variables.size() + 1);
   for (size_t k = 0; k < variables.size(); ++k) {
-    if (changes_.slots[k]) state[k] = variable_of(variables[k].get());
+    if (changes_->slots[k]) state[k] = variable_of(variables[k].get());
   }
-  const bool more = run(state, items, result);
+  if (starts && item) state.back() = variable_of(item.get());
+  items.count();
+  const bool more = run(state, items, starts, result);
   for (size_t k = 0; k < variables.size(); ++k) {
     if (!state[k].changed) continue;
-    variables[k] = Ref::steal(object_of(*state[k].type, state[k].number));
+    variables[k] = state[k].type ? Ref::steal(object_of(*state[k].type, state[k].number))
+                                 : std::move(state[k].object);
     if (!variables[k]) return false;
   }
-  if (!items.exist()) return true;
+  if (!items.exist() || (starts && result.turns == 0)) return true;
   result.ended = !more && !PyErr_Occurred();
   if (!more) return result.ended;
   item = items.object_of_last(state.back());
@@ -130,17 +154,28 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
 }
 
 // False: no item is left, or a Python error is set.
-bool Stretch::run(std::span<Variable> state, Items& items, Result& result) {
+bool Stretch::run(std::span<Variable> state, Items& items, bool has_item, Result& result) {
   likely_ = std::min(likely_, turns_.size() - 1);
   const core::KeepFpFlags flags;
   core::fp::set(core::fp::cleared(flags.saved()));
-  bool more = !items.exist() || items.next(state.back());
-  while (more && result.turns < kLongest) {
-    const int64_t made = turns(state, items, kLongest - result.turns, more);
+  const auto has_arrays = [](const Learned& each) { return each.turn->has_arrays(); };
+  const bool arrays = std::ranges::any_of(turns_, has_arrays);
+  const int64_t longest = arrays ? kLongestOfArrays : kLongest;
+  bool more = has_item || !items.exist() || items.next(state.back()), slow = false;
+  while (more && result.turns < longest && !slow) {
+    const int64_t made = turns(state, items, longest - result.turns, more);
     result.turns += made;
     if (made == 0) break;
+    slow = turns_[likely_].turn->is_slow();
   }
-  result.was_long = result.turns == kLongest;
+  result.was_long = result.turns == longest;
+  if (arrays) {
+    failures_ = result.turns > 0 ? 0 : failures_ + 1;
+    if (slow || failures_ == kChances) {
+      rest_ = kRest;
+      forget();
+    }
+  }
   return more;
 }
 

@@ -1,10 +1,11 @@
 // Turns of a loop that follow each other on the machine. Paths are learned from turns that were
-// replayed; what these have shown to be the same holds until other code of Python runs, or a turn
-// goes another way.
+// replayed; what these have shown to be the same, or is looked at for paths that were learned
+// before, holds until other code of Python runs, or a turn goes another way.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "capture/replay/numbers/turn.h"
@@ -15,11 +16,14 @@ namespace dvm::capture::numbers {
 class Learning {
  public:
   // What turns change, as far as these paths tell.
-  const Changes& changes(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
-                         const std::vector<int32_t>& carried);
-  // Of a path that was learned before, for one who gives it back; none: there is none at hand.
-  std::optional<Turn> take(const Path& path);
-  void give(const Path& path, Turn turn, size_t paths);
+  std::shared_ptr<const Changes> changes(const std::vector<std::unique_ptr<Path>>& paths,
+                                         int32_t variables, const std::vector<int32_t>& carried);
+  // Of a path that was learned before, for one who gives it back; null: there is none at hand.
+  std::unique_ptr<Turn> take(const Path& path);
+  void give(const Path& path, std::unique_ptr<Turn> turn, size_t paths);
+  std::vector<std::pair<const Path*, std::unique_ptr<Turn>>> take_all() {
+    return std::exchange(turns_, {});
+  }
   size_t paths() const { return paths_; }
   bool is_empty() const { return turns_.empty(); }
 
@@ -28,16 +32,16 @@ class Learning {
 
  private:
   size_t paths_ = 0;
-  Changes changes_;
-  std::vector<std::pair<const Path*, Turn>> turns_;
+  std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
+  std::vector<std::pair<const Path*, std::unique_ptr<Turn>>> turns_;
   std::vector<std::pair<const Path*, int>> refused_;
 };
 
 class Stretch {
  public:
-  Stretch(Learning& learning, const Changes& changes)
+  Stretch(Learning& learning, std::shared_ptr<const Changes> changes)
       : learning_(learning),
-        changes_(changes),
+        changes_(std::move(changes)),
         paths_(learning.paths()),
         replayed_(learning.is_empty() ? kReplayed : 0) {}
   ~Stretch() { forget(); }
@@ -63,21 +67,24 @@ class Stretch {
  private:
   struct Learned {
     const Path* path;
-    Turn turn;
+    std::unique_ptr<Turn> turn;
   };
-  bool run(std::span<Variable> state, Items& items, Result& result);
+  bool run(std::span<Variable> state, Items& items, bool has_item, Result& result);
+  bool prepare(std::span<const Ref> variables, const Ref& item);
   int64_t turns(std::span<Variable> variables, Items& items, int64_t most, bool& more);
 
   static constexpr int64_t kReplayed = 4;  // turns of a first call before it is learned from
 
   Learning& learning_;
-  const Changes changes_;
+  const std::shared_ptr<const Changes> changes_;
   const size_t paths_;
   const int64_t replayed_;
   std::vector<Learned> turns_;
   size_t likely_ = 0;
   int64_t learned_ = 0;
-  int rest_ = 0;  // turns until registers are wanted again
+  int rest_ = 0;        // turns until registers are wanted again
+  bool is_new_ = true;  // since what was learned of the turns before was forgotten
+  int failures_ = 0;    // of arrays, one after the other
 };
 
 }  // namespace dvm::capture::numbers

@@ -1,20 +1,36 @@
 #include "capture/replay/numbers/turn.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "capture/numpy/numpy_api.h"
 
 namespace dvm::capture::numbers {
 
-std::vector<std::pair<const Path*, const Step*>> all_steps(const Path& path) {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A turn that takes longer gains nothing here.
+constexpr std::chrono::microseconds kSlow{50};
+
+}  // namespace
+
+const Path& root_of(const Path& path) {
+  const Path* root = &path;
+  while (root->parent != nullptr) root = root->parent;
+  return *root;
+}
+
+std::vector<TreeStep> all_steps(const Path& path) {
   std::vector<std::pair<const Path*, size_t>> way{{&path, path.steps.size()}};
   while (way.back().first->parent != nullptr) {
     const Path& last = *way.back().first;
     way.push_back({last.parent, static_cast<size_t>(last.parent_step)});
   }
   std::ranges::reverse(way);
-  std::vector<std::pair<const Path*, const Step*>> steps;
+  std::vector<TreeStep> steps;
   for (const auto& [each, end] : way) {
     for (size_t i = 0; i < end; ++i) steps.push_back({each, &each->steps[i]});
   }
@@ -22,9 +38,7 @@ std::vector<std::pair<const Path*, const Step*>> all_steps(const Path& path) {
 }
 
 Returned returned_by(const Path& path) {
-  const Path* root = &path;
-  while (root->parent != nullptr) root = root->parent;
-  const int32_t registers = root->registers;
+  const int32_t registers = root_of(path).registers;
   Returned found{std::vector<int32_t>(static_cast<size_t>(registers), -1), {}};
   std::vector<std::vector<int32_t>> tuples(static_cast<size_t>(registers));
   std::vector<PyObject*> constants(static_cast<size_t>(registers));
@@ -65,8 +79,47 @@ bool Turn::fill(std::vector<Ref> registers) {
       code_[stride].i = PyArray_STRIDE(array, d);
     }
   }
+  if (!fill_arrays(registers)) return false;
   registers_ = std::move(registers);
   return true;
+}
+
+bool Turn::prepare(PyObject* const* arguments) {
+  std::vector<Ref> registers;
+  Call call{.arguments = arguments, .registers = &registers};
+  return replay_some(*root_, granted_, call) && fill(std::move(registers));
+}
+
+bool Turn::fill_arrays(std::span<const Ref> registers) {
+  const auto object = [&](int32_t reg) { return registers[static_cast<size_t>(reg)].get(); };
+  for (const auto& [reg, slot] : same_slots_) {
+    const auto like = Likeness::of(object(reg));
+    if (!like || like->dtype() != slot->view.dtype) return false;
+    if (PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object(reg))) != slot->view.rank)
+      return false;
+    slot->hold(object(reg), like->dtype());
+  }
+  for (const auto& [reg, step] : same_lists_) {
+    if (object(reg) == nullptr || !PyList_CheckExact(object(reg))) return false;
+    step->fill(object(reg));
+  }
+  const auto fill = [&](auto& taken) {
+    const auto like = Likeness::of(object(taken.reg));
+    if (!like || like->dtype() != taken.like.dtype()) return false;
+    taken.like = *like;
+    return true;
+  };
+  slow_runs_ = std::min(slow_runs_, kSlowRuns - 1);
+  for (ItemPart& part : item_parts_) {
+    if (part.slot != nullptr && !fill(part)) return false;
+  }
+  return std::ranges::all_of(array_takes_, fill) && (!array_item_ || fill(*array_item_));
+}
+
+void Turn::empty() {
+  registers_.clear();
+  for (const auto& step : steps_) step->let_go(true);
+  for (const auto& slot : slots_) slot->let_go();
 }
 
 // Between two turns of its own, what is given is moved to where it is taken: behind all that a turn
@@ -99,7 +152,84 @@ void Turn::join() {
       if (taken != takes_.end()) given.number.cell = taken->number.cell;
     }
   }
+  for (GivenArray& given : array_gives_) {
+    const auto taken = std::ranges::find(array_takes_, given.variable, &TakenArray::variable);
+    if (taken != array_takes_.end()) given.taken = &*taken;
+    follows_itself_ =
+        follows_itself_ && std::ranges::find(takes_, given.variable, &Place::slot) == takes_.end();
+  }
+  for (const Place& given : gives_) {
+    const auto taken = std::ranges::find(array_takes_, given.slot, &TakenArray::variable);
+    follows_itself_ = follows_itself_ && taken == array_takes_.end();
+  }
   code_.seal();
+}
+
+bool Turn::take_parts(const Variable& item) {
+  PyObject* const tuple = item.object.get();
+  if (item.type || tuple == nullptr || !PyTuple_CheckExact(tuple) ||
+      PyTuple_GET_SIZE(tuple) != item_size_) {
+    return false;
+  }
+  for (const ItemPart& part : item_parts_) {
+    PyObject* const object = PyTuple_GET_ITEM(tuple, part.index);
+    if (part.slot != nullptr) {
+      if (!part.like.admits(object)) return false;
+      part.slot->hold(object, part.like.dtype());
+      continue;
+    }
+    const auto number = number_of(object);
+    if (!number || number->first != part.number.type) return false;
+    code_[part.number.cell] = number->second;
+  }
+  return true;
+}
+
+bool Turn::take_item(const Variable& item, const Items& items) {
+  if (item_size_ >= 0) return take_parts(item);
+  Slot& slot = *array_item_->slot;
+  if (items.has_rows()) {
+    items.hold_row(slot);
+    return true;
+  }
+  if (item.type || !array_item_->like.admits(item.object.get())) return false;
+  slot.hold(item.object.get(), array_item_->like.dtype());
+  return true;
+}
+
+bool Turn::take_arrays(std::span<Variable> variables, const Items& items) {
+  for (TakenArray& taken : array_takes_) {
+    const Variable& variable = variables[taken.variable];
+    if (variable.type || !taken.like.admits(variable.object.get())) return false;
+    taken.slot->hold(variable.object.get(), taken.like.dtype());
+  }
+  return !takes_item() || take_item(variables.back(), items);
+}
+
+// What the last turn gave is what the next one takes, if it is like that.
+bool Turn::pass_arrays() {
+  for (const GivenArray& given : array_gives_) {
+    if (given.taken && !given.taken->like.admits(given.last.get())) return false;
+  }
+  for (const GivenArray& given : array_gives_) {
+    if (!given.taken) continue;
+    Slot& slot = *given.taken->slot;
+    slot.array = given.last;
+    slot.view.owner = given.last.get();
+    slot.view.data = static_cast<std::byte*>(PyArray_DATA(slot.owner()));
+  }
+  return true;
+}
+
+// But of those that are the same in all turns.
+void Turn::let_go_of_arrays() {
+  for (const TakenArray& taken : array_takes_) taken.slot->let_go();
+  if (array_item_) array_item_->slot->let_go();
+  for (const ItemPart& part : item_parts_) {
+    if (part.slot != nullptr) part.slot->let_go();
+  }
+  for (GivenArray& given : array_gives_) given.last = Ref();
+  for (const auto& step : steps_) step->let_go(false);
 }
 
 int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
@@ -107,23 +237,41 @@ int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, boo
     if (variables[slot].type != number.type) return 0;
     code_[number.cell] = variables[slot].number;
   }
+  if (!take_arrays(variables, items)) {
+    let_go_of_arrays();
+    return 0;
+  }
   Variable& item = variables.back();
+  const auto begin = has_arrays() ? Clock::now() : Clock::time_point();
   int64_t made = 0;
   for (bool goes_on = true; goes_on && code_.run();) {
-    ++made;
+    for (GivenArray& given : array_gives_) given.last = given.slot->array;
+    if (++made == 1 && has_arrays()) note_time(Clock::now() - begin > kSlow);
     more = !items.exist() || items.next(item);
-    goes_on = more && made < most && follows_itself_;
+    goes_on = more && made < most && follows_itself_ && slow_runs_ == 0;
+    if (goes_on && takes_item()) goes_on = take_item(item, items);
+    if (goes_on && !array_gives_.empty()) goes_on = pass_arrays();
     if (item_ < 0) continue;
     goes_on = goes_on && item.type == item_type_;
     if (goes_on) code_[item_] = item.number;
   }
-  if (made == 0) return 0;
   for (const auto& [slot, number] : gives_) {
-    variables[slot].type = number.type;
-    variables[slot].number = code_[number.cell];
-    variables[slot].changed = true;
+    if (made == 0) break;
+    variables[slot] = {.type = number.type, .number = code_[number.cell], .changed = true};
   }
+  for (GivenArray& given : array_gives_) {
+    if (made > 0) variables[given.variable] = {.type = {}, .object = given.last, .changed = true};
+  }
+  let_go_of_arrays();
   return made;
+}
+
+void Turn::note_time(bool is_slow) {
+  slow_runs_ = is_for_replays() ? kSlowRuns : is_slow ? slow_runs_ + 1 : 0;
+}
+
+bool Turn::is_for_replays() const {
+  return std::ranges::any_of(steps_, [](const auto& step) { return step->is_for_replays(); });
 }
 
 }  // namespace dvm::capture::numbers

@@ -1,8 +1,8 @@
 // A turn of a loop as instructions of the machine. It is made of the steps of a path (steps.def)
 // and of what its registers held in a turn that was replayed: what depends on no number that
 // changes is the same in the turns that follow, its guards hold there, too, and nothing of it is
-// done again. In another call of the loop it is as good, once a turn that was replayed has filled
-// it anew.
+// done again. In another call of the loop it is as good, once that has been looked at anew: in a
+// turn that was replayed, or by itself.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "capture/path/path.h"
+#include "capture/replay/numbers/arrays.h"
 #include "capture/replay/numbers/code.h"
+#include "capture/replay/replay.h"
 
 namespace dvm::capture::numbers {
 
-// A variable of the loop between two turns: a number, or an object where it has none.
+// A variable of the loop between two turns: a number, or an object where it has none, which an item
+// of Items that has rows has only when it is asked for.
 struct Variable {
   std::optional<Type> type;
   Cell number = {.i = 0};
@@ -37,11 +40,14 @@ class Items {
   void count();               // from here on, where that can be
   bool next(Variable& item);  // false: none is left, or a Python error is set
   Ref next_object();          // none: likewise
+  // Whether items are rows of an array; the last one of those.
+  bool has_rows() const { return source_ == Source::rows; }
+  void hold_row(Slot& slot) const;
   // The one that `item` has just been made, with its identity.
   Ref object_of_last(const Variable& item) const;
 
  private:
-  enum class Source : uint8_t { iterator, range, list, array };
+  enum class Source : uint8_t { iterator, range, list, array, rows };
   bool next_of_list(Variable& item);
   bool next_of_array(Variable& item);
 
@@ -61,28 +67,47 @@ struct Changes {
 
 class Turn {
  public:
-  // `registers` as the turn of this path left them, which the Turn keeps alive. None: the path is
-  // not one of numbers alone.
-  static std::optional<Turn> of(const Path& path, std::vector<Ref> registers,
-                                const Changes& changes);
+  // `registers` as the turn of this path left them, which the Turn keeps alive. Null: the path is
+  // not one of numbers and arrays alone.
+  static std::unique_ptr<Turn> of(const Path& path, std::vector<Ref> registers,
+                                  const Changes& changes);
 
   // For the turns that follow one which left these registers; false: it does not fit.
   bool fill(std::vector<Ref> registers);
-  void empty() { registers_.clear(); }
-  bool is_filled() const { return !registers_.empty(); }
+  // For the turns from the one with these arguments on, though none was replayed: of its steps
+  // those alone are run of which the others take the results for granted.
+  bool prepare(PyObject* const* arguments);
+  void empty();
+  bool has_arrays() const { return !steps_.empty(); }
+  // Whether its runs take so long that a replay takes no longer, and lets other threads run. One
+  // that does may just have been the first of its sizes.
+  bool is_slow() const { return slow_runs_ >= kSlowRuns; }
 
   // Runs as many turns as are this one's, at most so many; their number. Each but the first takes
   // what the one before it gave, and the next item: `more` is whether there is one, in the last of
   // the variables.
   int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more);
 
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
  private:
   friend class TurnCode;
+  Turn() = default;
   struct Place {
     size_t slot;
     Number number;
   };
   void join();
+  bool take_arrays(std::span<Variable> variables, const Items& items);
+  bool take_item(const Variable& item, const Items& items);
+  bool take_parts(const Variable& item);
+  bool takes_item() const { return array_item_.has_value() || item_size_ >= 0; }
+  bool pass_arrays();
+  bool is_for_replays() const;
+  void note_time(bool is_slow);
+  void let_go_of_arrays();
+  bool fill_arrays(std::span<const Ref> registers);
 
   // Cells that have what is the same in all turns.
   struct SameNumber {
@@ -95,17 +120,60 @@ class Turn {
   };
 
   Code code_;
+  const Path* root_ = nullptr;
+  std::vector<TreeStep> granted_;
   std::vector<Ref> registers_;
   std::vector<SameNumber> numbers_;
   std::vector<SameArray> arrays_;
+  // Arrays that change, and those that are the same in all turns.
+  struct TakenArray {
+    size_t variable;
+    int32_t reg;
+    Slot* slot;
+    Likeness like;
+  };
+  struct GivenArray {
+    size_t variable;
+    const Slot* slot;
+    TakenArray* taken = nullptr;  // by the next turn
+    Ref last = {};                // of the last turn that was run
+  };
+  struct SameList {
+    int32_t reg;
+    AppendStep* step;
+  };
+  struct SameSlot {
+    int32_t reg;
+    Slot* slot;
+  };
+
   std::vector<Place> takes_, gives_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<ArrayStep>> steps_;
+  std::vector<TakenArray> array_takes_;
+  std::vector<GivenArray> array_gives_;
+  std::vector<SameSlot> same_slots_;
+  std::vector<SameList> same_lists_;
+  std::optional<TakenArray> array_item_;
+  // Of a tuple that is the item: an array, or else a number.
+  struct ItemPart {
+    int32_t index, reg;
+    Slot* slot = nullptr;
+    Likeness like = {};
+    Number number = {};
+  };
+  std::vector<ItemPart> item_parts_;
+  int64_t item_size_ = -1;  // of the tuple; the item is none
+  static constexpr int kSlowRuns = 2;
+  int slow_runs_ = 0;  // one after the other
   int32_t item_ = -1;  // the cell that takes it
   Type item_type_;
   bool follows_itself_ = true;  // what it gives is what it takes
 };
 
-// The steps of a path from the root of its tree on, with the paths that have them.
-std::vector<std::pair<const Path*, const Step*>> all_steps(const Path& path);
+const Path& root_of(const Path& path);
+// The steps of a path from the root of its tree on.
+std::vector<TreeStep> all_steps(const Path& path);
 
 // What a turn's tuple has: its first item, if it is a constant, and the registers of the others.
 // By register, the slot of the argument that it holds; -1: none.

@@ -1,11 +1,11 @@
-// What the steps of a path are on the machine.
+#include "capture/replay/numbers/turn_code.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "capture/numpy/numpy_api.h"
 #include "capture/replay/numbers/graph_code.h"
 #include "capture/replay/numbers/operators.h"
-#include "capture/replay/numbers/turn.h"
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
@@ -26,317 +26,377 @@ bool is_plain(PyObject* object) {
          PyArray_DescrCheck(object);
 }
 
+// Constants are what is called, lists what is handed to that.
+bool may_follow_commit(StepOp op) {
+  switch (op) {
+    case StepOp::copyto_:
+    case StepOp::effect_:
+    case StepOp::constant_:
+    case StepOp::list_:
+    case StepOp::tuple_:
+    case StepOp::return_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-// Follows the steps. A step that it has no meaning for ends it.
-class TurnCode {
- public:
-  TurnCode(Turn& turn, const Changes& changes)
-      : turn_(turn),
-        code_(turn.code_),
-        registers_(turn.registers_),
-        changes_(changes),
-        known_(registers_.size()) {}
-
-  bool append(const Path& path) {
-    for (const auto& [holder, step] : all_steps(path)) {
-      if (!append(*holder, *step)) return false;
-    }
-    return ended_;
+bool TurnCode::append(const Path& path) {
+  for (const auto& [holder, step] : all_steps(path)) {
+    if (!append(*holder, *step)) return false;
   }
+  if (ended_) place_result();
+  return ended_;
+}
 
- private:
-  // What a register holds that changes: a number, the place of an element, or what an index is
-  // made of; of others the object is known.
-  struct Known {
-    enum class Is : uint8_t { object, number, place, parts, unknown } is = Is::object;
-    Number number = {};  // of a place: its address, and the dtype of what is there
-    std::vector<int32_t> parts = {};
-  };
+bool TurnCode::define(int32_t reg, const Number& number) {
+  known(reg) = {Known::Is::number, number};
+  return true;
+}
 
-  Known& known(int32_t reg) { return known_[static_cast<size_t>(reg)]; }
-  PyObject* object(int32_t reg) const { return registers_[static_cast<size_t>(reg)].get(); }
-  bool is_same(int32_t reg) { return known(reg).is == Known::Is::object; }
+bool TurnCode::define(int32_t reg, const std::optional<Number>& number) {
+  return number.has_value() && define(reg, *number);
+}
 
-  bool define(int32_t reg, const Number& number) {
-    known(reg) = {Known::Is::number, number};
+std::optional<Number> TurnCode::number(int32_t reg) {
+  if (known(reg).is == Known::Is::number) return known(reg).number;
+  if (!is_same(reg) || object(reg) == nullptr) return {};
+  const auto found = number_of(object(reg));
+  if (!found) return {};
+  const Number same{code_.cell(found->second), found->first};
+  turn_.numbers_.push_back({reg, same});
+  return same;
+}
+
+std::optional<Elements> TurnCode::array(int32_t reg) {
+  if (!is_same(reg) || object(reg) == nullptr || !PyArray_CheckExact(object(reg))) return {};
+  auto* const found = reinterpret_cast<PyArrayObject*>(object(reg));
+  const auto dtype = dtype_of(found);
+  if (!dtype) return {};
+  Elements elements{*dtype, code_.cell()};
+  for (int d = 0; d < PyArray_NDIM(found); ++d) {
+    const int32_t size = code_.cell();
+    elements.axes.push_back({size, code_.cell()});
+  }
+  turn_.arrays_.push_back({reg, elements});
+  return elements;
+}
+
+bool TurnCode::is_of_same(const Path& path, const Step& step) {
+  bool same = true;
+  for_each_register(path, step, [&](const int32_t& reg, bool defines) {
+    same = same && (defines || is_same(reg));
+  });
+  return same;
+}
+
+bool TurnCode::append(const Path& path, const Step& step) {
+  const int32_t* const p = path.operands(step);
+  path_ = &path;
+  step_ = &step;
+  if (committed_ && !may_follow_commit(step.op)) return false;
+  switch (step.op) {
+    case StepOp::argument_:
+      return argument(p[0], p[1]) && granted();
+    case StepOp::run_:
+      return segment(*path.segments[static_cast<size_t>(p[0])]);
+    case StepOp::effect_:
+      return appended(p);
+    case StepOp::list_:
+      known(p[0]) = {Known::Is::parts, {}, {p + 2, p + 2 + p[1]}};
+      return committed_;
+    case StepOp::copyto_:
+      return copy(p[0], p[1]);
+    case StepOp::forget_:
+      return true;
+    case StepOp::commit_:
+      committed_ = true;
+      if (flags_ != 0) code_.emit(Op::expect_quiet, 0, 0, core::fp::state_of(flags_));
+      commit_ = code_.place();
+      return true;
+    case StepOp::return_:
+      return give(known(p[0]).parts);
+    case StepOp::tuple_:
+      known(p[0]) = {Known::Is::parts, {}, {p + 2, p + 2 + p[1]}};
+      if (committed_ || !is_of_same(path, step)) return true;
+      known(p[0]).is = Known::Is::object;
+      return granted();
+    case StepOp::slice_:
+      known(p[0]) = {Known::Is::slice, {}, {p + 2, p + 2 + p[1]}};
+      if (!is_of_same(path, step)) return true;
+      known(p[0]).is = Known::Is::object;
+      return granted();
+    default:
+      break;
+  }
+  if (is_of_same(path, step)) return same(path, step) && granted();
+  return changing(path, step, p);
+}
+
+bool TurnCode::same(const Path& path, const Step& step) {
+  const Category category = info(step.op).category;
+  if (step.op == StepOp::loop_ || step.op == StepOp::raises_) return false;
+  if (category == Category::fetch) return true;
+  if (category == Category::guard || category == Category::choice) return true;
+  if (step.op != StepOp::operator_ && step.op != StepOp::call_) return false;
+  const int32_t* const p = path.operands(step);
+  bool plain = true, defined = true;
+  for_each_register(path, step, [&](const int32_t& reg, bool defines) {
+    PyObject* const held = object(reg);
+    defined = defined && held != nullptr;
+    plain = plain && defined && (defines || is_plain(held) || PyCFunction_Check(held));
+  });
+  // What is made of numbers, or a view of an array; elements that are read may change.
+  if (step.op == StepOp::call_) return plain && p[4 + p[2]] == 0;
+  return plain || (defined && static_cast<Operator>(p[1]) == Operator::getitem &&
+                   PyArray_CheckExact(object(p[2])) && is_plain(object(p[3])) &&
+                   PyArray_CheckExact(object(p[0])));
+}
+
+bool TurnCode::argument(int32_t reg, int32_t slot) {
+  if (!changes_.slots[static_cast<size_t>(slot)]) return object(reg) != nullptr;
+  const auto found = object(reg) ? number_of(object(reg)) : std::nullopt;
+  const auto place = static_cast<size_t>(slot);
+  if (place + 1 == changes_.slots.size() && object(reg) && PyTuple_CheckExact(object(reg))) {
+    known(reg).is = Known::Is::item;
+    turn_.item_size_ = PyTuple_GET_SIZE(object(reg));
     return true;
   }
-  bool define(int32_t reg, const std::optional<Number>& number) {
-    return number.has_value() && define(reg, *number);
-  }
-
-  // A number in a register, whether it changes or not.
-  std::optional<Number> number(int32_t reg) {
-    if (known(reg).is == Known::Is::number) return known(reg).number;
-    if (!is_same(reg) || object(reg) == nullptr) return {};
-    const auto found = number_of(object(reg));
-    if (!found) return {};
-    const Number same{code_.cell(found->second), found->first};
-    turn_.numbers_.push_back({reg, same});
-    return same;
-  }
-
-  // An array that is the same in all turns.
-  std::optional<Elements> array(int32_t reg) {
-    if (!is_same(reg) || object(reg) == nullptr || !PyArray_CheckExact(object(reg))) return {};
-    auto* const found = reinterpret_cast<PyArrayObject*>(object(reg));
-    const auto dtype = dtype_of(found);
-    if (!dtype) return {};
-    Elements elements{*dtype, code_.cell()};
-    for (int d = 0; d < PyArray_NDIM(found); ++d) {
-      const int32_t size = code_.cell();
-      elements.axes.push_back({size, code_.cell()});
+  const auto like = Likeness::of(object(reg));
+  if (like) {
+    Slot& taken = new_slot();
+    taken.hold(object(reg), like->dtype());
+    known(reg) = {.is = Known::Is::array, .parts = {slot}, .slot = &taken, .is_taken = true};
+    const Turn::TakenArray array{place, reg, &taken, *like};
+    if (place + 1 == changes_.slots.size()) {
+      turn_.array_item_ = array;
+    } else {
+      turn_.array_takes_.push_back(array);
     }
-    turn_.arrays_.push_back({reg, elements});
-    return elements;
+    return true;
   }
-
-  // Whether all of what the step is given is the same in all turns.
-  bool is_of_same(const Path& path, const Step& step) {
-    bool same = true;
-    for_each_register(path, step, [&](const int32_t& reg, bool defines) {
-      same = same && (defines || is_same(reg));
-    });
-    return same;
+  if (!found) {
+    known(reg) = {Known::Is::unknown, {}, {slot}};
+    return true;
   }
+  const Number number{code_.cell(), found->first};
+  turn_.takes_.push_back({place, number});
+  if (place + 1 == changes_.slots.size()) {
+    turn_.item_ = number.cell;
+    turn_.item_type_ = number.type;
+  }
+  return define(reg, number);
+}
 
-  bool append(const Path& path, const Step& step) {
-    const int32_t* const p = path.operands(step);
-    if (committed_ && step.op != StepOp::copyto_ && step.op != StepOp::tuple_ &&
-        step.op != StepOp::return_) {
-      return false;
+bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
+  switch (step.op) {
+    case StepOp::shape_:
+    case StepOp::guard_layout_:
+    case StepOp::guard_writeable_:
+      // The same of all arrays that are like this one.
+      return known(p[0 + (step.op == StepOp::shape_)]).is_taken && granted();
+    case StepOp::guard_length_:
+      return known(p[0]).is == Known::Is::item && granted();
+    case StepOp::item_:
+      return known(p[1]).is == Known::Is::item && item(p[0], p[2]) && granted();
+    case StepOp::guard_same_:
+      return compared(ComparedStep::How::same, p);
+    case StepOp::guard_overlap_:
+      return compared(ComparedStep::How::overlap, p);
+    case StepOp::guard_shared_:
+      return compared(ComparedStep::How::shared, p);
+    case StepOp::guard_type_: {
+      if (known(p[0]).is_taken || known(p[0]).is == Known::Is::item) return granted();
+      const auto given = number(p[0]);
+      return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type(given->type));
     }
-    switch (step.op) {
-      case StepOp::argument_:
-        return argument(p[0], p[1]);
-      case StepOp::run_:
-        return segment(*path.segments[static_cast<size_t>(p[0])]);
-      case StepOp::copyto_:
-        return copy(p[0], p[1]);
-      case StepOp::forget_:
-        return true;
-      case StepOp::commit_:
-        committed_ = true;
-        if (flags_ != 0) code_.emit(Op::expect_quiet, 0, 0, core::fp::state_of(flags_));
-        return true;
-      case StepOp::return_:
-        return give(known(p[0]).parts);
-      case StepOp::tuple_:
-        known(p[0]) = {Known::Is::parts, {}, {p + 2, p + 2 + p[1]}};
-        if (!committed_ && is_of_same(path, step)) known(p[0]).is = Known::Is::object;
-        return true;
-      default:
-        break;
+    case StepOp::guard_signature_: {
+      if (known(p[0]).is_taken) return granted();
+      const auto given = number(p[0]);
+      if (!given || given->type.kind == Kind::boolean) return false;
+      const Ref example = Ref::steal(object_of(given->type, {.i = 1}));
+      return example && path.signatures[static_cast<size_t>(p[1])].holds(example.get());
     }
-    if (is_of_same(path, step)) return same(path, step);
-    return changing(path, step, p);
-  }
-
-  // A step on what is the same in all turns, and so its result.
-  bool same(const Path& path, const Step& step) {
-    const Category category = info(step.op).category;
-    if (step.op == StepOp::loop_ || step.op == StepOp::raises_) return false;
-    if (category == Category::fetch) return true;
-    if (category == Category::guard || category == Category::choice) return true;
-    if (step.op == StepOp::slice_) return true;
-    if (step.op != StepOp::operator_ && step.op != StepOp::call_) return false;
-    const int32_t* const p = path.operands(step);
-    bool plain = true, defined = true;
-    for_each_register(path, step, [&](const int32_t& reg, bool defines) {
-      PyObject* const held = object(reg);
-      defined = defined && held != nullptr;
-      plain = plain && defined && (defines || is_plain(held) || PyCFunction_Check(held));
-    });
-    // What is made of numbers, or a view of an array; elements that are read may change.
-    if (step.op == StepOp::call_) return plain && p[4 + p[2]] == 0;
-    return plain || (defined && static_cast<Operator>(p[1]) == Operator::getitem &&
-                     PyArray_CheckExact(object(p[2])) && is_plain(object(p[3])) &&
-                     PyArray_CheckExact(object(p[0])));
-  }
-
-  bool argument(int32_t reg, int32_t slot) {
-    if (!changes_.slots[static_cast<size_t>(slot)]) return object(reg) != nullptr;
-    const auto found = object(reg) ? number_of(object(reg)) : std::nullopt;
-    if (!found) {
-      known(reg) = {Known::Is::unknown, {}, {slot}};
+    case StepOp::guard_truth_: {
+      const auto given = number(p[0]);
+      const auto truth = given ? append_truth(code_, *given) : std::nullopt;
+      if (truth) code_.expect(*truth, p[1] != 0);
+      return truth.has_value();
+    }
+    case StepOp::guard_value_: {
+      const auto given = number(p[0]);
+      const auto wanted = number_of(path.object(p[1]));
+      if (!given || !wanted || given->type != wanted->first) return false;
+      if (given->type.kind == Kind::element) return false;
+      code_.emit(Op::expect, given->cell, 0, wanted->second.i);
       return true;
     }
-    const Number number{code_.cell(), found->first};
-    const auto place = static_cast<size_t>(slot);
-    turn_.takes_.push_back({place, number});
-    if (place + 1 == changes_.slots.size()) {
-      turn_.item_ = number.cell;
-      turn_.item_type_ = number.type;
-    }
-    return define(reg, number);
-  }
-
-  bool changing(const Path& path, const Step& step, const int32_t* p) {
-    switch (step.op) {
-      case StepOp::guard_type_: {
-        const auto given = number(p[0]);
-        return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type(given->type));
+    case StepOp::operator_:
+      if (static_cast<Operator>(p[1]) == Operator::getitem) {
+        return element(p[0], p[2], p[3]) || view(p[0], p[2], p[3]);
       }
-      case StepOp::guard_signature_: {
-        const auto given = number(p[0]);
-        if (!given || given->type.kind == Kind::boolean) return false;
-        const Ref example = Ref::steal(object_of(given->type, {.i = 1}));
-        return example && path.signatures[static_cast<size_t>(p[1])].holds(example.get());
-      }
-      case StepOp::guard_truth_: {
-        const auto given = number(p[0]);
-        const auto truth = given ? append_truth(code_, *given) : std::nullopt;
-        if (truth) code_.expect(*truth, p[1] != 0);
-        return truth.has_value();
-      }
-      case StepOp::guard_value_: {
-        const auto given = number(p[0]);
-        const auto wanted = number_of(path.object(p[1]));
-        if (!given || !wanted || given->type != wanted->first) return false;
-        if (given->type.kind == Kind::element) return false;
-        code_.emit(Op::expect, given->cell, 0, wanted->second.i);
-        return true;
-      }
-      case StepOp::operator_:
-        if (static_cast<Operator>(p[1]) == Operator::getitem) return element(p[0], p[2], p[3]);
-        return computed(p[0], static_cast<Operator>(p[1]), p[2], p[3]);
-      case StepOp::call_:
-        return called(p);
-      default:
-        return false;
-    }
+      return computed(p[0], static_cast<Operator>(p[1]), p[2], p[3]);
+    case StepOp::call_:
+      return called(p);
+    default:
+      return false;
   }
+}
 
-  static PyTypeObject* python_type(Type type) {
-    switch (type.kind) {
-      case Kind::integer:
-        return &PyLong_Type;
-      case Kind::floating:
-        return &PyFloat_Type;
-      case Kind::boolean:
-        return &PyBool_Type;
-      case Kind::element:
-        return descr_of(type.dtype)->typeobj;
-    }
-    __builtin_unreachable();
+PyTypeObject* TurnCode::python_type(Type type) {
+  switch (type.kind) {
+    case Kind::integer:
+      return &PyLong_Type;
+    case Kind::floating:
+      return &PyFloat_Type;
+    case Kind::boolean:
+      return &PyBool_Type;
+    case Kind::element:
+      return descr_of(type.dtype)->typeobj;
   }
+  __builtin_unreachable();
+}
 
-  bool computed(int32_t result, Operator op, int32_t a, int32_t b) {
-    const auto first = number(a);
-    if (!first) return false;
-    if (b < 0) return define(result, append_unary(code_, op, *first));
-    const auto second = number(b);
-    return second && define(result, append_binary(code_, op, *first, *second));
-  }
+bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
+  const auto first = number(a);
+  if (!first) return false;
+  if (b < 0) return define(result, append_unary(code_, op, *first));
+  const auto second = number(b);
+  return second && define(result, append_binary(code_, op, *first, *second));
+}
 
-  // max, min, abs, and np.asarray of a number, which stands for it.
-  bool called(const int32_t* p) {
-    const int32_t count = p[2];
-    const int32_t* const arguments = p + 3;
-    const bool has_keywords = arguments[count] >= 0, is_opaque = arguments[count + 1] != 0;
-    if (has_keywords || is_opaque || !is_same(p[1]) || object(p[1]) == nullptr) return false;
-    std::vector<Number> numbers;
-    for (int32_t i = 0; i < count; ++i) {
-      const auto each = number(arguments[i]);
-      if (!each) return false;
-      numbers.push_back(*each);
-    }
-    return define(p[0], append_call(code_, object(p[1]), numbers));
-  }
-
-  // The place of an element of an array: indices of all axes, and maybe `...`.
-  bool element(int32_t result, int32_t from, int32_t index) {
-    if (known(index).is != Known::Is::parts) return false;
-    const auto elements = array(from);
-    std::vector<int32_t> axes = known(index).parts;
-    if (axes.empty() || !is_same(axes.back()) || object(axes.back()) != Py_Ellipsis) return false;
-    axes.pop_back();
-    if (!elements || axes.size() != elements->axes.size()) return false;
-    int32_t place = elements->place;
-    for (size_t d = 0; d < axes.size(); ++d) {
-      const auto at = number(axes[d]);
-      if (!at || at->type.kind != Kind::integer) return false;
-      place = code_.emit_place(Op::place_wrapped, at->cell, place, elements->axes[d]);
-    }
-    known(result) = {Known::Is::place, {place, {Kind::element, elements->dtype}}};
+bool TurnCode::called(const int32_t* p) {
+  const int32_t count = p[2];
+  const int32_t* const arguments = p + 3;
+  const bool has_keywords = arguments[count] >= 0, is_opaque = arguments[count + 1] != 0;
+  if (const Slot* const from = copied(p)) {
+    Slot& made = new_slot();
+    made.view.dtype = from->view.dtype;
+    append_step<CloneStep>(*from, made);
+    known(p[0]) = {.is = Known::Is::array, .slot = &made};
+    whole_.push_back(&made);
     return true;
   }
+  if (has_keywords || is_opaque || !is_same(p[1]) || object(p[1]) == nullptr) return false;
+  std::vector<Number> numbers;
+  for (int32_t i = 0; i < count; ++i) {
+    const auto each = number(arguments[i]);
+    if (!each) return false;
+    numbers.push_back(*each);
+  }
+  return define(p[0], append_call(code_, object(p[1]), numbers));
+}
 
-  bool segment(const Segment& segment) {
-    std::vector<Operand> tensors;
-    for (const int32_t reg : segment.tensors) {
-      Operand operand{array(reg)};
-      if (!operand.array) {
-        const auto found = number(reg);
-        if (!found) return false;
-        operand.number = *found;
-      }
-      tensors.push_back(operand);
-    }
-    std::vector<Number> scalars;
-    for (const int32_t reg : segment.scalars) {
+bool TurnCode::element(int32_t result, int32_t from, int32_t index) {
+  if (known(index).is != Known::Is::parts) return false;
+  const auto elements = array(from);
+  std::vector<int32_t> axes = known(index).parts;
+  if (axes.empty() || !is_same(axes.back()) || object(axes.back()) != Py_Ellipsis) return false;
+  axes.pop_back();
+  if (!elements || axes.size() != elements->axes.size()) return false;
+  int32_t place = elements->place;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const auto at = number(axes[d]);
+    if (!at || at->type.kind != Kind::integer) return false;
+    place = code_.emit_place(Op::place_wrapped, at->cell, place, elements->axes[d]);
+  }
+  known(result) = {Known::Is::place, {place, {Kind::element, elements->dtype}}};
+  return true;
+}
+
+bool TurnCode::segment(const Segment& segment) {
+  const size_t place = code_.place();
+  if (segment_of_numbers(segment)) return true;
+  code_.take_back(place);
+  return segment_of_arrays(segment);
+}
+
+bool TurnCode::define_element(const Segment::Output& output, int32_t cell, const Segment& segment) {
+  const Number element{cell, {Kind::element, segment.graph.type(output.value).dtype}};
+  const bool is_python = output.kind != ResultKind::array && output.kind != ResultKind::numpy;
+  if (!define(output.reg, is_python ? append_python(code_, element) : element)) return false;
+  known(output.reg).is_of_array = output.kind == ResultKind::array;
+  return true;
+}
+
+bool TurnCode::segment_of_numbers(const Segment& segment) {
+  std::vector<Operand> tensors;
+  for (const int32_t reg : segment.tensors) {
+    Operand operand;
+    if (is_same(reg)) operand.array = array(reg);
+    if (!operand.array) {
       const auto found = number(reg);
       if (!found) return false;
-      scalars.push_back(*found);
+      operand.number = *found;
     }
-    const auto outputs = append_graph(code_, segment, tensors, scalars);
-    if (!outputs) return false;
-    flags_ |= static_cast<core::FpFlags>(segment.flags);
-    for (size_t k = 0; k < outputs->size(); ++k) {
-      const Segment::Output& output = segment.outputs[k];
-      const Number element{(*outputs)[k], {Kind::element, segment.graph.type(output.value).dtype}};
-      const bool is_python = output.kind != ResultKind::array && output.kind != ResultKind::numpy;
-      if (!define(output.reg, is_python ? append_python(code_, element) : element)) return false;
+    tensors.push_back(operand);
+  }
+  std::vector<Number> scalars;
+  for (const int32_t reg : segment.scalars) {
+    const auto found = number(reg);
+    if (!found) return false;
+    scalars.push_back(*found);
+  }
+  const auto outputs = append_graph(code_, segment, tensors, scalars);
+  if (!outputs) return false;
+  flags_ |= static_cast<core::FpFlags>(segment.flags);
+  for (size_t k = 0; k < outputs->size(); ++k) {
+    if (!define_element(segment.outputs[k], (*outputs)[k], segment)) return false;
+  }
+  return true;
+}
+
+bool TurnCode::copy(int32_t to, int32_t from) {
+  if (!turn_.same_lists_.empty()) return false;
+  has_copies_ = true;
+  if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) {
+    return copy_array(to, from);
+  }
+  const Number& value = known(from).number;
+  if (value.type != known(to).number.type) return false;
+  const auto moves = moves_of(value.type.dtype);
+  if (moves) code_.emit(moves->store, known(to).number.cell, value.cell);
+  return moves.has_value();
+}
+
+bool TurnCode::give(const std::vector<int32_t>& parts) {
+  ended_ = true;
+  for (size_t k = 0; k < changes_.carried.size(); ++k) {
+    const auto slot = static_cast<size_t>(changes_.carried[k]);
+    if (!changes_.slots[slot]) continue;
+    const int32_t part = parts[k + 1];
+    const Known& last = known(part);
+    if (last.is == Known::Is::array) {
+      if (last.is_taken && last.parts[0] == changes_.carried[k]) continue;
+      if (!is_whole(last.slot)) return false;
+      turn_.array_gives_.push_back({slot, last.slot});
+      continue;
     }
-    return true;
-  }
-
-  bool copy(int32_t to, int32_t from) {
-    if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) return false;
-    const Number& value = known(from).number;
-    if (value.type != known(to).number.type) return false;
-    const auto moves = moves_of(value.type.dtype);
-    if (moves) code_.emit(moves->store, known(to).number.cell, value.cell);
-    return moves.has_value();
-  }
-
-  // Of the tuple that a turn returns: that the loop goes on, and the variables.
-  bool give(const std::vector<int32_t>& parts) {
-    ended_ = true;
-    for (size_t k = 0; k < changes_.carried.size(); ++k) {
-      const auto slot = static_cast<size_t>(changes_.carried[k]);
-      if (!changes_.slots[slot]) continue;
-      const int32_t part = parts[k + 1];
-      const auto value = number(part);
-      if (!value) {
-        // An object that it was given, and leaves where it is.
-        if (known(part).is == Known::Is::unknown && known(part).parts[0] == changes_.carried[k])
-          continue;
-        return false;
-      }
-      turn_.gives_.push_back({slot, *value});
+    if (last.is_of_array) return false;
+    const auto value = number(part);
+    if (!value) {
+      // An object that it was given, and leaves where it is.
+      if (known(part).is == Known::Is::unknown && known(part).parts[0] == changes_.carried[k])
+        continue;
+      return false;
     }
-    return true;
+    turn_.gives_.push_back({slot, *value});
   }
+  return true;
+}
 
-  Turn& turn_;
-  Code& code_;
-  const std::vector<Ref>& registers_;
-  const Changes& changes_;
-  std::vector<Known> known_;
-  core::FpFlags flags_ = 0;
-  bool committed_ = false, ended_ = false;
-};
-
-std::optional<Turn> Turn::of(const Path& path, std::vector<Ref> registers, const Changes& changes) {
-  Turn turn;
-  turn.registers_ = std::move(registers);
-  const bool appended = TurnCode(turn, changes).append(path);
+std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers,
+                               const Changes& changes) {
+  std::unique_ptr<Turn> turn(new Turn);
+  turn->root_ = &root_of(path);
+  turn->registers_ = std::move(registers);
+  const bool appended = TurnCode(*turn, changes).append(path);
   PyErr_Clear();
-  if (!appended) return {};
-  turn.join();
-  if (!turn.fill(std::move(turn.registers_))) return {};
+  if (!appended) return nullptr;
+  turn->join();
+  if (!turn->fill(std::move(turn->registers_))) return nullptr;
   return turn;
 }
 

@@ -17,14 +17,16 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.events.callees import FUNCTIONS
+from dvm.magpy_capture.events.functions_run import defines, runs
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.events.special_methods import looked_up
-from dvm.magpy_capture.numpy.tables import PURE, is_numpy_function
+from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, SCALARS, is_array
+from dvm.magpy_capture.numpy.tables import is_numpy_function
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
-from dvm.magpy_capture.python.heap import GETTERS, class_attribute, own_attribute
-from dvm.magpy_capture.settrace.callees import defines, runs
+from dvm.magpy_capture.python.kinds import GETTERS, class_attribute, own_attribute
+from dvm.magpy_capture.python.tables import PURE
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -59,7 +61,7 @@ CONTAINERS = (ListValue, DictValue, SetValue, DequeValue, Sequence, Instance)
 class Callbacks(Part):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
-    needs = "callees calls flow heap outputs program python recorded walk"
+    needs = "callees calls flow host_operations instances outputs program python recorded walk"
 
     def __init__(self, events: list[Any], begin: int) -> None:
         self.events = events
@@ -142,7 +144,9 @@ class Callbacks(Part):
         for value in (a, b):
             if isinstance(value, Instance):
                 for method in methods:
-                    self.heap.guard_class(value.cls, method, class_attribute(value.cls, method))
+                    self.instances.guard_class(
+                        value.cls, method, class_attribute(value.cls, method)
+                    )
         asked = [(a, methods[0], b), (b, methods[1], a)]
         while (body := self.next_callback()) is not None and asked:
             this, method, other = asked.pop(0)
@@ -277,12 +281,12 @@ class Callbacks(Part):
         """`cls(...)`: the bodies of `__new__` and `__init__`, as far as they are in Python."""
         cls = callee.object
         for name in ("__new__", "__init__"):
-            self.heap.guard_class(cls, name, class_attribute(cls, name))
+            self.instances.guard_class(cls, name, class_attribute(cls, name))
         maker, body = class_attribute(cls, "__new__"), self.next_callback()
         if body is not None and defines(cls, "__new__", body):
             made = self._run(Literal(maker.__func__), [callee, *positional], named)
         elif maker is vars(object)["__new__"]:
-            self.heap.guard_lifetime(cls)
+            self.instances.guard_lifetime(cls)
             made = Instance(cls)
         else:
             raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
@@ -395,7 +399,7 @@ class Callbacks(Part):
         """
         callee = function.object if isinstance(function, Literal) else None
         if isinstance(function, Method):
-            if not isinstance(function.base, (Literal, Host)) or not self.heap.is_pure(
+            if not isinstance(function.base, (Literal, Host)) or not self.host_operations.is_pure(
                 function.base
             ):
                 return None
@@ -410,7 +414,7 @@ class Callbacks(Part):
                     return self._looked_at(callee, argument)
                 raise refuse(reasons.C_CODE_CALLS, describe(function))
             seen = self.python.observed_value(argument)
-            if isinstance(seen, np.ndarray):
+            if is_array(seen):
                 self._look_into(function, argument)
             objects.append(seen)
         given = dict(zip(named, objects[len(arguments) :], strict=True))
@@ -454,7 +458,7 @@ def is_answering(callee: Any) -> bool:
     """Whether a function of C code has no effect, so that it may be asked again."""
     if isinstance(callee, GETTERS) or any(callee is each for each in (*PURE, *ASKED, *LOOKING)):
         return True
-    if isinstance(callee, np.ufunc):
+    if isinstance(callee, ELEMENTWISE):
         return True
     if isinstance(callee, types.MethodDescriptorType):
         return callee.__objclass__ in (str, bytes, int, float, complex, tuple)
@@ -463,9 +467,9 @@ def is_answering(callee: Any) -> bool:
 
 def is_equal(one: Any, other: Any) -> bool:
     """Whether two objects of one immutable type are the same value, bit by bit."""
-    if isinstance(one, (float, complex, np.inexact)):
+    if isinstance(one, (float, complex, *INEXACT)):
         return repr(one) == repr(other)
-    return isinstance(one, (int, str, bytes, tuple, np.generic)) and bool(one == other)
+    return isinstance(one, (int, str, bytes, tuple, *SCALARS)) and bool(one == other)
 
 
 def body_end(events: list[Any], number: int) -> int:

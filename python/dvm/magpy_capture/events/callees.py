@@ -12,11 +12,11 @@ import types
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.events.functions_run import wrapped
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute, is_mutable_class
-from dvm.magpy_capture.settrace.callees import wrapped
+from dvm.magpy_capture.python.kinds import class_attribute, is_mutable_class
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -38,7 +38,7 @@ FUNCTIONS = (Literal, FunctionValue, Closure)
 class Callees(Part):
     """Functions by their code, and the cells they close over."""
 
-    needs = "calls heap lookups program recorded"
+    needs = "calls heap instances lookups program recorded"
 
     #: what a followed call leads to
     leading: Abstract | None = None
@@ -76,7 +76,7 @@ class Callees(Part):
             return made, positional, named
         if isinstance(callee, Instance):
             found = class_attribute(callee.cls, "__call__")
-            self.heap.guard_class(callee.cls, "__call__", found)
+            self.instances.guard_class(callee.cls, "__call__", found)
             return self.reached(Literal(found), [callee, *positional], named)
         if isinstance(callee, Literal) and (inner := wrapped(callee.object)) is not None:
             callee = Literal(inner)
@@ -92,9 +92,9 @@ class Callees(Part):
         if isinstance(called, type):
             if is_mutable_class(type(called)):
                 found = class_attribute(type(called), "__call__")
-                self.heap.guard_class(type(called), "__call__", found)
+                self.instances.guard_class(type(called), "__call__", found)
             for name in ("__new__", "__init__"):
-                self.heap.guard_class(called, name, class_attribute(called, name))
+                self.instances.guard_class(called, name, class_attribute(called, name))
 
     def entered_function(self, function: types.FunctionType, node: int) -> Abstract:
         """The value of the function whose body begins."""

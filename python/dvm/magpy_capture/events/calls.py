@@ -11,6 +11,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of, is_packaged
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_scalar
 from dvm.magpy_capture.meanings import (
     CALLS,
     CALLS_OF,
@@ -21,15 +22,7 @@ from dvm.magpy_capture.meanings import (
     means,
     of_kind,
 )
-from dvm.magpy_capture.numpy.tables import (
-    CLOCKS,
-    EVENT_OF,
-    GENERATORS,
-    PURE,
-    PURE_CLASSES,
-    WRITES,
-    is_numpy_function,
-)
+from dvm.magpy_capture.numpy.tables import GENERATORS, PURE_CLASSES, WRITES, is_numpy_function
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
@@ -37,7 +30,7 @@ from dvm.magpy_capture.python.contexts import (
     expectation,
 )
 from dvm.magpy_capture.python.derived import base_of, inherited, is_plain_tuple, kind_of
-from dvm.magpy_capture.python.heap import (
+from dvm.magpy_capture.python.kinds import (
     GETTERS,
     class_attribute,
     is_constant,
@@ -46,6 +39,7 @@ from dvm.magpy_capture.python.heap import (
 )
 from dvm.magpy_capture.python.opaque import JOINS, is_open_list, name_of, signature_of
 from dvm.magpy_capture.python.randoms import owner_of as generator_of
+from dvm.magpy_capture.python.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -66,9 +60,10 @@ class Calls(Part):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated array_classes callbacks callees containers contexts deques "
-        "exceptions graph heap lookups lowering methods opaque operators outputs "
-        "packages program python randoms recorded sets ufunc_methods"
+        "annotated array_classes callbacks callees containers contexts deques exceptions "
+        "graph heap host_operations instances lookups lowering memory methods opaque "
+        "operators outputs packages per_element program python randoms recorded sets "
+        "ufunc_methods"
     )
 
     def __init__(self) -> None:
@@ -92,7 +87,7 @@ class Calls(Part):
             return self.call_partial(callee, positional, named, seen)
         callee = self.callees.by_identity(callee)
         if isinstance(callee, (Instance, Literal)) and type(callee.object) is np.vectorize:
-            return self.opaque.vectorized(callee, positional, named, seen)
+            return self.per_element.vectorized(callee, positional, named, seen)
         if isinstance(callee, Instance) and self.packages.is_of_package(callee):
             return self.packages.package_object_called(callee, positional, named, seen)
         if not isinstance(callee, Literal):
@@ -125,7 +120,7 @@ class Calls(Part):
                 generator, function, self.program.constant(function), positional, named, seen
             )
         owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.ufunc):
+        if isinstance(owner, ELEMENTWISE):
             name = function.__name__
             return self.ufunc_methods.ufunc_method(owner, name, positional, named, seen)
         if isinstance(function, type):
@@ -144,7 +139,7 @@ class Calls(Part):
             for name in ("__new__", "__init__"):
                 if class_attribute(cls, name) is not inherited(cls, name):
                     raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
-                self.heap.guard_class(cls, name, inherited(cls, name))
+                self.instances.guard_class(cls, name, inherited(cls, name))
             return self.instantiate_derived(cls, positional, named, seen)
         if is_packaged(cls):
             return self.packages.package_call(cls, positional, named, seen)
@@ -225,12 +220,14 @@ class Calls(Part):
             positional = list(map(self.containers.listed, positional))
         arguments = [*positional, *named.values()]
         for argument in arguments:
-            if not (self.sets.is_shown(argument) if shows else self.heap.is_pure(argument)):
+            if not (
+                self.sets.is_shown(argument) if shows else self.host_operations.is_pure(argument)
+            ):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if function is np.datetime64 and any(isinstance(a, Literal) for a in arguments):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
         if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
-            return Literal(seen, made=isinstance(seen, np.generic))
+            return Literal(seen, made=is_scalar(seen))
         return self.host_call(self.program.constant(function), positional, named, seen)
 
     @calls_of_each(EVENT_OF)
@@ -256,7 +253,7 @@ class Calls(Part):
 
         Effects come last, so that none may stand before it that takes time or can be watched.
         """
-        if self.heap.has_written_arrays() or self.heap.private_arrays or self.outputs.streams:
+        if self.memory.has_written_arrays() or self.memory.private_arrays or self.outputs.streams:
             raise refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
         self.graph.compute_pending()
         return self.host_call(self.program.constant(function), positional, named, seen)
@@ -310,7 +307,7 @@ class Calls(Part):
         """A generator of the path's own, made anew on every call."""
         for argument in map(resolve, [*positional, *named.values()]):
             is_source = isinstance(argument, Host) and argument.made
-            if not self.heap.is_pure(argument) and not is_source:
+            if not self.host_operations.is_pure(argument) and not is_source:
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         return self.host_call(self.program.constant(function), positional, named, seen)
 
@@ -319,9 +316,9 @@ class Calls(Part):
         plain = class_attribute(cls, "__init__") is object.__init__
         if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
             raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
-        self.heap.guard_lifetime(cls)
-        self.heap.guard_class(cls, "__init__", object.__init__)
-        self.heap.guard_class(cls, "__new__", vars(object)["__new__"])
+        self.instances.guard_lifetime(cls)
+        self.instances.guard_class(cls, "__init__", object.__init__)
+        self.instances.guard_class(cls, "__new__", vars(object)["__new__"])
         return Instance(cls, object=seen)
 
     def new_instance(self, cls: type, seen: Any) -> Instance:
@@ -338,7 +335,7 @@ class Calls(Part):
         self, cls: type, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A subclass of a container that is made as that is."""
-        self.heap.guard_lifetime(cls)
+        self.instances.guard_lifetime(cls)
         made = self.new_instance(cls, seen)
         if isinstance(made.content, Sequence):
             made.content.elements.extend(

@@ -12,7 +12,7 @@ from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute, is_constant
+from dvm.magpy_capture.python.kinds import class_attribute, is_constant
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -38,8 +38,8 @@ class FlowEvents(Part):
     """Events that build values, and those that steer the program."""
 
     needs = (
-        "arrays callbacks calls containers graph heap indexing lookups loops "
-        "operators program recorded sets"
+        "arrays callbacks calls containers graph host_operations indexing instances lookups "
+        "loops operators program recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -107,7 +107,7 @@ class FlowEvents(Part):
 
     def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
         target, source = (self.recorded.value(node) for node in operands)
-        source = self.heap.mapping_of(source)
+        source = self.instances.mapping_of(source)
         if not isinstance(source, DictValue):
             raise refuse(reasons.STARS_OF, describe(source))
         target.items.update(source.items)
@@ -155,7 +155,7 @@ class FlowEvents(Part):
         base, seen = self.recorded.value(operands[0]), self.recorded.seen(result)
         if type(seen) is types.GeneratorType and isinstance(base, Instance):
             found = class_attribute(base.cls, "__iter__")
-            self.heap.guard_class(base.cls, "__iter__", found)
+            self.instances.guard_class(base.cls, "__iter__", found)
             return self.callbacks.generator(Literal(found), [base], {}, seen)
         if self.loops.is_rolled_over(result):
             return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
@@ -240,7 +240,7 @@ class FlowEvents(Part):
 
     def outcome(self, value: Abstract, taken: bool) -> None:
         """The truth of `value` steered the program: later calls must agree, or branch off."""
-        value = self.heap.content_of(value, "__bool__", "__len__")
+        value = self.instances.content_of(value, "__bool__", "__len__")
         if isinstance(value, Size) and value.dim.constant is not None:
             return
         if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
@@ -248,7 +248,7 @@ class FlowEvents(Part):
                 "guard_truth", self.graph.leave(self.arrays.value_of(value), "bool"), taken
             )
         elif isinstance(value, (Tensor, Host, Size)):
-            if not self.heap.is_pure(value):
+            if not self.host_operations.is_pure(value):
                 raise refuse(reasons.TRUTH, describe(value))
             self.program.guard("guard_truth", self.program.register_of(value), taken)
         elif isinstance(value, (ListValue, DictValue, DequeValue)):
@@ -257,7 +257,7 @@ class FlowEvents(Part):
             for name in ("__bool__", "__len__"):
                 if class_attribute(value.cls, name) is not MISSING:
                     raise refuse(reasons.TRUTH, describe(value))
-                self.heap.guard_class(value.cls, name, MISSING)
+                self.instances.guard_class(value.cls, name, MISSING)
 
     def on_with_enter(
         self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -266,7 +266,7 @@ class FlowEvents(Part):
         if followed:
             if isinstance(manager, Instance):
                 found = class_attribute(manager.cls, "__enter__")
-                self.heap.guard_class(manager.cls, "__enter__", found)
+                self.instances.guard_class(manager.cls, "__enter__", found)
             return None
         self.calls.seen_result = self.recorded.seen(result)
         return self.lookups.enter_context(manager)

@@ -13,11 +13,13 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.events.calls import is_user_class
 from dvm.magpy_capture.events.methods import IMMUTABLE
+from dvm.magpy_capture.libraries import is_array, is_scalar
 from dvm.magpy_capture.meanings import (
     ATTRIBUTES_OF,
     attributes_of,
     of_kind,
 )
+from dvm.magpy_capture.numpy.errstate import ErrorState
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
@@ -25,12 +27,8 @@ from dvm.magpy_capture.python.contexts import (
     CaughtWarnings,
     Expected,
 )
-from dvm.magpy_capture.python.functions import ErrorState
-from dvm.magpy_capture.python.heap import (
-    BOUND,
-    class_attribute,
-    is_constant,
-)
+from dvm.magpy_capture.python.instances import BOUND
+from dvm.magpy_capture.python.kinds import class_attribute, is_constant
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.tensors.indexing import index_parts
@@ -81,8 +79,9 @@ class Lookups(Part):
     """The meaning of looking into a value."""
 
     needs = (
-        "array_classes arrays attributes callees calls containers contexts fancy graph "
-        "heap host_arrays indexing locks lowering outputs packages program ufuncs"
+        "array_classes attributes callees calls containers contexts fancy graph heap "
+        "host_arrays host_operations indexing instances locks lowering outputs packages "
+        "program ufuncs writes"
     )
 
     # ---- attributes
@@ -94,7 +93,7 @@ class Lookups(Part):
         return self.plain_attribute(base, name, seen)
 
     def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
-        if (changed := self.heap.set_of_function(base, name)) is not None:
+        if (changed := self.instances.set_of_function(base, name)) is not None:
             return changed
         meaning = of_kind(ATTRIBUTES_OF, type(base))
         if meaning is None:
@@ -158,7 +157,7 @@ class Lookups(Part):
             held = self.heap.reach(lambda: self.program.constant(base.object), base.object)
             if not isinstance(held, Literal):  # which a function with a cache stays
                 return self.attribute(held, name, seen)
-        if isinstance(base.object, np.generic) and _is_method(seen):
+        if is_scalar(base.object) and _is_method(seen):
             return Method(base, name)
         return self.literal_attribute(base, name, seen)
 
@@ -170,9 +169,9 @@ class Lookups(Part):
             return self.part_of_method(base, name, seen)
         if name in ("write", "flush") and self.outputs.is_stream(base):
             return Method(base, name)
-        if not self.heap.is_pure(base):
+        if not self.host_operations.is_pure(base):
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
-        if isinstance(base.object, np.ndarray) and not hasattr(type(base.object), name):
+        if is_array(base.object) and not hasattr(type(base.object), name):
             if name not in (base.object.dtype.names or ()):
                 return self.array_classes.attribute_of_subclass(base, name, seen)
         if _is_method(seen):
@@ -183,7 +182,7 @@ class Lookups(Part):
             if base.home < 0:
                 raise refuse(reasons.ATTRIBUTE_VIEW_ARRAY_WRITTEN, name)
             return self.heap.computed(self.program.step("getattr", base.home, name), seen)
-        if isinstance(seen, np.ndarray):  # a view, or a new array each time
+        if is_array(seen):  # a view, or a new array each time
             made = self.program.step("getattr", base.register, name)
             return self.host_arrays.view_on_host(
                 made, base, seen, lambda own: self.program.step("getattr", own, name)
@@ -203,10 +202,10 @@ class Lookups(Part):
         of_class = isinstance(base.instance, Literal)
         cls = base.instance.object if of_class else base.instance.cls
         classes = cls.__mro__
-        self.heap.guard_bases(cls)
+        self.instances.guard_bases(cls)
         for owner in classes[classes.index(base.cls) + 1 :]:
             found = class_attribute(owner, name)
-            self.heap.guard_class(owner, name, found)
+            self.instances.guard_class(owner, name, found)
             if name in vars(owner):
                 if isinstance(found, classmethod):
                     return Method(Literal(cls), name, found.__func__)
@@ -236,8 +235,8 @@ class Lookups(Part):
         if isinstance(owner, enum.Enum) and is_constant(seen) and name in ("name", "value"):
             if class_attribute(type(owner), name) is vars(enum.Enum)[name]:
                 return Literal(seen)
-        if isinstance(owner, type) and (id(owner), name) in self.heap.class_changes:
-            return resolve(self.heap.class_changes[id(owner), name][2])
+        if isinstance(owner, type) and (id(owner), name) in self.instances.class_changes:
+            return resolve(self.instances.class_changes[id(owner), name][2])
         if isinstance(owner, type) and is_user_class(owner):
             found = class_attribute(owner, name)
             if found is not MISSING:
@@ -268,16 +267,16 @@ class Lookups(Part):
                 found = class_attribute(cls, method)
                 if found is not vars(plain).get(method, MISSING):
                     raise refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, cls.__name__)
-                self.heap.guard_class(cls, method, found)
+                self.instances.guard_class(cls, method, found)
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:
         if isinstance(found, (*BOUND, staticmethod, classmethod)):
-            self.heap.guard_class(owner, name, found)
+            self.instances.guard_class(owner, name, found)
         if isinstance(found, (*BOUND, staticmethod)):
             return Literal(getattr(found, "__func__", found))
         if isinstance(found, classmethod):
             return Method(Literal(owner), name, found.__func__)
-        return self.heap.class_constant(owner, name, found, seen)
+        return self.instances.class_constant(owner, name, found, seen)
 
     # ---- subscripts
 
@@ -310,7 +309,7 @@ class Lookups(Part):
             else key,
             written=True,
         )
-        self.arrays.write(target, self.ufuncs.element_of(value, target.dtype))
+        self.writes.write(target, self.ufuncs.element_of(value, target.dtype))
         return None
 
     # ---- with

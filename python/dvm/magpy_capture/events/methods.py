@@ -5,10 +5,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_scalar
 from dvm.magpy_capture.meanings import (
     METHODS,
     METHODS_OF,
@@ -18,10 +17,8 @@ from dvm.magpy_capture.meanings import (
     of_kind,
 )
 from dvm.magpy_capture.numpy.array_classes import MASKED_METHODS
-from dvm.magpy_capture.numpy.tables import (
-    PURE_METHODS,
-    WRITING_METHODS,
-)
+from dvm.magpy_capture.numpy.errstate import ErrorState
+from dvm.magpy_capture.numpy.tables import PURE_METHODS, WRITING_METHODS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
@@ -31,13 +28,7 @@ from dvm.magpy_capture.python.contexts import (
     Expected,
 )
 from dvm.magpy_capture.python.derived import SLOTS, base_of, inherited, kind_of
-from dvm.magpy_capture.python.functions import ErrorState
-from dvm.magpy_capture.python.heap import (
-    PURE_TYPES,
-    class_attribute,
-    is_constant,
-    is_fixed,
-)
+from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute, is_constant, is_fixed
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.opaque import name_of
@@ -75,8 +66,9 @@ class Methods(Part):
     """The meaning of calls of methods that were not followed."""
 
     needs = (
-        "annotated caches calls containers contexts heap indexing locks lookups "
-        "lowering opaque outputs program python randoms reductions ufunc_methods"
+        "annotated caches calls containers contexts host_operations indexing instances "
+        "library locks lookups lowering opaque outputs program python randoms reductions "
+        "ufunc_methods"
     )
 
     def call_method(
@@ -117,7 +109,7 @@ class Methods(Part):
             return Literal(None)
         if function is object.__setattr__:
             attribute, value = positional
-            self.heap.set_plainly(base, self.indexing.plain(attribute), value)
+            self.instances.set_plainly(base, self.indexing.plain(attribute), value)
             return Literal(None)
         if isinstance(function, SLOTS):
             return self.slot_method(base, function, positional, named, seen)
@@ -163,12 +155,12 @@ class Methods(Part):
             bound = self.program.step("getattr", base.register, name)
             function = getattr(base.object, name)
             return self.randoms.random(base, function, bound, positional, named, seen)
-        if isinstance(base.object, np.ndarray):
+        if is_array(base.object):
             if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
                 raise refuse(reasons.ARRAY_METHOD, name)
             function = getattr(type(base.object), name)
             return self.opaque.call(function, [base, *positional], named, seen)
-        if not self.heap.is_pure(base):
+        if not self.host_operations.is_pure(base):
             raise refuse(reasons.CALL_METHOD, name, describe(base))
         return self.pure_method(base, name, positional, named, seen)
 
@@ -176,11 +168,11 @@ class Methods(Part):
     def method_of_literal(
         self, base: Literal, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        if isinstance(base.object, np.ufunc):
+        if isinstance(base.object, ELEMENTWISE):
             return self.ufunc_methods.ufunc_method(base.object, name, positional, named, seen)
-        if not self.heap.is_pure(base):
+        if not self.host_operations.is_pure(base):
             raise refuse(reasons.CALL_METHOD, name, describe(base))
-        if not isinstance(base.object, np.generic) and type(base.object) not in IMMUTABLE:
+        if not is_scalar(base.object) and type(base.object) not in IMMUTABLE:
             raise refuse(reasons.METHOD_OF, name, describe(base))
         return self.pure_method(base, name, positional, named, seen)
 
@@ -191,7 +183,7 @@ class Methods(Part):
         if base.is_scalar and name in SCALAR_METHODS:
             return self.pure_method(base, name, positional, named, seen)
         meaning = METHODS.get(name)
-        owner = np.dtype(base.dtype).type if base.is_scalar else np.ndarray
+        owner = self.library.class_of(base.dtype, base.is_scalar)
         function = getattr(owner, name, None)
         if meaning is None:
             if name not in PURE_METHODS | WRITING_METHODS:
@@ -214,10 +206,10 @@ class Methods(Part):
             positional = list(map(self.containers.listed, positional))
         arguments = [base, *positional, *named.values()]
         for argument in arguments:
-            if not self.heap.is_pure(argument):
+            if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.METHOD_WITH, name, describe(argument))
         if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
-            return Literal(seen, made=isinstance(seen, np.generic))
+            return Literal(seen, made=is_scalar(seen))
         register = self.program.register_of(base)
         bound = self.program.step("getattr", register, name)
         return self.calls.host_call(bound, positional, named, seen)
@@ -249,7 +241,7 @@ class Methods(Part):
         for name in row.asks if row is not None else ():
             if class_attribute(base.cls, name) is not inherited(base.cls, name):
                 raise refuse(reasons.CALL_METHOD, name, describe(base))
-            self.heap.guard_class(base.cls, name, inherited(base.cls, name))
+            self.instances.guard_class(base.cls, name, inherited(base.cls, name))
 
     def slot_method(
         self, base: Instance, function: Any, positional: list[Abstract], named: Named, seen: Any
@@ -258,7 +250,8 @@ class Methods(Part):
         name, content = function.__name__, base.content
         if name == "__init__":
             return self.initialise(base, positional, named)
-        if content is None or not issubclass(content.cls, function.__objclass__):
+        owner = function.__objclass__
+        if content is None or not (issubclass(content.cls, owner) or base.cls is owner):
             raise refuse(reasons.CALL_METHOD, name, describe(base))
         if name == "__getitem__":
             return self.containers.element(content, positional[0], seen)
@@ -271,7 +264,7 @@ class Methods(Part):
         if name == "__contains__":
             found = self.containers.contains(content, positional[0], seen)
             return (
-                self.heap.host_operation("in", [*positional, content], seen)
+                self.host_operations.host_operation("in", [*positional, content], seen)
                 if found is None
                 else found
             )

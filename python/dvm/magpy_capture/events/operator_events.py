@@ -11,18 +11,15 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.events.special_methods import looked_up
-from dvm.magpy_capture.numpy.tables import (
-    BINARY_OPERATORS,
-    COMPARE_OPERATORS,
-    INPLACE_OPERATORS,
-    UNARY_OPERATORS,
-)
+from dvm.magpy_capture.libraries import ARRAYS, ELEMENTWISE, SCALARS, is_array, is_plain_array
+from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
-from dvm.magpy_capture.python.heap import PURE_TYPES, class_attribute, is_array
+from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute
 from dvm.magpy_capture.python.package_objects import OPERATORS, SIGNS
+from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     DequeValue,
@@ -49,8 +46,9 @@ class OperatorEvents(Part):
     """Events that compute with values and look into them."""
 
     needs = (
-        "array_classes arrays attributes callbacks callees calls containers flow heap "
-        "lookups opaque packages program python recorded sets ufuncs"
+        "array_classes attributes callbacks callees calls containers flow heap "
+        "host_operations instances lookups opaque packages program python recorded sets "
+        "ufuncs"
     )
 
     # ---- operators
@@ -61,7 +59,7 @@ class OperatorEvents(Part):
         if followed:
             return self.recorded.dispatched(operands)
         a, b = (
-            self.heap.content_of(self.recorded.value(n), *looked_up("binary", name))
+            self.instances.content_of(self.recorded.value(n), *looked_up("binary", name))
             for n in operands
         )
         return self.binary(name, a, b, self.recorded.seen(result))
@@ -95,9 +93,9 @@ class OperatorEvents(Part):
         if self.packages.is_of_package(a, b):
             return self.packages.package_operator(OPERATORS, name, [a, b], seen)
         # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
-        if self.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
-            return self.heap.host_operation(name, [a, b], seen)
-        if name == "**" and (shortcut := self.power_shortcut(a, b)) is not None:
+        if self.ufuncs.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
+            return self.host_operations.host_operation(name, [a, b], seen)
+        if name == "**" and (shortcut := self.ufuncs.power_shortcut(a, b)) is not None:
             return self.ufuncs.ufunc_call(shortcut, [a], {}, seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufuncs.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
@@ -108,40 +106,21 @@ class OperatorEvents(Part):
         name = next((name for name, each in REDUCERS if each is callee), None)
         if name == "+" and (isinstance(a, Instance) or isinstance(b, Instance)):
             return self.callbacks.operated("binary", name, a, b)
-        if name is None and not isinstance(callee, np.ufunc):
+        if name is None and not isinstance(callee, ELEMENTWISE):
             return self.callbacks.apply(function, [a, b])
-        if self.is_integer_scalar(a, b):
+        if self.ufuncs.is_integer_scalar(a, b):
             raise refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.arrays.ufunc(callee if name is None else BINARY_OPERATORS[name], [a, b])
+            return self.ufuncs.apply(callee if name is None else BINARY_OPERATORS[name], [a, b])
         numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
-        if name is None or not numbers or not (self.heap.is_pure(a) and self.heap.is_pure(b)):
+        if (
+            name is None
+            or not numbers
+            or not (self.host_operations.is_pure(a) and self.host_operations.is_pure(b))
+        ):
             raise refuse(reasons.FUNCTOOLS_REDUCE, describe(a), describe(b))
         seen = callee(self.python.observed_value(a), self.python.observed_value(b))
         return self.binary(name, a, b, seen)
-
-    def is_integer_scalar(self, *values: Abstract) -> bool:
-        """Whether all are integer scalars (bools too), at least one of them NumPy's own."""
-        tensors = [value for value in values if isinstance(value, Tensor)]
-        if not tensors or not all(t.is_scalar for t in tensors):
-            return False
-        if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
-            return False
-        kinds = [self.python.class_of(value) for value in values]
-        whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)
-        return whole and any(issubclass(kind, np.integer) for kind in kinds)
-
-    def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
-        """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""
-        if not isinstance(a, Tensor) or a.is_scalar or not isinstance(b, Literal):
-            return None
-        if type(b.object) not in (int, float):
-            return None
-        if b.object == 2:
-            return np.square
-        if np.dtype(a.dtype).kind != "f":
-            return None
-        return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
 
     def on_unary(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -153,11 +132,11 @@ class OperatorEvents(Part):
             return self.negation(a, self.recorded.seen(result))
         if self.packages.is_of_package(a):
             return self.packages.package_operator(SIGNS, name, [a], self.recorded.seen(result))
-        if isinstance(a, Tensor) and not self.is_integer_scalar(a):
+        if isinstance(a, Tensor) and not self.ufuncs.is_integer_scalar(a):
             return self.ufuncs.ufunc_call(
                 UNARY_OPERATORS[name], [a], {}, self.recorded.seen(result)
             )
-        return self.heap.host_operation(name, [a], self.recorded.seen(result))
+        return self.host_operations.host_operation(name, [a], self.recorded.seen(result))
 
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
@@ -174,28 +153,28 @@ class OperatorEvents(Part):
         if followed:
             return self.recorded.dispatched(operands)
         a, b = (
-            self.heap.content_of(self.recorded.value(n), *looked_up("compare", name))
+            self.instances.content_of(self.recorded.value(n), *looked_up("compare", name))
             for n in operands
         )
         return self.comparison(name, a, b, self.recorded.seen(result))
 
     def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if is_subclass(a) or is_subclass(b):
-            return self.heap.host_operation(name, [a, b], seen)
+            return self.host_operations.host_operation(name, [a, b], seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.ufuncs.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, seen)
         known = [each.object for each in (a, b) if isinstance(each, Literal)]
         members = [each for each in known if isinstance(each, enum.Enum)]
         if len(known) == 2 and members and name in ("==", "!="):
             for member in members:  # no Python code answers, and both objects are always these
-                self.heap.guard_class(
+                self.instances.guard_class(
                     type(member), "__eq__", class_attribute(type(member), "__eq__")
                 )
             return Literal(seen)
         if name in ("==", "!=") and (answer := self.compared_objects(name, a, b, seen)) is not None:
             return answer
         made = self.sets.compared(name, a, b, seen)
-        return self.heap.host_operation(name, [a, b], seen) if made is None else made
+        return self.host_operations.host_operation(name, [a, b], seen) if made is None else made
 
     def compared_objects(self, name: str, a: Abstract, b: Abstract, seen: bool) -> Abstract | None:
         """`==` where it asks who two objects are, and nothing else; None where it does not."""
@@ -214,7 +193,7 @@ class OperatorEvents(Part):
             for method in ("__eq__", "__ne__"):
                 if class_attribute(each.cls, method) is not vars(object)[method]:
                     return None
-                self.heap.guard_class(each.cls, method, vars(object)[method])
+                self.instances.guard_class(each.cls, method, vars(object)[method])
         if not others:
             self.same_object(a, b, seen == (name == "=="))
         return Literal(seen)
@@ -267,8 +246,10 @@ class OperatorEvents(Part):
         seen = self.recorded.seen(result)
         if isinstance(self.containers.contains(container, item, seen == (name == "in")), Literal):
             return Literal(seen)
-        container = self.heap.content_of(container, "__contains__")
-        return self.heap.host_operation(name, [item, container], self.recorded.seen(result))
+        container = self.instances.content_of(container, "__contains__")
+        return self.host_operations.host_operation(
+            name, [item, container], self.recorded.seen(result)
+        )
 
     # ---- parts
 
@@ -312,8 +293,8 @@ class OperatorEvents(Part):
         found = class_attribute(base.cls, name)
         for hook in ("__getattribute__", "__getattr__"):
             method = class_attribute(base.cls, hook)
-            self.heap.guard_class(base.cls, hook, method)
-        self.heap.guard_class(base.cls, name, found)
+            self.instances.guard_class(base.cls, hook, method)
+        self.instances.guard_class(base.cls, name, found)
         if not hasattr(type(found), "__set__") and base.register >= 0:
             self.program.guard("guard_lacks", base.register, name)
 
@@ -324,14 +305,14 @@ class OperatorEvents(Part):
         if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
             if type(base.object).__setattr__ is not type.__setattr__:
                 raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
-            self.heap.class_changes[id(base.object), name] = (base.object, name, value)
+            self.instances.class_changes[id(base.object), name] = (base.object, name, value)
             return
-        if (function := self.heap.own_function(base)) is not None and not followed:
+        if (function := self.instances.own_function(base)) is not None and not followed:
             if hasattr(type(function), name):
                 raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
             if isinstance(base, FunctionValue):
                 self.program.guard_is(base.register, function)
-            self.heap.class_changes[id(function), name] = (function, name, value)
+            self.instances.class_changes[id(function), name] = (function, name, value)
             return
         if isinstance(base, Flags) and name == "writeable":
             self.attributes.set_flags(base.base, value)
@@ -354,14 +335,14 @@ class OperatorEvents(Part):
         if not isinstance(base, Instance):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         setter = class_attribute(base.cls, "__setattr__")
-        self.heap.guard_class(base.cls, "__setattr__", setter)
+        self.instances.guard_class(base.cls, "__setattr__", setter)
         if followed:  # a property, or a __setattr__ written in Python
             found = class_attribute(base.cls, name)
-            self.heap.guard_class(base.cls, name, found)
+            self.instances.guard_class(base.cls, name, found)
             return
         if setter is not inherited(base.cls, "__setattr__"):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
-        self.heap.set_plainly(base, name, value)
+        self.instances.set_plainly(base, name, value)
 
     def on_delete_attribute(self, name: str, operands: Operands, *_: Any) -> None:
         base = self.recorded.value(operands[0])
@@ -379,7 +360,7 @@ class OperatorEvents(Part):
         for method, plain in (("__delattr__", inherited(base.cls, "__delattr__")), (name, found)):
             if class_attribute(base.cls, method) is not plain:
                 return False
-            self.heap.guard_class(base.cls, method, plain)
+            self.instances.guard_class(base.cls, method, plain)
         self.program.step("attribute", base.register, name, key=("attribute", base.register, name))
         return True
 
@@ -397,9 +378,7 @@ class OperatorEvents(Part):
 
 def is_subclass(value: Abstract) -> bool:
     """Whether it is an array of a subclass, whose operators may be other than ndarray's."""
-    return (
-        isinstance(value, Host) and is_array(value.object) and type(value.object) is not np.ndarray
-    )
+    return isinstance(value, Host) and is_array(value.object) and not is_plain_array(value.object)
 
 
 def is_singleton(value: Any) -> bool:
@@ -410,5 +389,5 @@ def is_singleton(value: Any) -> bool:
 def _adds_itself(value: Abstract) -> bool:
     """Whether `+=` of a list is left to it: what is a number to Python comes before sequences."""
     return isinstance(value, Tensor) or isinstance(
-        getattr(value, "object", None), (np.ndarray, np.generic)
+        getattr(value, "object", None), (*ARRAYS, *SCALARS)
     )

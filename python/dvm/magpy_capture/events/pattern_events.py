@@ -9,7 +9,7 @@ from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -28,7 +28,7 @@ NONE = Literal(None)
 class PatternEvents(Part):
     """What a pattern asks of its subject. That it got another answer is another path."""
 
-    needs = "calls containers heap indexing lookups python recorded"
+    needs = "calls containers indexing instances lookups python recorded"
 
     def on_match_kind(
         self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
@@ -36,7 +36,9 @@ class PatternEvents(Part):
         subject = self.recorded.value(operands[0])
         if isinstance(subject, (Closure, Method, IteratorValue)):
             raise refuse(reasons.PATTERN, describe(subject))
-        self.heap.guard_bases(self.python.class_of(subject))  # the type is known, and has this flag
+        self.instances.guard_bases(
+            self.python.class_of(subject)
+        )  # the type is known, and has this flag
         return Literal(self.recorded.seen(result))
 
     def on_match_length(
@@ -81,7 +83,7 @@ class PatternEvents(Part):
         found = class_attribute(cls, "__match_args__")
         if type(found) is not tuple:
             raise refuse(reasons.PATTERN, cls.__name__)
-        self.heap.guard_class(cls, "__match_args__", found)
+        self.instances.guard_class(cls, "__match_args__", found)
         return found[:places]
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.events.special_methods import looked_up
+from dvm.magpy_capture.libraries import is_plain_array, is_scalar
+from dvm.magpy_capture.numpy.dtypes import dtype_name
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.graphs import numpy_name
 from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute, is_constant, is_mutable_class
+from dvm.magpy_capture.python.kinds import class_attribute, is_constant, is_mutable_class
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -32,7 +31,7 @@ Followed = tuple[str, str, list[str], int, Any]
 class Events(Part):
     """Values by node, read where the program first used them."""
 
-    needs = "callees containers heap indexing loops program"
+    needs = "callees containers heap indexing instances loops program"
 
     def __init__(
         self, recording: dict[str, Any], builtins: dict[str, Any], whole: set[int]
@@ -139,14 +138,14 @@ class Events(Part):
         value = resolve(value)
         if not isinstance(value, Tensor):
             return
-        if not isinstance(seen, np.generic) and type(seen) is not np.ndarray:
+        if not (is_scalar(seen) or is_plain_array(seen)):
             raise refuse(reasons.RESULT_TYPE, type(seen).__name__)
-        dtype = numpy_name(seen.dtype)
+        dtype = dtype_name(seen.dtype)
         if id(seen) in self.shaped:  # it has another shape by now
             seen = seen.reshape([self.indexing.observed(dim) for dim in value.shape])
         if dtype != value.dtype or seen.ndim != value.rank:
             raise refuse(reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank)
-        value.is_scalar = isinstance(seen, np.generic)
+        value.is_scalar = is_scalar(seen)
         if value.is_scalar:
             value.object = seen
         elif value.object is None:
@@ -170,4 +169,4 @@ class Events(Part):
             cls = value.cls if isinstance(value, Instance) else type(getattr(value, "object", None))
             if isinstance(value, (Instance, Host)) and is_mutable_class(cls):
                 for method in looked_up(kind, name):
-                    self.heap.guard_class(cls, method, class_attribute(cls, method))
+                    self.instances.guard_class(cls, method, class_attribute(cls, method))

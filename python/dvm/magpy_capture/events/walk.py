@@ -14,9 +14,7 @@ from dvm import reasons
 from dvm.magpy_capture.events.callbacks import body_end
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.numpy.masked import is_numpys_code
-from dvm.magpy_capture.numpy.tables import (
-    WHOLE,
-)
+from dvm.magpy_capture.numpy.tables import WHOLE
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.effects import finish
 from dvm.magpy_capture.path.program import MISSING, describe
@@ -58,11 +56,12 @@ class Walk(Part):
     """Lowers one recording into the path it describes."""
 
     needs = (
-        "callbacks callees calls containers exceptions flow heap host_arrays indexing "
-        "loops lowering outputs program recorded"
+        "callbacks callees calls containers exceptions flow graph heap host_arrays host_operations "
+        "indexing instances loops lowering memory outputs program recorded"
     )
 
     first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
+    own_line = 0  # of the function itself, at which the lowering is
 
     def run(self) -> None:
         if (
@@ -80,6 +79,7 @@ class Walk(Part):
             )
         self.callbacks.check_looks()
         finish(self.lowering, self.recorded.value(self.recorded.recording["result"]))
+        self.graph.require_none_late()
 
     def check_builtins(self) -> None:
         """What the lowering itself is written with is Python's: its own calls would be seen."""
@@ -93,6 +93,8 @@ class Walk(Part):
         events = self.callbacks.events
         kind, name, operands, keywords, result, at, followed = events[self.callbacks.number]
         self.program.at = at
+        if not self.outputs.frames:
+            self.own_line = at[1]
         self.callbacks.number += 1
         if followed:
             self.callees.leading = None
@@ -161,11 +163,14 @@ class Walk(Part):
 
     def found_out(self, found: Findings) -> bool:
         """Whether a lowering that was given up may end otherwise, with what it has found out."""
-        joint, on_host = self.heap.wanted_joint, self.host_arrays.wanted_on_host
+        joint, on_host = self.memory.wanted_joint, self.host_arrays.wanted_on_host
         for wanted, known in ((joint, found.joint), (on_host, found.on_host)):
             if not wanted <= known:
                 known |= wanted
                 return True
+        if not self.graph.read_late <= found.copied:
+            found.copied |= self.graph.read_late
+            return True
         if not self.loops.given_up <= found.unrolled:
             found.unrolled |= self.loops.given_up
             return True
@@ -284,12 +289,12 @@ class Walk(Part):
         """`bool(value)` or its negation, of what a special method returned."""
         if isinstance(value, Literal):
             return Literal(seen)
-        return self.heap.host_operation("not" if negative else "truth", [value], seen)
+        return self.host_operations.host_operation("not" if negative else "truth", [value], seen)
 
     def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         self.recorded.value(operands[0])
         cls = type(self.recorded.seen(result))
-        self.heap.guard_lifetime(cls)
+        self.instances.guard_lifetime(cls)
         return self.calls.new_instance(cls, self.recorded.seen(result))
 
     # ---- calls
@@ -324,7 +329,7 @@ class Walk(Part):
         positional = self.containers.elements(self.recorded.value(operands[1]))
         if len(operands) < 3:
             return positional, {}
-        mapping = self.heap.mapping_of(self.recorded.value(operands[2]))
+        mapping = self.instances.mapping_of(self.recorded.value(operands[2]))
         if not isinstance(mapping, DictValue):
             raise refuse(reasons.STARS_OF, describe(mapping))
         return positional, dict(mapping.items)

@@ -14,12 +14,10 @@ from dvm.magpy_capture.path.spec import refuse
 FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
 #: steps that make something new of what they are given
 COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
-LOOKS = frozenset("at argument constant shape item iterate forget loop commit".split())
+LOOKS = frozenset("at argument constant shape item iterate forget loop lend put commit".split())
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
-MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate", "loop"}) - {
-    "run"
-}
+MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}
 #: the mark of what may be an array that is reached in another way
 ELSEWHERE = -1
 
@@ -85,6 +83,7 @@ class Body:
         """
         origins: dict[int, Origins] = {}
         made: dict[int, tuple[Any, ...]] = {}
+        lent: set[int] = set()
         committed = False
         for step in steps:
             name, *rest = step
@@ -96,13 +95,19 @@ class Body:
                 self.arrays = True
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
-            if name in ("copyto", "set_item"):
+            if name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
+                lent.update(rest if name == "lend" else ())
             elif name == "effect":
                 self._append(made[rest[1]], made[rest[2][0]], origins[rest[2][-1]])
             elif name == "run":
                 for _, register, *_ in rest[3]:
                     origins[register] = NOWHERE
+            elif name == "loop":
+                # Of what it was lent, it gives nothing that is not guarded to be that.
+                made[rest[0]] = step
+                given = [*rest[3], *([rest[2]] if rest[2] >= 0 else [])]
+                origins[rest[0]] = _union(origins, [each for each in given if each not in lent])
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins)
@@ -149,8 +154,6 @@ def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins]) -> Origins:
         return _union(origins, [rest[0], *rest[1]])
     if name in ("tuple", "list", "set", "dict", "slice"):
         return _union(origins, rest[0])
-    if name == "loop":
-        return _union(origins, [*rest[2], *([rest[1]] if rest[1] >= 0 else [])])
     return NOWHERE
 
 

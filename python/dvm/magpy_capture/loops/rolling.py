@@ -14,9 +14,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import SCALARS, is_array
+from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.known import Entry, Given, KnownLoop, Rolled
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
@@ -28,7 +28,6 @@ from dvm.magpy_capture.loops.turns import (
     turn_recording,
     variables_at,
 )
-from dvm.magpy_capture.numpy.masked import may_share
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
@@ -52,7 +51,7 @@ MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
 #: What comes out of a loop besides arrays, and tuples.
-NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
+NUMBERS: tuple[type, ...] = (int, float, complex, str, bytes, type(None), *SCALARS)
 #: What need not be the loop's own, for nobody can write into it.
 PLAIN = (Literal, Host, Size)
 
@@ -60,24 +59,34 @@ PLAIN = (Literal, Host, Size)
 class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
-    needs = "arrays callbacks calls graph heap opaque program recorded"
+    needs = (
+        "arrays callbacks calls graph heap instances lent library memory opaque program recorded"
+    )
 
     def __init__(
         self,
         recording: dict[str, Any],
         function: Any,
         unrolled: set[int],
+        copied: set[int],
         known: dict[Any, KnownLoop],
     ) -> None:
         self.recording = recording
         self.function = function
         self.known = known
+        self.copied = copied  # first events of loops that are lent nothing
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
         self._chosen: dict[int, Turns] = {}  # by the first event
         self._rolled: list[Turns] = []
         self._iterators: set[int] = set()  # nodes of what they iterate over
         self.rolled_events = 0  # that are not lowered one by one
+        self._open: list[tuple[str, int]] = []  # loops whose end was not met: where, steps before
         self._choose(unrolled)
+
+    @property
+    def steps_before(self) -> int | None:
+        """How many steps there were before the outermost loop that is lowered now."""
+        return self._open[0][1] if self._open else None
 
     def _choose(self, unrolled: set[int]) -> None:
         events = self.recording["events"]
@@ -113,7 +122,10 @@ class Loops(Part):
 
     # ---- events
 
-    def on_header(self, _n: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+    def on_header(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+        how, first, _last = name.split()
+        if how == "enter":
+            self._open.append((first, len(self.program.steps)))
         turns = self._chosen.get(self.callbacks.number - 1)
         if turns is None:
             self._pass_on(operands, keywords)
@@ -124,7 +136,9 @@ class Loops(Part):
             self._give_up(turns, refusal)
             raise
 
-    def on_out(self, _n: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+    def on_out(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
+        if self._open and self._open[-1][0] == name.split()[0]:
+            self._open.pop()
         self._pass_on(operands, keywords)
 
     def _pass_on(self, operands: list[int], keywords: list[str]) -> None:
@@ -175,7 +189,7 @@ class Loops(Part):
             raise refuse(reasons.LOOP_VARIABLE, min(outer), "one of a function around it")
         if not self.graph.leaves_modes:
             raise refuse(reasons.LOOP_STATE, "np.errstate")
-        if self.calls.changed_variables or self.calls.changed_cells or self.heap.class_changes:
+        if self.calls.changed_variables or self.calls.changed_cells or self.instances.class_changes:
             raise refuse(reasons.LOOP_STATE, "a global or a closure")
 
     def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:
@@ -250,6 +264,11 @@ class Loops(Part):
         self._check_values(entry)
         for place in rolled.body.appended:
             self._check_list(entry, place)
+        lent = {
+            place
+            for place in private
+            if turns.enter not in self.copied and self.lent.may_lend(values[place])
+        }
         given: list[Given] = []
         registers = []
         for place, value in enumerate(values):
@@ -257,16 +276,25 @@ class Loops(Part):
                 parts = [self.program.register_of(part) for part in value.elements]
                 registers.append(self.program.step("list", parts))
                 continue
-            register = self._register(loop.variables[place], value, place in private)
+            if place in lent:
+                self.memory.may_write(value)
+                register = value.storage.register
+            else:
+                register = self._register(loop.variables[place], value, place in private)
             registers.append(register)
             if isinstance(value, Tensor) and not value.is_scalar:
                 given.append(Given(value, register, place in private))
         iterated = -1 if source is None else self._iterator(source, given, {})
+        if lent:
+            arrays = [values[place] for place in sorted(lent)]
+            self.lent.lend(arrays, turns.enter, self._read_behind(turns, nodes))
         version = _dvm.loop_state(rolled.loop)["version"]
         self.program.kept.append(rolled.loop)
         made = self.program.step("loop", rolled.loop, iterated, registers, version)
+        for place in lent:
+            self.lent.take_back(values[place])
         for each in given:
-            if each.private:
+            if each.private and not each.is_the_callers:
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
             self.opaque.forget_results()
@@ -279,7 +307,7 @@ class Loops(Part):
     def _check_values(self, entry: Entry) -> None:
         """Nothing that the loop reads is what it, or the program before it, has written apart."""
         body, values = entry.body, entry.values
-        wrote = bool(entry.private) or self.heap.has_written_arrays()
+        wrote = bool(entry.private) or self.memory.has_written_arrays()
         if body.arrays and wrote:
             raise refuse(reasons.LOOP_STATE, "an array that the loop may reach in another way")
         if body.fetches and any(
@@ -328,7 +356,7 @@ class Loops(Part):
         """The register of a variable's value; of an array that the loop writes, of one to write."""
         if isinstance(value, Tensor):
             if private and not value.is_scalar:
-                self.heap.may_write(value)
+                self.memory.may_write(value)
                 if value.object is None:
                     raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
                 return self.program.step("own", self.arrays.tensor_register(value))
@@ -379,6 +407,17 @@ class Loops(Part):
         value.pull, value.source = pull, None
 
     # ---- behind the loop
+
+    def _read_behind(self, turns: Turns, nodes: dict[str, int]) -> list[Abstract]:
+        """What the program has made that something behind the loop reads, as far as is known."""
+        events, values = self.recording["events"], self.recorded.values
+        read = {node for event in events[turns.out + 1 :] for node in event[2]}
+        before = {
+            nodes[name]
+            for name, _, node in variables_at(events[turns.out])
+            if node in read and name in nodes
+        }
+        return [resolve(values[node]) for node in read | before if node in values]
 
     def _open_list(self, turns: Turns, value: ListValue, register: int) -> None:
         """Only the replay knows what is in it: it may be handed on, and appended to."""
@@ -433,7 +472,7 @@ class Loops(Part):
 
     def _adopted(self, name: str, made: int, place: int, seen: Any, given: list[Given]) -> Abstract:
         register = self._item(made, place)
-        if isinstance(seen, np.ndarray):
+        if is_array(seen):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
             return self.heap.reach(lambda: register, seen)
@@ -446,9 +485,7 @@ class Loops(Part):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)
 
-    def _array(
-        self, name: str, register: int, seen: np.ndarray[Any, Any], given: list[Given]
-    ) -> Abstract:
+    def _array(self, name: str, register: int, seen: Array, given: list[Given]) -> Abstract:
         """An array: one that the loop was given, or another one, which may be the caller's."""
         for each in given:
             if each.value.object is seen:
@@ -458,7 +495,7 @@ class Loops(Part):
             if each.is_the_callers:
                 continue
             known = each.value.object
-            if known is not None and may_share(known, seen):
+            if known is not None and self.library.may_share(known, seen):
                 raise refuse(reasons.LOOP_VIEW, name)
             pair = (register, each.register)
             self.program.guard("guard_same", *pair, False)

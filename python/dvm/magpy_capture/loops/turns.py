@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, loop_code
 from dvm.magpy_capture.path.spec import refuse
 
@@ -138,7 +137,7 @@ def branches_on_values(recording: dict[str, Any], turns: Turns) -> bool:
 
     def is_computed(node: int) -> bool:
         origin, made, _, _, seen, _ = nodes[node]
-        if isinstance(seen, (np.generic, np.ndarray)):
+        if isinstance(seen, (*ARRAYS, *SCALARS)):
             return True
         compared = origin == "event" and events[made][0] == "compare"
         return compared and any(type(nodes[each][4]) is float for each in events[made][2])
@@ -230,6 +229,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
         "nodes": nodes,
         "events": [*[BLANK] * begin, *events[begin:end], made],
         "begin": begin,
+        "variables": len(loop.variables),
         "loops": [each for each in recording["loops"] if begin <= each.enter and each.out < end],
         "snapshots": recording["snapshots"],
         "result": len(nodes) - 1,

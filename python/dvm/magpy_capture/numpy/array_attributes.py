@@ -19,7 +19,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import c_order
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
     Content,
@@ -45,7 +45,10 @@ OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
 class ArrayAttributes(Part):
     """What `x.name` is."""
 
-    needs = "arrays containers graph heap indexing lookups program reductions shapes ufuncs views"
+    needs = (
+        "arrays containers elementwise graph heap indexing lookups program reductions shapes "
+        "ufuncs views writes"
+    )
 
     @attributes_of(Tensor)
     def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
@@ -149,7 +152,7 @@ class ArrayAttributes(Part):
         line = self.reductions.flat(flat.base)
         found = self.lookups.subscript(line, key, seen)
         return (
-            self.arrays.copy(found)
+            self.elementwise.copy(found)
             if isinstance(found, Tensor) and found.base is not None
             else found
         )
@@ -174,9 +177,10 @@ class ArrayAttributes(Part):
         size, wanted = self.graph.product(given.shape), self.graph.product(x.shape)
         if self.indexing.observed(size) != self.indexing.observed(wanted):
             raise refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
-        self.arrays.require_equal(size, wanted)
-        self.arrays.write(
-            self.views.flat_view(x), self.arrays.cast(self.shapes.reshaped(given, [size]), x.dtype)
+        self.elementwise.require_equal(size, wanted)
+        self.writes.write(
+            self.views.flat_view(x),
+            self.elementwise.cast(self.shapes.reshaped(given, [size]), x.dtype),
         )
 
     def set_shape(self, x: Tensor, shape: Abstract) -> None:
@@ -246,7 +250,7 @@ class ArrayAttributes(Part):
 
     @means(np.ndarray.__copy__, np.ndarray.__deepcopy__)
     def copied_as_it_lies(self, x: Tensor, memo: Abstract = NONE) -> Tensor:
-        return self.arrays.copy(x)
+        return self.elementwise.copy(x)
 
     # ---- the same bytes
 

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.numpy.masked import is_masked, masked_classes
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import PURE_TYPES, class_attribute, is_array
+from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, resolve
 
 #: Those whose whole content is the memory of the array.
@@ -40,7 +41,7 @@ MASKED_METHODS = frozenset(
 class ArrayClasses(Part):
     """Which classes of arrays a call of NumPy may be given."""
 
-    needs = "heap opaque program"
+    needs = "heap host_operations instances opaque program"
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run NumPy's code alone, as they do on every call."""
@@ -54,7 +55,7 @@ class ArrayClasses(Part):
         if not own:
             names |= {*vars(np.ndarray), "__getattr__", "__getattribute__", "__setattr__"}
         for name in sorted(names):
-            self.heap.guard_class(cls, name, class_attribute(cls, name))
+            self.instances.guard_class(cls, name, class_attribute(cls, name))
         return True
 
     def _adds_no_code(self, cls: type) -> bool:
@@ -105,7 +106,11 @@ class ArrayClasses(Part):
         """`x.name = value` of an array that the path made, before anybody else sees it."""
         value = resolve(value)
         kept = isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES
-        free = base.made and not hasattr(type(base.object), name) and self.heap.is_pure(base)
+        free = (
+            base.made
+            and not hasattr(type(base.object), name)
+            and self.host_operations.is_pure(base)
+        )
         if not free or not (kept or isinstance(value, Size)):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         given = [base.register, self.program.constant(name), self.program.register_of(value)]

@@ -12,9 +12,10 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.expressions import Expression
 from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Size, Tensor, is_literal, is_none
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ def var_of(
     sums = FLOAT32 if halves else dtype
     total = lower.ufunc_methods.ufunc_reduce(np.add, x, axis, sums, NONE, TRUE, ABSENT, where)
     if halves:
-        total = lower.arrays.cast(total, "float16")
+        total = lower.elementwise.cast(total, "float16")
     mean = quotient(lower, total, count, NONE, total.dtype)
-    offset = lower.arrays.ufunc(np.subtract, [x, mean])
-    square = lower.arrays.ufunc(np.multiply, [offset, offset])
+    offset = Expression(lower, x) - mean
+    square = (offset * offset).tensor
     spread = lower.ufunc_methods.ufunc_reduce(
         np.add, square, axis, dtype, out, keepdims, ABSENT, where
     )
@@ -86,7 +87,7 @@ def var_of(
     if isinstance(count, Size):
         freedom: Abstract = Size((count.dim - lost).max(0) if lost else count.dim)
     else:
-        freedom = lower.arrays.ufunc(np.subtract, [count, Literal(lost)])
+        freedom = (Expression(lower, count) - lost).value
     return quotient(lower, spread, freedom, out, spread.dtype)
 
 
@@ -133,8 +134,8 @@ def average(
     count = Size(
         lower.graph.product(x.shape[place] for place in lower.ufunc_methods.axes(axis, x.rank))
     )
-    number = lower.arrays.operand(count, mean.dtype)
-    sums = lower.arrays.broadcast(number, mean.shape)
+    number = lower.promotion.operand(count, mean.dtype)
+    sums = lower.elementwise.broadcast(number, mean.shape)
     sums.is_scalar = not mean.rank
     return Sequence([mean, sums])
 
@@ -151,17 +152,19 @@ def _weighted(
             raise refuse(reasons.AVERAGE_WEIGHTS_SEVERAL_AXES)
         lower.program.require_all_equal(weights.shape, [x.shape[axes[0]]])
         along = [x.shape[i] if i == axes[0] else lower.graph.size(1) for i in range(x.rank)]
-        value = lower.views.reshape_value(lower.arrays.in_c_order(weights), along)
+        value = lower.views.reshape_value(lower.layouts.in_c_order(weights), along)
         weights = fresh(value, weights.dtype, along)
     else:
         lower.program.require_all_equal(weights.shape, x.shape)
     dtype = Literal(wide)
     scale = lower.ufunc_methods.ufunc_reduce(np.add, weights, axis, dtype, NONE, keepdims)
-    test = lower.arrays.ufunc(np.not_equal, [scale, ZERO])
-    require_truth(lower, lower.arrays.reduce("all", test, list(range(test.rank)), keepdims=False))
-    product = lower.arrays.ufunc(np.multiply, [x, weights], signature=(None, None, wide))
+    test = Expression(lower, scale).differs(0).tensor
+    require_truth(
+        lower, lower.reduced_axes.reduce("all", test, list(range(test.rank)), keepdims=False)
+    )
+    product = lower.ufuncs.apply(np.multiply, [x, weights], signature=(None, None, wide))
     total = lower.ufunc_methods.ufunc_reduce(np.add, product, axis, NONE, NONE, keepdims)
-    return lower.arrays.ufunc(np.true_divide, [total, scale])
+    return (Expression(lower, total) / scale).tensor
 
 
 # ---- parts
@@ -181,7 +184,7 @@ def number_of(
     if mask is None:
         return Size(lower.graph.product(x.shape[axis] for axis in axes))
     return lower.ufunc_methods.fold(
-        np.add, lower.arrays.cast(mask, "int64"), axes, lower.ufunc_methods.keeps(keepdims)
+        np.add, lower.elementwise.cast(mask, "int64"), axes, lower.ufunc_methods.keeps(keepdims)
     )
 
 
@@ -191,8 +194,8 @@ def require_above(lower: Lowering, count: Abstract, lost: int) -> None:
         lower.program.require_positive(count.dim - lost)
         return
     every = list(range(count.rank))
-    least = lower.arrays.reduce("min_or_highest", count, every, keepdims=False)
-    enough = lower.arrays.ufunc(np.greater, [least, Literal(lost)])
+    least = lower.reduced_axes.reduce("min_or_highest", count, every, keepdims=False)
+    enough = lower.ufuncs.apply(np.greater, [least, Literal(lost)])
     require_truth(lower, enough)
 
 
@@ -205,15 +208,15 @@ def require_truth(lower: Lowering, test: Tensor) -> None:
 def quotient(lower: Lowering, total: Tensor, count: Abstract, out: Abstract, dtype: str) -> Tensor:
     """What NumPy divides as float64, unless counts are exact enough in the dtype."""
     if total.dtype not in ("float32", "float64"):
-        total = lower.arrays.cast(total, "float64")
-    divisor = lower.arrays.operand(count, total.dtype)
-    ratio = lower.arrays.elementwise("div", [total, divisor], total.dtype, total.order)
+        total = lower.elementwise.cast(total, "float64")
+    divisor = lower.promotion.operand(count, total.dtype)
+    ratio = lower.elementwise.apply("div", [total, divisor], total.dtype, total.order)
     return lower.ufunc_methods.deliver(
-        lower.arrays.cast(ratio, dtype), lower.ufunc_methods.result_array(out)
+        lower.elementwise.cast(ratio, dtype), lower.ufunc_methods.result_array(out)
     )
 
 
 def deviation(lower: Lowering, variance: Tensor, out: Abstract) -> Tensor:
     """The deviation of a variance, in its dtype."""
-    root = lower.arrays.cast(lower.arrays.ufunc(np.sqrt, [variance]), variance.dtype)
+    root = lower.elementwise.cast(lower.ufuncs.apply(np.sqrt, [variance]), variance.dtype)
     return lower.ufunc_methods.deliver(root, lower.ufunc_methods.result_array(out))

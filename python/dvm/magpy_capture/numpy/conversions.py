@@ -13,8 +13,8 @@ from dvm.magpy_capture.numpy.ufuncs import NONE, TRUE, ZERO
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import is_fixed
-from dvm.magpy_capture.tensors.arrays import Order, c_order, fresh
+from dvm.magpy_capture.python.kinds import is_fixed
+from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -64,8 +64,9 @@ class NumpyFunctions(Part):
     """What is neither a ufunc, a reduction nor a matter of shape alone."""
 
     needs = (
-        "arrays calls containers graph heap indexing opaque picks places program shapes "
-        "ufunc_methods ufuncs views"
+        "arrays calls containers elementwise graph heap host_operations indexing k_order "
+        "layouts opaque picks places program promotion shapes ufunc_methods ufuncs views "
+        "writes"
     )
 
     # ---- conversion
@@ -84,13 +85,13 @@ class NumpyFunctions(Part):
         if self.indexing.plain(order) not in ("K", "A"):
             raise refuse(reasons.ASTYPE_ANOTHER_ORDER_K)
         if wanted == a.dtype:
-            return self.arrays.copy(a) if self.indexing.plain(copy) else a
+            return self.elementwise.copy(a) if self.indexing.plain(copy) else a
         return self.in_dtype(a, wanted)
 
     def in_dtype(self, a: Tensor, dtype: str) -> Tensor:
         """New memory of another dtype, in K order."""
-        order = self.arrays.copied_order(a)
-        value = self.graph.cast_value(self.arrays.arranged(a, order), dtype)
+        order = self.k_order.copied_order(a)
+        value = self.graph.cast_value(self.layouts.arranged(a, order), dtype)
         return fresh(value, dtype, a.shape, order, is_scalar=a.is_scalar)
 
     @means(np.array)
@@ -130,14 +131,14 @@ class NumpyFunctions(Part):
         value = resolve(value)
         if isinstance(value, Tensor) and not value.is_scalar:
             if dtype is None or dtype == value.dtype:
-                return self.arrays.copy(value) if copy else value
+                return self.elementwise.copy(value) if copy else value
             return self.in_dtype(value, dtype)
         if isinstance(value, (Sequence, ListValue)):
             made = self.ufuncs.as_array(value)
         else:
             made = self.ufuncs.as_array(value)
             made = fresh(self.graph.copy_value(self.arrays.value_of(made)), made.dtype, made.shape)
-        return made if dtype is None else self.arrays.cast(made, dtype)
+        return made if dtype is None else self.elementwise.cast(made, dtype)
 
     @means(np.ndarray.item)
     def item(self, a: Tensor, *index: Abstract) -> Abstract:
@@ -165,12 +166,12 @@ class NumpyFunctions(Part):
             return self.picks.nonzero(condition)
         if is_none(x):
             raise refuse(reasons.WHERE_ARGUMENT)
-        test = self.arrays.cast(self.ufuncs.as_array(condition), "bool")
-        kinds = [self.arrays.kind(value) for value in (x, y)]
+        test = self.elementwise.cast(self.ufuncs.as_array(condition), "bool")
+        kinds = [self.promotion.kind(value) for value in (x, y)]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
         dtype = np.result_type(*examples).name
-        chosen = [self.arrays.operand(value, dtype) for value in (x, y)]
-        result = self.arrays.elementwise("select", [test, *chosen], dtype)
+        chosen = [self.promotion.operand(value, dtype) for value in (x, y)]
+        result = self.elementwise.apply("select", [test, *chosen], dtype)
         result.is_scalar = False
         return result
 
@@ -183,14 +184,14 @@ class NumpyFunctions(Part):
         choices = [*self.containers.elements(choicelist), default]
         if not tests or len(tests) != len(choices) - 1 or any(t.dtype != "bool" for t in tests):
             raise refuse(reasons.SELECT_BOOLS_CHOICE_EACH)
-        kinds = [self.arrays.kind(value) for value in choices]
+        kinds = [self.promotion.kind(value) for value in choices]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
         dtype = np.result_type(*examples).name
-        *typed, result = [self.arrays.operand(value, dtype) for value in choices]
+        *typed, result = [self.promotion.operand(value, dtype) for value in choices]
         order = c_order(self.common_rank([*tests, *typed, result]))
         for test, choice in zip(reversed(tests), reversed(typed), strict=True):
             parts = [test, choice, result]
-            result = self.arrays.elementwise(
+            result = self.elementwise.apply(
                 "select", parts, dtype, order[: self.common_rank(parts)]
             )
         result.is_scalar = False
@@ -206,7 +207,7 @@ class NumpyFunctions(Part):
         neginf: Abstract = NONE,
     ) -> Tensor:
         array = self.ufuncs.as_array(x)
-        result = self.arrays.copy(array)
+        result = self.elementwise.copy(array)
         if array.dtype.startswith("float"):
             limits = np.finfo(array.dtype)
             numbers: list[Abstract] = [nan]
@@ -215,19 +216,19 @@ class NumpyFunctions(Part):
             for number, test in zip(numbers, self._unusual(array), strict=True):
                 if not isinstance(resolve(number), (Literal, Host, Size)):
                     raise refuse(reasons.NAN_TO_NUM, describe(number))
-                parts = [test, self.arrays.operand(number, array.dtype), result]
-                result = self.arrays.elementwise("select", parts, array.dtype, array.order)
+                parts = [test, self.promotion.operand(number, array.dtype), result]
+                result = self.elementwise.apply("select", parts, array.dtype, array.order)
         if not self.indexing.plain(copy) and isinstance(resolve(x), Tensor) and not array.is_scalar:
             if array.dtype.startswith("float"):
-                self.arrays.write(array, result)
+                self.writes.write(array, result)
             return array
         result.is_scalar = not array.rank
         return result
 
     def _unusual(self, x: Tensor) -> list[Tensor]:
         """Where it is NaN, infinity and minus infinity."""
-        infinite = [self.arrays.ufunc(np.equal, [x, Literal(limit)]) for limit in (np.inf, -np.inf)]
-        return [self.arrays.ufunc(np.isnan, [x]), *infinite]
+        infinite = [self.ufuncs.apply(np.equal, [x, Literal(limit)]) for limit in (np.inf, -np.inf)]
+        return [self.ufuncs.apply(np.isnan, [x]), *infinite]
 
     @means(np.clip, np.ndarray.clip)
     def clip(
@@ -246,21 +247,21 @@ class NumpyFunctions(Part):
         operands = [value for value in (low, high) if not is_none(value)]
         if not operands:
             raise refuse(reasons.CLIP_WITHOUT_BOUNDS)
-        kinds = [self.arrays.kind(value) for value in (x, *operands)]
+        kinds = [self.promotion.kind(value) for value in (x, *operands)]
         examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
         dtype = np.result_type(*examples).name
         if dtype != x.dtype and np.dtype(x.dtype).kind in "iu":
             raise refuse(reasons.CLIP_INTEGERS_BOUNDS_ANOTHER_TYPE)
-        typed = [self.arrays.operand(value, dtype) for value in operands]
-        shape_order = self.arrays.result_order([x, *typed], self.common_rank([x, *typed]))
-        result = self.arrays.cast(x, dtype)
+        typed = [self.promotion.operand(value, dtype) for value in operands]
+        shape_order = self.k_order.result_order([x, *typed], self.common_rank([x, *typed]))
+        result = self.elementwise.cast(x, dtype)
         # NumPy's loop of two bounds that stay the same along it keeps a zero whose bound is a zero
         # of the other sign; its other loops take the bound, and those of halves never do.
         still = all(not t.rank or t.shape[-1].constant == 1 for t in typed)
         keeps = still and len(typed) == 2 and dtype != "float16"
 
         def limited(op: str, x: Tensor, bound: Tensor, order: Order | None = None) -> Tensor:
-            return self.arrays.extreme(op, [bound, x] if keeps else [x, bound], dtype, order)
+            return self.ufuncs.extreme(op, [bound, x] if keeps else [x, bound], dtype, order)
 
         if not is_none(low):
             result = limited("maximum", result, typed[0])
@@ -286,9 +287,9 @@ class NumpyFunctions(Part):
         if not x.dtype.startswith("float"):
             if places < 0 or x.dtype == "bool":
                 raise refuse(reasons.ROUND_DECIMALS, x.dtype, places)
-            return self.arrays.copy(x)
+            return self.elementwise.copy(x)
         if places == 0:
-            return self.arrays.ufunc(np.rint, [x])
+            return self.ufuncs.apply(np.rint, [x])
         fortran = x.order == c_order(x.rank)[::-1] and x.contiguous
         permuted = not fortran and x.order != c_order(x.rank)
         if x.dtype == "float16" or permuted or abs(places) > 300:
@@ -297,8 +298,8 @@ class NumpyFunctions(Part):
         power = Literal(float(10.0 ** abs(places)))
         steps: list[np.ufunc] = [np.multiply, np.true_divide]
         there, back = steps if places > 0 else steps[::-1]
-        return self.arrays.ufunc(
-            back, [self.arrays.ufunc(np.rint, [self.arrays.ufunc(there, [x, power])]), power]
+        return self.ufuncs.apply(
+            back, [self.ufuncs.apply(np.rint, [self.ufuncs.apply(there, [x, power])]), power]
         )
 
     # ---- creation
@@ -308,7 +309,7 @@ class NumpyFunctions(Part):
     ) -> Tensor:
         order = c_order(len(shape)) if order is None else order
         stored = [shape[axis] for axis in order]
-        content = self.graph.copy_value(self.arrays.arranged(value, order), stored)
+        content = self.graph.copy_value(self.layouts.arranged(value, order), stored)
         return fresh(content, value.dtype, shape, order)
 
     @means(np.full)
@@ -322,9 +323,9 @@ class NumpyFunctions(Part):
         value = self.ufuncs.as_array(fill_value)
         if not is_none(dtype):
             value = (
-                self.arrays.operand(fill_value, self.ufuncs.dtype_name(dtype))
+                self.promotion.operand(fill_value, self.ufuncs.dtype_name(dtype))
                 if value.rank == 0
-                else (self.arrays.cast(value, self.ufuncs.dtype_name(dtype)))
+                else (self.elementwise.cast(value, self.ufuncs.dtype_name(dtype)))
             )
         sizes = self.shapes.dims(shape)
         return self.filled(value, sizes, self._order_of(order, len(sizes)))
@@ -350,14 +351,14 @@ class NumpyFunctions(Part):
         x = self.ufuncs.as_array(a)
         name = x.dtype if is_none(dtype) else self.ufuncs.dtype_name(dtype)
         value = self.ufuncs.as_array(fill_value, name)
-        return self.filled(self.arrays.cast(value, name), *self._like(x, order, shape))
+        return self.filled(self.elementwise.cast(value, name), *self._like(x, order, shape))
 
     def _like(self, x: Tensor, order: Abstract, shape: Abstract) -> tuple[list[_dvm.Dim], Order]:
         """Sizes and memory order of an array like `x`, which has its order if it has its rank."""
         if self.indexing.plain(order) != "K":
             raise refuse(reasons.ARRAY_LIKE_ANOTHER_ANOTHER_ORDER)
         sizes = x.shape if is_none(shape) else self.shapes.dims(shape)
-        return sizes, self.arrays.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
+        return sizes, self.k_order.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
 
     zeros_like = means(np.zeros_like)(_like_of(0))
     ones_like = means(np.ones_like)(_like_of(1))
@@ -404,7 +405,7 @@ class NumpyFunctions(Part):
 
     @means(np.ndarray.fill)
     def fill(self, a: Tensor, value: Abstract) -> Abstract:
-        self.arrays.write(a, self.ufuncs.element_of(value, a.dtype))
+        self.writes.write(a, self.ufuncs.element_of(value, a.dtype))
         return Literal(None)
 
     # ---- indices that are arrays
@@ -417,7 +418,7 @@ class NumpyFunctions(Part):
             if not isinstance(seen, np.generic):
                 raise refuse(reasons.INDEXING, describe(key))
         for part in parts:
-            if not self.heap.is_pure(part):
+            if not self.host_operations.is_pure(part):
                 raise refuse(reasons.INDEXING, describe(part))
         self.graph.opaque_calls.append(("advanced indexing", self.program.at))
         register = self.places.item_register(base, key, parts)
@@ -476,13 +477,13 @@ class NumpyFunctions(Part):
         ):
             self.program.require_all_equal(mask.shape, base.shape)
             old = fresh(self.arrays.value_of(base), base.dtype, base.shape, base.order)
-            new = self.arrays.cast(source, base.dtype)
-            chosen = self.arrays.elementwise("select", [mask, new, old], base.dtype, base.order)
-            self.arrays.assign(base, self.arrays.value_of(chosen))
+            new = self.elementwise.cast(source, base.dtype)
+            chosen = self.elementwise.apply("select", [mask, new, old], base.dtype, base.order)
+            self.writes.assign(base, self.arrays.value_of(chosen))
             return
         self.graph.opaque_calls.append(("advanced indexing", self.program.at))
         key = self.program.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
-        self.arrays.assign(
+        self.writes.assign(
             base,
             self.with_items(base, self.arrays.value_of(base), key, self.program.register_of(value)),
         )
@@ -504,7 +505,7 @@ class NumpyFunctions(Part):
         example = example.transpose([base.order.index(axis) for axis in range(base.rank)])
         written = self.arrays.tensor_of_array(made, example, external=False, sizes=base.shape)
         self.graph.unowned.add(written.storage.content.value)
-        return self.arrays.fitted(written, base)
+        return self.writes.fitted(written, base)
 
 
 __all__ = ["Host", "NumpyFunctions"]

@@ -17,8 +17,8 @@ from dvm.magpy_capture.numpy.einsum_text import Path, Subscripts, parsed, path_b
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, c_order, fresh
 from dvm.magpy_capture.tensors.contractions import Factor, Sizes
+from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Tensor, is_none, resolve
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _sum(
     computed = "float32" if dtype == "float16" and single else dtype
     factors = []
     for part, own in zip(parts, labels.inputs, strict=True):
-        x, names = _on_diagonals(lower, lower.arrays.cast(part, computed), list(own), sizes)
+        x, names = _on_diagonals(lower, lower.elementwise.cast(part, computed), list(own), sizes)
         factors.append(lower.contractions.factor(x, names, sizes, labels.stretched))
     order = [*stored, *(name for name in sizes if name not in stored)]
     while len(factors) > 1:
@@ -192,11 +192,11 @@ def _on_diagonals(
             second = names.index(name, first + 1)
             rest = [axis for axis in range(x.rank) if axis not in (first, second)]
             lead, size = [x.shape[axis] for axis in rest], sizes[name]
-            value = lower.arrays.in_c_order(x)
+            value = lower.layouts.in_c_order(x)
             value = lower.graph.transpose_value(value, [*rest, first, second])
             value = lower.views.reshape_value(value, [*lead, size * size])
             place = fresh(lower.graph.iota_value("int64", size), "int64", [size])
-            place = lower.arrays.ufunc(np.multiply, [place, Size(size + 1)])
+            place = lower.ufuncs.apply(np.multiply, [place, Size(size + 1)])
             value = lower.graph.along_value(
                 "gather", [value, lower.arrays.value_of(place)], len(lead)
             )

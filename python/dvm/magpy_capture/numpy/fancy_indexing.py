@@ -17,8 +17,9 @@ from dvm import _dvm
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.tables import UFUNCS
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import NotCapturable
-from dvm.magpy_capture.tensors.arrays import Order, c_order, fresh, same_shape
+from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,
@@ -66,7 +67,10 @@ class Places:
 class FancyIndexing(Part):
     """Reads and writes through arrays of indices, of arrays that the path made."""
 
-    needs = "arrays conversions graph indexing places program shapes ufuncs views"
+    needs = (
+        "arrays conversions elementwise graph indexing layouts places program promotion "
+        "shapes ufuncs views writes"
+    )
 
     # ---- reads
 
@@ -136,7 +140,7 @@ class FancyIndexing(Part):
             return None
         if np.dtype(part.dtype).kind not in "iu" or part.dtype == "uint64":
             return None
-        return self.arrays.cast(part, "int64") if part.order == c_order(part.rank) else None
+        return self.elementwise.cast(part, "int64") if part.order == c_order(part.rank) else None
 
     def _elements_at(
         self, places: Places, base: Tensor, parts: list[Abstract], is_view: bool
@@ -160,7 +164,7 @@ class FancyIndexing(Part):
         before, after = ([others[k] for k in side] for side in sides)
         merged = self._with_axes_merged(table, before, places.axes, after)
         value = self.graph.along_value(
-            "gather", [merged, self.arrays.in_c_order(index)], len(before)
+            "gather", [merged, self.layouts.in_c_order(index)], len(before)
         )
         if not is_view:
             return fresh(value, table.dtype, shape, order)
@@ -176,7 +180,7 @@ class FancyIndexing(Part):
     ) -> int:
         """The content with those axes as one between the others."""
         arranged = (*before, *axes, *after)
-        value = self.arrays.arranged(table, arranged)
+        value = self.layouts.arranged(table, arranged)
         if len(axes) == 1:
             return value
         if not table.contiguous:
@@ -193,20 +197,20 @@ class FancyIndexing(Part):
         sizes = [places.table.shape[axis] for axis in places.axes]
         wrapped, within = [], []
         for index, dim in zip(places.arrays, sizes, strict=True):
-            negative = self.arrays.ufunc(np.less, [index, ZERO])
-            from_end = self.arrays.ufunc(np.add, [index, Size(dim)])
-            index = self.arrays.elementwise("select", [negative, from_end, index], "int64")
+            negative = self.ufuncs.apply(np.less, [index, ZERO])
+            from_end = self.ufuncs.apply(np.add, [index, Size(dim)])
+            index = self.elementwise.apply("select", [negative, from_end, index], "int64")
             wrapped.append(index)
-            within.append(self.arrays.ufunc(np.greater_equal, [index, ZERO]))
-            within.append(self.arrays.ufunc(np.less, [index, Size(dim)]))
+            within.append(self.ufuncs.apply(np.greater_equal, [index, ZERO]))
+            within.append(self.ufuncs.apply(np.less, [index, Size(dim)]))
         position, inside = wrapped[0], within[0]
         for index, dim in zip(wrapped[1:], sizes[1:], strict=True):
-            position = self.arrays.ufunc(np.multiply, [position, Size(dim)])
-            position = self.arrays.ufunc(np.add, [position, index])
+            position = self.ufuncs.apply(np.multiply, [position, Size(dim)])
+            position = self.ufuncs.apply(np.add, [position, index])
         for test in within[1:]:
-            inside = self.arrays.ufunc(np.logical_and, [inside, test])
-        outside = self.arrays.operand(Size(self.graph.product(sizes)), "int64")
-        return self.arrays.elementwise("select", [inside, position, outside], "int64")
+            inside = self.ufuncs.apply(np.logical_and, [inside, test])
+        outside = self.promotion.operand(Size(self.graph.product(sizes)), "int64")
+        return self.elementwise.apply("select", [inside, position, outside], "int64")
 
     # ---- masks
 
@@ -221,7 +225,7 @@ class FancyIndexing(Part):
 
     def flat_value(self, x: Tensor) -> int:
         """The elements in C order, along one axis."""
-        value = self.arrays.in_c_order(x)
+        value = self.layouts.in_c_order(x)
         if not x.contiguous:
             value = self.graph.copy_value(value)
         return self.views.reshape_value(value, [self.graph.product(x.shape)])
@@ -241,7 +245,9 @@ class FancyIndexing(Part):
         apart = not self.places.is_of(base.storage, [*parts, value])
         if apart and self._is_readable(base) and (masked or not base.storage.external):
             try:
-                source = self.arrays.cast(self.ufuncs.element_of(value, base.dtype), base.dtype)
+                source = self.elementwise.cast(
+                    self.ufuncs.element_of(value, base.dtype), base.dtype
+                )
             except NotCapturable:  # what the graph cannot convert, NumPy can
                 source = None
             if source is not None:
@@ -260,9 +266,9 @@ class FancyIndexing(Part):
         size = self.number_of_true(mask, self.indexing.observed(source.shape[0]))
         chosen = self.views.reshape_value(self.flat_value(mask), line.shape)
         self.program.require_all_equal([size], source.shape)
-        given = self.views.reshape_value(self.arrays.in_c_order(source), [size])
+        given = self.views.reshape_value(self.layouts.in_c_order(source), [size])
         places = self.graph.nonzero_value(chosen, size)
-        self.arrays.assign(
+        self.writes.assign(
             line, self.graph.along_value("scatter", [self.arrays.value_of(line), places, given], 0)
         )
         return True
@@ -277,7 +283,7 @@ class FancyIndexing(Part):
             and not target.storage.external
             and self.indexing.plain(mode) == "raise"
         ):
-            source = self.arrays.cast(self.ufuncs.element_of(v, target.dtype), target.dtype)
+            source = self.elementwise.cast(self.ufuncs.element_of(v, target.dtype), target.dtype)
             index = self._as_indices(resolve(ind))
             if index is not None and (not source.rank or same_shape(source.shape, index.shape)):
                 line = target if target.rank == 1 else self.views.flat_view(target)
@@ -310,8 +316,8 @@ class FancyIndexing(Part):
         if own != target.dtype:
             return False
         try:
-            loop = self.arrays.loop_of(ufunc, [target, value])
-            source = self.arrays.operand(value, target.dtype)
+            loop = self.promotion.loop_of(ufunc, [target, value])
+            source = self.promotion.operand(value, target.dtype)
         except NotCapturable:
             return False
         if any(dtype != target.dtype for dtype in loop):
@@ -352,14 +358,14 @@ class FancyIndexing(Part):
         order = (*(rank_of[a] for a in before), *chosen, *(rank_of[a] for a in after))
         given = self._elements_for(source, [shape[axis] for axis in order], order)
         merged = self._with_axes_merged(table, list(before), places.axes, list(after))
-        operands = [merged, self.arrays.in_c_order(index), given]
+        operands = [merged, self.layouts.in_c_order(index), given]
         made = self.graph.along_value("scatter", operands, first, combined_by)
-        self.arrays.assign(table, self.views.reshape_value(made, self.arrays.stored_shape(table)))
+        self.writes.assign(table, self.views.reshape_value(made, self.arrays.stored_shape(table)))
         return True
 
     def _elements_for(self, source: Tensor, shape: SequenceOf[_dvm.Dim], order: Order) -> int:
         """Elements for axes in that order: of size 1 where they are the same."""
-        value = self.arrays.arranged(source, order)
+        value = self.layouts.arranged(source, order)
         if not source.rank:  # a number has no memory
             return self.graph.copy_value(value, [self.graph.size(1)] * len(shape))
         own = self.graph.shape(value)

@@ -22,7 +22,7 @@ from dvm.magpy_capture.numpy.masked import is_masked
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import PLAIN_TYPES, imported
+from dvm.magpy_capture.python.kinds import PLAIN_TYPES, imported
 from dvm.magpy_capture.values import Abstract, Host, Tensor
 
 MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
@@ -64,7 +64,7 @@ def is_view_or_empty(made: Array, base: Array) -> bool:
 class HostArrays(Part):
     """What a path knows of them, and how they are written."""
 
-    needs = "arrays heap program"
+    needs = "arrays heap instances library memory program"
 
     def __init__(self, on_host: set[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
@@ -81,7 +81,7 @@ class HostArrays(Part):
         if external and id(seen) in self.on_host:
             return self._private(register, seen)
         if external:
-            self.heap.meet_opaque(register, seen)
+            self.memory.meet_opaque(register, seen)
         value = Host(register, seen, made=not external)
         if not external and seen.dtype.hasobject and not self.holds_plain(value):
             raise refuse(reasons.ARRAY_HOLDS_OBJECTS_PATH_MADE)
@@ -104,7 +104,7 @@ class HostArrays(Part):
             if any(type(part) is cls for part in seen.flat):
                 for name, found in vars(cls).items():
                     if name.startswith("__") and callable(found):
-                        self.heap.guard_class(cls, name, found)
+                        self.instances.guard_class(cls, name, found)
         if not value.root.owned:
             key = ("plain", value.register)
             callee = self.program.constant(holds_plain_objects)
@@ -140,7 +140,7 @@ class HostArrays(Part):
         self, made: int, base: Host, seen: Array, remake: Callable[[int], int] | None
     ) -> Abstract:
         root = base.root
-        if not self.heap.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
+        if not self.library.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.program.guard_type(made, seen)
             if root.home >= 0:  # where it is a copy, it is made of the content
                 if seen.size:
@@ -153,7 +153,7 @@ class HostArrays(Part):
         view = self.arrays.tensor_of_array(made, seen, external=external)
         view.storage.root = root.object
         if external:
-            self.heap.meet(view)
+            self.memory.meet(view)
         else:
             root.frozen = view.storage.frozen = True
         return view
@@ -192,15 +192,15 @@ class HostArrays(Part):
         self.program.guard("guard_writeable", register, True)
         if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
             raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
-        self.heap.refuse_overlapping_itself(seen)
-        for tensor in self.heap.external_arrays:
-            self.heap.apart(register, seen, tensor.storage.register, tensor.storage.object)
-        self.heap.meet_opaque(register, seen)
-        for other, array in self.heap.opaque_arrays[:-1]:
-            self.heap.apart(register, seen, other, array)
+        self.memory.refuse_overlapping_itself(seen)
+        for tensor in self.memory.external_arrays:
+            self.memory.apart(register, seen, tensor.storage.register, tensor.storage.object)
+        self.memory.meet_opaque(register, seen)
+        for other, array in self.memory.opaque_arrays[:-1]:
+            self.memory.apart(register, seen, other, array)
         copy = self.program.step("call", self.program.constant(like), [register], ())
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
             raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_USER)
-        self.heap.private_arrays.append(value)
+        self.memory.private_arrays.append(value)
         return value

@@ -11,10 +11,11 @@ import numpy as np
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import moves as numpy_moves
+from dvm.magpy_capture.numpy.expressions import Expression, arrays
 from dvm.magpy_capture.numpy.ranges import every_element
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import c_order, fresh
+from dvm.magpy_capture.tensors.fresh import c_order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     ListValue,
@@ -60,7 +61,7 @@ def _block(lower: Lowering, value: Abstract, depth: int, rank: int) -> Tensor:
         return lower.shapes.concatenate(Sequence(parts), Literal(-depth))
     x = lower.ufuncs.as_array(value)
     shape = [*[lower.graph.size(1)] * (rank - x.rank), *x.shape]
-    return fresh(lower.views.reshape_value(lower.arrays.in_c_order(x), shape), x.dtype, shape)
+    return fresh(lower.views.reshape_value(lower.layouts.in_c_order(x), shape), x.dtype, shape)
 
 
 def _is_list(value: Abstract) -> bool:
@@ -186,7 +187,7 @@ def meshgrid(lower: Lowering, *xi: Abstract, indexing: Abstract = Literal("xy"))
     grids = []
     for part, place in zip(parts, places, strict=True):
         own = [shape[i] if i == place else lower.graph.size(1) for i in range(len(parts))]
-        value = lower.views.reshape_value(lower.arrays.in_c_order(part), own)
+        value = lower.views.reshape_value(lower.layouts.in_c_order(part), own)
         grids.append(fresh(lower.graph.copy_value(value, shape), part.dtype, shape))
     return Sequence(grids)
 
@@ -195,7 +196,7 @@ def meshgrid(lower: Lowering, *xi: Abstract, indexing: Abstract = Literal("xy"))
 def broadcast_arrays(lower: Lowering, *args: Abstract) -> Abstract:
     """Those that have the shape of all stay themselves (numpy/lib/_stride_tricks_impl.py)."""
     parts = [lower.ufuncs.as_array(value) for value in args]
-    shape = lower.arrays.common_shape(parts)
+    shape = lower.elementwise.common_shape(parts)
     return Sequence(
         [
             part if _has_shape(lower, part, shape) else _expanded(lower, part, shape)
@@ -275,21 +276,16 @@ def isclose(
     equal_nan: Abstract = Literal(False),
 ) -> Tensor:
     """|a - b| <= atol + rtol |b| where b is finite, or equal (numpy/_core/numeric.py)."""
-    x, y = lower.ufuncs.as_array(a), lower.ufuncs.as_array(b)
-    if np.dtype(y.dtype).kind in "iub":
-        y = lower.arrays.cast(y, np.result_type(np.dtype(y.dtype), 1.0).name)
-    distance = lower.arrays.ufunc(np.absolute, [lower.arrays.ufunc(np.subtract, [x, y])])
-    bound = lower.arrays.ufunc(np.multiply, [resolve(rtol), lower.arrays.ufunc(np.absolute, [y])])
-    bound = lower.arrays.ufunc(np.add, [resolve(atol), bound])
-    near = lower.arrays.ufunc(np.less_equal, [distance, bound])
-    near = lower.arrays.ufunc(np.bitwise_and, [near, lower.arrays.ufunc(np.isfinite, [y])])
-    near = lower.arrays.ufunc(np.bitwise_or, [near, lower.arrays.ufunc(np.equal, [x, y])])
+    x, y = arrays(lower, a, b)
+    if y.tensor.is_integer or y.tensor.dtype == "bool":
+        wide = np.result_type(np.dtype(y.tensor.dtype), 1.0).name
+        y = Expression(lower, lower.elementwise.cast(y.tensor, wide))
+    near = abs(x - y) <= resolve(atol) + resolve(rtol) * abs(y)
+    near = near & y.apply(np.isfinite) | x.equals(y)
     if lower.indexing.plain(equal_nan):
-        neither = [lower.arrays.ufunc(np.isnan, [one]) for one in (x, y)]
-        near = lower.arrays.ufunc(
-            np.bitwise_or, [near, lower.arrays.ufunc(np.bitwise_and, neither)]
-        )
-    return lower.indexing.index(near, Literal(()))  # NumPy's way to make scalars of 0-d arrays
+        near = near | x.apply(np.isnan) & y.apply(np.isnan)
+    made: Tensor = near[()].tensor  # NumPy's way to make scalars of 0-d arrays
+    return made
 
 
 @means(np.array_equal)
@@ -300,7 +296,7 @@ def array_equal(lower: Lowering, a1: Abstract, a2: Abstract) -> Abstract:
     for one, other in zip(x.shape, y.shape, strict=True):
         if not _are_equal(lower, one, other):
             return Literal(False)
-    same = lower.arrays.ufunc(np.equal, [x, y])
+    same = lower.ufuncs.apply(np.equal, [x, y])
     found = lower.ufunc_methods.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
     return lower.heap.computed(
         lower.graph.leave(lower.arrays.value_of(found), "bool"), lower.calls.seen_result
@@ -313,19 +309,19 @@ def kron(lower: Lowering, a: Abstract, b: Abstract) -> Abstract:
     x, y = lower.ufuncs.as_array(a), lower.ufuncs.as_array(b)
     rank = max(x.rank, y.rank)
     if not x.rank or not y.rank:
-        return lower.arrays.ufunc(np.multiply, [x, y])
+        return lower.ufuncs.apply(np.multiply, [x, y])
     if any(t.order != c_order(t.rank) for t in (x, y)):
         raise refuse(reasons.KRON_ARRAYS_ANOTHER_ORDER_C)
     one = lower.graph.size(1)
     sizes = [[*[one] * (rank - t.rank), *t.shape] for t in (x, y)]
     apart = [
-        fresh(lower.views.reshape_value(lower.arrays.in_c_order(t), shape), t.dtype, shape)
+        fresh(lower.views.reshape_value(lower.layouts.in_c_order(t), shape), t.dtype, shape)
         for t, shape in (
             (x, [size for each in sizes[0] for size in (each, one)]),
             (y, [size for each in sizes[1] for size in (one, each)]),
         )
     ]
-    blocks = lower.arrays.ufunc(np.multiply, apart)
+    blocks = lower.ufuncs.apply(np.multiply, apart)
     return lower.shapes.reshaped(blocks, [s * t for s, t in zip(*sizes, strict=True)])
 
 
@@ -336,15 +332,11 @@ def cross(lower: Lowering, a: Abstract, b: Abstract) -> Tensor:
     for t in (x, y):
         if not t.rank or lower.indexing.observed(t.shape[-1]) != 3:
             raise refuse(reasons.CROSS_VECTORS_THOSE_THREE_NUMBERS)
-        lower.arrays.require_equal(t.shape[-1], lower.graph.size(3))
-    u, v = (
-        [lower.indexing.index(t, Sequence([Literal(Ellipsis), Literal(i)])) for i in range(3)]
-        for t in (x, y)
-    )
+        lower.elementwise.require_equal(t.shape[-1], lower.graph.size(3))
+    u, v = ([each[..., i] for i in range(3)] for each in arrays(lower, x, y))
 
-    def minor(i: int, j: int) -> Tensor:
-        products = [lower.arrays.ufunc(np.multiply, [u[p], v[q]]) for p, q in ((i, j), (j, i))]
-        return lower.arrays.ufunc(np.subtract, products)
+    def minor(i: int, j: int) -> Abstract:
+        return (u[i] * v[j] - u[j] * v[i]).value
 
     made = lower.shapes.stack(Sequence([minor(1, 2), minor(2, 0), minor(0, 1)]), Literal(-1))
     return lower.shapes.moveaxis(made, Literal(-1), Literal(-1))

@@ -11,11 +11,11 @@ import numpy as np
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import ranges as numpy_ranges
-from dvm.magpy_capture.numpy.ranges import every_element
-from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
+from dvm.magpy_capture.numpy.expressions import Expression, arrays
+from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import c_order, fresh
+from dvm.magpy_capture.tensors.fresh import c_order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Content,
@@ -23,7 +23,6 @@ from dvm.magpy_capture.values import (
     Literal,
     Sequence,
     Size,
-    SliceValue,
     Storage,
     Tensor,
     is_none,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 
 ONE = Literal(1)
+LAST = Literal(-1)
 
 #: Of arrays that are padded by parts of themselves: there are as many as three for each axis.
 MOST_AXES_IN_PIECES = 3
@@ -68,10 +68,10 @@ def _rolled(lower: Lowering, x: Tensor, shift: Abstract, axis: int) -> Tensor:
     size = x.shape[axis]
     offset = lower.indexing.dim_of(shift)
     if size.constant == 0:
-        return lower.arrays.copy(x)
+        return lower.elementwise.copy(x)
     # 0 <= offset < size; a size of zero has nothing to move.
     offset = offset % size.max(1)
-    x = lower.arrays.copy(x) if x.loose else x
+    x = lower.elementwise.copy(x) if x.loose else x
     place, stored = x.order.index(axis), lower.arrays.stored_shape(x)
     back, front = [lower.graph.size(0)] * x.rank, [lower.graph.size(0)] * x.rank
     front[place] = offset
@@ -94,7 +94,7 @@ def diff(
     lower: Lowering,
     a: Abstract,
     n: Abstract = ONE,
-    axis: Abstract = Literal(-1),
+    axis: Abstract = LAST,
     prepend: Abstract = NONE,
     append: Abstract = NONE,
 ) -> Tensor:
@@ -113,20 +113,33 @@ def diff(
             if edge.rank == 0:
                 shape = list(x.shape)
                 shape[place] = lower.graph.size(1)
-                edge = lower.arrays.broadcast(edge, shape)
+                edge = lower.elementwise.broadcast(edge, shape)
             pieces.insert(0 if at_front else len(pieces), edge)
         x = lower.shapes.joined(pieces, place)
-    function = np.not_equal if x.dtype == "bool" else np.subtract
+    before = (slice(None),) * place
+    made = Expression(lower, x)
     for _ in range(order):
-        later: list[Abstract] = [every_element()] * x.rank
-        earlier: list[Abstract] = [every_element()] * x.rank
-        later[place] = SliceValue(ONE, NONE, NONE)
-        earlier[place] = SliceValue(NONE, Literal(-1), NONE)
-        x = lower.arrays.ufunc(
-            function,
-            [lower.indexing.index(x, Sequence(later)), lower.indexing.index(x, Sequence(earlier))],
-        )
-    return x
+        later, earlier = made[*before, 1:], made[*before, :-1]
+        made = later.differs(earlier) if x.dtype == "bool" else later - earlier
+    return made.tensor
+
+
+@means(np.trapezoid)
+def trapezoid(
+    lower: Lowering, y: Abstract, x: Abstract = NONE, dx: Abstract = ONE, axis: Abstract = LAST
+) -> Tensor:
+    """The sum of widths by mean heights (numpy/lib/_function_base_impl.py)."""
+    (heights,) = arrays(lower, y)
+    place = lower.ufunc_methods.axis(lower.indexing.plain(axis), heights.tensor.rank)
+    before = (slice(None),) * place
+    width = Expression(lower, resolve(dx))
+    if not is_none(x):
+        line = lower.ufuncs.as_array(x)
+        width = Expression(lower, diff(lower, line, ONE, axis if line.rank > 1 else LAST))
+        if line.rank == 1:
+            width = width[:, *[None] * (heights.tensor.rank - place - 1)]
+    area = width * (heights[*before, 1:] + heights[*before, :-1]) / 2.0
+    return lower.ufunc_methods.ufunc_reduce(np.add, area.tensor, axis, NONE, NONE, FALSE)
 
 
 @means(np.ediff1d)
@@ -138,7 +151,8 @@ def ediff1d(
     for end, place in ((to_begin, 0), (to_end, 2)):
         if not is_none(end):
             parts.insert(
-                place, lower.arrays.cast(lower.reductions.flat(lower.ufuncs.as_array(end)), x.dtype)
+                place,
+                lower.elementwise.cast(lower.reductions.flat(lower.ufuncs.as_array(end)), x.dtype),
             )
     return (
         lower.shapes.concatenate(Sequence(parts))
@@ -168,7 +182,7 @@ def pad(
         lower, how, lower.shapes.transposed(x, backwards), widths[::-1], constant_values
     )
     order = c_order(x.rank)[::-1]
-    return fresh(lower.arrays.in_c_order(made), x.dtype, made.shape[::-1], order)
+    return fresh(lower.layouts.in_c_order(made), x.dtype, made.shape[::-1], order)
 
 
 def _padded_by(
@@ -203,7 +217,7 @@ def is_fortran(lower: Lowering, x: Tensor) -> bool:
         return False
     if not x.contiguous or x.order != c_order(x.rank)[::-1]:
         raise refuse(reasons.ARRAY_FORTRAN_S_ORDER_SIZES)
-    large = [lower.arrays.exceeds_one(dim) for dim in x.shape]
+    large = [lower.layouts.exceeds_one(dim) for dim in x.shape]
     empty = any(
         not lower.shapes.is_one(d) for d, more in zip(x.shape, large, strict=True) if not more
     )
@@ -251,7 +265,7 @@ def _padded(
     if pieces(fill) is not None:
         raise refuse(reasons.PADDING_SEVERAL_CONSTANTS)
     shape = [before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)]
-    value = lower.arrays.cast(lower.ufuncs.as_array(fill, x.dtype), x.dtype)
+    value = lower.elementwise.cast(lower.ufuncs.as_array(fill, x.dtype), x.dtype)
     if value.rank:
         raise refuse(reasons.PADDING_ARRAY)
     base = lower.graph.copy_value(lower.arrays.value_of(value), shape)
@@ -276,7 +290,7 @@ def _padded_in_pieces(
     lower: Lowering, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
 ) -> Tensor:
     """Parts of the array put around it: edges and corners."""
-    content, zero, one = lower.arrays.in_c_order(x), lower.graph.size(0), lower.graph.size(1)
+    content, zero, one = lower.layouts.in_c_order(x), lower.graph.size(0), lower.graph.size(1)
     shape = [before + dim + after for dim, (before, after) in zip(x.shape, widths, strict=True)]
     # Of each axis: where a piece comes from, by which step, how many, where it goes, and how
     # many it becomes.
@@ -307,25 +321,25 @@ def _padded_axis(
 ) -> Tensor:
     """One axis continued by its edge, by itself, or mirrored, through indices into it."""
     if before.constant == 0 and after.constant == 0:
-        return lower.arrays.copy(x)
+        return lower.elementwise.copy(x)
     size = x.shape[axis]
     lower.program.require_positive(size)
     total = before + size + after
     position = fresh(lower.graph.iota_value("int64", total), "int64", [total])
-    position = lower.arrays.ufunc(np.subtract, [position, Size(before)])
+    position = lower.ufuncs.apply(np.subtract, [position, Size(before)])
     last = Size(size - 1)
     if how == "edge":
-        position = lower.arrays.ufunc(np.maximum, [position, ZERO])
-        position = lower.arrays.ufunc(np.minimum, [position, last])
+        position = lower.ufuncs.apply(np.maximum, [position, ZERO])
+        position = lower.ufuncs.apply(np.minimum, [position, last])
     elif how == "wrap":
-        position = lower.arrays.ufunc(np.remainder, [position, Size(size)])
+        position = lower.ufuncs.apply(np.remainder, [position, Size(size)])
     else:
         if known_size_is_one(lower, size):
             raise refuse(reasons.MIRROR_ELEMENT)
         period = Size((size - 1) * 2)
-        position = lower.arrays.ufunc(np.remainder, [position, period])
-        back = lower.arrays.ufunc(np.subtract, [period, position])
-        position = lower.arrays.ufunc(np.minimum, [position, back])
+        position = lower.ufuncs.apply(np.remainder, [position, period])
+        back = lower.ufuncs.apply(np.subtract, [period, position])
+        position = lower.ufuncs.apply(np.minimum, [position, back])
     return _gathered(lower, x, position, axis)
 
 
@@ -362,11 +376,11 @@ def tile(lower: Lowering, A: Abstract, reps: Abstract) -> Tensor:
         if count.constant != 1 and not (asked and lower.shapes.is_one(count))
     ]
     if not repeated and x.rank == rank:
-        return lower.arrays.copy(x)
+        return lower.elementwise.copy(x)
     final = [count * dim for count, dim in zip(counts, shape, strict=True)]
     if not repeated or _is_empty(lower, x):
         raise refuse(reasons.TILE_NOTHING_INTO_MORE_AXES)
-    value = lower.views.reshape_value(lower.arrays.in_c_order(x), narrow)
+    value = lower.views.reshape_value(lower.layouts.in_c_order(x), narrow)
     value = lower.graph.copy_value(value, wide)
     # NumPy returns another shape of what it repeated last: rows of what lies further in.
     rows = [lower.graph.product(final[: repeated[-1]]) * counts[repeated[-1]]]
@@ -418,7 +432,7 @@ def repeat(lower: Lowering, a: Abstract, repeats: Abstract, axis: Abstract = NON
     narrow = [*shape[: place + 1], lower.graph.size(1), *shape[place + 1 :]]
     wide = [*shape[: place + 1], count, *shape[place + 1 :]]
     value = lower.graph.copy_value(
-        lower.views.reshape_value(lower.arrays.in_c_order(x), narrow), wide
+        lower.views.reshape_value(lower.layouts.in_c_order(x), narrow), wide
     )
     shape[place] = shape[place] * count
     return fresh(lower.views.reshape_value(value, shape), x.dtype, shape)
@@ -445,7 +459,7 @@ def insert(
     before = _stretch(lower, line, lower.graph.size(0), place)
     after = _stretch(lower, line, place, line.shape[0])
     return lower.shapes.joined(
-        [before, lower.reductions.flat(lower.arrays.cast(new, line.dtype)), after], 0
+        [before, lower.reductions.flat(lower.elementwise.cast(new, line.dtype)), after], 0
     )
 
 
@@ -475,9 +489,9 @@ def _stretch(lower: Lowering, line: Tensor, begin: _dvm.Dim, end: _dvm.Dim) -> T
 
 
 def _gathered(lower: Lowering, x: Tensor, index: Tensor, axis: int) -> Tensor:
-    position = lower.arrays.cast(index, "int64")
+    position = lower.elementwise.cast(index, "int64")
     value = lower.graph.along_value(
-        "gather", [lower.arrays.in_c_order(x), lower.arrays.in_c_order(position)], axis
+        "gather", [lower.layouts.in_c_order(x), lower.layouts.in_c_order(position)], axis
     )
     shape = [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]]
     return fresh(value, x.dtype, shape, is_scalar=not shape)
@@ -509,18 +523,18 @@ def _within(lower: Lowering, index: Tensor, size: _dvm.Dim, mode: object) -> Ten
     """Positions brought into range as `mode` says; others are for the op to check."""
     if mode == "raise":
         return index
-    index = lower.arrays.cast(index, "int64")
+    index = lower.elementwise.cast(index, "int64")
     if mode == "clip":
-        index = lower.arrays.ufunc(np.maximum, [index, ZERO])
-        return lower.arrays.ufunc(np.minimum, [index, Size(size - 1)])
+        index = lower.ufuncs.apply(np.maximum, [index, ZERO])
+        return lower.ufuncs.apply(np.minimum, [index, Size(size - 1)])
     if mode == "wrap":
-        return lower.arrays.ufunc(np.remainder, [index, Size(size)])
+        return lower.ufuncs.apply(np.remainder, [index, Size(size)])
     raise refuse(reasons.TAKE_MODE, mode)
 
 
 @means(np.take_along_axis)
 def take_along_axis(
-    lower: Lowering, arr: Abstract, indices: Abstract, axis: Abstract = Literal(-1)
+    lower: Lowering, arr: Abstract, indices: Abstract, axis: Abstract = LAST
 ) -> Tensor:
     x, index = lower.ufuncs.as_array(arr), lower.ufuncs.as_array(indices)
     if is_none(axis) or index.rank != x.rank or np.dtype(index.dtype).kind not in "i":
@@ -532,7 +546,7 @@ def take_along_axis(
     wanted = list(x.shape)
     wanted[place] = index.shape[place]
     position = lower.views.reshape_value(
-        lower.arrays.in_c_order(lower.arrays.cast(index, "int64")), wanted
+        lower.layouts.in_c_order(lower.elementwise.cast(index, "int64")), wanted
     )
-    value = lower.graph.along_value("take_along", [lower.arrays.in_c_order(x), position], place)
+    value = lower.graph.along_value("take_along", [lower.layouts.in_c_order(x), position], place)
     return fresh(value, x.dtype, wanted)

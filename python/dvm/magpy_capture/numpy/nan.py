@@ -13,6 +13,7 @@ import numpy as np
 
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import averages as numpy_averages
+from dvm.magpy_capture.numpy.expressions import Expression
 from dvm.magpy_capture.numpy.reductions import fold_by
 from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_literal
@@ -69,7 +70,7 @@ def _missing(lower: Lowering, x: Tensor) -> Tensor | None:
     """Where NaN is, in an array that can have it."""
     if not x.dtype.startswith("float"):
         return None
-    return lower.arrays.elementwise("isnan", [x], "bool", x.order)
+    return lower.elementwise.apply("isnan", [x], "bool", x.order)
 
 
 def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
@@ -77,8 +78,8 @@ def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
     missing = _missing(lower, x)
     if missing is None:
         return x
-    other = lower.arrays.operand(Literal(value), x.dtype)
-    return lower.arrays.elementwise("select", [missing, other, x], x.dtype, x.order)
+    other = lower.promotion.operand(Literal(value), x.dtype)
+    return lower.elementwise.apply("select", [missing, other, x], x.dtype, x.order)
 
 
 def _require_numbers_only(lower: Lowering, found: Tensor) -> None:
@@ -88,8 +89,8 @@ def _require_numbers_only(lower: Lowering, found: Tensor) -> None:
 
 
 def _require_none(lower: Lowering, test: Tensor) -> None:
-    some = lower.arrays.reduce("any", test, list(range(test.rank)), keepdims=False)
-    numpy_averages.require_truth(lower, lower.arrays.ufunc(np.logical_not, [some]))
+    some = lower.reduced_axes.reduce("any", test, list(range(test.rank)), keepdims=False)
+    numpy_averages.require_truth(lower, lower.ufuncs.apply(np.logical_not, [some]))
 
 
 nan_sum = fold_by(np.add, np.nansum, prepared=lambda lower, a: _replaced(lower, a, 0))
@@ -111,7 +112,7 @@ def nan_mean(
     missing = _missing(lower, x)
     if missing is None:
         return numpy_averages.mean_of(lower, x, axis, dtype, out, keepdims)
-    there = lower.arrays.ufunc(np.logical_not, [missing])
+    there = lower.ufuncs.apply(np.logical_not, [missing])
     count = numpy_averages.number_of(lower, x, axis, keepdims, there)
     numpy_averages.require_above(lower, count, 0)
     zero = _replaced(lower, x, 0)
@@ -139,20 +140,19 @@ def nan_var(
             lower, x, axis, dtype, out, ddof, keepdims, correction=correction
         )
     lost = lower.indexing.integer(ddof if is_literal(correction, np._NoValue) else correction)
-    there = lower.arrays.ufunc(np.logical_not, [missing])
+    there = lower.ufuncs.apply(np.logical_not, [missing])
     count = numpy_averages.number_of(lower, x, axis, TRUE, there)
     numpy_averages.require_above(lower, count, max(lost, 0))
-    zero = lower.arrays.operand(ZERO, x.dtype)
+    zero = lower.promotion.operand(ZERO, x.dtype)
     numbers = _replaced(lower, x, 0)
     total = lower.ufunc_methods.ufunc_reduce(np.add, numbers, axis, dtype, NONE, TRUE)
     mean = numpy_averages.quotient(lower, total, count, NONE, total.dtype)
-    offset = lower.arrays.cast(lower.arrays.ufunc(np.subtract, [numbers, mean]), x.dtype)
-    offset = lower.arrays.elementwise("select", [missing, zero, offset], x.dtype, x.order)
-    square = lower.arrays.ufunc(np.multiply, [offset, offset])
-    spread = lower.ufunc_methods.ufunc_reduce(np.add, square, axis, dtype, out, keepdims)
-    freedom = lower.arrays.ufunc(
-        np.subtract, [numpy_averages.number_of(lower, x, axis, keepdims, there), Literal(lost)]
-    )
+    offset = lower.elementwise.cast((Expression(lower, numbers) - mean).tensor, x.dtype)
+    offset = lower.elementwise.apply("select", [missing, zero, offset], x.dtype, x.order)
+    square = Expression(lower, offset) * offset
+    spread = lower.ufunc_methods.ufunc_reduce(np.add, square.tensor, axis, dtype, out, keepdims)
+    count = numpy_averages.number_of(lower, x, axis, keepdims, there)
+    freedom = (Expression(lower, count) - lost).value
     return numpy_averages.quotient(lower, spread, freedom, out, spread.dtype)
 
 

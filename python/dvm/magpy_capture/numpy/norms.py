@@ -18,7 +18,7 @@ from dvm.magpy_capture.numpy import reductions
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _root_of_squares(lower: Lowering, x: Tensor, keeps: bool) -> Tensor:
     names = "".join(chr(ord("a") + axis) for axis in range(x.rank))
     factor = lower.contractions.factor(x, names, lower.contractions.sizes_of([x], [names]))
     square = lower.contractions.contracted(factor, factor, (), names, x.dtype)
-    root = lower.arrays.ufunc(np.sqrt, [fresh(square.value, x.dtype, [], is_scalar=True)])
+    root = lower.ufuncs.apply(np.sqrt, [fresh(square.value, x.dtype, [], is_scalar=True)])
     if not keeps:
         return root
     shape = [lower.graph.size(1)] * x.rank
@@ -69,19 +69,19 @@ def _root_of_squares(lower: Lowering, x: Tensor, keeps: bool) -> Tensor:
 def _norm_along(
     lower: Lowering, x: Tensor, power: Any, axis: Abstract, keepdims: Abstract
 ) -> Tensor:
-    size = lower.arrays.ufunc(np.absolute, [x])
+    size = lower.ufuncs.apply(np.absolute, [x])
     if power == math.inf:
         return reductions.max_of(lower, size, axis, NONE, keepdims, ZERO)
     if power == -math.inf:
         return reductions.min_of(lower, size, axis, NONE, keepdims)
     if power == 0:
-        some = lower.conversions.in_dtype(lower.arrays.ufunc(np.not_equal, [x, ZERO]), x.dtype)
+        some = lower.conversions.in_dtype(lower.ufuncs.apply(np.not_equal, [x, ZERO]), x.dtype)
         return reductions.sum_of(lower, some, axis, NONE, NONE, keepdims)
     if power == 1:
         return reductions.sum_of(lower, size, axis, NONE, NONE, keepdims)
     if power is None or power == 2:
-        square = lower.arrays.ufunc(np.multiply, [x, x])
-        return lower.arrays.ufunc(
+        square = lower.ufuncs.apply(np.multiply, [x, x])
+        return lower.ufuncs.apply(
             np.sqrt, [reductions.sum_of(lower, square, axis, NONE, NONE, keepdims)]
         )
     raise refuse(reasons.NORM, power, describe(x))
@@ -123,7 +123,7 @@ def conjugated(_: Lowering, a: Tensor) -> Tensor:
 
 @means(np.linalg.matmul)
 def matmul(lower: Lowering, x1: Abstract, x2: Abstract) -> Tensor:
-    return lower.arrays.ufunc(np.matmul, [lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)])
+    return lower.ufuncs.apply(np.matmul, [lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)])
 
 
 @means(np.linalg.outer)
@@ -139,7 +139,7 @@ def vecdot(lower: Lowering, x1: Abstract, x2: Abstract, *, axis: Abstract = LAST
     x, y = lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)
     if lower.indexing.plain(axis) != -1:
         raise refuse(reasons.PRODUCT_OF, describe(x), describe(y))
-    return lower.arrays.ufunc(np.vecdot, [x, y])
+    return lower.ufuncs.apply(np.vecdot, [x, y])
 
 
 @means(np.matrix_transpose, np.linalg.matrix_transpose)

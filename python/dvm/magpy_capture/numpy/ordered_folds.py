@@ -16,7 +16,7 @@ from dvm.magpy_capture.numpy.tables import UFUNCS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, fresh
+from dvm.magpy_capture.tensors.fresh import Order, fresh
 from dvm.magpy_capture.values import Literal, Tensor
 
 #: Of halves these keep the result of a whole run of the loop as a float.
@@ -26,7 +26,7 @@ WIDE_OF_HALVES = (np.subtract, np.divide)
 class OrderedFolds(Part):
     """`reduce`, `accumulate` and `reduceat` where the order of elements is part of the meaning."""
 
-    needs = "arrays graph updates"
+    needs = "arrays elementwise graph layouts promotion reduced_axes updates"
 
     def scan(self, function: np.ufunc, x: Tensor, axis: int) -> Tensor:
         """`function.accumulate` in the dtype of `x`."""
@@ -43,10 +43,10 @@ class OrderedFolds(Part):
         if indices.rank != 1 or not np.can_cast(indices.dtype, np.int64):
             raise refuse(reasons.REDUCEAT, describe(indices))
         places, order = (
-            self.arrays.value_of(self.arrays.cast(indices, "int64")),
+            self.arrays.value_of(self.elementwise.cast(indices, "int64")),
             order_of_pieces(x.order, axis),
         )
-        parts = [self.arrays.arranged(x, order), places]
+        parts = [self.layouts.arranged(x, order), places]
         value = self.graph.along_value("fold_at", parts, order.index(axis), self.op_of(function))
         shape = [indices.shape[0] if a == axis else dim for a, dim in enumerate(x.shape)]
         return fresh(value, x.dtype, shape, order)
@@ -69,33 +69,33 @@ class OrderedFolds(Part):
         if not axes:
             begin = first if first is not None else self._identity(function, x)
             return self._fold_of_one(function, x, begin, mask)
-        self.arrays.require_order(x, axes)
+        self.reduced_axes.require_order(x, axes)
         wide = x.dtype == "float16" and function in WIDE_OF_HALVES
         if wide and (x.rank > 1 or mask is not None):
             raise refuse(reasons.HALVES_NUMPY_ROUNDS_AFTER_EACH)
-        folded = self.arrays.cast(x, "float32") if wide else x
+        folded = self.elementwise.cast(x, "float32") if wide else x
         for axis in reversed(axes):
             begin = first if first is not None and axis == axes[0] else self._identity(function, x)
             folded = self._fold(function, folded, axis, begin, mask)
             mask = None
-        folded = self.arrays.cast(folded, x.dtype)
-        return self.arrays.without_axes(self.arrays.value_of(folded), folded, axes, keepdims)
+        folded = self.elementwise.cast(folded, x.dtype)
+        return self.reduced_axes.without_axes(self.arrays.value_of(folded), folded, axes, keepdims)
 
     def _fold_of_one(
         self, function: np.ufunc, x: Tensor, begin: Tensor | None, mask: Tensor | None
     ) -> Tensor:
         """Over no axis each element is all there is to fold."""
         if begin is None:
-            return self.arrays.copy(x)
-        made = self.arrays.elementwise(self.op_of(function), [begin, x], x.dtype, x.order)
+            return self.elementwise.copy(x)
+        made = self.elementwise.apply(self.op_of(function), [begin, x], x.dtype, x.order)
         if mask is None:
             return made
-        return self.arrays.elementwise("select", [mask, made, begin], x.dtype, mask.order)
+        return self.elementwise.apply("select", [mask, made, begin], x.dtype, mask.order)
 
     def _identity(self, function: np.ufunc, x: Tensor) -> Tensor | None:
         if function.identity is None:
             return None
-        return self.arrays.operand(Literal(function.identity), x.dtype)
+        return self.promotion.operand(Literal(function.identity), x.dtype)
 
     def _fold(
         self,
@@ -108,11 +108,11 @@ class OrderedFolds(Part):
         """One axis becomes one element, of which the first operand is `begin` or its first one."""
         order = x.order if mask is None else mask.order
         place = order.index(axis)
-        rest, stored = self.arrays.arranged(x, order), [x.shape[a] for a in order]
+        rest, stored = self.layouts.arranged(x, order), [x.shape[a] for a in order]
         one = [*stored[:place], self.graph.size(1), *stored[place + 1 :]]
         if begin is not None:
             start = self.graph.broadcast_value(
-                self.arrays.value_of(self.arrays.cast(begin, x.dtype)), one
+                self.arrays.value_of(self.elementwise.cast(begin, x.dtype)), one
             )
         elif mask is not None:
             raise refuse(reasons.REDUCE_WHERE_NO_INITIAL, function.__name__)

@@ -10,14 +10,17 @@ from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, is_none
 
 
 class NumpyPicks(Part):
     """What is chosen is as many elements as the recorded call saw, or another number."""
 
-    needs = "arrays calls fancy graph indexing program reductions ufunc_methods ufuncs views"
+    needs = (
+        "arrays calls elementwise fancy graph indexing layouts program reductions "
+        "ufunc_methods ufuncs views"
+    )
 
     @means(np.nonzero, np.ndarray.nonzero)
     def nonzero(self, a: Abstract) -> Sequence:
@@ -40,7 +43,7 @@ class NumpyPicks(Part):
         return int(seen.size)
 
     def _positions_of_true(self, x: Tensor, seen: int) -> Tensor:
-        mask = self.arrays.cast(x, "bool")
+        mask = self.elementwise.cast(x, "bool")
         size = self.fancy.number_of_true(mask, seen)
         return fresh(self.graph.nonzero_value(self.fancy.flat_value(mask), size), "int64", [size])
 
@@ -67,7 +70,7 @@ class NumpyPicks(Part):
             raise refuse(reasons.COMPRESS_MASK, describe(mask))
         size = self.fancy.number_of_true(mask, seen.shape[place])
         chosen = self.views.reshape_value(self.fancy.flat_value(mask), [x.shape[place]])
-        value = self.graph.compress_value(self.arrays.in_c_order(x), chosen, place, size)
+        value = self.graph.compress_value(self.layouts.in_c_order(x), chosen, place, size)
         shape = [*x.shape[:place], size, *x.shape[place + 1 :]]
         return fresh(value, x.dtype, shape)
 
@@ -87,16 +90,16 @@ class NumpyPicks(Part):
             raise refuse(reasons.BINCOUNT_OF, describe(values))
         if not isinstance(seen, np.ndarray):
             raise refuse(reasons.BINCOUNT_OF, describe(values))
-        place = self.arrays.in_c_order(self.arrays.cast(values, "int64"))
+        place = self.layouts.in_c_order(self.elementwise.cast(values, "int64"))
         least = self._extreme_of(place, "min_or_highest")
-        size = self.arrays.ufunc(np.add, [self._extreme_of(place, "max_or_lowest"), Literal(1)])
-        natural = self.arrays.ufunc(np.greater_equal, [least, ZERO])
+        size = self.ufuncs.apply(np.add, [self._extreme_of(place, "max_or_lowest"), Literal(1)])
+        natural = self.ufuncs.apply(np.greater_equal, [least, ZERO])
         self.program.guard(
             "guard_truth", self.graph.leave(self.arrays.value_of(natural), "bool"), True
         )
         if self.indexing.is_negative(self.indexing.dim_of(minlength)):
             raise refuse(reasons.BINCOUNT_OF, describe(minlength))
-        size = self.arrays.ufunc(np.maximum, [size, minlength])
+        size = self.ufuncs.apply(np.maximum, [size, minlength])
         dim = self.indexing.size_of_int(
             self.graph.leave(self.arrays.value_of(size), "int"), seen.shape[0]
         )
@@ -127,7 +130,7 @@ class NumpyPicks(Part):
             raise refuse(reasons.BINCOUNT_OF, describe(given))
         if given.shape[0] != size:
             self.program.require_all_equal([given.shape[0]], [size])
-        value = self.arrays.in_c_order(self.arrays.cast(given, "float64"))
+        value = self.layouts.in_c_order(self.elementwise.cast(given, "float64"))
         return self.views.reshape_value(value, [size])
 
     def _extreme_of(self, line: int, op: str) -> Tensor:

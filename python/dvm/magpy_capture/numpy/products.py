@@ -20,7 +20,7 @@ from dvm.magpy_capture.numpy.ufuncs import NONE
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, c_order, fresh
+from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
 
@@ -28,8 +28,8 @@ class NumpyProducts(Part):
     """What the op matmul of the graph computes, in NumPy's shapes, dtypes and memory orders."""
 
     needs = (
-        "arrays containers contractions graph indexing program reductions shapes "
-        "ufunc_methods ufuncs views"
+        "containers contractions elementwise graph indexing layouts program promotion "
+        "reductions shapes ufunc_methods ufuncs views"
     )
 
     # ---- ufuncs
@@ -38,8 +38,8 @@ class NumpyProducts(Part):
         self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any
     ) -> Tensor:
         """np.matmul and its kin, of vectors and matrices."""
-        dtype, *_ = self.arrays.loop_of(function, operands, **kwargs)
-        a, b = (self.arrays.operand(each, dtype) for each in operands)
+        dtype, *_ = self.promotion.loop_of(function, operands, **kwargs)
+        a, b = (self.promotion.operand(each, dtype) for each in operands)
         row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
         return self._matmul(a, b, row, column)
 
@@ -65,7 +65,7 @@ class NumpyProducts(Part):
         size = self._common_size(a, b, -1 if column else -2)
         rows = [] if row else [a.shape[-2]]
         columns = [] if column else [b.shape[-1]]
-        batch = self.arrays.broadcast_shape([a.shape[: ranks[0]], b.shape[: ranks[1]]])
+        batch = self.elementwise.broadcast_shape([a.shape[: ranks[0]], b.shape[: ranks[1]]])
         one = [self.graph.size(1)]
         left = self._matrices_of(a, [*rows, size], [*(rows or one), size], batch)
         right = self._matrices_of(b, [size, *columns], [size, *(columns or one)], batch)
@@ -80,7 +80,7 @@ class NumpyProducts(Part):
     def _common_size(self, a: Tensor, b: Tensor, axis: int) -> _dvm.Dim:
         """The size to sum along, which both have in calls of this path."""
         sizes = a.shape[-1], b.shape[axis]
-        self.arrays.require_equal(*sizes)
+        self.elementwise.require_equal(*sizes)
         return sizes[0] if sizes[1].constant is None else sizes[1]
 
     def _matrices_of(
@@ -150,14 +150,14 @@ class NumpyProducts(Part):
         """Both as arrays of the dtype that they have in common."""
         x, y = self.ufuncs.as_array(a), self.ufuncs.as_array(b)
         dtype = self.shapes.common_dtype([x, y])
-        return self.arrays.cast(x, dtype), self.arrays.cast(y, dtype)
+        return self.elementwise.cast(x, dtype), self.elementwise.cast(y, dtype)
 
     def _scaled(self, x: Tensor, y: Tensor) -> Tensor:
         """With an operand that has no axes. In which order the result lies depends on the dtype."""
         for t in (x, y):
-            if self.arrays.order_in_memory(t) != c_order(t.rank):
+            if self.layouts.order_in_memory(t) != c_order(t.rank):
                 raise refuse(reasons.PRODUCT_OF, describe(x), describe(y))
-        return self.arrays.ufunc(np.multiply, [x, y])
+        return self.ufuncs.apply(np.multiply, [x, y])
 
     def _summed_over(self, x: Tensor, y: Tensor, axes: list[int], others: list[int]) -> Tensor:
         """Summed over pairs of axes; what is left of `x` and then of `y` lies in C order."""
@@ -222,20 +222,20 @@ class NumpyProducts(Part):
         x, power = self.ufuncs.as_array(a), self.indexing.integer(n)
         if x.rank < 2 or power < 1:
             raise refuse(reasons.MATRIX_POWER, power)
-        self.arrays.require_equal(x.shape[-2], x.shape[-1])
+        self.elementwise.require_equal(x.shape[-2], x.shape[-1])
         if power == 1:
             return x
         if power == 3:  # as NumPy does, and not by squares
-            return self.arrays.ufunc(np.matmul, [self.arrays.ufunc(np.matmul, [x, x]), x])
+            return self.ufuncs.apply(np.matmul, [self.ufuncs.apply(np.matmul, [x, x]), x])
         square, result = x, None
         while power:
             power, odd = divmod(power, 2)
             if odd:
                 result = (
-                    square if result is None else self.arrays.ufunc(np.matmul, [result, square])
+                    square if result is None else self.ufuncs.apply(np.matmul, [result, square])
                 )
             if power:
-                square = self.arrays.ufunc(np.matmul, [square, square])
+                square = self.ufuncs.apply(np.matmul, [square, square])
         assert result is not None
         return result
 

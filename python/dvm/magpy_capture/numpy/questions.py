@@ -10,7 +10,7 @@ from dvm import reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import is_fixed
+from dvm.magpy_capture.python.kinds import is_fixed
 from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size, Tensor, resolve
 
 if TYPE_CHECKING:

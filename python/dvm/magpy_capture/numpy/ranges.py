@@ -13,7 +13,7 @@ from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import c_order, fresh
+from dvm.magpy_capture.tensors.fresh import c_order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -71,10 +71,10 @@ def arange(lower: Lowering, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor
     value = lower.graph.iota_value("int64", span)
     made = fresh(value, "int64", [span])
     if stride != 1:
-        made = lower.arrays.ufunc(np.multiply, [made, Literal(stride)])
+        made = lower.ufuncs.apply(np.multiply, [made, Literal(stride)])
     if first.constant != 0:
-        made = lower.arrays.ufunc(np.add, [made, Size(first)])
-    return lower.arrays.cast(made, name)
+        made = lower.ufuncs.apply(np.add, [made, Size(first)])
+    return lower.elementwise.cast(made, name)
 
 
 def python_number(lower: Lowering, value: Abstract) -> Literal | Host | Size:
@@ -98,25 +98,27 @@ def _arange_of_floats(
     step: Literal | Host | Size,
 ) -> Tensor:
     """The first two are start and start + step, all others start + i * (second - first)."""
-    stride = lower.arrays.operand(step, "float64")
+    stride = lower.promotion.operand(step, "float64")
     count = _dim_between(lower, [start, stop, step])
     ramp = fresh(lower.graph.iota_value("float64", count), "float64", [count])
     if isinstance(start, Literal) and str(float(start.object)) == "0.0":
-        return lower.arrays.elementwise(
-            "add", [_product(lower, ramp, stride), lower.arrays.operand(ZERO, "float64")], "float64"
+        return lower.elementwise.apply(
+            "add",
+            [_product(lower, ramp, stride), lower.promotion.operand(ZERO, "float64")],
+            "float64",
         )
-    first = lower.arrays.operand(start, "float64")
-    second = lower.arrays.elementwise("add", [first, stride], "float64")
-    delta = lower.arrays.elementwise("sub", [second, first], "float64")
-    made = lower.arrays.elementwise("add", [_product(lower, ramp, delta), first], "float64")
+    first = lower.promotion.operand(start, "float64")
+    second = lower.elementwise.apply("add", [first, stride], "float64")
+    delta = lower.elementwise.apply("sub", [second, first], "float64")
+    made = lower.elementwise.apply("add", [_product(lower, ramp, delta), first], "float64")
     for place, element in ((1, second), (0, first)):
-        test = lower.arrays.ufunc(np.equal, [ramp, Literal(place)])
-        made = lower.arrays.elementwise("select", [test, element, made], "float64")
+        test = lower.ufuncs.apply(np.equal, [ramp, Literal(place)])
+        made = lower.elementwise.apply("select", [test, element, made], "float64")
     return made
 
 
 def _product(lower: Lowering, a: Tensor, b: Tensor) -> Tensor:
-    return lower.arrays.elementwise("mul", [a, b], "float64")
+    return lower.elementwise.apply("mul", [a, b], "float64")
 
 
 def _dim_between(lower: Lowering, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
@@ -160,28 +162,28 @@ def linspace(
     if lower.indexing.is_negative(count):
         raise refuse(reasons.LINSPACE_NEGATIVE_NUMBER)
     ends = bool(lower.indexing.plain(endpoint))
-    first, last = (lower.arrays.operand(bound, "float64") for bound in (start, stop))
-    delta = lower.arrays.elementwise("sub", [last, first], "float64")
+    first, last = (lower.promotion.operand(bound, "float64") for bound in (start, stop))
+    delta = lower.elementwise.apply("sub", [last, first], "float64")
     parts = count - 1 if ends else count
-    ramp = lower.arrays.cast(
+    ramp = lower.elementwise.cast(
         fresh(lower.graph.iota_value("int64", count), "int64", [count]), "float64"
     )
     if parts.constant is not None and parts.constant <= 0:
-        made = lower.arrays.elementwise("mul", [ramp, delta], "float64")
+        made = lower.elementwise.apply("mul", [ramp, delta], "float64")
     else:
         lower.program.require_positive(parts)
         require_nonzero(lower, delta, start, stop)
-        step = lower.arrays.elementwise(
-            "div", [delta, lower.arrays.operand(Size(parts), "float64")], "float64"
+        step = lower.elementwise.apply(
+            "div", [delta, lower.promotion.operand(Size(parts), "float64")], "float64"
         )
-        made = lower.arrays.elementwise("mul", [ramp, step], "float64")
-    made = lower.arrays.elementwise("add", [made, first], "float64")
+        made = lower.elementwise.apply("mul", [ramp, step], "float64")
+    made = lower.elementwise.apply("add", [made, first], "float64")
     if ends and not (count.constant is not None and count.constant < 2):
         final = lower.indexing.index(made, SliceValue(Literal(-1), NONE, NONE))
-        lower.arrays.write(final, last)
+        lower.writes.write(final, last)
     if name == "float64" and not (parts.constant is not None and parts.constant <= 0):
         return lower.shapes.reshaped(made, [count])  # NumPy's own is such a view of the ramp
-    return lower.arrays.cast(made, name)
+    return lower.elementwise.cast(made, name)
 
 
 def require_nonzero(lower: Lowering, delta: Tensor, start: Abstract, stop: Abstract) -> None:
@@ -209,7 +211,7 @@ def tri(
     rows, columns = _sides(lower, N, M)
     if _any_negative(lower, rows, columns):
         raise refuse(reasons.TRIANGLE_NEGATIVE_SIZE)
-    return lower.arrays.cast(_below(lower, rows, columns, k), lower.ufuncs.dtype_name(dtype))
+    return lower.elementwise.cast(_below(lower, rows, columns, k), lower.ufuncs.dtype_name(dtype))
 
 
 def _sides(lower: Lowering, N: Abstract, M: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:
@@ -228,8 +230,8 @@ def _below(lower: Lowering, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> T
     down = lower.indexing.index(down, Sequence([every_element(), NONE]))
     across = fresh(lower.graph.iota_value("int64", columns), "int64", [columns])
     shift = Size(lower.indexing.dim_of(k))
-    limit = lower.arrays.ufunc(np.add, [down, shift]) if shift.dim.constant != 0 else down
-    return lower.arrays.ufunc(np.less_equal, [across, limit])
+    limit = lower.ufuncs.apply(np.add, [down, shift]) if shift.dim.constant != 0 else down
+    return lower.ufuncs.apply(np.less_equal, [across, limit])
 
 
 @means(np.tril)
@@ -242,7 +244,7 @@ def tril(lower: Lowering, m: Abstract, k: Abstract = ZERO) -> Tensor:
 def triu(lower: Lowering, m: Abstract, k: Abstract = ZERO) -> Tensor:
     x = lower.ufuncs.as_array(m)
     below = _below(lower, *_matrix(x), Size(lower.indexing.dim_of(k) - 1))
-    return _triangle(lower, x, lower.arrays.ufunc(np.logical_not, [below]))
+    return _triangle(lower, x, lower.ufuncs.apply(np.logical_not, [below]))
 
 
 def _matrix(x: Tensor) -> tuple[_dvm.Dim, _dvm.Dim]:
@@ -252,8 +254,8 @@ def _matrix(x: Tensor) -> tuple[_dvm.Dim, _dvm.Dim]:
 
 
 def _triangle(lower: Lowering, x: Tensor, mask: Tensor) -> Tensor:
-    zero = lower.arrays.operand(Literal(0), x.dtype)
-    return lower.arrays.elementwise("select", [mask, x, zero], x.dtype)
+    zero = lower.promotion.operand(Literal(0), x.dtype)
+    return lower.elementwise.apply("select", [mask, x, zero], x.dtype)
 
 
 @means(np.eye)
@@ -268,12 +270,12 @@ def eye(
     if _any_negative(lower, rows, columns):
         raise refuse(reasons.IDENTITY_MATRIX_NEGATIVE_SIZE)
     down = fresh(lower.graph.iota_value("int64", rows), "int64", [rows])
-    down = lower.arrays.ufunc(np.add, [down, Size(lower.indexing.dim_of(k))])
+    down = lower.ufuncs.apply(np.add, [down, Size(lower.indexing.dim_of(k))])
     across = fresh(lower.graph.iota_value("int64", columns), "int64", [columns])
-    on = lower.arrays.ufunc(
+    on = lower.ufuncs.apply(
         np.equal, [lower.indexing.index(down, Sequence([every_element(), NONE])), across]
     )
-    return lower.arrays.cast(on, lower.ufuncs.dtype_name(dtype))
+    return lower.elementwise.cast(on, lower.ufuncs.dtype_name(dtype))
 
 
 @means(np.identity)
@@ -290,11 +292,11 @@ def diag(lower: Lowering, v: Abstract, k: Abstract = ZERO) -> Tensor:
         raise refuse(reasons.DIAG_MORE_MATRIX)
     size = x.shape[0]
     across = fresh(lower.graph.iota_value("int64", size), "int64", [size])
-    on = lower.arrays.ufunc(
+    on = lower.ufuncs.apply(
         np.equal, [lower.indexing.index(across, Sequence([every_element(), NONE])), across]
     )
-    zero = lower.arrays.operand(Literal(0), x.dtype)
-    made = lower.arrays.elementwise("select", [on, x, zero], x.dtype, c_order(2))
+    zero = lower.promotion.operand(Literal(0), x.dtype)
+    made = lower.elementwise.apply("select", [on, x, zero], x.dtype, c_order(2))
     if beside == 0:
         return made
     shape = [size + abs(beside)] * 2
@@ -326,10 +328,10 @@ def diagonal(
     size = lower.indexing.at_least((rows - down).min(columns - right), lower.graph.size(0))
 
     def view(_value: int) -> int:
-        flat = lower.views.reshape_value(lower.arrays.in_c_order(x), [rows * columns])
+        flat = lower.views.reshape_value(lower.layouts.in_c_order(x), [rows * columns])
         step = fresh(lower.graph.iota_value("int64", size), "int64", [size])
-        place = lower.arrays.ufunc(np.multiply, [step, Size(columns + 1)])
-        place = lower.arrays.ufunc(np.add, [place, Size(down * columns + right)])
+        place = lower.ufuncs.apply(np.multiply, [step, Size(columns + 1)])
+        place = lower.ufuncs.apply(np.add, [place, Size(down * columns + right)])
         return lower.graph.along_value("gather", [flat, lower.arrays.value_of(place)], 0)
 
     remake = (np.ndarray.diagonal, [Literal(beside)])
@@ -362,7 +364,7 @@ def placed(
     """A new array in C order made of pieces, each at its start."""
     value = lower.shapes.empty_value(dtype, shape) if base is None else base
     for piece, starts in pieces:
-        content = lower.arrays.in_c_order(lower.arrays.cast(piece, dtype))
+        content = lower.layouts.in_c_order(lower.elementwise.cast(piece, dtype))
         value = lower.updates.update_value(value, content, list(starts), [1] * len(shape))
     return fresh(value, dtype, shape)
 

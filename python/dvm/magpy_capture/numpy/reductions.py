@@ -12,7 +12,7 @@ from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.python.opaque import signature_of
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ all_of = fold_by(np.logical_and, np.all, np.ndarray.all, dtype=Literal(bool))
 class Reductions(Part):
     """Folds, positions of extremes, and running results."""
 
-    needs = "arrays calls graph heap indexing lowering ufunc_methods ufuncs views"
+    needs = (
+        "arrays calls elementwise graph heap indexing k_order layouts lowering reduced_axes "
+        "ufunc_methods ufuncs views"
+    )
 
     @means(np.ptp)
     def ptp_of(
@@ -74,7 +77,7 @@ class Reductions(Part):
         highest = max_of(self.lowering, a, axis, NONE, keepdims)
         lowest = min_of(self.lowering, a, axis, NONE, keepdims)
         return self.ufunc_methods.deliver(
-            self.arrays.ufunc(np.subtract, [highest, lowest]), self.ufunc_methods.result_array(out)
+            self.ufuncs.apply(np.subtract, [highest, lowest]), self.ufunc_methods.result_array(out)
         )
 
     @means(np.count_nonzero)
@@ -82,10 +85,12 @@ class Reductions(Part):
         self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE
     ) -> Abstract:
         x = self.ufuncs.as_array(a)
-        order = self.arrays.order_in_memory(x) if x.dtype == "bool" else self.arrays.copied_order(x)
-        x = fresh(self.arrays.arranged(x, order), x.dtype, x.shape, order)
-        x = self.arrays.cast(self.arrays.cast(x, "bool"), "int64")
-        result = self.arrays.reduce(
+        order = (
+            self.layouts.order_in_memory(x) if x.dtype == "bool" else self.k_order.copied_order(x)
+        )
+        x = fresh(self.layouts.arranged(x, order), x.dtype, x.shape, order)
+        x = self.elementwise.cast(self.elementwise.cast(x, "bool"), "int64")
+        result = self.reduced_axes.reduce(
             "sum", x, self.ufunc_methods.axes(axis, x.rank), self.ufunc_methods.keeps(keepdims)
         )
         if isinstance(self.calls.seen_result, int):  # older versions of NumPy
@@ -122,7 +127,7 @@ class Reductions(Part):
         self, op: str, a: Abstract, axis: Abstract, out: Abstract, keepdims: Abstract
     ) -> Tensor:
         x, place = self._along(a, axis)
-        value = self.graph.along_value(op, [self.arrays.in_c_order(x)], place)
+        value = self.graph.along_value(op, [self.layouts.in_c_order(x)], place)
         ones = [self.graph.size(1) if i == place else dim for i, dim in enumerate(x.shape)]
         if not self.ufunc_methods.keeps(keepdims):
             shape = ones[:place] + ones[place + 1 :]
@@ -144,7 +149,7 @@ class Reductions(Part):
     def flat(self, x: Tensor) -> Tensor:
         """All elements in C order, as new memory."""
         size = self.graph.product(x.shape)
-        value = self.arrays.in_c_order(x)
+        value = self.layouts.in_c_order(x)
         if not x.contiguous:
             value = self.graph.copy_value(value)
         return fresh(self.views.reshape_value(value, [size]), x.dtype, [size])

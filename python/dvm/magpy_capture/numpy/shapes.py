@@ -11,9 +11,10 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, c_order, fresh, same_shape
+from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     ListValue,
@@ -30,7 +31,10 @@ from dvm.magpy_capture.values import (
 class Shapes(Part):
     """Functions that only move elements."""
 
-    needs = "arrays containers graph indexing program reductions ufunc_methods ufuncs updates views"
+    needs = (
+        "arrays containers elementwise graph indexing k_order layouts program reductions "
+        "ufunc_methods ufuncs updates views"
+    )
 
     def tensor(self, value: Abstract) -> Tensor:
         value = resolve(value)
@@ -278,7 +282,7 @@ class Shapes(Part):
             x,
             sizes,
             order,
-            lambda _value: self.graph.broadcast_value(self.arrays.arranged(x, order), sizes),
+            lambda _value: self.graph.broadcast_value(self.layouts.arranged(x, order), sizes),
             None,
             (np.broadcast_to, [self.arguments_of(sizes)]),
             contiguous=False,
@@ -310,7 +314,7 @@ class Shapes(Part):
         orders = {"C": c_order(x.rank), "K": None, "F": c_order(x.rank)[::-1]}
         if order not in orders:
             raise refuse(reasons.COPY_ORDER, order)
-        return self.arrays.copy(x, orders[order])
+        return self.elementwise.copy(x, orders[order])
 
     def common_dtype(self, parts: SequenceOf[Tensor]) -> str:
         return str(np.result_type(*(np.dtype(part.dtype) for part in parts)).name)
@@ -334,7 +338,7 @@ class Shapes(Part):
             own = list(shape)
             own[axis] = part.shape[axis]
             self.program.require_all_equal(part.shape, own)
-            content = self.arrays.in_c_order(self.arrays.cast(part, dtype))
+            content = self.layouts.in_c_order(self.elementwise.cast(part, dtype))
             content = self.views.reshape_value(content, own)
             starts = [self.graph.size(0)] * len(shape)
             starts[axis] = begin
@@ -364,11 +368,11 @@ class Shapes(Part):
     ) -> Tensor:
         parts = [self.ufuncs.as_array(part) for part in self.containers.elements(arrays)]
         if not is_none(dtype):
-            parts = [self.arrays.cast(part, self.ufuncs.dtype_name(dtype)) for part in parts]
+            parts = [self.elementwise.cast(part, self.ufuncs.dtype_name(dtype)) for part in parts]
         place = self.indexing.plain(axis)
         if place is None:
             parts, place = [self.reductions.flat(part) for part in parts], 0
-        if any(self.arrays.copied_order(part) != c_order(part.rank) for part in parts):
+        if any(self.k_order.copied_order(part) != c_order(part.rank) for part in parts):
             raise refuse(reasons.CONCATENATION_ARRAYS_NOT_C_ORDER)
         joined = self.joined(parts, self.ufunc_methods.axis(place, parts[0].rank))
         return joined if is_none(out) else self.ufuncs.store_result(joined, self.tensor(out))
@@ -378,7 +382,7 @@ class Shapes(Part):
         parts = [self.ufuncs.as_array(part) for part in self.containers.elements(arrays)]
         place = self.ufunc_methods.axis(self.indexing.plain(axis), parts[0].rank + 1)
         wide = [self.expand_dims(part, Literal(place)) for part in parts]
-        if any(self.arrays.copied_order(part) != c_order(part.rank) for part in parts):
+        if any(self.k_order.copied_order(part) != c_order(part.rank) for part in parts):
             raise refuse(reasons.STACK_ARRAYS_NOT_C_ORDER)
         joined = self.joined(wide, place)
         return joined if is_none(out) else self.ufuncs.store_result(joined, self.tensor(out))
@@ -391,7 +395,7 @@ class Shapes(Part):
         wide = []
         for part in parts:
             shape = [one, *part.shape]
-            value = self.views.reshape_value(self.arrays.in_c_order(part), shape)
+            value = self.views.reshape_value(self.layouts.in_c_order(part), shape)
             wide.append(fresh(value, part.dtype, shape))
         return self.joined(wide, 0)
 

@@ -20,7 +20,7 @@ from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Name
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,
@@ -71,7 +71,10 @@ def neutral(op: str, dtype: str) -> Any:
 class UfuncMethods(Part):
     """`np.add.reduce(...)` and its kin."""
 
-    needs = "arrays folds graph indexing opaque program ufuncs views"
+    needs = (
+        "arrays elementwise folds graph indexing k_order layouts opaque program promotion "
+        "reduced_axes ufuncs views"
+    )
 
     def ufunc_method(
         self, function: np.ufunc, name: str, positional: list[Abstract], named: Named, seen: Any
@@ -171,7 +174,7 @@ class UfuncMethods(Part):
         exact = dtype.startswith("float") or np.can_cast(first.dtype, dtype, "safe")
         if first.rank or not exact:  # NumPy may raise
             raise refuse(reasons.INITIAL, describe(first))
-        return self.arrays.cast(first, dtype)
+        return self.elementwise.cast(first, dtype)
 
     def mask(self, where: Abstract, x: Tensor) -> Tensor | None:
         """where= as bools of the shape of `x`, or None where it is True."""
@@ -180,10 +183,10 @@ class UfuncMethods(Part):
         test = self.ufuncs.as_array(where, "bool")
         if test.dtype != "bool" or test.rank > x.rank:
             raise refuse(reasons.WHERE, describe(test))
-        order = self.arrays.result_order([x, test], x.rank)
+        order = self.k_order.result_order([x, test], x.rank)
         stored = [x.shape[axis] for axis in order]
         return fresh(
-            self.graph.broadcast_value(self.arrays.arranged(test, order), stored),
+            self.graph.broadcast_value(self.layouts.arranged(test, order), stored),
             "bool",
             x.shape,
             order,
@@ -212,10 +215,10 @@ class UfuncMethods(Part):
         where: Abstract = TRUE,
     ) -> Tensor:
         """`function.reduce` over any axes (NumPy: ufunc_object.c, PyUFunc_Reduce)."""
-        x = self.arrays.in_order(self.ufuncs.as_array(array))
+        x = self.layouts.in_order(self.ufuncs.as_array(array))
         axes = self.axes(axis, x.rank)
         into = self.result_array(out)
-        x = self.arrays.cast(x, self.loop_dtype(function, x, dtype, into))
+        x = self.elementwise.cast(x, self.loop_dtype(function, x, dtype, into))
         op = self._reduction(function, x.dtype)
         has_identity = op not in DEFINED if op else function.identity is not None
         if is_none(initial) and has_identity:
@@ -247,14 +250,14 @@ class UfuncMethods(Part):
             if op is None:
                 return self.folds.ordered_fold(function, x, axes, keepdims, first, mask)
             if mask is not None:
-                nothing = self.arrays.operand(Literal(neutral(op, x.dtype)), x.dtype)
-                x = self.arrays.elementwise("select", [mask, x, nothing], x.dtype, mask.order)
+                nothing = self.promotion.operand(Literal(neutral(op, x.dtype)), x.dtype)
+                x = self.elementwise.apply("select", [mask, x, nothing], x.dtype, mask.order)
             if first is not None:
                 op = DEFINED.get(op, op)
-            result = self.arrays.reduce(op, x, axes, keepdims)
+            result = self.reduced_axes.reduce(op, x, axes, keepdims)
         if first is None:
             return result
-        return self.arrays.elementwise(UFUNCS[function], [first, result], x.dtype, result.order)
+        return self.elementwise.apply(UFUNCS[function], [first, result], x.dtype, result.order)
 
     def _fold_numbers(
         self,
@@ -267,15 +270,15 @@ class UfuncMethods(Part):
     ) -> Tensor:
         """The extreme of what is not NaN; NaN where all is."""
         if first is None and mask is None:
-            return self.arrays.reduce(f"nan{REDUCTIONS[function]}", x, axes, keepdims)
-        missing = self.arrays.elementwise("isnan", [x], "bool", x.order)
-        nothing = self.arrays.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
-        numbers = self.arrays.elementwise("select", [missing, nothing, x], x.dtype, x.order)
+            return self.reduced_axes.reduce(f"nan{REDUCTIONS[function]}", x, axes, keepdims)
+        missing = self.elementwise.apply("isnan", [x], "bool", x.order)
+        nothing = self.promotion.operand(Literal(neutral(REDUCTIONS[function], x.dtype)), x.dtype)
+        numbers = self.elementwise.apply("select", [missing, nothing, x], x.dtype, x.order)
         least = nothing if first is not None else None
         found = self.fold(function, numbers, axes, keepdims, least, mask)
         none = self.fold(np.logical_and, missing, axes, keepdims, None, mask)
-        nan = self.arrays.operand(Literal(np.nan), x.dtype)
-        return self.arrays.elementwise("select", [none, nan, found], x.dtype, found.order)
+        nan = self.promotion.operand(Literal(np.nan), x.dtype)
+        return self.elementwise.apply("select", [none, nan, found], x.dtype, found.order)
 
     # ---- accumulate
 
@@ -310,10 +313,10 @@ class UfuncMethods(Part):
         self, function: np.ufunc, array: Abstract, axis: Abstract, dtype: Abstract, out: Abstract
     ) -> tuple[Tensor, int, Tensor | None]:
         """The array in the dtype of the loop, the axis, and the array that out= names."""
-        x = self.arrays.in_order(self.ufuncs.as_array(array))
+        x = self.layouts.in_order(self.ufuncs.as_array(array))
         place = self.axis(self.indexing.plain(axis), x.rank)
         into = self.result_array(out)
-        x = self.arrays.cast(x, self.loop_dtype(function, x, dtype, into))
+        x = self.elementwise.cast(x, self.loop_dtype(function, x, dtype, into))
         # Of two zeros the op keeps the second where NumPy's loop keeps the first, or the other way.
         others = (np.maximum, np.minimum) if x.dtype == "float16" else (np.fmax, np.fmin)
         if x.dtype.startswith("float") and function in others:

@@ -10,18 +10,20 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of
+from dvm.magpy_capture.numpy.dtypes import NAMES, is_supported
+from dvm.magpy_capture.numpy.tables import UFUNCS, VECTORS
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.graphs import NAMES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
-from dvm.magpy_capture.python.heap import is_fixed
-from dvm.magpy_capture.tensors.arrays import Order, fresh, is_supported
+from dvm.magpy_capture.python.kinds import is_fixed
+from dvm.magpy_capture.tensors.fresh import Order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
     ListValue,
     Literal,
     Sequence,
+    Size,
     Tensor,
     is_none,
     resolve,
@@ -47,7 +49,9 @@ PARTS: dict[np.ufunc, tuple[str, str]] = {
 class Ufuncs(Part):
     """`np.add(...)` and its kin."""
 
-    needs = "arrays indexing opaque products program shapes"
+    needs = (
+        "arrays elementwise indexing k_order opaque products program promotion python shapes writes"
+    )
 
     def dtype_name(self, value: Abstract) -> str:
         dtype = np.dtype(self.indexing.plain(value))
@@ -74,9 +78,9 @@ class Ufuncs(Part):
                 raise refuse(reasons.PYTHON_FLOAT_WRITTEN_INTO_ARRAY)
             value = Literal(int(value.object))
         if dtype is None:
-            kind = self.arrays.kind(value)
+            kind = self.promotion.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
-        return self.arrays.operand(value, dtype)
+        return self.promotion.operand(value, dtype)
 
     def require_few(self, parts: Sized) -> None:
         if len(parts) > MAX_PARTS:
@@ -93,7 +97,7 @@ class Ufuncs(Part):
                 if value.object is None:
                     raise refuse(reasons.COMPUTED_SCALAR_WRITTEN_INTO_ARRAY)
                 number = self.program.operate("int", self.program.register_of(value))
-                self.arrays.require_range(Host(number, int(value.object)), np.iinfo(dtype))
+                self.promotion.require_range(Host(number, int(value.object)), np.iinfo(dtype))
         return self.as_array(value, dtype)
 
     # ---- calls
@@ -154,14 +158,14 @@ class Ufuncs(Part):
         ]
         masked = not (isinstance(where, Literal) and where.object is True)
         if masked:  # elsewhere NumPy computes nothing, so nothing there may raise a flag
-            test = self.arrays.cast(self.as_array(where), "bool")
-            loop = self.arrays.loop_of(function, positional, **kwargs)
+            test = self.elementwise.cast(self.as_array(where), "bool")
+            loop = self.promotion.loop_of(function, positional, **kwargs)
             positional = [
-                self.arrays.elementwise(
-                    "select", [test, self.arrays.operand(value, dtype), one], dtype
+                self.elementwise.apply(
+                    "select", [test, self.promotion.operand(value, dtype), one], dtype
                 )
                 for value, dtype in zip(positional, loop, strict=False)
-                for one in [self.arrays.operand(Literal(1), dtype)]
+                for one in [self.promotion.operand(Literal(1), dtype)]
             ]
         outs = self._outs(out, function.nout)
         results = self.results(function, positional, self._order_into(outs, positional), **kwargs)
@@ -196,13 +200,13 @@ class Ufuncs(Part):
         """What a ufunc of one result or of two computes."""
         if function is np.divmod:
             parts = (np.floor_divide, np.remainder)
-            return [self.arrays.ufunc(one, operands, **kwargs) for one in parts]
+            return [self.apply(one, operands, **kwargs) for one in parts]
         if function not in PARTS:
-            return [self.arrays.ufunc(function, operands, order, **kwargs)]
-        loop = self.arrays.loop_of(function, operands, **kwargs)
-        x = self.arrays.operand(operands[0], loop[0])
+            return [self.apply(function, operands, order, **kwargs)]
+        loop = self.promotion.loop_of(function, operands, **kwargs)
+        x = self.promotion.operand(operands[0], loop[0])
         return [
-            self.arrays.cast(self.arrays.elementwise(op, [x], loop[0]), dtype)
+            self.elementwise.cast(self.elementwise.apply(op, [x], loop[0]), dtype)
             for op, dtype in zip(PARTS[function], loop[1:], strict=True)
         ]
 
@@ -226,13 +230,100 @@ class Ufuncs(Part):
         if masked and not np.can_cast(out.dtype, result.dtype):
             # NumPy's loop runs on a converted copy of `out`, which may overflow and warn of it.
             raise refuse(reasons.WHERE_OUT_AROUND_LOOP, out.dtype, result.dtype)
-        result = self.arrays.cast(result, out.dtype)
+        result = self.elementwise.cast(result, out.dtype)
         if masked:
             old = fresh(self.arrays.value_of(out), out.dtype, out.shape, out.order)
-            test = self.arrays.cast(self.as_array(where), "bool")
-            result = self.arrays.elementwise("select", [test, result, old], out.dtype, out.order)
-        self.arrays.write(out, result)
+            test = self.elementwise.cast(self.as_array(where), "bool")
+            result = self.elementwise.apply("select", [test, result, old], out.dtype, out.order)
+        self.writes.write(out, result)
         return out
+
+    def apply(
+        self,
+        function: np.ufunc,
+        operands: SequenceOf[Abstract],
+        order: Order | None = None,
+        **kwargs: Any,
+    ) -> Tensor:
+        """`function(*operands)`, at least one of them an array.
+
+        order: in which the result is wanted, where NumPy's is not what it will have.
+        """
+        if function is np.matmul or function in VECTORS:
+            return self.products.matrix_product(function, operands, **kwargs)
+        if function is np.square:
+            loop = self.promotion.loop_of(function, operands, **kwargs)
+            x = self.promotion.operand(operands[0], loop[0])
+            return self.elementwise.apply("mul", [x, x], loop[-1], order)
+        op = UFUNCS.get(function)
+        if op is None or len(operands) != function.nin:
+            raise refuse(reasons.UFUNC, function.__name__)
+        loop = self.promotion.loop_of(function, operands, **kwargs)
+        if op == "power" and (factors := self.factors_of_power(operands, loop[0])):
+            return self.elementwise.apply("mul", factors, loop[-1], order)
+        typed = [self.promotion.operand(a, dtype) for a, dtype in zip(operands, loop, strict=False)]
+        if op in ("maximum", "minimum"):
+            return self.extreme(op, typed, loop[-1], order)
+        if function is np.ldexp:
+            typed[1] = self.exponent(typed[1], loop[0])
+        if function is np.bitwise_count:
+            return self.elementwise.cast(
+                self.elementwise.apply(op, typed, loop[0], order), loop[-1]
+            )
+        return self.elementwise.apply(op, typed, loop[-1], order)
+
+    def factors_of_power(self, operands: SequenceOf[Abstract], dtype: str) -> list[Tensor]:
+        """Two factors of a float to a small literal power; none where that is no product.
+
+        NumPy's own loop computes squares so; a cube has at most 1.3 ulp, and no flags of its own.
+        """
+        power = resolve(operands[1])
+        if dtype not in ("float32", "float64") or not isinstance(power, Literal):
+            return []
+        if type(power.object) not in (int, float) or power.object not in (2, 3):
+            return []
+        x = self.promotion.operand(operands[0], dtype)
+        return [x if power.object == 2 else self.elementwise.apply("mul", [x, x], dtype), x]
+
+    def exponent(self, power: Tensor, dtype: str) -> Tensor:
+        """An exponent of two as a float: of halves within what any can have, else it may round."""
+        if dtype != "float16":
+            return self.elementwise.cast(power, dtype)
+        for op, limit in (("maximum", -10_000), ("minimum", 10_000)):
+            bound = self.promotion.operand(Literal(limit), power.dtype)
+            power = self.elementwise.apply(op, [power, bound], power.dtype, power.order)
+        return self.elementwise.cast(power, dtype)
+
+    def extreme(
+        self, op: str, pair: SequenceOf[Tensor], dtype: str, order: Order | None = None
+    ) -> Tensor:
+        """Maximum or minimum: of two zeros the second, of halves the first, as NumPy's loops."""
+        if order is None:
+            order = self.k_order.result_order(pair, max(t.rank for t in pair))
+        return self.elementwise.apply(op, pair[::-1] if dtype == "float16" else pair, dtype, order)
+
+    def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
+        """What ndarray.__pow__ computes small exponents with (NumPy: number.c)."""
+        if not isinstance(a, Tensor) or a.is_scalar or not isinstance(b, Literal):
+            return None
+        if type(b.object) not in (int, float):
+            return None
+        if b.object == 2:
+            return np.square
+        if np.dtype(a.dtype).kind != "f":
+            return None
+        return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        """Whether all are integer scalars (bools too), at least one of them NumPy's own."""
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if not tensors or not all(t.is_scalar for t in tensors):
+            return False
+        if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
+            return False
+        kinds = [self.python.class_of(value) for value in values]
+        whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)
+        return whole and any(issubclass(kind, np.integer) for kind in kinds)
 
 
 __all__ = ["ABSENT", "FALSE", "NONE", "TRUE", "ZERO", "Named", "Ufuncs"]

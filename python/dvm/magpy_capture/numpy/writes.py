@@ -12,7 +12,7 @@ from dvm.magpy_capture.numpy.ranges import every_element
 from dvm.magpy_capture.numpy.ufuncs import FALSE, TRUE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import fresh
+from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor, is_literal
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def copyto(
     if not np.can_cast(source.dtype, target.dtype, lower.indexing.plain(casting)):
         raise refuse(reasons.COPYTO, describe(source), describe(target))
     if is_literal(where, True):
-        lower.arrays.write(target, source)
+        lower.writes.write(target, source)
         return NOTHING
     test = lower.ufuncs.as_array(where, "bool")
     if test.dtype != "bool" or test.rank > target.rank:
@@ -50,7 +50,7 @@ def put_mask(lower: Lowering, a: Abstract, mask: Abstract, values: Abstract) -> 
     source = lower.ufuncs.as_array(values)
     if source.rank or not np.can_cast(source.dtype, target.dtype, "same_kind"):
         raise refuse(reasons.PUTMASK_OF, describe(source))
-    test = lower.arrays.cast(lower.ufuncs.as_array(mask), "bool")
+    test = lower.elementwise.cast(lower.ufuncs.as_array(mask), "bool")
     if test.rank != target.rank:
         raise refuse(reasons.PUTMASK_AT, describe(test))
     lower.program.require_all_equal(test.shape, target.shape)
@@ -72,7 +72,7 @@ def fill_diagonal(lower: Lowering, a: Abstract, val: Abstract, wrap: Abstract = 
         fresh(lower.graph.iota_value("int64", size), "int64", [size]) for size in target.shape
     )
     down = lower.indexing.index(rows, Sequence([every_element(), NOTHING]))
-    return _write_where(lower, target, lower.arrays.ufunc(np.equal, [down, columns]), source)
+    return _write_where(lower, target, lower.ufuncs.apply(np.equal, [down, columns]), source)
 
 
 def _target(lower: Lowering, value: Abstract) -> Tensor:
@@ -86,9 +86,9 @@ def _write_where(lower: Lowering, target: Tensor, test: Tensor, source: Tensor) 
     if source.rank > target.rank:
         raise refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
     old = fresh(lower.arrays.value_of(target), target.dtype, target.shape, target.order)
-    new = lower.arrays.cast(source, target.dtype)
-    chosen = lower.arrays.elementwise("select", [test, new, old], target.dtype, target.order)
-    lower.arrays.assign(
+    new = lower.elementwise.cast(source, target.dtype)
+    chosen = lower.elementwise.apply("select", [test, new, old], target.dtype, target.order)
+    lower.writes.assign(
         target,
         lower.graph.broadcast_value(
             lower.arrays.value_of(chosen), lower.arrays.stored_shape(target)

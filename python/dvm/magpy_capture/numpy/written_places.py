@@ -33,14 +33,17 @@ from dvm.magpy_capture.values import (
 class WrittenPlaces(Part):
     """Which writes may wait for the commit."""
 
-    needs = "arrays conversions graph heap indexing program shapes ufuncs updates views"
+    needs = (
+        "arrays conversions elementwise graph indexing memory program shapes ufuncs updates "
+        "views writes"
+    )
 
     def store_in_places(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
         if not self._may_wait(base, parts):
             self.conversions.store_at_once(base, parts, value)
             return
         try:
-            source = self.arrays.cast(self.ufuncs.element_of(value, base.dtype), base.dtype)
+            source = self.elementwise.cast(self.ufuncs.element_of(value, base.dtype), base.dtype)
         except NotCapturable:  # what the graph cannot convert, NumPy can
             self.conversions.store_at_once(base, parts, value)
             return
@@ -83,13 +86,13 @@ class WrittenPlaces(Part):
         def change(before: int) -> int:
             base.storage.in_copy = True
             value = self.conversions.with_items(
-                base, self.arrays.part_of(base, before), key, source
+                base, self.writes.part_of(base, before), key, source
             )
-            return self.arrays.after_write(base, value, before)
+            return self.writes.after_write(base, value, before)
 
-        self.heap.may_write(base)
+        self.memory.may_write(base)
         write = PartWrite(base, _no_value, key=key, source=source, rows=rows)
-        self.arrays.write_part(write, change)
+        self.writes.write_part(write, change)
 
     # ---- np.put
 
@@ -109,7 +112,7 @@ class WrittenPlaces(Part):
         converted = given.is_scalar and given.dtype != line.dtype
         if converted or not all(map(self.indexing.observed, given.shape)):
             raise refuse(reasons.FORM_PUT)
-        source = self._source_register(self.arrays.cast(given, line.dtype))
+        source = self._source_register(self.elementwise.cast(given, line.dtype))
         if given.rank:
             callee = self.program.constant(taken_round)
             source = self.program.step(
@@ -152,7 +155,7 @@ class WrittenPlaces(Part):
             part = self._row_of(write)
             if part is None:
                 return None
-            through += [self.program.register_of(part), self.arrays.source_of(write, set())]
+            through += [self.program.register_of(part), self.writes.source_of(write, set())]
         return through
 
     def _row_of(self, write: PartWrite) -> Abstract | None:

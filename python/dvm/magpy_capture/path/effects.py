@@ -15,7 +15,7 @@ from dvm.magpy_capture.path.graphs import numbers_of
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import base_of, inherited, kind_of
-from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -45,6 +45,7 @@ from dvm.magpy_capture.values import (
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.tensors.written_parts import PartWrite
 
 #: Steps that can miss: never after `commit`.
 FETCHES = (
@@ -393,7 +394,7 @@ def finish(low: Lowering, result: Abstract) -> None:
         end.prepare(value, seen)
     for _, value in low.calls.changed_cells.values():
         end.prepare(value, seen)
-    for cls, _, value in low.heap.class_changes.values():
+    for cls, _, value in low.instances.class_changes.values():
         low.program.constant(cls)
         end.prepare(value, seen)
     for _, arguments, _ in low.outputs.impure_calls:
@@ -411,7 +412,7 @@ def finish(low: Lowering, result: Abstract) -> None:
         or writes
         or low.calls.changed_variables
         or low.calls.changed_cells
-        or low.heap.class_changes
+        or low.instances.class_changes
     ):
         low.outputs.guard_outputs()
     if writes:
@@ -432,7 +433,7 @@ def finish(low: Lowering, result: Abstract) -> None:
             end.fill_instance(value, register, list(value.changed))
     for scope, name, value in low.calls.changed_variables.values():
         low.program.steps.append(("set_variable", scope, name, end.build(value)))
-    for cls, name, value in low.heap.class_changes.values():
+    for cls, name, value in low.instances.class_changes.values():
         low.program.steps.append(
             ("set_attribute", low.program.constant(cls), name, end.build(value))
         )
@@ -494,18 +495,36 @@ def _keep_apart(low: Lowering, changed: list[Abstract]) -> None:
     for value in changed:
         value = getattr(value, "owner", None) or value
         if isinstance(value, Instance):
-            low.heap.guard_own_dict(value)
+            low.instances.guard_own_dict(value)
         for other in low.heap.reached.values():
             if other is not value and type(other) is type(value) and other.register >= 0:
                 if getattr(other, "cls", None) is getattr(value, "cls", None):
                     low.program.guard("guard_same", value.register, other.register, False)
-    for owner, _, _ in low.heap.class_changes.values():
+    for owner, _, _ in low.instances.class_changes.values():
         for other in low.heap.reached.values():
             if isinstance(other, FunctionValue) and other.object is not owner:
                 low.program.guard("guard_same", other.register, low.program.constant(owner), False)
 
 
-def _leaves_in_parts(low: Lowering, storage: Storage) -> bool:
+def part_effect(
+    low: Lowering, write: PartWrite, late: set[int], touched: set[int], views: set[int]
+) -> tuple[Any, ...]:
+    """The step that repeats a write on the array itself.
+
+    late: arrays that lack what was written so far. touched: contents at entry that the steps so far
+    have changed. views: gets those that it writes through.
+    """
+    low.updates.forgo(write.content)
+    place = low.writes.place_of(write.view, write.view.storage, views)
+    original = write.original
+    if write.key >= 0:
+        return ("set_item", place, write.key, write.source)
+    if original is not None and id(original.storage) not in late:
+        return ("copyto", place, low.writes.place_of(original, original.storage, views))
+    return ("copyto", place, low.writes.source_of(write, touched))
+
+
+def leaves_in_parts(low: Lowering, storage: Storage) -> bool:
     """Whether each write is made on the array itself, and not all of it copied there and back.
 
     Many parts of a small array cost more than that.
@@ -515,35 +534,25 @@ def _leaves_in_parts(low: Lowering, storage: Storage) -> bool:
         return False
     if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
         return False
-    return all(write.key >= 0 or low.arrays.is_part(write) for write in writes)
+    return all(write.key >= 0 or low.writes.is_part(write) for write in writes)
 
 
 def _array_effects(low: Lowering) -> tuple[list[Any], set[int]]:
     """Steps that write the caller's arrays, in program order, and the views they write through."""
     effects: list[Any] = []
-    for private in low.heap.private_arrays:
+    for private in low.memory.private_arrays:
         effects.append(("copyto", private.home, private.register))
-    written = [tensor for tensor in low.heap.external_arrays if tensor.storage.written]
-    in_parts = {id(t.storage) for t in written if _leaves_in_parts(low, t.storage)}
+    written = [tensor for tensor in low.memory.external_arrays if tensor.storage.written]
+    in_parts = {id(t.storage) for t in written if leaves_in_parts(low, t.storage)}
     views: set[int] = set()
     touched: set[int] = set()  # contents at entry that the steps so far have changed
     late: set[int] = set()  # arrays that lack what was written so far
     for write in low.updates.part_writes:
         storage = write.view.storage
-        if id(storage) not in in_parts:
-            late.add(id(storage))
-            touched.add(storage.initial)
-            continue
-        low.updates.forgo(write.content)
-        place = low.arrays.place_of(write.view, storage, views)
-        original = write.original
-        if write.key >= 0:
-            effects.append(("set_item", place, write.key, write.source))
-        elif original is not None and id(original.storage) not in late:
-            source = low.arrays.place_of(original, original.storage, views)
-            effects.append(("copyto", place, source))
+        if id(storage) in in_parts:
+            effects.append(part_effect(low, write, late, touched, views))
         else:
-            effects.append(("copyto", place, low.arrays.source_of(write, touched)))
+            late.add(id(storage))
         touched.add(storage.initial)
     for tensor in written:
         storage = tensor.storage

@@ -13,18 +13,13 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
+from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
 
-#: NumPy name -> name in the graph
+#: name of a dtype as libraries of arrays have it -> name in the graph
 DTYPES: dict[str, str] = dict(_dvm.dtype_table)
-
-#: The supported dtypes' NumPy names: `dtype.name` is a property in Python, and slow.
-NAMES: dict[np.dtype[Any], str] = {np.dtype(name): name for name in DTYPES}
-NUMBERS = frozenset(dtype.num for dtype in NAMES)
 
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
@@ -67,7 +62,7 @@ class Segment:
 class Graphs(Part):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "program views"
+    needs = "library program views"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
@@ -98,9 +93,14 @@ class Graphs(Part):
         self.covered: set[int] = set()  # values that some segment computes
         self._shapeable: set[int] = set()
         self.scattered: set[int] = set()  # inputs whose elements do not lie densely
-        self.literals: dict[int, np.ndarray[Any, Any]] = {}  # value of op constant -> its content
+        self.literals: dict[int, Array] = {}  # value of op constant -> its content
         self.sets_filters = False  # of warnings, within the path
         self.initials: set[int] = set()  # arrays of the caller as they were at entry
+        # Contents that the path has written over -> the first event of the loop that did, and the
+        # loops of which something before them was read behind them.
+        self.overwritten: dict[int, int] = {}
+        self.read_late: set[int] = set()
+        self._kept: set[int] = set()  # views of such contents that were copied in time
 
     # ---- nodes
 
@@ -156,7 +156,7 @@ class Graphs(Part):
     def input_value(
         self,
         register: int,
-        array: np.ndarray[Any, Any],
+        array: Array,
         order: SequenceOf[int],
         sizes: SequenceOf[_dvm.Dim] | None = None,
     ) -> int:
@@ -169,7 +169,7 @@ class Graphs(Part):
             stored = list(symbols.values())
         else:
             symbols, stored = {}, [sizes[axis] for axis in order]
-        value = self.native.input(DTYPES[NAMES[array.dtype]], stored, at=self.program.at)
+        value = self.native.input(DTYPES[self.library.dtype_of(array)], stored, at=self.program.at)
         self._record("input", (), value)
         for axis, symbol in symbols.items():
             self.program.symbol_homes[str(symbol)] = (register, axis)
@@ -178,7 +178,7 @@ class Graphs(Part):
         if list(order) != sorted(order):
             register = self.program.step(
                 "call",
-                self.program.constant(np.ndarray.transpose),
+                self.program.constant(self.library.transpose),
                 [register, self.program.constant(tuple(order))],
                 (),
             )
@@ -197,8 +197,7 @@ class Graphs(Part):
         if dtype not in DTYPES:
             raise refuse(reasons.CONSTANT_DTYPE, dtype)
         try:
-            with np.errstate(all="raise", under="ignore"):  # as NumPy converts Python's numbers
-                typed = np.asarray(literal).astype(dtype)
+            typed = self.library.number(literal, dtype)
         except FloatingPointError as error:
             raise refuse(reasons.CONSTANT, error) from None
         value = self.node(
@@ -359,6 +358,8 @@ class Graphs(Part):
         order: its axes from outermost to innermost, where that is not C order.
         """
         key = (value, kind, order)
+        if kind == "array":
+            self._require_kept(value)
         if key not in self._made and value in self._homes and order is None:
             return self._home_as(self._homes[value], kind)
         if key not in self._made:
@@ -370,6 +371,20 @@ class Graphs(Part):
             if kind == "array" and place is None:
                 self._homes[value] = register
         return self._made[key]
+
+    def _require_kept(self, value: int) -> None:
+        """Refuses what is, or is a view of, a content that is no more."""
+        if not self.overwritten or value in self._kept:
+            return
+        loop = self.overwritten.get(self.root(value))
+        if loop is not None:
+            self.read_late.add(loop)
+            self.require_none_late()
+
+    def require_none_late(self) -> None:
+        """Refuses a path that has read what it had written over: it is lowered again."""
+        if self.read_late:
+            raise refuse(reasons.LOOP_STATE, "an array that is read behind it as it was")
 
     def _home_as(self, register: int, kind: str) -> int:
         if kind == "array":
@@ -416,6 +431,7 @@ class Graphs(Part):
             if self._segment_of.get(node) is segment:
                 continue
             if node in self._homes:
+                self._require_kept(node)
                 segment.inputs.append(node)
             elif node in self._segment_of:
                 segment.inputs.append(node)
@@ -510,6 +526,24 @@ class Graphs(Part):
                 self.leave(value)
                 self.unowned.add(value)
 
+    def compute_readers(self, contents: set[int]) -> set[int]:
+        """Compute what has been computed of these so far; all values that read them."""
+        readers = set(contents)
+        for value, (_, inputs) in enumerate(self.ops):
+            if value not in self._segment_of and not readers.isdisjoint(inputs):
+                readers.add(value)
+        for value in sorted(readers, reverse=True):
+            known = value in self.covered or value in self._homes
+            if not known and self.ops[value][0] not in FREE:
+                self.leave(value)
+                self.unowned.add(value)
+        return readers
+
+    def keep(self, value: int) -> None:
+        """Copy a view, for what reads it later."""
+        self._homes[value] = self.leave(self.copy_value(value))
+        self._kept.add(value)
+
     def put_segment_last(self) -> None:
         """Let the latest segment follow the steps behind it, if they do not read its results."""
         place = self._last_segment()
@@ -601,10 +635,6 @@ def numbers_of(operands: Iterable[Any]) -> Iterable[int]:
             yield operand
         elif isinstance(operand, (list, tuple)):
             yield from numbers_of(operand)
-
-
-def numpy_name(dtype: np.dtype[Any]) -> str:
-    return NAMES.get(dtype) or str(dtype.name)
 
 
 def same_shape(a: SequenceOf[_dvm.Dim], b: SequenceOf[_dvm.Dim]) -> bool:

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import is_told
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.spec import Location, OutOfTime, PathSpec, Steps, refuse
+from dvm.magpy_capture.path.spec import Location, OutOfTime, PathSpec, Step, Steps, refuse
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -61,12 +60,13 @@ DIM_FUNCTIONS: dict[str, Callable[[int, int], int]] = {"max": max, "min": min, "
 class Program(Part):
     """Steps, and the registers that hold what they made."""
 
-    needs = "arrays containers heap operators"
+    needs = "arrays containers memory operators"
 
     def __init__(self, spec: PathSpec, deadline: float) -> None:
         self.spec = spec
         self.deadline = deadline  # of this thread's time, in ns
         self.steps = Steps()
+        self._makers: dict[int, Step] = {}  # register -> the step whose result it holds
         self._registers = 0
         self.calls_made = 0  # of the host, which may warn
         self.known_steps: dict[tuple[Any, ...], int] = {}  # pure step -> its register
@@ -104,7 +104,8 @@ class Program(Part):
             return self.known_steps[key]
         self.calls_made += name in CALLS
         result = self.register()
-        self.steps.append((name, result, *operands))
+        self._makers[result] = (name, result, *operands)
+        self.steps.append(self._makers[result])
         if key is not None:
             self.known_steps[key] = result
         return result
@@ -112,6 +113,10 @@ class Program(Part):
     def constant(self, value: Any) -> int:
         self.kept.append(value)
         return self.step("constant", value, key=("constant", id(value)))
+
+    def maker_of(self, register: int) -> Step | None:
+        """The step whose only result a register holds."""
+        return self._makers.get(register)
 
     # ---- guards
 
@@ -176,8 +181,10 @@ class Program(Part):
         if isinstance(value, OpenSet) and not value.changed:
             return value.register
         if isinstance(value, SliceValue):
-            parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
-            return self.step("slice", parts)
+            if value.register < 0:
+                parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
+                value.register = self.step("slice", parts)
+            return value.register
         if isinstance(value, RangeValue):
             parts = [self.register_of(part) for part in (value.start, value.stop, value.step)]
             return self.step("call", self.constant(range), parts, ())
@@ -209,7 +216,7 @@ class Program(Part):
 
         The writes reach the caller's arrays at the end; until then a callee needs others.
         """
-        if not self.heap.has_written_arrays():
+        if not self.memory.has_written_arrays():
             return False
         seen: set[int] = set()
         stack = [container]
@@ -303,17 +310,11 @@ class Program(Part):
             return value
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
-        if type(seen) not in PINNED and not is_told_dtype(seen):
+        if type(seen) not in PINNED and not is_told(seen):
             raise refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
-
-
-def is_told_dtype(value: Any) -> bool:
-    """Whether it is a dtype of which the core tells equal ones (cpp/capture/path/literals.cpp)."""
-    of_numpy = issubclass(type(value), np.dtype) and value.num <= np.dtype("f2").num  # the last one
-    return of_numpy and value.kind != "V" and not value.metadata
 
 
 def describe(value: Abstract) -> str:

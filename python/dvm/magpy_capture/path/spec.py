@@ -85,12 +85,24 @@ def refuse(row: Row, *parameters: object) -> NotCapturable:
 
 @dataclass
 class PathSpec:
-    """One path: guards, compiled segments, host operations and effects, in order of execution."""
+    """One path: guards, compiled segments, host operations and effects, in order of execution.
+
+    reason, reason_at: why it ends in a fallback, if it does, and where.
+    refused_lines: lines at one of which the function itself was then, if they are its own.
+    steps_before_loop: the steps, but for those of the loop in which it ends in a fallback.
+    """
 
     target: str = "cpu"
     numerics: str = "default"
     precision: str = "highest"
     reason: str = ""
     reason_at: Location = NOWHERE
+    refused_lines: list[int] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    steps_before_loop: list[Step] | None = None
     sizes: dict[str, int] = field(default_factory=dict)  # of symbols, in the recorded call
+
+    @property
+    def computes(self) -> bool:
+        """Whether it has more than single objects to do: arrays, or turns of a loop."""
+        return any(step[0] in ("run", "loop") for step in self.steps)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.annotating import PACKAGED, Annotation, is_packaged
-from dvm.magpy_capture.numpy.masked import may_share
+from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import is_constant, is_fixed
 from dvm.magpy_capture.python.held_functions import runs_own_code
+from dvm.magpy_capture.python.kinds import is_constant, is_fixed
 from dvm.magpy_capture.python.opaque import Named, name_of, signature_of
 from dvm.magpy_capture.values import (
     Abstract,
@@ -49,7 +47,7 @@ METHODS = frozenset(
 class AnnotatedCalls(Part):
     """What each annotation allows."""
 
-    needs = "arrays calls graph heap locks opaque program"
+    needs = "arrays calls graph heap host_operations instances library locks memory opaque program"
 
     def __init__(self) -> None:
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
@@ -72,7 +70,10 @@ class AnnotatedCalls(Part):
         fixed = all(is_fixed(argument) for argument in arguments)
         if known.deterministic and fixed and not targets and is_constant(seen):
             return Literal(seen)
-        if not all(self.heap.is_pure(argument) for argument in arguments) and self.has_changed():
+        if (
+            not all(self.host_operations.is_pure(argument) for argument in arguments)
+            and self.has_changed()
+        ):
             raise refuse(reasons.CALL_AFTER_CHANGES, name)
         if known.fresh and self.opaque.shares_memory(seen, arguments):
             raise refuse(reasons.ANNOTATED_FRESH_BUT_SHARES, name)
@@ -165,7 +166,7 @@ class AnnotatedCalls(Part):
         if not isinstance(result, Tensor) or result.is_scalar:
             return
         for register, array in self._kept_arrays:
-            if array is None or may_share(array, seen):
+            if array is None or self.library.may_share(array, seen):
                 result.storage.frozen = True
             else:
                 pair = (self.program.register_of(result), register)
@@ -188,9 +189,9 @@ class AnnotatedCalls(Part):
         """Whether some object of the caller is not yet what the program made of it."""
         objects = any(getattr(value, "changed", False) for value in self.heap.reached.values())
         variables = (
-            self.calls.changed_variables or self.calls.changed_cells or self.heap.class_changes
+            self.calls.changed_variables or self.calls.changed_cells or self.instances.class_changes
         )
-        return self.heap.has_written_arrays() or objects or bool(variables)
+        return self.memory.has_written_arrays() or objects or bool(variables)
 
 
 def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:
@@ -205,7 +206,7 @@ def _may_keep(seen: Any) -> bool:
     """Whether a result is an object that may go on to read what it was made of."""
     if isinstance(seen, tuple):
         return any(map(_may_keep, seen))
-    return seen is not None and not isinstance(seen, (np.ndarray, np.generic, str, int, float))
+    return seen is not None and not isinstance(seen, (*ARRAYS, *SCALARS, str, int, float))
 
 
 def _is_method(function: Any) -> bool:

@@ -18,7 +18,7 @@ from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute, has_identity
+from dvm.magpy_capture.python.kinds import class_attribute, has_identity
 from dvm.magpy_capture.python.opaque import Named, name_of
 from dvm.magpy_capture.values import (
     Abstract,
@@ -39,7 +39,7 @@ VALUES = (int, float, complex, bool, str, bytes, type(None))
 class Caches(Part):
     """Calls of cached functions."""
 
-    needs = "callbacks heap program python"
+    needs = "callbacks heap instances program python"
 
     def __init__(self, has_paths: bool) -> None:
         self.has_paths = has_paths  # whether the function has been captured before
@@ -107,7 +107,7 @@ class Caches(Part):
             if value.register < 0 or not has_identity(value.cls):
                 return False
             for name in ("__hash__", "__eq__"):
-                self.heap.guard_class(value.cls, name, class_attribute(value.cls, name))
+                self.instances.guard_class(value.cls, name, class_attribute(value.cls, name))
             return True
         if isinstance(value, Tensor):
             return value.is_scalar and bool(value.object == value.object)

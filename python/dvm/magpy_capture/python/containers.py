@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.meanings import methods_of
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
-from dvm.magpy_capture.python.heap import class_attribute, is_array, is_nan
+from dvm.magpy_capture.python.kinds import class_attribute, is_nan
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -52,16 +53,19 @@ DICT_METHODS = frozenset(
 class Containers(Part):
     """Containers whose parts are abstract values."""
 
-    needs = "calls counters deques heap indexing opaque operators program python sets sorting views"
+    needs = (
+        "calls counters deques host_operations indexing instances opaque operators program "
+        "python sets sorting views"
+    )
 
     def __init__(self) -> None:
         self.keys: list[Instance | IdNumber] = []  # that were used as such
 
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
-        value = self.heap.content_of(value, "__iter__")
+        value = self.instances.content_of(value, "__iter__")
         if isinstance(value, OwnDict):
-            return list(map(Literal, self.heap.own_items(value)))
+            return list(map(Literal, self.instances.own_items(value)))
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
@@ -101,7 +105,7 @@ class Containers(Part):
             self.program.guard("guard_value", count, length, key=(count,))
             # Each look gives a new view or scalar, as it does in the program.
             return [
-                self.heap.host_operation("getitem", [value, Literal(i)], value.object[i])
+                self.host_operations.host_operation("getitem", [value, Literal(i)], value.object[i])
                 for i in range(length)
             ]
         raise refuse(reasons.ITERATION_OVER, describe(value))
@@ -119,7 +123,7 @@ class Containers(Part):
 
     def iterator(self, value: Abstract) -> IteratorValue:
         """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
-        value = self.heap.content_of(value, "__iter__")
+        value = self.instances.content_of(value, "__iter__")
         if isinstance(value, IteratorValue):
             return value
         if isinstance(value, FlatValue):
@@ -166,7 +170,7 @@ class Containers(Part):
 
     def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
         """`base[key]` of a container."""
-        base = self.heap.content_of(base, "__getitem__")
+        base = self.instances.content_of(base, "__getitem__")
         if isinstance(base, (Sequence, ListValue)):
             place = self.indexing.plain(key)
             if isinstance(base, ListValue) and base.has_part(place):
@@ -198,13 +202,13 @@ class Containers(Part):
         if isinstance(base, Converter):
             return resolve(base.arrays[self.indexing.integer(key)])
         if isinstance(base, OwnDict):
-            if not self.heap.owns(base, self.indexing.plain(key)):
+            if not self.instances.owns(base, self.indexing.plain(key)):
                 raise refuse(reasons.KEY_MISSING)
             return resolve(base.instance.attributes[self.indexing.plain(key)])
         if isinstance(base, Literal) and isinstance(base.object, tuple):
             self.indexing.plain(key)
             return Literal(seen)
-        return self.heap.host_operation("getitem", [base, key], seen)
+        return self.host_operations.host_operation("getitem", [base, key], seen)
 
     def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
         """`base.get(key)`; of a dict that was not read, no other key is looked at."""
@@ -236,7 +240,7 @@ class Containers(Part):
 
     def lack_key(self, base: Abstract, key: Abstract) -> None:
         """`base[key]` ran a method in Python: where that is `__missing__`, for want of the key."""
-        content = self.heap.content_of(base, "__getitem__")
+        content = self.instances.content_of(base, "__getitem__")
         if isinstance(content, DictValue) and self.has_key(content, self.key(key)):
             raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
 
@@ -245,7 +249,7 @@ class Containers(Part):
         own = base.owner
         if own is not None:
             found = class_attribute(own.cls, "__missing__")
-            self.heap.guard_class(own.cls, "__missing__", found)
+            self.instances.guard_class(own.cls, "__missing__", found)
             if found is not inherited(own.cls, "__missing__"):
                 raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
         if not isinstance(base, DefaultDict):
@@ -294,11 +298,11 @@ class Containers(Part):
         for name in methods:
             if class_attribute(value.cls, name) is not vars(object)[name]:
                 raise refuse(reasons.NEEDS_CONSTANT, describe(value))
-            self.heap.guard_class(value.cls, name, vars(object)[name])
+            self.instances.guard_class(value.cls, name, vars(object)[name])
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
-        base = self.heap.content_of(base, "__setitem__")
-        if isinstance(base, Host) and isinstance(base.object, np.ndarray):
+        base = self.instances.content_of(base, "__setitem__")
+        if isinstance(base, Host) and is_array(base.object):
             self.opaque.call(np.ndarray.__setitem__, [base, key, value], {}, None)
             return
         key = resolve(key)
@@ -312,7 +316,7 @@ class Containers(Part):
             return None
         place = self.indexing.plain(key)
         if isinstance(base, OwnDict):
-            return self.heap.set_own(base, place, value)
+            return self.instances.set_own(base, place, value)
         if isinstance(base, ListValue) and isinstance(place, slice):
             parts = self.elements(value)
             base.elements[place] = parts
@@ -330,7 +334,7 @@ class Containers(Part):
         return None
 
     def delete_element(self, base: Abstract, key: Abstract) -> None:
-        base = self.heap.content_of(base, "__delitem__")
+        base = self.instances.content_of(base, "__delitem__")
         if isinstance(base, ListValue):
             place = self.indexing.plain(key)
             del base.elements[place]
@@ -343,7 +347,7 @@ class Containers(Part):
 
     def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
         """`item in container`, of those whose elements are known; None of another."""
-        container = self.heap.content_of(container, "__contains__")
+        container = self.instances.content_of(container, "__contains__")
         if isinstance(container, DictValue):
             return Literal(self.has_key(container, self.key(item)))
         if isinstance(container, SetValue):
@@ -353,7 +357,7 @@ class Containers(Part):
         if isinstance(container, OpenSet):
             return Literal(self._is_in(container, self.key(item)))
         if isinstance(container, OwnDict):
-            self.heap.owns(container, self.indexing.plain(item))
+            self.instances.owns(container, self.indexing.plain(item))
             return Literal(seen)
         return None
 
@@ -498,7 +502,7 @@ class Containers(Part):
             value = items.pop(key)
             return Sequence([self.of_key(key), value])
         if name == "update":
-            other = self.heap.mapping_of(positional[0])
+            other = self.instances.mapping_of(positional[0])
             if not isinstance(other, DictValue):
                 for pair in self.each(other):
                     key, value = self.elements(pair)
@@ -529,13 +533,13 @@ class Containers(Part):
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:
         first = resolve(positional[0]) if positional else None
         if name in ("items", "keys", "values", "copy") and first is None:
-            return self._dict_method(DictValue(self.heap.own_items(base)), name, [])
+            return self._dict_method(DictValue(self.instances.own_items(base)), name, [])
         if name == "get" and first is not None:
-            if self.heap.owns(base, self.indexing.plain(first)):
+            if self.instances.owns(base, self.indexing.plain(first)):
                 return resolve(base.instance.attributes[self.indexing.plain(first)])
             return resolve(positional[1]) if len(positional) > 1 else Literal(None)
         if name == "update" and isinstance(first, DictValue):
             for key, item in first.items.items():
-                self.heap.set_own(base, key, item)
+                self.instances.set_own(base, key, item)
             return Literal(None)
         raise refuse(reasons.METHOD_OF_NAMESPACE, name)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_plain_array, is_scalar
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import PURE_TYPES, is_constant
+from dvm.magpy_capture.python.kinds import PURE_TYPES, is_constant
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -34,7 +35,7 @@ ATOMS = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType)
 class DeepCopies(Part):
     """`copy.deepcopy(x)`; of instances nobody knows what __reduce_ex__ gives."""
 
-    needs = "arrays opaque operators program"
+    needs = "elementwise opaque operators program"
 
     @means(copy.deepcopy)
     def deep_copied(self, x: Abstract) -> Abstract:
@@ -60,7 +61,7 @@ class DeepCopies(Part):
 
     def _copied_once(self, value: Abstract, done: dict[int, Any]) -> Abstract:
         if isinstance(value, Tensor) and not value.is_scalar:
-            return self.arrays.copy(value)
+            return self.elementwise.copy(value)
         if isinstance(value, Size) or self._is_atom(value):
             return value
         if isinstance(value, Sequence):
@@ -81,14 +82,12 @@ class DeepCopies(Part):
             done[id(value)] = (value, table)
             table.items.update((key, self._deep(part, done)) for key, part in value.items.items())
             return table
-        if isinstance(value, Host) and type(value.object) is np.ndarray:
+        if isinstance(value, Host) and is_plain_array(value.object):
             return self.opaque.call(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
         raise refuse(reasons.DEEP_COPY, describe(value))
 
     def _is_atom(self, value: Abstract) -> bool:
         if isinstance(value, Literal):
             thing = value.object
-            return isinstance(thing, ATOMS) or (
-                is_constant(thing) and not isinstance(thing, np.generic)
-            )
+            return isinstance(thing, ATOMS) or (is_constant(thing) and not is_scalar(thing))
         return isinstance(value, Host) and type(value.object) in PURE_TYPES

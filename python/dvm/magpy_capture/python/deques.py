@@ -17,7 +17,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.functions import NONE
-from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.values import (
     Abstract,
     CounterValue,
@@ -48,7 +48,7 @@ NOTHING = Literal(0)
 class Deques(Part):
     """The containers of module collections."""
 
-    needs = "callbacks containers heap indexing program python"
+    needs = "callbacks containers indexing instances program python"
 
     @means(collections.deque)
     def make_deque(self, iterable: Abstract = Literal(()), maxlen: Abstract = NONE) -> Abstract:
@@ -115,10 +115,10 @@ class Deques(Part):
             if asked or value.attributes:
                 return value
             for name in ARRAY_LIKE:
-                self.heap.guard_class(value.cls, name, MISSING)
+                self.instances.guard_class(value.cls, name, MISSING)
                 if value.register >= 0:
                     self.program.guard("guard_lacks", value.register, name)
-            return self.heap.content_of(value, "__iter__", "__len__", "__getitem__")
+            return self.instances.content_of(value, "__iter__", "__len__", "__getitem__")
         return ListValue(list(value.elements)) if isinstance(value, DequeValue) else value
 
 

@@ -49,6 +49,7 @@ _KINDS: dict[type, Kind] = {
     OrderedDict: Kind("adopt_ordered", lambda: OrderedValue({}), _ITEMS),
     defaultdict: Kind("adopt_default", lambda: DefaultDict(Literal(None), {}), ("__missing__",)),
     types.SimpleNamespace: Kind(),
+    types.MappingProxyType: Kind("adopt_proxy"),
 }
 #: The same by id, for a metaclass may say what the hash of a class is.
 KINDS = {id(base): kind for base, kind in _KINDS.items()}

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import attributes_of
-from dvm.magpy_capture.numpy.tables import OPERATORS, WRITES, is_numpy_function
+from dvm.magpy_capture.numpy.tables import WRITES, is_numpy_function
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.python.opaque import Named, name_of
+from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -46,7 +48,7 @@ LOOKS: tuple[Any, ...] = (
 class Exceptions(Part):
     """What raises, and the exceptions themselves."""
 
-    needs = "heap indexing opaque program"
+    needs = "heap host_operations indexing instances opaque program"
 
     def raising_operator(
         self, kind: str, name: str, operands: list[Abstract], seen: BaseException
@@ -75,13 +77,11 @@ class Exceptions(Part):
         function = callee.object if isinstance(callee, Literal) else None
         if isinstance(callee, Method):
             base = resolve(callee.base)
-            if isinstance(base, Tensor) or (
-                isinstance(base, Host) and type(base.object) is np.ndarray
-            ):
+            if isinstance(base, Tensor) or (isinstance(base, Host) and is_plain_array(base.object)):
                 function, positional = getattr(np.ndarray, callee.name), [base, *positional]
-            elif isinstance(base, Literal) and self.heap.is_pure(base):
+            elif isinstance(base, Literal) and self.host_operations.is_pure(base):
                 function = getattr(base.object, callee.name)
-            elif isinstance(base, (Host, Size)) and self.heap.is_pure(base):
+            elif isinstance(base, (Host, Size)) and self.host_operations.is_pure(base):
                 function = getattr(
                     int if isinstance(base, Size) else type(base.object), callee.name
                 )
@@ -122,9 +122,9 @@ class Exceptions(Part):
             found = class_attribute(cls, name)
             if isinstance(found, types.FunctionType) and not cls.__module__.startswith("numpy"):
                 raise refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
-            self.heap.guard_class(cls, name, MISSING if found is None else found)
+            self.instances.guard_class(cls, name, MISSING if found is None else found)
         for argument in map(resolve, [*positional, *named.values()]):
-            if not self.heap.is_pure(argument):
+            if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, name_of(cls), describe(argument))
         registers = [self.program.register_of(value) for value in [*positional, *named.values()]]
         return Raised(

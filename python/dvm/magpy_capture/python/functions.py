@@ -5,19 +5,18 @@ from __future__ import annotations
 import collections
 import functools
 import types
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.graphs import ERRORS, Modes
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
-from dvm.magpy_capture.python.heap import (
+from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
     is_fixed,
@@ -60,34 +59,19 @@ FEW_NUMBERS = 16
 HASHED = (int, float, complex, bool, str, bytes)
 
 
-@dataclass(eq=False)
-class ErrorState:
-    """An np.errstate that the program made."""
-
-    changes: dict[str, str]
-    before: Modes = ("warn", "warn", "ignore", "warn")
-
-    def modes_over(self, modes: Modes) -> Modes:
-        new = [
-            self.changes.get(name, self.changes.get("all", mode))
-            for name, mode in zip(ERRORS, modes, strict=True)
-        ]
-        return (new[0], new[1], new[2], new[3])
-
-
 class PythonFunctions(Part):
     """What Python's builtins do to abstract values."""
 
     needs = (
-        "arrays callbacks callees calls containers flow graph heap indexing lookups "
-        "opaque operators program sets sorting"
+        "callbacks callees calls containers flow graph heap host_operations indexing "
+        "instances library lookups opaque operators program sets sorting ufuncs"
     )
 
     # ---- sizes and ranges
 
     @means(len)
     def length(self, value: Abstract) -> Abstract:
-        value = self.heap.content_of(value, "__len__")
+        value = self.instances.content_of(value, "__len__")
         if isinstance(value, FlatValue):
             return Size(self.graph.product(value.base.shape))
         if isinstance(value, Tensor):
@@ -100,8 +84,8 @@ class PythonFunctions(Part):
             return Literal(len(value.items))
         if isinstance(value, RangeValue):
             return Literal(len(self.containers.elements(value)))
-        if isinstance(value, (Host, Literal)) and self.heap.is_pure(value):
-            return self.heap.host_operation("len", [value], self.calls.seen_result)
+        if isinstance(value, (Host, Literal)) and self.host_operations.is_pure(value):
+            return self.host_operations.host_operation("len", [value], self.calls.seen_result)
         raise refuse(reasons.LEN, describe(value))
 
     @means(range)
@@ -138,7 +122,7 @@ class PythonFunctions(Part):
 
     @means(dict)
     def make_dict(self, source: Abstract = NONE, **items: Abstract) -> Abstract:
-        source = self.heap.mapping_of(source)
+        source = self.instances.mapping_of(source)
         made: dict[Any, Abstract] = {}
         if isinstance(source, DictValue):
             made.update(source.items)
@@ -176,7 +160,7 @@ class PythonFunctions(Part):
     def class_of(self, value: Abstract) -> type:
         value = resolve(value)
         if isinstance(value, Tensor):
-            return np.dtype(value.dtype).type if value.is_scalar else np.ndarray
+            return self.library.class_of(value.dtype, value.is_scalar)
         if isinstance(value, (Literal, Host, Raised)):
             return type(value.object)
         if isinstance(value, (Sequence, Instance, ListValue, DictValue, DequeValue)):
@@ -204,7 +188,7 @@ class PythonFunctions(Part):
     @means(isinstance)
     def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
         cls, wanted = self.class_of(value), self.indexing.plain(classes)
-        self.heap.guard_bases(cls)
+        self.instances.guard_bases(cls)
         for one in wanted if isinstance(wanted, tuple) else (wanted,):
             if (
                 not isinstance(one, type)
@@ -223,14 +207,14 @@ class PythonFunctions(Part):
             found = class_attribute(cls, name)
             if found is not vars(object)[name]:
                 raise refuse(reasons.ISINSTANCE_OBJECT_OWN, name)
-            self.heap.guard_class(cls, name, found)
+            self.instances.guard_class(cls, name, found)
 
     @means(issubclass)
     def is_subclass(self, cls: Abstract, classes: Abstract) -> Abstract:
         child, parents = self.indexing.plain(cls), self.indexing.plain(classes)
         if not isinstance(child, type):
             raise refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
-        self.heap.guard_bases(child)
+        self.instances.guard_bases(child)
         return Literal(issubclass(child, parents))
 
     @means(callable)
@@ -268,7 +252,7 @@ class PythonFunctions(Part):
 
         By now it may be another, for the program may have set or deleted it since.
         """
-        if self.heap.set_of_function(base, name) is not None:
+        if self.instances.set_of_function(base, name) is not None:
             return True
         if isinstance(base, Instance):
             if name in base.attributes:
@@ -276,9 +260,9 @@ class PythonFunctions(Part):
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise refuse(reasons.HASATTR, describe(base))
-                self.heap.guard_class(base.cls, hook, inherited(base.cls, hook))
+                self.instances.guard_class(base.cls, hook, inherited(base.cls, hook))
             found = class_attribute(base.cls, name)
-            self.heap.guard_class(base.cls, name, found)
+            self.instances.guard_class(base.cls, name, found)
             if found is not MISSING:
                 return True
             if base.register < 0:
@@ -305,7 +289,7 @@ class PythonFunctions(Part):
                 return name in scope
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
-                self.heap.guard_class(base.object, name, found)
+                self.instances.guard_class(base.object, name, found)
             elif isinstance(base.object, types.FunctionType) and not hasattr(
                 types.FunctionType, name
             ):
@@ -319,7 +303,7 @@ class PythonFunctions(Part):
         if isinstance(base, Closure) and not hasattr(cls, name):
             raise refuse(reasons.HASATTR, describe(base))
         if isinstance(base, Host) and issubclass(cls, np.ndarray) and not hasattr(cls, name):
-            if answer is None or not self.heap.is_pure(base):
+            if answer is None or not self.host_operations.is_pure(base):
                 raise refuse(reasons.HASATTR, describe(base))
             return self.has_now(base.register, name, answer)
         return hasattr(cls, name)
@@ -348,8 +332,8 @@ class PythonFunctions(Part):
         setter = class_attribute(base.cls, "__setattr__")
         if setter is not inherited(base.cls, "__setattr__"):
             raise refuse(reasons.SETATTR_OBJECT_OWN_SETATTR)
-        self.heap.guard_class(base.cls, "__setattr__", setter)
-        self.heap.set_plainly(base, self.indexing.plain(name), value)
+        self.instances.guard_class(base.cls, "__setattr__", setter)
+        self.instances.set_plainly(base, self.indexing.plain(name), value)
         return Literal(None)
 
     @means(id)
@@ -388,15 +372,15 @@ class PythonFunctions(Part):
         if isinstance(value, Size) and kind == "int":
             return value
         if isinstance(value, (Tensor, Host, Size, Literal)):
-            return self.heap.host_operation(kind, [value], self.calls.seen_result)
+            return self.host_operations.host_operation(kind, [value], self.calls.seen_result)
         raise refuse(reasons.FUNCTION_OF, kind, describe(value))
 
     @means(abs)
     def absolute(self, value: Abstract) -> Abstract:
         value = resolve(value)
-        if isinstance(value, Tensor) and not self.operators.is_integer_scalar(value):
-            return self.arrays.ufunc(np.absolute, [value])
-        return self.heap.host_operation("abs", [value], self.calls.seen_result)
+        if isinstance(value, Tensor) and not self.ufuncs.is_integer_scalar(value):
+            return self.ufuncs.apply(np.absolute, [value])
+        return self.host_operations.host_operation("abs", [value], self.calls.seen_result)
 
     def python_binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         """An operator between objects of Python itself."""
@@ -419,7 +403,7 @@ class PythonFunctions(Part):
             return DictValue({**a.items, **b.items})
         if (made := self.sets.set_operator(name, a, b)) is not None:
             return made
-        return self.heap.host_operation(name, [a, b], seen)
+        return self.host_operations.host_operation(name, [a, b], seen)
 
     def _is_size(self, value: Abstract) -> bool:
         return isinstance(value, Size) or (isinstance(value, Literal) and type(value.object) is int)
@@ -427,7 +411,7 @@ class PythonFunctions(Part):
     def _size_arithmetic(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if name in ("//", "%"):
             if not isinstance(b, Literal) or b.object <= 0:
-                return self.heap.host_operation(name, [a, b], seen)
+                return self.host_operations.host_operation(name, [a, b], seen)
         x, y = self.indexing.dim_of(a), self.indexing.dim_of(b)
         if name == "+":
             return Size(x + y)
@@ -451,9 +435,9 @@ class PythonFunctions(Part):
         """Whether it is a row of so many numbers that Python's own loop over them is the faster."""
         row = resolve(iterable)
         seen = row.object if isinstance(row, (Tensor, Host)) else None
-        if type(seen) is not np.ndarray or seen.dtype.kind not in "biufc":
+        if seen is None or not is_plain_array(seen) or seen.dtype.kind not in "biufc":
             return False
-        return seen.ndim == 1 and seen.size > FEW_NUMBERS
+        return bool(seen.ndim == 1 and seen.size > FEW_NUMBERS)
 
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(a, Instance) or isinstance(b, Instance):
@@ -463,11 +447,11 @@ class PythonFunctions(Part):
         if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
             seen = getattr(a, "object", 0) + getattr(b, "object", 0)
             return self.python_binary("+", a, b, seen)
-        if self.operators.is_integer_scalar(a, b):
+        if self.ufuncs.is_integer_scalar(a, b):
             # Nothing depends on the numbers but in the sum, which was recorded.
             return self.operators.binary("+", a, b, self._example(a) + self._example(b))
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.arrays.ufunc(np.add, [a, b])
+            return self.ufuncs.apply(np.add, [a, b])
         if self._is_size(a) and self._is_size(b):
             return self._size_arithmetic("+", a, b, None)
         raise refuse(reasons.SUM_THESE_VALUES)
@@ -522,7 +506,7 @@ class PythonFunctions(Part):
                 isinstance(part, Tensor) and part.is_scalar
             ):
                 raise refuse(reasons.FUNCTION_OF, name, describe(part))
-            if not self.heap.is_pure(part):
+            if not self.host_operations.is_pure(part):
                 raise refuse(reasons.FUNCTION_OF, name, describe(part))
         if all(is_fixed(part) for part in parts):
             return Literal(self.calls.seen_result)
@@ -607,37 +591,6 @@ class PythonFunctions(Part):
             return value.cls is tuple and all(map(self._is_hashed, value.elements))
         known = isinstance(value, (Literal, Host)) and type(value.object) in HASHED
         return known or isinstance(value, Size)
-
-    @means(np.errstate)
-    def make_errstate(self, **modes: Abstract) -> Abstract:
-        changes = {name: self.indexing.plain(mode) for name, mode in modes.items()}
-        if "call" in changes:
-            raise refuse(reasons.NP_ERRSTATE_CALL)
-        return ErrorState(changes)
-
-    @means(np.geterr)
-    def get_errstate(self) -> Abstract:
-        """`np.geterr()`: what it says is guarded."""
-        self.graph.asked_modes = True
-        return DictValue(
-            {name: Literal(mode) for name, mode in zip(ERRORS, self.graph.modes, strict=True)}
-        )
-
-    @means(np.seterr)
-    def set_errstate(self, all: Abstract = NONE, **modes: Abstract) -> Abstract:
-        """`np.seterr`, as long as the program sets back what it gives."""
-        before = self.get_errstate()
-        if self.calls.seen_result != dict(zip(ERRORS, self.graph.modes, strict=True)):
-            raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
-        given = {
-            "all": self.indexing.plain(all),
-            **{name: self.indexing.plain(modes[name]) for name in modes},
-        }
-        changes = {name: mode for name, mode in given.items() if mode is not None}
-        if not changes.keys() <= {"all", *ERRORS}:
-            raise refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
-        self.graph.set_modes(ErrorState(changes).modes_over(self.graph.modes))
-        return before
 
 
 def _is_row(value: Abstract) -> bool:

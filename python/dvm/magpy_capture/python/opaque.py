@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-import types
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.meanings import calls_of_each
-from dvm.magpy_capture.numpy.masked import is_numpys_code, may_share
-from dvm.magpy_capture.numpy.tables import FRESH, INPLACE_OPERATORS, WRITES, WRITING_METHODS
+from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, is_array, is_scalar
+from dvm.magpy_capture.library import Array
+from dvm.magpy_capture.numpy.tables import FRESH
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import is_array, is_constant, is_fixed
-from dvm.magpy_capture.python.plain_code import is_made_of_function, runs_plainly
-from dvm.magpy_capture.tensors.arrays import c_order
+from dvm.magpy_capture.python.kinds import is_constant, is_fixed
+from dvm.magpy_capture.python.plain_code import is_made_of_function
+from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
-    Closure,
-    FunctionValue,
     Host,
     ListValue,
     Literal,
@@ -45,22 +43,16 @@ Named = dict[str, Abstract]
 NONE = Literal(None)
 #: functions that make a new array of what is in a list
 JOINS = frozenset({np.array, np.stack, np.vstack, np.hstack, np.concatenate})
-TRUE, FALSE = Literal(True), Literal(False)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
-#: Functions of Python that iterate over an array; not all of them have signatures.
-READERS = (sum, min, max)
-METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
-#: Where the methods of a ufunc have `out`, when it is given by position.
-OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
 class Opaque(Part):
     """Calls of functions that have no meaning in the graph."""
 
-    needs = "array_classes arrays callbacks calls fancy graph heap host_arrays program views"
-
-    changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]]
-    changed_cells: dict[int, tuple[Any, Abstract]]
+    needs = (
+        "array_classes arrays fancy graph heap host_arrays host_operations library "
+        "per_element program views writes written_arguments"
+    )
 
     def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
         """The host's own function, called on every replay and counted.
@@ -70,17 +62,17 @@ class Opaque(Part):
         self.graph.check_modes()
         owner = getattr(function, "__self__", function)  # of v.reduce
         if is_made_of_function(owner):
-            self.require_plain_code(owner, self.program.constant(owner))
+            self.per_element.require_plain_code(owner, self.program.constant(owner))
         positional = [resolve(value) for value in positional]
         named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
         for argument in arguments:
-            if not self.heap.is_pure(argument):
+            if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if seen is None and not named and self.fancy.written_at(function, positional):
             return NONE
-        targets = self.written(function, positional, named)
-        computes = function in INPLACE or isinstance(function, np.ufunc)
+        targets = self.written_arguments.written(function, positional, named)
+        computes = function in INPLACE or isinstance(function, ELEMENTWISE)
         if not computes and any(_holds_objects(target) for target in targets):
             self._require_plain(function, arguments, targets)
         raises = isinstance(seen, BaseException)
@@ -92,8 +84,8 @@ class Opaque(Part):
             and is_constant(seen)
             and not _is_inexact(seen)  # NumPy warns of some: the mean of nothing
         )
-        if fixed and not targets and not isinstance(function, np.ufunc):
-            return Literal(seen, made=isinstance(seen, np.generic))
+        if fixed and not targets and not isinstance(function, ELEMENTWISE):
+            return Literal(seen, made=is_scalar(seen))
         copies = {id(target): self.writable(function, target, arguments) for target in targets}
         copies |= self._shared_for_good(arguments, seen)
         registers = [self.given_register(argument, copies) for argument in arguments]
@@ -112,58 +104,6 @@ class Opaque(Part):
         if targets:
             self.forget_results()
         return result
-
-    def require_plain_code(self, thing: Any, register: int) -> None:
-        """C code calls the user's function out of sight: on no path may it do more than compute."""
-        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
-        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.calls.changed_variables or self.calls.changed_cells:
-            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
-        self.callbacks.pass_by_bodies()
-
-    @calls_of_each([np.frompyfunc, np.vectorize])
-    def made_of_function(
-        self, maker: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        """`np.frompyfunc(f, 1, 1)` or `np.vectorize(f)`: what was recorded serves all calls.
-
-        A function that closes over something is another on each call.
-        """
-        if named:
-            raise refuse(reasons.CALL, name_of(maker))
-        function = resolve(positional[0]) if positional else NONE
-        known = isinstance(function, (Literal, Closure, FunctionValue))
-        given = function.object if known else None
-        fixed = isinstance(function, (Literal, FunctionValue))
-        if isinstance(function, Closure) and isinstance(given, types.FunctionType):
-            fixed = not (given.__closure__ or given.__defaults__ or given.__kwdefaults__)
-        if not callable(given) or not fixed or not all(map(is_fixed, positional[1:])):
-            raise refuse(reasons.CALL_MAKES, name_of(maker), describe(function))
-        if isinstance(function, FunctionValue):
-            self.program.guard_is(function.register, given)
-        return Literal(seen)
-
-    def vectorized(
-        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        """A call of an np.vectorize."""
-        self.graph.check_modes()
-        arguments = [resolve(value) for value in [*positional, *named.values()]]
-        for argument in arguments:
-            if not self.heap.is_pure(argument):
-                raise refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
-        register = self.program.register_of(callee)
-        self.require_plain_code(callee.object, register)
-        registers = [register, *map(self.program.register_of, arguments)]
-        function = self.program.constant(np.vectorize.__call__)
-        self.graph.opaque_calls.append(("numpy.vectorize", self.program.at))
-        made = self.program.step("call", function, registers, tuple(named), True)
-        if isinstance(seen, tuple):
-            parts = enumerate(seen)
-            return Sequence(
-                [self.heap.computed(self.program.step("item", made, i), part) for i, part in parts]
-            )
-        return self.heap.computed(made, seen)
 
     def join_open(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
@@ -184,51 +124,6 @@ class Opaque(Part):
 
     # ---- what is written
 
-    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        """The arguments that the call writes into."""
-        if isinstance(getattr(function, "__self__", None), np.ufunc):
-            if function.__name__ == "at":
-                given = positional[:1]
-            else:
-                place = OUT_OF.get(function.__name__, len(positional))
-                given = [*positional[place : place + 1], named.get("out", NONE)]
-        elif function in INPLACE:
-            given = positional[:1]
-        elif isinstance(function, np.ufunc):
-            given = [*positional[function.nin :], named.get("out", NONE)]
-        else:
-            given = self._written_by_name(function, positional, named)
-        parts = [
-            resolve(part)
-            for value in given
-            for part in (value.elements if isinstance(value, Sequence) else [value])
-        ]
-        return [part for part in parts if not _is(part, None) and not _is(part, Ellipsis)]
-
-    def _written_by_name(
-        self, function: Any, positional: list[Abstract], named: Named
-    ) -> list[Abstract]:
-        """What a function other than a ufunc writes, by the names of its parameters."""
-        if all(_array_of(part) is None for part in self.parts_of([*positional, *named.values()])):
-            return []
-        if function in READERS:
-            return []
-        try:
-            bound = signature_of(function).bind(*positional, **named).arguments
-        except (TypeError, ValueError) as mismatch:
-            raise refuse(reasons.FUNCTION_ARGUMENTS, name_of(function), mismatch) from None
-        first = next(iter(bound.values()), NONE)
-        given = [bound.get("out", NONE)]
-        of_class = isinstance(function, METHOD_TYPES) or is_numpys_code(function)
-        if function in WRITES or (of_class and function.__name__ in WRITING_METHODS):
-            given.append(first)
-        for flag in ("overwrite_input", "inplace"):
-            if not _is(bound.get(flag, FALSE), False):
-                given.append(first)
-        if function is np.nan_to_num and not _is(bound.get("copy", TRUE), True):
-            given.append(first)
-        return given
-
     def _require_plain(
         self, function: Any, arguments: list[Abstract], targets: list[Abstract]
     ) -> None:
@@ -237,7 +132,7 @@ class Opaque(Part):
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
                 raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
-            if stored and _array_of(value) is not None and not _holds_objects(value):
+            if stored and array_of(value) is not None and not _holds_objects(value):
                 if not _is_scalar(value):
                     raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
 
@@ -252,7 +147,7 @@ class Opaque(Part):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
                 raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
         twice = sum(part is target for part in self.parts_of(arguments)) > 1
-        if twice and not isinstance(function, np.ufunc):  # which reads each element in time
+        if twice and not isinstance(function, ELEMENTWISE):  # which reads each element in time
             raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
         return self.program.step("own", self.arrays.tensor_register(target))
 
@@ -261,14 +156,14 @@ class Opaque(Part):
 
         From here on nobody may write them.
         """
-        if not isinstance(seen, np.ndarray) or self.heap.fits_graph(seen):
+        if not is_array(seen) or self.library.fits_graph(seen):
             return {}
         shared = {}
         for part in self.parts_of(arguments):
-            array = _array_of(part)
+            array = array_of(part)
             if not isinstance(part, Tensor) or part.is_scalar or array is None:
                 continue
-            if may_share(array, seen):
+            if self.library.may_share(array, seen):
                 if part.storage.external and part.storage.written:
                     raise refuse(reasons.VIEW_ARRAY_WRITTEN)
                 shared[id(part)] = self.arrays.object_register(part)
@@ -300,7 +195,7 @@ class Opaque(Part):
         self.program.guard("guard_signature", copy, like, key=(copy,))
         content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
         self.graph.unowned.add(content.storage.content.value)
-        self.arrays.write(target, content)
+        self.writes.write(target, content)
 
     def forget_results(self) -> None:
         """What was read from host arrays so far is to be read again."""
@@ -343,7 +238,7 @@ class Opaque(Part):
                     for i, part in enumerate(seen)
                 ]
             )
-        if isinstance(seen, np.ndarray):
+        if is_array(seen):
             return self._array(function, made, arguments, names, seen, given)
         if self.shares_memory(seen, arguments):
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
@@ -358,17 +253,19 @@ class Opaque(Part):
         made: int,
         arguments: list[Abstract],
         names: tuple[str, ...] | None,
-        seen: np.ndarray[Any, Any],
+        seen: Array,
         given: dict[int, int],
     ) -> Abstract:
         """An array that a call gave: new, one of the arguments, or a view of one."""
-        arrays = [part for part in self.parts_of(arguments) if _array_of(part) is not None]
+        arrays = [part for part in self.parts_of(arguments) if array_of(part) is not None]
         sharing = [
-            part for part in arrays if _array_of(part) is seen or may_share(_array_of(part), seen)
+            part
+            for part in arrays
+            if array_of(part) is seen or self.library.may_share(array_of(part), seen)
         ]
         if not sharing:
             result = self.heap.computed(made, seen)
-            apart = _makes_new(function) or all(_array_of(a).size for a in arrays)  # type: ignore[union-attr]
+            apart = _makes_new(function) or all(array_of(a).size for a in arrays)  # type: ignore[union-attr]
             if not _makes_new(function):
                 self._keep_apart(result, arrays)
             if isinstance(result, Host):
@@ -379,11 +276,11 @@ class Opaque(Part):
                     self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
             return result
         base = sharing[0]
-        if not self.heap.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
+        if not self.library.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
             return self.heap.computed(made, seen)  # of which all are frozen
         if len(sharing) > 1:
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
-        if seen is _array_of(base):
+        if seen is array_of(base):
             self.program.guard(
                 "guard_same", made, self._register_given(base, arguments, given), True
             )
@@ -420,7 +317,7 @@ class Opaque(Part):
         base: Tensor,
         arguments: list[Abstract],
         names: tuple[str, ...],
-        seen: np.ndarray[Any, Any],
+        seen: Array,
     ) -> Abstract:
         """A view that a host function makes of an array of the graph, and can make again.
 
@@ -460,10 +357,10 @@ class Opaque(Part):
         """The function may return its argument or a view of it: not on this path."""
         results = result.elements if isinstance(result, (Sequence, ListValue)) else [result]
         for made in map(resolve, results):
-            if _array_of(made) is None:
+            if array_of(made) is None:
                 continue
             for argument in self.parts_of(arguments):
-                if (array := _array_of(argument)) is not None:
+                if (array := array_of(argument)) is not None:
                     register = self.program.register_of(made)
                     for other, _ in self.array_classes.memory_registers(
                         self.program.register_of(argument), array
@@ -474,18 +371,18 @@ class Opaque(Part):
     def shares_memory(self, seen: Any, arguments: list[Abstract]) -> bool:
         results = seen if isinstance(seen, (tuple, list)) else [seen]
         return any(
-            isinstance(result, np.ndarray)
-            and _array_of(part) is not None
-            and may_share(_array_of(part), result)
+            is_array(result)
+            and array_of(part) is not None
+            and self.library.may_share(array_of(part), result)
             for part in self.parts_of(arguments)
             for result in results
         )
 
 
-def _array_of(value: Abstract) -> np.ndarray[Any, Any] | None:
+def array_of(value: Abstract) -> Array | None:
     """The recorded array of an abstract value that is one."""
     seen = getattr(value, "object", None)
-    return seen if isinstance(value, (Tensor, Host)) and isinstance(seen, np.ndarray) else None
+    return seen if isinstance(value, (Tensor, Host)) and is_array(seen) else None
 
 
 def is_open_list(value: Abstract) -> bool:
@@ -495,7 +392,7 @@ def is_open_list(value: Abstract) -> bool:
 
 
 def _holds_objects(value: Abstract) -> bool:
-    array = _array_of(value)
+    array = array_of(value)
     return array is not None and array.dtype.hasobject
 
 
@@ -507,19 +404,19 @@ def _is_inexact(seen: Any) -> bool:
     """Whether there are numbers of floating-point arithmetic in it."""
     if isinstance(seen, tuple):
         return any(map(_is_inexact, seen))
-    return isinstance(seen, (float, complex, np.inexact))
+    return isinstance(seen, (float, complex, *INEXACT))
 
 
 def _makes_new(function: Any) -> bool:
     """Whether its result is always new memory."""
     return (
         function in FRESH
-        or isinstance(function, np.ufunc)
-        or isinstance(getattr(function, "__self__", None), np.ufunc)
+        or isinstance(function, ELEMENTWISE)
+        or isinstance(getattr(function, "__self__", None), ELEMENTWISE)
     )
 
 
-def _is(value: Abstract, wanted: Any) -> bool:
+def is_same(value: Abstract, wanted: Any) -> bool:
     return isinstance(value, Literal) and value.object is wanted
 
 
@@ -536,4 +433,4 @@ def name_of(function: Any) -> str:
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 
 
-__all__ = ["Opaque", "name_of"]
+__all__ = ["Opaque", "array_of", "is_same", "name_of", "signature_of"]

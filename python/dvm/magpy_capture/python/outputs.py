@@ -21,7 +21,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import Location, refuse
 from dvm.magpy_capture.python import log_records, shown_warnings
-from dvm.magpy_capture.python.heap import PURE_TYPES
+from dvm.magpy_capture.python.kinds import PURE_TYPES
 from dvm.magpy_capture.python.log_records import (
     IS_ENABLED,
     LEVELLED,
@@ -61,7 +61,7 @@ class Frame:
 class Outputs(Part):
     """Calls that a replay makes behind all else."""
 
-    needs = "calls contexts graph heap indexing program python recorded sets"
+    needs = "calls contexts graph heap host_operations indexing program python recorded sets"
 
     def __init__(self, function: Any) -> None:
         self.function = function  # that was recorded
@@ -115,7 +115,7 @@ class Outputs(Part):
             raise refuse(reasons.PRINTING, describe(positional[0]))
         self.streams.append(base)
         self.impure_calls.append((method, [base, *texts], ()))
-        return self.heap.host_operation("len", texts, seen) if texts else NONE
+        return self.host_operations.host_operation("len", texts, seen) if texts else NONE
 
     def _text_of(self, value: Abstract) -> Abstract:
         """What print makes its text of, when nothing can change it any more."""

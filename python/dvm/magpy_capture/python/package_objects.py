@@ -15,7 +15,7 @@ from dvm.annotating import PACKAGED, is_packaged
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.heap import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.python.opaque import Named
 from dvm.magpy_capture.values import Abstract, Instance, Literal, resolve
 
@@ -34,7 +34,7 @@ SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos}
 class PackageObjects(Part):
     """What is called for each use of such an object."""
 
-    needs = "annotated heap lookups"
+    needs = "annotated instances lookups"
 
     def is_of_package(self, *values: Abstract) -> bool:
         """Whether one of them is an object of a class of a leaf package."""
@@ -49,7 +49,7 @@ class PackageObjects(Part):
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         found = class_attribute(callee.cls, "__call__")
-        self.heap.guard_class(callee.cls, "__call__", found)
+        self.instances.guard_class(callee.cls, "__call__", found)
         return self.package_call(found, [callee, *positional], named, seen)
 
     def package_operator(
@@ -62,7 +62,7 @@ class PackageObjects(Part):
     def package_attribute(self, base: Instance, name: str, seen: Any) -> Abstract:
         found = class_attribute(base.cls, name)
         if isinstance(found, property):
-            self.heap.guard_class(base.cls, name, found)
+            self.instances.guard_class(base.cls, name, found)
             return self.package_call(getattr, [base, Literal(name)], {}, seen)
         value = self.lookups.plain_attribute(base, name, seen)
         self.annotated.keep_apart_from_kept(value, seen)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_scalar
+
 #: Instructions that leave alone all but the function's own variables.
 LOCAL = frozenset(
     "RESUME PRECALL CALL KW_NAMES PUSH_NULL POP_TOP RETURN_VALUE COPY SWAP NOP CACHE EXTENDED_ARG "
@@ -45,7 +47,7 @@ Names = tuple[tuple[str, ...], ...]
 
 def is_made_of_function(function: Any) -> bool:
     """Whether it is a ufunc that np.frompyfunc made."""
-    return isinstance(function, np.ufunc) and function.__name__.endswith(" (vectorized)")
+    return isinstance(function, ELEMENTWISE) and function.__name__.endswith(" (vectorized)")
 
 
 def functions_in(thing: Any) -> list[Any]:
@@ -63,13 +65,13 @@ def runs_plainly(thing: Any) -> bool:
 
 def _is_plain(value: Any, levels: int) -> bool:
     kind = type(value)
-    if kind in VALUES or isinstance(value, np.generic):
+    if kind in VALUES or is_scalar(value):
         return True
     if kind is tuple:
         return all(_is_plain(part, levels) for part in value)
     if kind is types.FunctionType:
         return levels > 0 and _is_plain_function(value, levels - 1)
-    if isinstance(value, np.ufunc):
+    if isinstance(value, ELEMENTWISE):
         return not is_made_of_function(value)
     if kind is types.BuiltinFunctionType and getattr(value, "__self__", None) in (math, cmath):
         return True

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -60,7 +61,7 @@ def is_pythons(owner: Any) -> bool:
 class Randoms(Part):
     """Calls of generators' methods."""
 
-    needs = "graph heap opaque outputs program"
+    needs = "graph heap host_operations opaque outputs program"
 
     def __init__(self) -> None:
         self.shuffled: set[int] = set()  # ids of the lists that were
@@ -94,7 +95,7 @@ class Randoms(Part):
         if not known:
             raise refuse(reasons.RANDOM_FUNCTION, name)
         for argument in arguments:
-            if not self.heap.is_pure(argument):
+            if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.RANDOM_DRAW, describe(argument))
         targets = positional[:1] if name == "shuffle" else []
         if targets and not _is_array(targets[0]):
@@ -130,7 +131,7 @@ class Randoms(Part):
         same = Counter(map(id, map(self.outputs.observed_value_of, parts))) == Counter(
             map(id, after)
         )
-        plain = all(self.heap.is_pure(part) and not _is_array(part) for part in parts)
+        plain = all(self.host_operations.is_pure(part) and not _is_array(part) for part in parts)
         if not (few and plain and same) or id(target) in self.shuffled or rest or named:
             raise refuse(reasons.SHUFFLE, describe(target))
         self.shuffled.add(id(target))
@@ -147,4 +148,4 @@ class Randoms(Part):
 def _is_array(value: Abstract) -> bool:
     if isinstance(value, Tensor):
         return not value.is_scalar
-    return isinstance(value, Host) and isinstance(value.object, np.ndarray)
+    return isinstance(value, Host) and is_array(value.object)

@@ -10,10 +10,10 @@ from collections.abc import Set as AnySet
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.numpy.tables import OPERATORS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
+from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -49,7 +49,7 @@ ELEMENT_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 class Sets(Part):
     """What a path does with sets whose elements it knows."""
 
-    needs = "containers heap program"
+    needs = "containers heap host_operations program"
 
     def known_set(self, value: Abstract) -> AnySet[Any] | None:
         """The elements, of what takes part in the operators of sets."""
@@ -102,7 +102,7 @@ class Sets(Part):
             return all(self.is_shown(part) for part in value.items.values())
         if isinstance(value, (Sequence, ListValue)):
             return all(self.is_shown(part) for part in value.elements)
-        return self.heap.is_pure(value)
+        return self.host_operations.is_pure(value)
 
     def set_method(
         self, base: SetValue | OpenSet, name: str, positional: list[Abstract]

@@ -14,12 +14,12 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.numpy.tables import OPERATORS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.functions import NONE
-from dvm.magpy_capture.python.heap import is_fixed
+from dvm.magpy_capture.python.kinds import is_fixed
+from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
     CompareKey,
@@ -42,7 +42,7 @@ ORDERS = OPERATORS["compare"]
 class Sorting(Part):
     """Puts abstract values in order."""
 
-    needs = "callbacks calls containers heap indexing program python"
+    needs = "callbacks calls containers heap host_operations indexing program python"
 
     @means(sorted)
     def sort_list(
@@ -98,7 +98,7 @@ class Sorting(Part):
         return None if best is None else resolve(best)
 
     def _sorted_by_host(self, numbers: Abstract, reverse: Abstract, seen: Any) -> Abstract:
-        if not self.heap.is_pure(numbers):
+        if not self.host_operations.is_pure(numbers):
             raise refuse(reasons.SORTED, describe(numbers))
         named = {"reverse": Literal(bool(self.indexing.plain(reverse)))}
         return self.calls.host_call(self.program.constant(sorted), [numbers], named, seen)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from dvm import _dvm, reasons
 from dvm.magpy_capture.numpy.einsum_text import Layout, Path, memory_order, sizes_that_matter
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, adjacent_runs, c_order, same_shape
+from dvm.magpy_capture.tensors.fresh import Order, adjacent_runs, c_order
 from dvm.magpy_capture.values import Tensor
 
 #: dtype of a product -> dtypes in which it is computed: of the factors, and of their sums.
@@ -44,7 +45,7 @@ class Factor:
 class Contractions(Part):
     """Products of factors, pair by pair."""
 
-    needs = "arrays graph indexing shapes updates views"
+    needs = "arrays elementwise graph indexing layouts shapes updates views"
 
     def matrices(self, a: int, b: int, dtype: str) -> int:
         """Products of matrices of one dtype, in that dtype."""
@@ -72,14 +73,14 @@ class Contractions(Part):
             for name, size in zip(names, operand.shape, strict=True):
                 known = sizes.setdefault(name, size)
                 if name in stretched:
-                    sizes[name] = self.arrays.broadcast_dim(known, size)
+                    sizes[name] = self.elementwise.broadcast_dim(known, size)
                 elif self.indexing.observed(known) != self.indexing.observed(size):
                     raise refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
                     sizes[name] = size if known.constant is None else known
                     pairs.append((known, size))
         for known, size in pairs:
-            self.arrays.require_equal(known, size)
+            self.elementwise.require_equal(known, size)
         return sizes
 
     def as_it_lies(self, t: Tensor, sizes: SequenceOf[_dvm.Dim]) -> tuple[int, Order]:
@@ -126,14 +127,14 @@ class Contractions(Part):
         kept = set()  # sizes that the result has
         layouts = []
         for t, names in zip(operands, labels, strict=True):
-            still = self.arrays.repeated_axes(t)
+            still = self.layouts.repeated_axes(t)
             dims = []
             for axis, name in enumerate(names):
                 dim = self.graph.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
                 dims.append(dim)
                 if name in output:
                     kept.add(dim)
-            own = tuple(axis for axis in self.arrays.order_in_memory(t) if axis < len(names))
+            own = tuple(axis for axis in self.layouts.order_in_memory(t) if axis < len(names))
             layouts.append((own, dims))
         # What is remembered of other calls has no names of symbols.
         known = dict.fromkeys(dim for _, dims in layouts for dim in dims)

@@ -9,13 +9,12 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import INTEGERS
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, fresh
+from dvm.magpy_capture.tensors.fresh import Order, fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -73,7 +72,7 @@ class Indexing(Part):
         if isinstance(value, Host):
             return self.program.pin(value, value.object)
         if isinstance(value, Tensor) and value.is_scalar and value.object is not None:
-            kind = {"b": "bool", "f": "float"}.get(np.dtype(value.dtype).kind, "int")
+            kind = "int" if value.is_integer else "bool" if value.dtype == "bool" else "float"
             register = self.graph.leave(self.arrays.value_of(value), kind)
             self.program.guard("guard_value", register, value.object.item(), key=(register,))
             return Literal(value.object, identical=False)
@@ -104,7 +103,7 @@ class Indexing(Part):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
             return self.dim_of_int(value.register, value.object)
-        if isinstance(value, Tensor) and value.is_scalar and np.dtype(value.dtype).kind in "iu":
+        if isinstance(value, Tensor) and value.is_scalar and value.is_integer:
             if value.object is not None:
                 register = self.graph.leave(self.arrays.value_of(value), "int")
                 return self.dim_of_int(register, int(value.object))
@@ -159,7 +158,7 @@ class Indexing(Part):
                 )
             )
             or (isinstance(part, Host) and type(part.object) is int)
-            or (isinstance(part, Tensor) and part.is_scalar and np.dtype(part.dtype).kind in "iu")
+            or (isinstance(part, Tensor) and part.is_scalar and part.is_integer)
             for part in parts
         )
 
@@ -304,4 +303,4 @@ def _is(value: Abstract, thing: object) -> bool:
 def _is_int_or_slice(value: object) -> bool:
     if isinstance(value, slice):
         return True
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, (int, *INTEGERS)) and not isinstance(value, bool)

@@ -13,19 +13,17 @@ from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, reasons
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.arrays import Order, c_order
+from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.values import Content, Literal, MaybeView, Storage, Tensor
 
 
 class MaybeViews(Part):
     """What is open about a view is decided when something depends on it."""
 
-    needs = "arrays graph indexing program updates"
+    needs = "arrays elementwise graph indexing layouts library program updates"
 
     def __init__(self) -> None:
         self._maybe_views: list[MaybeView] = []
@@ -96,7 +94,7 @@ class MaybeViews(Part):
         def write(_base: int, value: int) -> int:
             return self.graph.transpose_value(self.reshape_value(value, x.shape), x.order)
 
-        remake = (np.ndarray.reshape, [Literal(-1)])
+        remake = (self.library.reshape, [Literal(-1)])
         dense = x.contiguous and x.order == c_order(x.rank)
         return self.arrays.view_of(x, [size], c_order(1), view, write, remake if dense else None)
 
@@ -117,13 +115,13 @@ class MaybeViews(Part):
         if base.contiguous and self._merges_apart(base, t.shape):
             if all(self.indexing.observed(dim) > 1 for dim in large):
                 for dim in large:
-                    self.arrays.exceeds_one(dim)
+                    self.layouts.exceeds_one(dim)
                 return  # a copy
         if seen is None:
             raise refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
         made = self.arrays.remade(t, self.layout_register(base))
         self.program.guard("guard_signature", made, seen, key=(made,))
-        t.axes = tuple(_dvm.layout(seen)[1])
+        t.axes = tuple(self.library.layout(seen)[1])
 
     def decide(self, t: Tensor) -> None:
         """From here on the path is for calls in which it is a view, or for those with a copy."""
@@ -135,7 +133,7 @@ class MaybeViews(Part):
             raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.layout_register(base)
         if t.object.size:
-            is_view = bool(np.may_share_memory(t.object, base.object))
+            is_view = bool(self.library.may_share(t.object, base.object))
             pair = (self.arrays.remade(t, register), register)
             self.program.guard("guard_overlap", *pair, is_view, key=pair)
             if not is_view:
@@ -147,7 +145,7 @@ class MaybeViews(Part):
                 self.program.guard("guard_truth", empty, False)
         else:  # without elements there is nothing to share, but it has a base
             is_view = True
-            self.arrays.require_equal(self.graph.product(t.shape), self.graph.size(0))
+            self.elementwise.require_equal(self.graph.product(t.shape), self.graph.size(0))
         t.maybe = t.cached = None
         if is_view:
             t.view = lambda value: self._in_order(maybe.again(value), order)
@@ -157,7 +155,7 @@ class MaybeViews(Part):
                 t.write = lambda _base, value: back(self.graph.transpose_value(value, places))
             return
         content = self._in_order(maybe.content, order)
-        if t.remake is not None and t.remake[0] is np.ndarray.reshape:
+        if t.remake is not None and t.remake[0] is self.library.reshape:
             # A view still, of a copy of the whole in C order.
             copy = self.graph.copy_value(self.reshape_value(maybe.content, base.shape))
             t.base = Tensor(
@@ -247,7 +245,7 @@ class MaybeViews(Part):
                 if before == after:
                     if not ask or not before:
                         return None
-                    self.arrays.require_equal(*products)
+                    self.elementwise.require_equal(*products)
                     break
                 side = 0 if before < after else 1
                 if not rest[side]:

@@ -1,7 +1,7 @@
 // The bytes between the first and the last that an array's elements touch.
 #pragma once
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/array_view.h"
 #include "runtime/host.h"
 
 namespace dvm::capture {
@@ -28,10 +28,8 @@ inline Extent extent_of(const runtime::BufferView& view) {
   return extent_of(view.data, core::byte_size(view.dtype), view.rank, view.shape, view.strides);
 }
 
-inline Extent extent_of(PyArrayObject* array) {
-  return extent_of(reinterpret_cast<const std::byte*>(PyArray_BYTES(array)),
-                   PyArray_ITEMSIZE(array), PyArray_NDIM(array), PyArray_DIMS(array),
-                   PyArray_STRIDES(array));
+inline Extent extent_of(const ArrayView& view) {
+  return extent_of(view.data, view.item_bytes, view.rank, view.shape, view.strides);
 }
 
 }  // namespace dvm::capture

@@ -14,16 +14,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.magpy_capture.settrace.record import NO_NODE, Record, parameter
+from dvm.magpy_capture.events.functions_run import defines, lookup, runs, wrapped
+from reference_tracer.record import NO_NODE, Record, parameter
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.settrace.frame import FrameShadow
+    from reference_tracer.frame import FrameShadow
 
 #: Classes of which `__new__` makes an empty object, whatever its arguments are.
 MAKES_EMPTY = (object, dict, list)
 _BUILTINS = {
     name: f"__{name}__"
-    for name in "len iter next abs repr bool int float str round hash divmod reversed".split()
+    for name in (
+        *("len", "iter", "next", "abs", "repr", "bool", "int", "float", "str", "round"),
+        *("hash", "divmod", "reversed"),
+    )
 }
 
 
@@ -34,47 +38,6 @@ class Arguments:
     positional: list[int] = field(default_factory=list)
     named: dict[str, int] = field(default_factory=dict)
     instance: int = NO_NODE  # what an __init__ initialises
-
-
-def lookup(kind: type, name: str) -> Any:
-    """What the type defines under the name, itself or inherited."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None
-
-
-def wrapped(callee: Any) -> Any:
-    """The function that a C wrapper calls with its own arguments, or None."""
-    name = f"{type(callee).__module__}.{type(callee).__qualname__}"
-    if name == "numpy._ArrayFunctionDispatcher":
-        return callee._implementation
-    return callee.__wrapped__ if type(callee) is _dvm.Compiled else None
-
-
-def defines(kind: type, name: str, function: Any) -> bool:
-    """Whether the type has the function under this name, itself or inherited."""
-    found = lookup(kind, name)
-    return found is function or (type(found) is staticmethod and found.__func__ is function)
-
-
-def runs(callee: Any, function: Any) -> bool:
-    """Whether calling it runs the function, by the objects alone."""
-    if _dvm.is_leaf(callee):
-        return False
-    if callee is function:
-        return True
-    if type(callee) is types.MethodType:
-        return runs(callee.__func__, function)
-    if type(callee) is functools.partial:
-        return runs(callee.func, function)
-    if (inner := wrapped(callee)) is not None:
-        return inner is function
-    if lookup(type(callee), "__call__") is function:
-        return True
-    if not isinstance(callee, type):
-        return False
-    return defines(callee, "__new__", function) or defines(callee, "__init__", function)
 
 
 def caches(callee: Any, function: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.settrace.record import (
+from reference_tracer.record import (
     NO_NODE,
     NULL,
     Place,
@@ -22,7 +22,7 @@ from dvm.magpy_capture.settrace.record import (
     is_cell_slot,
     looks_at_lifetimes,
 )
-from dvm.magpy_capture.settrace.tables import (
+from reference_tracer.tables import (
     BINARY,
     BUILDS,
     COMPARE,
@@ -53,6 +53,7 @@ class FrameShadow:
         self.pending: Callable[[int, tuple[Any, ...]], None] | None = None
         self.event = -1
         self.followed = NO_NODE
+        self.ending = NO_NODE  # what the generator returned that gave the items
         self.method_self = NO_NODE
         self.iterating = False
         self.may_stop = False  # the frame gives the next item of an iteration
@@ -83,7 +84,7 @@ class FrameShadow:
             self.enter_handler(start, stack)
         elif self.pending is not None:
             self.pending(start, stack)
-            self.pending, self.event, self.followed = None, -1, NO_NODE
+            self.pending, self.event, self.followed, self.ending = None, -1, NO_NODE, NO_NODE
             self.iterating = False
         if len(stack) != len(self.stack):
             raise UnrecordableError(reasons.STACK_OUT_OF_STEP(units[2 * index]))
@@ -266,6 +267,8 @@ class FrameShadow:
     def get_iter(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.produce("iter", "", self.pop(1))
 
+    get_yield_from_iter = get_iter
+
     def for_iter(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.produce("next", "", self.stack[-1:])
         self.iterating = True
@@ -278,6 +281,29 @@ class FrameShadow:
                 self.record.events[self.event][1] = "exhausted"
 
         self.pending = settle
+
+    def send(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.stack.pop()
+        self.produce("next", "", self.stack[-1:])
+        self.iterating = True
+
+        def settle(_start: int, stack: tuple[Any, ...]) -> None:
+            if len(stack) == len(self.stack):
+                self.stack[-1] = self.produced(stack[-1])
+            elif len(stack) == len(self.stack) - 1:
+                self.stack.pop()
+                self.stack[-1] = self.ended_with(stack[-1])
+                self.record.events[self.event][1] = "exhausted"
+
+        self.pending = settle
+
+    def ended_with(self, value: Any) -> int:
+        """The value of a `yield from`: what its generator returned, None of any other iterator."""
+        if self.ending != NO_NODE and self.record.object(self.ending) is value:
+            return self.ending
+        if value is not None:
+            raise UnrecordableError(reasons.ITERATOR_ENDS_WITH_VALUE())
+        return self.record.constant(None)
 
     def list_to_tuple(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.produce("list_to_tuple", "", self.pop(1))
@@ -457,7 +483,7 @@ class FrameShadow:
         self.stack.append(self.raising)
         if len(stack) != len(self.stack) or stack[-1] is not self.record.object(self.raising):
             raise UnrecordableError(reasons.EXCEPTION_TURNED())
-        self.pending, self.event, self.followed = None, -1, NO_NODE
+        self.pending, self.event, self.followed, self.ending = None, -1, NO_NODE, NO_NODE
         self.raising, self.keyword_names, self.iterating = NO_NODE, (), False
 
     def branch(self, name: str, oparg: int, index: int, stack: tuple[Any, ...]) -> None:

@@ -1,11 +1,8 @@
-#include "capture/numpy/numpy_host.h"
+#include "capture/numpy/results.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "capture/numpy/array_memory.h"
-#include "runtime/execute/faults.h"
-#include "vm/target/watch.h"
 
 namespace dvm::capture {
 
@@ -39,11 +36,6 @@ bool is_reshape(PyArrayObject* owner, const runtime::BufferView& buffer) {
   return stride == PyArray_NBYTES(owner) && stride > 0;
 }
 
-bool has_shape(PyArrayObject* array, std::span<const int64_t> shape) {
-  return std::equal(shape.begin(), shape.end(), PyArray_DIMS(array),
-                    PyArray_DIMS(array) + PyArray_NDIM(array));
-}
-
 // Keeps nothing alive.
 PyObject* borrowing_view(const runtime::BufferView& buffer) {
   PyArray_Descr* descr = descr_of(buffer.dtype);
@@ -54,21 +46,7 @@ PyObject* borrowing_view(const runtime::BufferView& buffer) {
 
 }  // namespace
 
-bool NumpyHost::is_argument(const runtime::BufferView& result,
-                            std::span<const runtime::BufferView> inputs) const {
-  const auto owns = [&](const runtime::BufferView& input) { return input.owner == result.owner; };
-  return !is_slot(result.owner) && std::any_of(inputs.begin(), inputs.end(), owns);
-}
-
-PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
-  if (is_slot(buffer.owner)) {
-    PyObject* array = new_array(buffer.dtype, buffer.rank, buffer.shape);
-    if (array != nullptr) {
-      std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), buffer.data,
-                  static_cast<size_t>(core::byte_size(buffer.dtype)));
-    }
-    return array;
-  }
+PyObject* numpy_result(const runtime::BufferView& buffer) {
   auto* owner = static_cast<PyArrayObject*>(buffer.owner);
   const bool untaken = Py_REFCNT(owner) == 1;  // by an earlier result; the one is the Plan's
   if (untaken && is_all_of(owner, buffer)) {
@@ -82,7 +60,7 @@ PyObject* NumpyHost::array_of(const runtime::BufferView& buffer) const {
   return PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(view.get()), NPY_CORDER);
 }
 
-PyObject* NumpyHost::argument_of(const runtime::BufferView& buffer) {
+PyObject* numpy_argument(const runtime::BufferView& buffer) {
   auto* owner = static_cast<PyObject*>(buffer.owner);
   auto* array = reinterpret_cast<PyArrayObject*>(owner);
   if (is_all_of(array, buffer)) return Py_NewRef(owner);
@@ -98,48 +76,24 @@ PyObject* NumpyHost::argument_of(const runtime::BufferView& buffer) {
   return view;
 }
 
-bool NumpyHost::allocate(core::DType dtype, std::span<const int64_t> shape,
-                         runtime::BufferView& out) {
-  if (runtime::is_faulty()) {
-    PyErr_NoMemory();
-    return false;
+// A fresh array is changed in place, so that it owns its memory, as NumPy's own results do.
+PyObject* numpy_permuted(Ref object, std::span<const int8_t> order, bool fresh) {
+  auto* array = reinterpret_cast<PyArrayObject*>(object.get());
+  const int rank = PyArray_NDIM(array);
+  npy_intp shape[core::kMaxRank], strides[core::kMaxRank], axes[core::kMaxRank];
+  for (int i = 0; i < rank; ++i) {
+    axes[i] = order[static_cast<size_t>(i)];
+    shape[i] = PyArray_DIM(array, static_cast<int>(axes[i]));
+    strides[i] = PyArray_STRIDE(array, static_cast<int>(axes[i]));
   }
-  const int32_t number = allocations_++;
-  for (const PlacedResult& result : placed_) {
-    if (result.allocation != number || !has_shape(result.array, shape)) continue;
-    Py_INCREF(result.array);
-    view_into(result.array, dtype, out);
-    return true;
+  if (!fresh) {
+    PyArray_Dims permutation{axes, rank};
+    return PyArray_Transpose(array, &permutation);
   }
-  if (shape.empty() && used_ < slots_.size()) {
-    ValueSlot& slot = slots_[used_++];
-    out.data = slot.bytes;
-    vm::Watch::tell_allocated(out.data, core::byte_size(dtype));
-    out.owner = &slot;
-    out.dtype = dtype;
-    out.rank = 0;
-    return true;
-  }
-  return allocate_within(dtype, shape, out);
-}
-
-bool NumpyHost::allocate_within(core::DType dtype, std::span<const int64_t> shape,
-                                runtime::BufferView& out) {
-  PyObject* array = new_array(dtype, static_cast<int>(shape.size()), shape.data());
-  if (array == nullptr) return false;
-  view_into(reinterpret_cast<PyArrayObject*>(array), dtype, out);
-  vm::Watch::tell_allocated(out.data, PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(array)));
-  return true;
-}
-
-bool NumpyHost::may_go_on() {
-  if (PyErr_CheckSignals() < 0) return false;
-  // Trips may be too short for each to let other threads run.
-  if (++trips_ % 1024 == 0) {
-    unlock();
-    lock();
-  }
-  return true;
+  std::copy_n(shape, rank, PyArray_DIMS(array));
+  std::copy_n(strides, rank, PyArray_STRIDES(array));
+  PyArray_UpdateFlags(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+  return object.release();
 }
 
 }  // namespace dvm::capture

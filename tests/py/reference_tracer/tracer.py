@@ -13,15 +13,15 @@ import types
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.settrace.bodies import (
+from reference_tracer.bodies import (
     bind,
     find_arguments,
     given,
     is_callback,
     runs_for_event,
 )
-from dvm.magpy_capture.settrace.frame import FrameShadow
-from dvm.magpy_capture.settrace.record import (
+from reference_tracer.frame import FrameShadow
+from reference_tracer.record import (
     NO_NODE,
     Record,
     UnkeepableError,
@@ -170,6 +170,8 @@ class Tracer:
             if shadow.instance != NO_NODE:
                 node = shadow.instance
         self.frames.pop()
+        if self.frames and shadow.generator != NO_NODE:
+            self.frames[-1].ending = node
         if self.frames and not shadow.called_back:
             self.frames[-1].followed = node
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.magpy_capture.events.special_methods import ARITHMETIC, UNARY
-from dvm.magpy_capture.settrace.callees import (
+from reference_tracer.callees import (
     Arguments,
     Callee,
     caches,
@@ -20,7 +20,7 @@ from dvm.magpy_capture.settrace.callees import (
     makes_items,
     runs,
 )
-from dvm.magpy_capture.settrace.record import (
+from reference_tracer.record import (
     NO_NODE,
     Place,
     Record,
@@ -29,7 +29,7 @@ from dvm.magpy_capture.settrace.record import (
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.settrace.frame import FrameShadow
+    from reference_tracer.frame import FrameShadow
 
 _COMPARISONS = {
     "<": ("lt", "gt"),
@@ -48,7 +48,7 @@ _PLAIN = {
     "with_enter": "__enter__",
 }
 #: what C code runs where it compares or adds objects
-_OPERATORS = frozenset("__lt__ __le__ __gt__ __ge__ __eq__ __add__ __radd__".split())
+_OPERATORS = frozenset(["__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__add__", "__radd__"])
 _ACCESS = {
     "attribute": ("fget", "__get__", "__getattr__"),
     "store_attribute": ("fset", "__set__", "__setattr__"),
@@ -164,9 +164,12 @@ def is_callback(record: Record, caller: FrameShadow, function: Any, slots: Seque
     """
     if not runs_for_event(record, caller):
         return False
-    if function.__name__ in _OPERATORS and function.__code__.co_argcount:
-        if lookup(type(parameter(function.__code__, slots, 0)), function.__name__) is function:
-            return True
+    named = function.__name__ in _OPERATORS and function.__code__.co_argcount
+    if (
+        named
+        and lookup(type(parameter(function.__code__, slots, 0)), function.__name__) is function
+    ):
+        return True
     return any(
         runs(node[4], function) or caches(node[4], function) or makes_items(node[4], function)
         for node in record.nodes

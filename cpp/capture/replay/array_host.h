@@ -1,17 +1,17 @@
-// HostCalls for NumPy: arrays as outputs.
+// HostCalls for arrays of a library, as outputs.
 #pragma once
 
 #include <span>
 #include <utility>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/lock.h"
 #include "runtime/host.h"
 
 namespace dvm::capture {
 
-// A rank-0 value on the stack of the call: most of them become Python or NumPy scalars, which need
-// no array on the way.
+// A rank-0 value on the stack of the call: most of them become Python numbers or scalars of the
+// library, which need no array on the way.
 struct ValueSlot {
   alignas(16) std::byte bytes[16];
 };
@@ -19,14 +19,15 @@ struct ValueSlot {
 // An array of the caller's that stands in for one the Plan asks for.
 struct PlacedResult {
   int32_t allocation;  // which of the Plan's host arrays
-  PyArrayObject* array;
+  PyObject* array;
 };
 
-class NumpyHost : public runtime::HostCalls {
+class ArrayHost : public runtime::HostCalls {
  public:
   // The first `used` slots are taken, by inputs.
-  NumpyHost(std::span<ValueSlot> slots, size_t used, std::span<const PlacedResult> placed = {})
-      : slots_(slots), placed_(placed), used_(used) {}
+  ArrayHost(const Library& library, std::span<ValueSlot> slots, size_t used,
+            std::span<const PlacedResult> placed = {})
+      : library_(library), slots_(slots), placed_(placed), used_(used) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
@@ -44,6 +45,8 @@ class NumpyHost : public runtime::HostCalls {
     if (thread_) dvm_relock(std::exchange(thread_, nullptr));
   }
 
+  const Library& library() const { return library_; }
+
   // Whether a buffer is a value on the stack rather than an array.
   bool is_slot(runtime::HostValue value) const {
     auto* slot = static_cast<ValueSlot*>(value);
@@ -54,13 +57,14 @@ class NumpyHost : public runtime::HostCalls {
   bool is_argument(const runtime::BufferView& result,
                    std::span<const runtime::BufferView> inputs) const;
 
-  // What the Plan made, as an array that owns its memory and shares it with no other result
-  // (NumPy's own results do neither). New reference; null: a Python error is set.
+  // What the Plan made, as an array that owns its memory and shares it with no other result (a
+  // library's own results do neither). New reference; null: a Python error is set.
   PyObject* array_of(const runtime::BufferView& buffer) const;
   // What the Plan hands back of an argument: the argument itself, or a view of it.
   static PyObject* argument_of(const runtime::BufferView& buffer);
 
  private:
+  const Library& library_;
   std::span<ValueSlot> slots_;
   std::span<const PlacedResult> placed_;
   size_t used_;

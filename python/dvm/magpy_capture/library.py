@@ -1,0 +1,140 @@
+"""What the lowering asks a library of arrays. NumPy is the first (numpy/library.py).
+
+Tensors are the same for each library: their storage, views, order in memory, writes, reductions.
+Two things are the library's own: its objects, which are to be recognised, and how the host handles
+its arrays, which a path calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+#: An array of the library, as the program has it.
+Array = Any
+#: A function of the host, which a path calls on each replay.
+HostFunction = Callable[..., Any]
+
+
+class Library(Protocol):
+    """A library of arrays whose programs are captured."""
+
+    # ---- what its objects are
+
+    @property
+    def array(self) -> type:
+        """The class of its arrays."""
+
+    @property
+    def scalar(self) -> type:
+        """The class of its scalars: what an array gives for one element."""
+
+    @property
+    def integer(self) -> type:
+        """The class of scalars that are whole numbers."""
+
+    @property
+    def inexact(self) -> type:
+        """The class of scalars that are floats, of which one may be no number (NaN)."""
+
+    @property
+    def dtype(self) -> type:
+        """The class of its dtypes."""
+
+    @property
+    def elementwise(self) -> type:
+        """The class of its elementwise functions."""
+
+    @property
+    def describing(self) -> tuple[type, ...]:
+        """Classes of objects that say how an array is, and no more: dtypes, flags."""
+
+    @property
+    def unchanging(self) -> tuple[type, ...]:
+        """Classes of objects that never change: functions, dtypes."""
+
+    def is_single(self, seen: Any) -> bool:
+        """Whether there is one such object: a constant, a callable object."""
+
+    def has_equals(self, seen: Any) -> bool:
+        """Whether it is a dtype made at run time, which equal ones stand for."""
+
+    def is_told(self, seen: Any) -> bool:
+        """Whether it is a dtype of which the core tells equal ones."""
+
+    def is_compound(self, array: Array) -> bool:
+        """Whether the array keeps more than its elements: a mask."""
+
+    def fits_graph(self, seen: Any) -> bool:
+        """Whether it is an array that the Graph can hold."""
+
+    def is_held(self, scalar: Any) -> bool:
+        """Whether it is a scalar whose dtype the Graph has."""
+
+    def dtype_of(self, seen: Any) -> str:
+        """The name of an array's or a scalar's dtype."""
+
+    def class_of(self, dtype: str, is_scalar: bool) -> type:
+        """The class of its arrays, or of its scalars, of that dtype."""
+
+    def layout(self, array: Array) -> tuple[str, tuple[int, ...]]:
+        """How the array lies in memory ("c_contiguous", ...), and its axes in that order."""
+
+    def repeated_axes(self, array: Array) -> int:
+        """The axes of more than one element along which memory is repeated, as bits."""
+
+    def overlaps_itself(self, array: Array) -> bool:
+        """Whether some of its elements share memory."""
+
+    def owns(self, function: Any) -> bool:
+        """Whether a function of Python is the library's own."""
+
+    # ---- memory of several arrays
+
+    def may_share(self, one: Array, other: Array) -> bool:
+        """Whether their memory may overlap, told by where each begins and ends."""
+
+    def share_elements(self, one: Array, other: Array) -> bool:
+        """Whether some element of one is one of the other's."""
+
+    def owner_of(self, array: Array) -> Array | None:
+        """The dense array of the same dtype whose memory it is; None if there is none."""
+
+    def place_of(self, array: Array) -> tuple[tuple[int, ...] | None, tuple[slice, ...]] | None:
+        """Shape and key such that `owner.reshape(shape)[key]` is the array, if there are any."""
+
+    # ---- what a path calls
+
+    @property
+    def as_array(self) -> HostFunction:
+        """(scalar): the array of its one element."""
+
+    @property
+    def transpose(self) -> HostFunction:
+        """(array, axes): the view with its axes in that order."""
+
+    @property
+    def reshape(self) -> HostFunction:
+        """(array, shape): a view where that can be, else a copy."""
+
+    @property
+    def copy(self) -> HostFunction:
+        """(array, order=): new memory; `order` is "C", "F" or "K", that of the array."""
+
+    @property
+    def set_writeable(self) -> HostFunction:
+        """(array, write=): whether the array may be written from now on."""
+
+    def scalar_type(self, dtype: str) -> type:
+        """(scalar): what makes another scalar of the dtype."""
+
+    # ---- numbers
+
+    def number(self, literal: Any, dtype: str) -> Array:
+        """A number of Python's as an array of that dtype, as the library converts it.
+
+        Raises FloatingPointError where it does not fit.
+        """
+
+
+__all__ = ["Array", "HostFunction", "Library"]

@@ -1,0 +1,71 @@
+"""What the program says of floating-point errors: np.errstate, np.geterr, np.seterr."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.path.graphs import ERRORS, Modes
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.values import Abstract, DictValue, Literal
+
+if TYPE_CHECKING:
+    from dvm.magpy_capture.lowering import Lowering
+
+NONE = Literal(None)
+
+
+@dataclass(eq=False)
+class ErrorState:
+    """An np.errstate that the program made."""
+
+    changes: dict[str, str]
+    before: Modes = ("warn", "warn", "ignore", "warn")
+
+    def modes_over(self, modes: Modes) -> Modes:
+        new = [
+            self.changes.get(name, self.changes.get("all", mode))
+            for name, mode in zip(ERRORS, modes, strict=True)
+        ]
+        return (new[0], new[1], new[2], new[3])
+
+
+@means(np.errstate)
+def make_errstate(lower: Lowering, **modes: Abstract) -> Abstract:
+    changes = {name: lower.indexing.plain(mode) for name, mode in modes.items()}
+    if "call" in changes:
+        raise refuse(reasons.NP_ERRSTATE_CALL)
+    return ErrorState(changes)
+
+
+@means(np.geterr)
+def get_errstate(lower: Lowering) -> Abstract:
+    """`np.geterr()`: what it says is guarded."""
+    lower.graph.asked_modes = True
+    return DictValue(
+        {name: Literal(mode) for name, mode in zip(ERRORS, lower.graph.modes, strict=True)}
+    )
+
+
+@means(np.seterr)
+def set_errstate(lower: Lowering, all: Abstract = NONE, **modes: Abstract) -> Abstract:
+    """`np.seterr`, as long as the program sets back what it gives."""
+    before = get_errstate(lower)
+    if lower.calls.seen_result != dict(zip(ERRORS, lower.graph.modes, strict=True)):
+        raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+    given = {
+        "all": lower.indexing.plain(all),
+        **{name: lower.indexing.plain(modes[name]) for name in modes},
+    }
+    changes = {name: mode for name, mode in given.items() if mode is not None}
+    if not changes.keys() <= {"all", *ERRORS}:
+        raise refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
+    lower.graph.set_modes(ErrorState(changes).modes_over(lower.graph.modes))
+    return before
+
+
+__all__ = ["ErrorState"]

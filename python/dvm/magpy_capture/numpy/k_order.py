@@ -1,0 +1,74 @@
+"""The memory order of NumPy's results where none is asked for (K order)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.graphs import same_shape
+from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.values import (
+    Tensor,
+)
+
+
+class KOrder(Part):
+    """K order, which NumPy's own iterator tells on small arrays."""
+
+    needs = "elementwise layouts"
+
+    def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
+        """The memory order NumPy gives to an elementwise result (K order).
+
+        An axis along which an operand does not move (one element, stride 0) says nothing of its
+        place there, so that the path is for calls in which the same operands speak of each axis.
+        Where all have one shape, an axis of one element is one of the result's, too, and makes no
+        difference to the others: two of them, or in an order that all agree on.
+        """
+        speaking = [t for t in operands if t.rank > 1]
+        orders = [self.layouts.order_in_memory(t) for t in speaking] if rank > 1 else []
+        if all(own == c_order(t.rank) for t, own in zip(speaking, orders, strict=False)):
+            return c_order(rank)
+        shape = self.elementwise.common_shape(operands)
+        first = speaking[0]
+        alike = all(same_shape(t.shape, first.shape) for t in speaking)
+        alike = alike and (rank == 2 or all(own == orders[0] for own in orders))
+        sizes = np.arange(rank) + 2
+        arrays = [np.broadcast_to(np.uint8(0), sizes)]
+        for t, order in zip(speaking, orders, strict=True):
+            still = self.layouts.repeated_axes(t)
+            own = sizes[rank - t.rank :].copy()
+            for axis, dim in enumerate(t.shape):
+                settled = alike and dim == shape[axis + rank - t.rank]
+                one = self.is_one_at_most(dim) or not (settled or self.layouts.is_not_one(dim))
+                if one or still >> axis & 1:
+                    own[axis] = 1
+            stored = np.zeros([own[axis] for axis in order], np.uint8)
+            arrays.append(stored.transpose([order.index(a) for a in range(t.rank)]))
+        flags: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+        iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, order="K")
+        strides = iterator.operands[-1].strides
+        return tuple(sorted(range(rank), key=lambda axis: -strides[axis]))
+
+    def copied_order(self, t: Tensor) -> Order:
+        """The memory order of a copy in K order: axes that repeat their memory come innermost.
+
+        Elementwise results have them where `t` has them (`result_order`).
+        """
+        repeated = self.layouts.repeated_axes(t)
+        return tuple(sorted(self.layouts.order_in_memory(t), key=lambda axis: repeated >> axis & 1))
+
+    @staticmethod
+    def is_one_at_most(dim: _dvm.Dim) -> bool:
+        """Whether the size is 1, or 0 (and then there is nothing to lie in any order): `x[:1]`."""
+        if dim.function is None:
+            return dim.constant == 1
+        name, _, limit = dim.function
+        return name == "min" and limit.constant == 1
+
+
+__all__ = ["KOrder"]

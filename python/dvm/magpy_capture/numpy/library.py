@@ -1,0 +1,94 @@
+"""NumPy as a library of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.magpy_capture.numpy.dtypes import dtype_name, is_supported, is_told_dtype
+from dvm.magpy_capture.numpy.joint_memory import owner_of, place_of, share_elements
+from dvm.magpy_capture.numpy.masked import (
+    is_masked,
+    is_masked_constant,
+    is_masked_function,
+    may_share,
+)
+
+Array = np.ndarray[Any, Any]
+MAX_RANK = 8  # of arrays in the graph
+
+
+class NumPy:
+    """What the lowering asks of NumPy (dvm.magpy_capture.library.Library)."""
+
+    array = np.ndarray
+    scalar = np.generic
+    integer = np.integer
+    inexact = np.inexact
+    dtype = np.dtype
+    elementwise = np.ufunc
+    describing = (np.dtype, type(np.zeros(0).flags))
+    unchanging = (np.ufunc, np.dtype, type(np.sum), type(np.random.default_rng))
+
+    as_array = staticmethod(np.asarray)
+    transpose = staticmethod(np.ndarray.transpose)
+    reshape = staticmethod(np.ndarray.reshape)
+    copy = staticmethod(np.array)
+    set_writeable = staticmethod(np.ndarray.setflags)
+
+    layout = staticmethod(_dvm.layout)
+    repeated_axes = staticmethod(_dvm.repeated_axes)
+    overlaps_itself = staticmethod(_dvm.is_overlapping)
+    may_share = staticmethod(may_share)
+    share_elements = staticmethod(share_elements)
+    owner_of = staticmethod(owner_of)
+    place_of = staticmethod(place_of)
+
+    is_told = staticmethod(is_told_dtype)
+    is_compound = staticmethod(is_masked)
+
+    @staticmethod
+    def is_single(seen: Any) -> bool:
+        return is_masked_constant(seen) or is_masked_function(seen)
+
+    @staticmethod
+    def has_equals(seen: Any) -> bool:
+        return issubclass(type(seen), np.dtype) and seen.isbuiltin != 1
+
+    @staticmethod
+    def fits_graph(seen: Any) -> bool:
+        plain = type(seen) is np.ndarray and is_supported(seen.dtype)
+        return plain and seen.flags.aligned and seen.ndim <= MAX_RANK
+
+    @staticmethod
+    def is_held(scalar: np.generic) -> bool:
+        return is_supported(scalar.dtype)
+
+    @staticmethod
+    def dtype_of(seen: Any) -> str:
+        return dtype_name(seen.dtype)
+
+    @staticmethod
+    def owns(function: Any) -> bool:
+        module = function.__globals__.get("__name__")
+        return type(module) is str and module.partition(".")[0] == "numpy"
+
+    @staticmethod
+    def class_of(dtype: str, is_scalar: bool) -> type:
+        return np.dtype(dtype).type if is_scalar else np.ndarray
+
+    @staticmethod
+    def scalar_type(dtype: str) -> type:
+        return np.dtype(dtype).type
+
+    @staticmethod
+    def number(literal: Any, dtype: str) -> Array:
+        with np.errstate(all="raise", under="ignore"):
+            return np.asarray(literal).astype(dtype)
+
+
+NUMPY = NumPy()
+
+__all__ = ["NUMPY", "NumPy"]

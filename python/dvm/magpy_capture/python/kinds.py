@@ -1,0 +1,177 @@
+"""What kinds of objects there are: constants, plain ones, classes made at run time."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import functools
+import operator
+import random
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from dvm import _dvm
+from dvm.annotating import NOTHING, PACKAGED, annotation_of
+from dvm.magpy_capture.libraries import (
+    ARRAYS,
+    DESCRIBING,
+    ELEMENTWISE,
+    EQUALS,
+    INEXACT,
+    SCALARS,
+    UNCHANGING,
+    is_plain_array,
+    is_scalar,
+    owned,
+)
+from dvm.magpy_capture.path.program import MISSING
+from dvm.magpy_capture.values import (
+    Abstract,
+    Literal,
+    resolve,
+)
+
+#: Functions that look into their argument, and never change.
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+#: Types whose objects are known by identity when reached through a name or an attribute.
+FIXED = (
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    type,
+    *UNCHANGING,
+    types.GenericAlias,
+    types.NotImplementedType,
+    enum.Enum,
+    functools._lru_cache_wrapper,
+    *GETTERS,
+)
+#: Instances of subclasses of these have state that is not in attributes.
+NOT_PLAIN = (
+    *ARRAYS,
+    *SCALARS,
+    *(BaseException, int, float, complex, str, bytes, tuple, list, dict),
+    *(set, frozenset, types.ModuleType, type, enum.Enum),
+)
+SINGLETONS = (bool, type(None), type(Ellipsis))
+#: Exact types whose operators and methods change nothing and run no code of the user.
+PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, *EQUALS)
+#: The same, of what an array of objects may hold; and Decimal, where it is imported.
+PLAIN_TYPES = frozenset(
+    {*PURE_TYPES, type(Ellipsis)}
+    | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
+)
+
+
+def is_fixed(value: Abstract) -> bool:
+    """Whether `value` is the same object or an equal constant on every call."""
+    value = resolve(value)
+    return isinstance(value, Literal) and is_constant(value.object)
+
+
+def code_behind(function: Any) -> types.CodeType | None:
+    """The code of a Python function that the path may know by it, or of a compiled one.
+
+    None of one that has a meaning of its own: who it is matters.
+    """
+    inner = function.__wrapped__ if type(function) is _dvm.Compiled else function
+    if type(inner) is not types.FunctionType or owned(inner):
+        return None
+    if _dvm.is_leaf(function) or _dvm.is_leaf(inner):
+        return None
+    known = annotation_of(function) is NOTHING and annotation_of(inner) is NOTHING
+    return inner.__code__ if known else None
+
+
+def imported(module: str, name: str) -> tuple[type, ...]:
+    """A class of a large module, if the program has imported it; dvm does not, to save memory."""
+    found = getattr(sys.modules.get(module), name, None)
+    return () if found is None else (found,)
+
+
+def is_shared_draw(value: Any) -> bool:
+    """A method of a global generator: `np.random.rand`, `random.randint`."""
+    owner = value.__self__ if type(value) is types.MethodType else None
+    return type(owner) in (np.random.RandomState, random.Random)
+
+
+def is_pure_object(value: Any) -> bool:
+    kind = type(value)
+    if is_plain_array(value) or is_scalar(value):
+        return not value.dtype.hasobject
+    if kind is tuple or kind is frozenset:
+        return all(is_pure_object(part) for part in value)
+    if kind in PLAIN_TYPES or kind in imported("decimal", "Decimal"):
+        return True
+    return isinstance(value, DESCRIBING)
+
+
+def is_pure_class(value: Any) -> bool:
+    """A type of Python or of a library itself, or an elementwise function, as an argument."""
+    plain = isinstance(value, type) and not is_mutable_class(value)
+    return plain or isinstance(value, ELEMENTWISE)
+
+
+def is_constant(value: Any) -> bool:
+    """Immutable through and through, so that the recorded object may serve every call."""
+    if type(value) in (tuple, frozenset):
+        return all(is_constant(part) for part in value)
+    return type(value) in PURE_TYPES or isinstance(
+        value,
+        (
+            *SCALARS,
+            *EQUALS,
+            *ELEMENTWISE,
+            *(type, types.FunctionType, types.BuiltinFunctionType),
+            *GETTERS,
+        ),
+    )
+
+
+def is_nan(value: Any) -> bool:
+    """A NaN is found in a container by its identity, which guards do not tell."""
+    return isinstance(value, (float, complex, *INEXACT)) and bool(value != value)
+
+
+def has_identity(cls: type) -> bool:
+    """Whether it is a class of Python whose objects are told apart by who they are."""
+    if not is_mutable_class(cls) or issubclass(cls, NOT_PLAIN):
+        return False
+    return all(class_attribute(cls, name) is vars(object)[name] for name in ("__hash__", "__eq__"))
+
+
+def is_mutable_class(cls: type) -> bool:
+    """Whether it was made at run time, so that its attributes and bases may change."""
+    return bool(cls.__flags__ & (1 << 9))
+
+
+def is_package_function(thing: Any) -> bool:
+    """Whether it is a function of a leaf package, of a type of C of its own."""
+    named = callable(thing) and isinstance(getattr(thing, "__qualname__", None), str)
+    return named and not is_mutable_class(type(thing)) and annotation_of(thing) is PACKAGED
+
+
+def is_constant_of(cls: type, name: str) -> bool:
+    """Whether the user vouches that instances never rebind the attribute (dvm.annotate)."""
+    return any(name in annotation_of(owner).constant for owner in cls.__mro__)
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What the class or a base has under the name (None, perhaps); MISSING if nothing."""
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            return vars(owner)[name]
+    return MISSING
+
+
+def own_attribute(seen: Any, name: str) -> Any:
+    """What an instance itself has under the name, or MISSING.
+
+    Asked for its `__dict__`, CPython would make one, and all later accesses were slower.
+    """
+    return _dvm.own_attribute(seen, name)

@@ -1,0 +1,84 @@
+"""Strings and bytes of the caller: known by value, until calls bring several for the same place.
+
+A path is of one value of a text, for a text mostly says which of several things to do. Where calls
+differ in one, a path for each would be captured, up to the limit of paths. So a text whose place
+brought another value before is lowered as what it may be, a text of any value: what the program
+asks of it (its length, a comparison, an entry of a dict) is computed on each call, and a branch on
+that is a guard on the outcome. If such a path cannot be had, texts are known by value again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.values import Abstract, Host, Literal
+
+Place = tuple[Any, ...]
+
+
+@dataclass
+class KnownTexts:
+    """What the calls of a function that were captured have brought.
+
+    values: per place, what the first of them brought.
+    varying: places that brought another.
+    pinned: places at which only a known value can be lowered.
+    """
+
+    values: dict[Place, Any] = field(default_factory=dict)
+    varying: set[Place] = field(default_factory=set)
+    pinned: set[Place] = field(default_factory=set)
+
+
+class Texts(Part):
+    """The texts of one call."""
+
+    needs = "program"
+
+    def __init__(self, known: KnownTexts) -> None:
+        self.known = known
+        self.met: dict[Place, Any] = {}
+        self.opened: set[Place] = set()
+
+    def adopt(self, register: int, seen: str | bytes) -> Abstract:
+        """A text of the caller's that a register holds."""
+        place = self._place(register)
+        if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
+            self.known.pinned.add(place)
+        if _differ(self.known.values.setdefault(place, seen), seen):
+            self.known.varying.add(place)
+        if place in self.known.varying and place not in self.known.pinned:
+            self.opened.add(place)
+            self.program.guard_type(register, seen)
+            return Host(register, seen)
+        self.program.guard("guard_value", register, seen, key=(register,))
+        return Literal(seen, identical=False)
+
+    def pin(self) -> bool:
+        """Take texts by value from now on that this lowering did not; False if there are none."""
+        self.known.pinned |= self.opened
+        return bool(self.opened)
+
+    def _place(self, register: int) -> Place:
+        """How a value is reached from the arguments, the same in all lowerings of the function."""
+        step = self.program.maker_of(register)
+        if step is None:
+            return (register,)
+        name, _, *operands = step
+        return (name, *(self._operand(each, register) for each in operands))
+
+    def _operand(self, operand: Any, register: int) -> Any:
+        """An operand of a step: where the register is from, or a constant."""
+        if type(operand) is int and operand < register:
+            return self._place(operand)
+        return operand if type(operand) in (int, str) else type(operand).__name__
+
+
+def _differ(one: str | bytes, other: str | bytes) -> bool:
+    """Whether they are not equal; to compare a string with bytes may warn."""
+    return type(one) is not type(other) or one != other
+
+
+__all__ = ["KnownTexts", "Texts"]

@@ -1,0 +1,105 @@
+"""A piece of a function as a function of its own."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from dvm.splitting.bytecode import exception_table, instruction, line_table
+from dvm.splitting.flow import UNIT, Flow, Handler
+
+
+class End:
+    """Stands first in what a part hands on, so that no value of the program is taken for it."""
+
+
+def own_lines(code: types.CodeType) -> set[int]:
+    """Lines of a function's instructions, but for those that make its frame."""
+    positions = list(code.co_positions())[Flow(code).first // UNIT :]
+    return {line for line, *_ in positions if line is not None}
+
+
+def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> types.FunctionType:
+    """The piece of a function between two points of its flow, as a function.
+
+    The first takes what the function takes; another all locals, and drops those without a value.
+    """
+    code = flow.code
+    first, last = flow.first, len(code.co_code)
+    head = code.co_code[:first]
+    if begin > first:
+        for name in sorted(flow.unset(begin)):
+            kind = "DELETE_DEREF" if name in code.co_cellvars else "DELETE_FAST"
+            head += instruction(kind, flow.names.index(name))
+    body = code.co_code[begin:end]
+    constants = code.co_consts
+    if end < last:
+        tail, constants = _hands_on(flow, end)
+    else:
+        tail = b""
+    positions = list(code.co_positions())
+    units = positions[: first // UNIT] + [positions[begin // UNIT]] * ((len(head) - first) // UNIT)
+    units += positions[begin // UNIT : end // UNIT]
+    units += [positions[end // UNIT - 1]] * (len(tail) // UNIT)
+    return remade(
+        function,
+        flow,
+        begin == first,
+        co_code=head + body + tail,
+        co_consts=constants,
+        co_stacksize=max(code.co_stacksize, len(flow.names) + 2),
+        co_linetable=line_table(code.co_firstlineno, units),
+        co_exceptiontable=exception_table(moved(flow.handlers, begin, end, len(head) - begin)),
+    )
+
+
+def moved(handlers: list[Handler], begin: int, end: int, by: int, below: int = 0) -> list[Handler]:
+    """Those handlers that lie in a piece, where it was moved by some bytes.
+
+    below: how many values were on the stack at its begin and are not any more.
+    """
+    return [
+        Handler(h.begin + by, h.end + by, h.target + by, h.depth - below, h.lasti)
+        for h in handlers
+        if begin <= h.begin and h.end <= end and begin <= h.target < end
+    ]
+
+
+def remade(
+    function: types.FunctionType, flow: Flow, takes_the_same: bool, **code: Any
+) -> types.FunctionType:
+    """The function with other code; it takes what it did, or all its locals in their order."""
+    old = flow.code
+    if not takes_the_same:
+        names = tuple(flow.names)
+        code |= {"co_varnames": names, "co_nlocals": len(names), "co_argcount": len(names)}
+        code |= {"co_posonlyargcount": 0, "co_kwonlyargcount": 0}
+        code["co_flags"] = old.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    made = types.FunctionType(
+        old.replace(**code),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__ if takes_the_same else None,
+        function.__closure__,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__ if takes_the_same else None
+    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+    return made
+
+
+def _hands_on(flow: Flow, point: int) -> tuple[bytes, tuple[Any, ...]]:
+    """Instructions that return (End, *locals), and the constants that they need.
+
+    None stands for a local that has no value yet, or may have none and is not read any more.
+    """
+    constants = [*flow.code.co_consts, End, None]
+    made = instruction("LOAD_CONST", len(constants) - 2)
+    for place, name in enumerate(flow.names):
+        if name not in flow.assigned[point]:
+            made += instruction("LOAD_CONST", len(constants) - 1)
+        else:
+            shared = name in flow.code.co_cellvars
+            made += instruction("LOAD_DEREF" if shared else "LOAD_FAST", place)
+    made += instruction("BUILD_TUPLE", len(flow.names) + 1) + instruction("RETURN_VALUE", 0)
+    return made, tuple(constants)
