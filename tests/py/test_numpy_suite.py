@@ -39,8 +39,10 @@ import numpy as np
 import pytest
 
 MODULES = ("numpy._core.tests.test_ufunc", "numpy.lib.tests.test_function_base")
-#: Of processor time, of one call; a body that takes a quarter of it plain is left out.
-SECONDS = 5.0
+#: Of processor time, of one call. Only a body that hangs takes as long, on the slowest machine.
+SECONDS = 60.0
+#: A body that takes longer, called twice plain, is left out.
+SLOW = 2.5
 #: Without fallback, of all bodies; raise it as capture learns.
 LEAST_SHARE = 0.65
 #: Bodies whose outcome is known to differ, with the reason; take out what is mended.
@@ -156,7 +158,7 @@ def one_case(case: Case) -> dict[str, Any]:
     started = time.perf_counter()
     plain = [outcome(lambda: case.call(case.function), file) for _ in range(2)]
     row["plain seconds"] = time.perf_counter() - started
-    if row["plain seconds"] > SECONDS / 2:
+    if row["plain seconds"] > SLOW:
         return row | {"skipped": "slow"}
     started = time.perf_counter()
     dvm.set_stance("force_capture")
@@ -264,14 +266,14 @@ def rows() -> list[dict[str, Any]]:
     return run_suite()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_outcome_is_that_of_the_plain_function(rows: list[dict[str, Any]]) -> None:
     assert len(rows) > 500
     differing = [row for row in rows if "differs" in row]
     assert {row["name"] for row in differing} == set(KNOWN), report(differing)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_most_are_captured(rows: list[dict[str, Any]]) -> None:
     text = report(rows)
     print(text)

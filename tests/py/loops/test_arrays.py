@@ -12,7 +12,7 @@ import pytest
 
 import dvm
 from loops.check import compare
-from loops.test_numbers import turns_of_numbers
+from loops.test_numbers import come_to_run_as_numbers
 
 COUNTS = (3, 4, 0, 1, 60, 2, 200, 7)
 RANDOM = np.random.default_rng(5)
@@ -201,7 +201,7 @@ def test_a_loop_of_arrays_does_what_it_does_plain(name: str) -> None:
         compare(function, compiled, (X[:3], A[:, :3], count))
         compare(function, compiled, (X[:0], A[:, :0], count))
     if name not in REPLAYED:
-        assert turns_of_numbers(compiled) > 40
+        assert come_to_run_as_numbers(compiled, 40, X, A, 60)
     assert compiled.stats.fallbacks == 0
 
 
@@ -279,7 +279,7 @@ def test_indices_out_of_range_leave_what_was_written_before() -> None:
     compiled = dvm.compile(shifted)
     for count in (3, 4, 100, 199, 200, 150, 300):
         compare(shifted, compiled, (A, count))
-    assert turns_of_numbers(compiled) > 90
+    assert come_to_run_as_numbers(compiled, 90, A, 199)
 
 
 def test_variables_that_are_one_array_are_written_as_one() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import dvm
 from loops.check import compare
-from loops.test_numbers import turns_of_numbers
+from loops.test_numbers import come_to_run_as_numbers, turns_of_numbers
 
 SCALE: Any = 2.0
 
@@ -142,7 +142,7 @@ def test_arrays_of_another_kind_are_looked_at_again() -> None:
         for count in (30, 31, 20):
             for x in given:
                 compare(function, compiled, (x, count))
-    assert turns_of_numbers(compiled) > 100
+    assert come_to_run_as_numbers(compiled, 100, np.arange(5.0), 30)
 
 
 def test_an_error_state_that_is_another_one_counts() -> None:

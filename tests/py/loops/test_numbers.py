@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import warnings
@@ -28,6 +29,20 @@ def turns_of_numbers(compiled: Any) -> int:
     loops = vars(compiled).get("loops", {}).values()  # none where each call ended before one
     rolled = [known.rolled.loop for known in loops if known.rolled]
     return sum(_dvm.loop_state(loop)["turns_of_numbers"] for loop in rolled)
+
+
+def come_to_run_as_numbers(compiled: Any, turns: int, *args: Any) -> bool:
+    """Whether more than so many turns with arrays do; where they were few, more calls are made.
+
+    After two slow turns, as there are on a busy machine, a loop's arrays are replayed for a while.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(50):
+            if turns_of_numbers(compiled) > turns:
+                break
+            compiled(*copy.deepcopy(args))
+    return turns_of_numbers(compiled) > turns
 
 
 def fill(x, n):
