@@ -22,11 +22,17 @@ from torch.fx import GraphModule
 import dvm.torch  # noqa: F401
 
 
+def size_hints(shape: Sequence[Any]) -> list[int]:
+    return [size if isinstance(size, int) else size.node.hint for size in shape]
+
+
 def nothing(module: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
-    """The graph of a call whose results are there already."""
+    """The graph of a call whose results are there already.
+
+    Sizes are asked for their hints: `int` of one would make the graph static, whose guards are fewer.
+    """
     (output,) = module.graph.find_nodes(op="output")
-    shapes = [[int(size) for size in node.meta["val"].shape] for node in output.args[0]]
-    made = [torch.zeros(shape) for shape in shapes]
+    made = [torch.zeros(size_hints(node.meta["val"].shape)) for node in output.args[0]]
 
     def run(args: list[Any]) -> list[Any]:
         args.clear()
