@@ -24,18 +24,28 @@ vm::TileKernel kernel_of(const vm::KernelTable& kernels, Insn insn, DType dtype)
   return kernels.at[static_cast<int>(insn)][static_cast<int>(dtype)];
 }
 
-// to[i] = y[i] with x[i]
-void combine(vm::TileKernel kernel, const std::byte* y, const std::byte* x, std::byte* to,
-             int64_t size, uint8_t aux = 0) {
-  TileArgs args{};
-  args.dst = to;
-  args.src[0] = y;
-  args.src[1] = x;
-  args.m = args.n = 1;
-  args.size = size;
-  args.aux = aux;
-  kernel(args);
-}
+// A kernel of two operands. What it is called with is made once: clearing it takes as long as a row
+// of a hundred elements.
+class Combine {
+ public:
+  explicit Combine(vm::TileKernel kernel, uint8_t aux = 0) : kernel_(kernel) {
+    args_.m = args_.n = 1;
+    args_.aux = aux;
+  }
+
+  // to[i] = y[i] with x[i]
+  void operator()(const void* y, const void* x, void* to, int64_t size) {
+    args_.dst = static_cast<std::byte*>(to);
+    args_.src[0] = static_cast<const std::byte*>(y);
+    args_.src[1] = static_cast<const std::byte*>(x);
+    args_.size = size;
+    kernel_(args_);
+  }
+
+ private:
+  vm::TileKernel kernel_;
+  TileArgs args_{};
+};
 
 // Extremes of `rows` adjacent rows of one size.
 void reduce(vm::TileKernel kernel, const void* x, void* y, int64_t rows, int64_t size) {
@@ -47,18 +57,6 @@ void reduce(vm::TileKernel kernel, const void* x, void* y, int64_t rows, int64_t
   args.n = 1;
   args.aux = static_cast<uint8_t>(vm::ReduceOrder::lanes);
   kernel(args);
-}
-
-// Which elements equal those of y.
-void are_equal(vm::TileKernel compare, const void* x, const void* y, int64_t size, uint8_t* equal) {
-  TileArgs args{};
-  args.dst = reinterpret_cast<std::byte*>(equal);
-  args.src[0] = static_cast<const std::byte*>(x);
-  args.src[1] = static_cast<const std::byte*>(y);
-  args.m = args.n = 1;
-  args.size = size;
-  args.aux = static_cast<uint8_t>(vm::Compare::eq);
-  compare(args);
 }
 
 // What finds the extreme of a row, and where it is.
@@ -132,13 +130,14 @@ class ColumnSearch {
   }
 
   void run(vm::TileKernel larger, vm::TileKernel compare) {
-    find_extremes(larger);
+    find_extremes(Combine(larger));
+    Combine are_equal(compare, static_cast<uint8_t>(vm::Compare::eq));
     for (int64_t j = 0; j < side_; ++j) places_[j] = -1;
     std::memset(open_, -1, static_cast<size_t>(together_ * side_));
     left_ = side_;
     for (int64_t i = 0; i < count_ && left_ > 0; i += together_) {
       const int64_t size = std::min(together_, count_ - i) * side_;
-      are_equal(compare, lines_ + i * step_, extremes_, size, equal_);
+      are_equal(lines_ + i * step_, extremes_, equal_, size);
       std::memset(equal_ + size, 0, 7);
       note(i, size);
     }
@@ -149,18 +148,18 @@ class ColumnSearch {
 
  private:
   // Of each column, once for each of the rows that are compared together.
-  void find_extremes(vm::TileKernel larger) {
-    const auto row = [&](int64_t i) { return reinterpret_cast<std::byte*>(extremes_ + i * side_); };
+  void find_extremes(Combine larger) {
+    const auto row = [&](int64_t i) { return extremes_ + i * side_; };
     const auto bytes = static_cast<size_t>(side_) * sizeof(T);
     std::memcpy(extremes_, lines_, bytes * static_cast<size_t>(together_));
     for (int64_t i = together_; i < count_; i += together_) {
       const int64_t size = std::min(together_, count_ - i) * side_;
-      combine(larger, row(0), lines_ + i * step_, row(0), size);
+      larger(row(0), lines_ + i * step_, row(0), size);
     }
     for (int64_t rows = together_; rows > 1;) {
       const int64_t half = rows / 2;
       rows -= half;
-      combine(larger, row(0), row(rows), row(0), half * side_);
+      larger(row(0), row(rows), row(0), half * side_);
     }
     for (int64_t i = 1; i < together_; i *= 2) {
       std::memcpy(row(i), row(0), bytes * static_cast<size_t>(std::min(i, together_ - i)));
@@ -298,8 +297,9 @@ bool combine_rows(const vm::KernelTable& kernels, Op with, DType dtype, Rows<con
   const auto [insn, aux] = vm::insn_of(with).value();
   const vm::TileKernel kernel = kernel_of(kernels, insn, dtype);
   if (!kernel) return false;
+  Combine combine(kernel, aux);
   for (; count > 0; --count, x.data += x.step, y.data += y.step) {
-    combine(kernel, y.data, x.data, y.data + y.step, side, aux);
+    combine(y.data, x.data, y.data + y.step, side);
   }
   return true;
 }
@@ -309,20 +309,20 @@ bool fold_line(const vm::KernelTable& kernels, Op with, DType dtype, const std::
   constexpr int64_t kLeast = 128;
   if (count < kLeast || !is_free_of_order(with, dtype)) return false;
   // What is subtracted one after the other is subtracted together.
-  const vm::TileKernel last = kernel_of(kernels, vm::insn_of(with).value().insn, dtype);
-  const vm::TileKernel kernel = with == Op::sub ? kernel_of(kernels, Insn::add, dtype) : last;
+  Combine last(kernel_of(kernels, vm::insn_of(with).value().insn, dtype));
+  Combine combine = with == Op::sub ? Combine(kernel_of(kernels, Insn::add, dtype)) : last;
   const int64_t bytes = core::byte_size(dtype);
   alignas(64) std::byte totals[kBlock * 8];
   int64_t width =
       std::min(kBlock, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count))));
   std::memcpy(totals, line, static_cast<size_t>(width * bytes));
   for (int64_t i = width; i < count; i += width) {
-    combine(kernel, totals, line + i * bytes, totals, std::min(width, count - i));
+    combine(totals, line + i * bytes, totals, std::min(width, count - i));
   }
-  while ((width /= 2) > 0) combine(kernel, totals, totals + width * bytes, totals, width);
+  while ((width /= 2) > 0) combine(totals, totals + width * bytes, totals, width);
   std::byte total[8];
   std::memcpy(total, y, static_cast<size_t>(bytes));
-  combine(last, total, totals, total, 1);
+  last(total, totals, total, 1);
   const bool is_float = core::is_floating(dtype);
   if (is_float &&
       core::dispatch(dtype, [&]<DType D>() { return is_zero_or_nan<core::Storage<D>>(total); }))
