@@ -29,7 +29,7 @@ def size_hints(shape: Sequence[Any]) -> list[int]:
 def nothing(module: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
     """The graph of a call whose results are there already.
 
-    Sizes are asked for their hints: `int` of one would make the graph static, whose guards are fewer.
+    Sizes are asked for their hints: `int` of one makes the graph static, which has fewer guards.
     """
     (output,) = module.graph.find_nodes(op="output")
     made = [torch.zeros(size_hints(node.meta["val"].shape)) for node in output.args[0]]

@@ -31,6 +31,8 @@ constexpr int64_t kReadNanos = 1500;
 // What an instruction takes longer under the tracer; and a page of memory that is touched first,
 // for a recording keeps all arrays.
 constexpr int64_t kTracedNanos = 400, kPageNanos = 2000;
+// What the tracer may take of any call.
+constexpr int64_t kTracerNanos = 15 * kMillisecond;
 constexpr int64_t kStreak = 8, kLongStreak = 16, kMaxRest = int64_t{1} << 14;
 
 }  // namespace
@@ -104,13 +106,33 @@ bool Backoff::may_capture(int64_t calls, int64_t hits, bool at_any_cost) {
   return true;
 }
 
-int64_t Backoff::may_lower(int64_t calls, const Traced& traced, bool at_any_cost) {
-  // What the tracer takes is no part of the plain call, but never all of it.
+// What the tracer takes is no part of the plain call, but never all of it.
+void Backoff::note_traced(const Traced& traced) {
   const int64_t tracer = traced.opcodes * kTracedNanos + traced.pages * kPageNanos;
   traced_ = traced.nanos;
   guess_ = std::max(traced.nanos - tracer, traced.nanos / 20);
-  const int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
+}
+
+void Backoff::spend_on(int64_t calls, const Traced& traced) {
   spend(calls, traced.nanos - (plain_calls_ == 0 ? guess_ : std::min(traced.nanos, mean())));
+}
+
+// Of a function that nobody has timed yet, as many as no first call is slow for.
+int64_t Backoff::most_opcodes(int64_t calls, bool at_any_cost) const {
+  if (at_any_cost) return INT64_MAX;
+  return std::max(kTracerNanos, plain_calls_ == 0 ? 0 : budget(calls)) / kTracedNanos;
+}
+
+void Backoff::stopped_recording(int64_t calls, const Traced& traced) {
+  note_traced(traced);
+  spend_on(calls, traced);
+  defer(traced.events, 2 * traced.opcodes * kTracedNanos);
+}
+
+int64_t Backoff::may_lower(int64_t calls, const Traced& traced, bool at_any_cost) {
+  note_traced(traced);
+  const int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
+  spend_on(calls, traced);
   const int64_t cost = kCaptureNanos +
                        traced.distinct * event_nanos.load(std::memory_order_relaxed) +
                        (traced.events - traced.distinct) * kReadNanos;

@@ -7,8 +7,9 @@
 //   captures  What a capture may take is a part of what the last kWindow calls would have taken
 //             plain, as long as hits pay for most of the captures, or else a smaller part of all
 //             calls so far: a capture that would take longer waits until that has grown, and one
-//             that turns out to is given up. Calls so short that this does not matter are captured
-//             until the captures that nobody hit weigh kPatience; each hit pays one back.
+//             that turns out to, or whose recording does, is given up. Calls so short that this
+//             does not matter are captured until the captures that nobody hit weigh kPatience; each
+//             hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
 //
 // A function that is put to rest runs as it is for some calls, twice as many each time. What the
@@ -38,6 +39,8 @@ class Backoff {
 
   // A call that no path takes: may it be captured? At any cost: whatever that takes.
   bool may_capture(int64_t calls, int64_t hits, bool at_any_cost);
+  // How many instructions of the call may be recorded: a longer one ends under no tracer.
+  int64_t most_opcodes(int64_t calls, bool at_any_cost) const;
   // A call was recorded: the ns that turning it into a path may take, or 0 where that would take
   // longer.
   // distinct: events without those that more turns of a loop repeat, for these are not lowered.
@@ -45,6 +48,8 @@ class Backoff {
     int64_t events, distinct, opcodes, nanos, pages;  // pages of memory touched for the first time
   };
   int64_t may_lower(int64_t calls, const Traced& traced, bool at_any_cost);
+  // It had more instructions than may be recorded.
+  void stopped_recording(int64_t calls, const Traced& traced);
   // It took longer, and was given up after so many ns.
   void gave_up(int64_t calls, int64_t events, int64_t nanos);
   // What that took besides; no path if the program raised an exception, or a part of it one that
@@ -77,6 +82,8 @@ class Backoff {
 
   void sleep(std::string why);
   void spend(int64_t calls, int64_t nanos);
+  void note_traced(const Traced& traced);
+  void spend_on(int64_t calls, const Traced& traced);
   void defer(int64_t events, int64_t cost);
   // The ns that a capture may take now.
   int64_t budget(int64_t calls) const;

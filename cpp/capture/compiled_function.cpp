@@ -325,7 +325,8 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   if (PyErr_Occurred()) return nullptr;
   const Ref code = code_;
   const int64_t begin = Backoff::now(), pages = Backoff::pages();
-  Trace trace = trace_call(function, bound);
+  const bool at_any_cost = present_stance() == Stance::force_capture_;
+  Trace trace = trace_call(function, bound, backoff_.most_opcodes(number, at_any_cost));
   const int64_t recorded = Backoff::now();
   const core::Recording& recording = trace.record->data();
   const Backoff::Traced traced{std::ssize(recording.events), distinct_events(recording),
@@ -334,8 +335,12 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, false);
     return nullptr;
   }
-  const int64_t most =
-      backoff_.may_lower(number, traced, present_stance() == Stance::force_capture_);
+  if (trace.record->is_over_limit()) {
+    ++stats_.fallbacks;
+    backoff_.stopped_recording(number, traced);
+    return trace.result.release();
+  }
+  const int64_t most = backoff_.may_lower(number, traced, at_any_cost);
   if (most == 0) {
     ++stats_.fallbacks;
     return trace.result.release();

@@ -175,6 +175,26 @@ def test_a_capture_that_costs_much_waits_until_it_is_paid_for() -> None:
     assert f.stats.hits == 1
 
 
+def test_a_call_of_many_instructions_is_recorded_once_it_is_worth_that() -> None:
+    @dvm.compile
+    def f(x, n):
+        s = 0.0
+        for k in range(n):
+            s = s * 0.5 + k % 7
+        return x * s
+
+    x, n = np.ones(3), 10_000
+    plain = f.__wrapped__(x, n)
+    np.testing.assert_array_equal(f(x, n), plain)
+    assert f.stats.captures == 0
+    assert "compiling it waits" in f.fallback_reasons[-1]
+    while not f.stats.captures and f.stats.calls < 20_000:
+        np.testing.assert_array_equal(f(x, n), plain)
+    assert f.stats.captures == 1
+    np.testing.assert_array_equal(f(x, n), plain)
+    assert f.stats.hits == 1
+
+
 def test_captures_may_be_forced() -> None:
     f = dvm.compile(many_steps)
     with dvm.stance("force_capture"):

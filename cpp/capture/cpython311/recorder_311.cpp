@@ -330,9 +330,10 @@ int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument
 }  // namespace
 
 Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call,
-                  bool marks_loops) {
+                  bool marks_loops, int64_t most_opcodes) {
   Trace recorded{std::make_unique<Record>(), {}};
   Record& record = *recorded.record;
+  record.limit_opcodes(most_opcodes);
   Recorder recorder(record, function, marks_loops);
   PyThreadState* thread = PyThreadState_Get();
   const Py_tracefunc previous = thread->c_tracefunc;
@@ -357,9 +358,9 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   return recorded;
 }
 
-Trace trace_call(PyFunctionObject* function, PyObject* const* bound) {
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound, int64_t most_opcodes) {
   return record_call(
-      function, [&] { return call_bound(function, bound); }, true);
+      function, [&] { return call_bound(function, bound); }, true, most_opcodes);
 }
 
 bool is_recording() { return current != nullptr; }

@@ -5,6 +5,7 @@
 // std::exception when it cannot go on, and needs the GIL.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -86,7 +87,13 @@ class Record {
   void ask_ends(std::function<bool()> ends) { ends_ = std::move(ends); }
 
   void set_result(NodeId node) { data_.result = node; }
-  void count_opcode() { ++data_.opcodes; }
+  // A call of more instructions is not recorded to its end.
+  void limit_opcodes(int64_t most) { most_opcodes_ = most; }
+  bool is_over_limit() const { return data_.opcodes > most_opcodes_; }
+  void count_opcode() {
+    ++data_.opcodes;
+    if (is_over_limit()) throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
+  }
   void abort(std::string reason, core::Loc loc);    // the first reason wins
   void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
   bool aborted() const { return !data_.aborted.empty(); }
@@ -118,6 +125,7 @@ class Record {
   void release();
 
   core::Recording data_;
+  int64_t most_opcodes_ = INT64_MAX;
   std::function<bool()> ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do
   std::vector<Ref> kept_;
