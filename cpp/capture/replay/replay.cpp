@@ -27,7 +27,8 @@ class Registers {
   }
   PyObject** data() { return objects_.data(); }
   void move_to(std::vector<Ref>& kept) {
-    kept.reserve(kept.size() + static_cast<size_t>(count_));
+    kept.clear();  // of a path that was tried before
+    kept.reserve(static_cast<size_t>(count_));
     for (int32_t i = 0; i < count_; ++i) {
       kept.push_back(Ref::steal(std::exchange(objects_.data()[i], nullptr)));
     }

@@ -58,6 +58,17 @@ def test_written_programs_do_compiled_what_they_do_plain(part: int) -> None:
                 compare(function, compiled, arguments(seed, number), source)
 
 
+#: of programs that were not compiled rightly once
+@pytest.mark.parametrize("seed", [805])
+def test_written_programs_that_failed_do_not(seed: int) -> None:
+    source = Writer(seed).source()
+    function = function_of(source, seed)
+    compiled = dvm.compile(function)
+    for number in range(6):
+        with np.errstate(all="ignore"):
+            compare(function, compiled, arguments(seed, number), source)
+
+
 def halved(x, n):
     for _ in range(n):
         x = x * 0.5
