@@ -93,8 +93,8 @@ class Pipeline {
           .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
                      loops ? 1 + core::carried_of(owner) : 0);
     };
-    return timed("plan",
-                 [&] { return lower(graph, std::move(fusion), compile_body, own_arguments); });
+    const LowerOptions to{own_arguments, options_.dense_results && !is_body_};
+    return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
   }
 
   // Runs one pass and records what it took and made. Texts are made outside of the clock.

@@ -19,6 +19,8 @@ struct Options {
   std::string target = "cpu";
   Numerics numerics = Numerics::widened;  // sim targets are strict by nature
   core::Precision precision = core::Precision::highest;
+  // Whether results that are transposes of others are better dense, in memory of their own.
+  bool dense_results = false;
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else

@@ -22,13 +22,14 @@ using Registers = std::vector<int32_t>;
 class Lowering {
  public:
   Lowering(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
-           size_t own_arguments)
+           const LowerOptions& options)
       : graph_(graph),
         fusion_(std::move(fusion)),
         compile_body_(compile_body),
         builder_(plan_),
         sizes_(builder_, graph.dims()),
-        memory_(graph, fusion_, arrays_among(graph.inputs(), own_arguments)),
+        memory_(graph, fusion_, arrays_among(graph.inputs(), options.own_arguments)),
+        dense_results_(options.dense_results),
         values_(static_cast<size_t>(graph.size())) {}
 
   runtime::Plan run() {
@@ -128,7 +129,7 @@ class Lowering {
         at(v).buffer = box(update, at(root).buffer);
       } else if (const Value input = memory_.over(v); input >= 0) {
         at(v).buffer = at(input).buffer;
-      } else {
+      } else if (!allocate_transposed(v, body)) {
         allocate(v);
       }
       outputs.push_back(at(v).buffer);
@@ -197,12 +198,12 @@ class Lowering {
     sizes_.check_at_least(reduced, graph_.dims().constant(1), node.loc);
   }
 
-  // The result of the Graph that is nothing but another shape of what `v` becomes, or -1.
-  Value reshaped_result(Value v) const {
+  // The result of the Graph that is nothing but such a view of what `v` becomes, or -1.
+  Value result_by_view(Op view, Value v) const {
     v = memory_[v].last;
     const auto is = [&](Value output) {
       const core::Node& node = graph_.node(output);
-      return node.op == Op::reshape && node.inputs[0] == v;
+      return node.op == view && node.inputs[0] == v;
     };
     const auto& outputs = graph_.outputs;
     const auto found = std::find_if(outputs.begin(), outputs.end(), is);
@@ -210,16 +211,38 @@ class Lowering {
     return found == outputs.end() || is_output ? -1 : *found;
   }
 
+  void allocate_result(Value result) {
+    const core::Node& node = graph_.node(result);
+    at(result).buffer = builder_.emit(PlanOp::host_alloc,
+                                      {node.type.dtype, sizes_.values(node.type.shape, node.loc)},
+                                      "%" + std::to_string(result));
+  }
+
+  // An output that a Region writes element by element, in any order: it walks memory as that lies.
+  bool allocate_transposed(Value v, const core::Graph& body) {
+    const auto in_any_order = [](const core::Node& node) {
+      return core::op_class(node.op) == core::OpClass::elementwise ||
+             core::op_class(node.op) == core::OpClass::source || node.op == Op::broadcast;
+    };
+    const Value result = dense_results_ ? result_by_view(Op::transpose, v) : -1;
+    if (result < 0 || !std::ranges::all_of(body.nodes(), in_any_order)) return false;
+    allocate_result(result);
+    const std::vector<int>& axes = graph_.node(result).attrs.axes;
+    Registers back(axes.size());
+    for (size_t i = 0; i < axes.size(); ++i)
+      back[static_cast<size_t>(axes[i])] = static_cast<int32_t>(i);
+    at(v).buffer =
+        builder_.emit(PlanOp::transpose, {at(result).buffer, back}, "%" + std::to_string(v));
+    return true;
+  }
+
   void allocate(Value v) {
     const core::Node& node = graph_.node(v);
     const Registers sizes = sizes_.values(node.type.shape, node.loc);
-    if (const Value result = reshaped_result(v); result >= 0) {
+    if (const Value result = result_by_view(Op::reshape, v); result >= 0) {
       // What the program returns owns its memory, so that is allocated and the Region writes it
       // through the view (a sum over an axis, say, whose size 1 the program dropped).
-      const core::Type& type = graph_.type(result);
-      at(result).buffer =
-          builder_.emit(PlanOp::host_alloc, {type.dtype, sizes_.values(type.shape, node.loc)},
-                        "%" + std::to_string(result));
+      allocate_result(result);
       at(v).buffer =
           builder_.emit(PlanOp::reshape, {at(result).buffer, sizes}, "%" + std::to_string(v));
       return;
@@ -235,6 +258,7 @@ class Lowering {
     const std::string note = "%" + std::to_string(v);
     switch (node.op) {
       case Op::transpose:
+        if (at(v).buffer >= 0) return;  // a result that its Region has written already
         at(v).buffer =
             builder_.emit(PlanOp::transpose, {operand(0), Registers(node.attrs.axes)}, note);
         return;
@@ -500,6 +524,7 @@ class Lowering {
   runtime::PlanBuilder builder_;
   SizeCode sizes_;
   const MemoryMap memory_;
+  const bool dense_results_;
   std::vector<Placed> values_;
   const core::Facts facts_{graph_.shared_dims()};
 };
@@ -507,8 +532,8 @@ class Lowering {
 }  // namespace
 
 runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
-                    size_t own_arguments) {
-  return Lowering(graph, std::move(fusion), compile_body, own_arguments).run();
+                    const LowerOptions& options) {
+  return Lowering(graph, std::move(fusion), compile_body, options).run();
 }
 
 }  // namespace dvm::driver

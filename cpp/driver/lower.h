@@ -13,9 +13,13 @@ namespace dvm::driver {
 // How a loop or branch of the Graph has its bodies compiled: its body number `index`.
 using CompileBody = std::function<runtime::Plan(const core::Node& owner, size_t index)>;
 
-// `own_inputs`: so many of the arguments, from the first on, are a loop body's to write to; of
-// them those that it does write are declared so.
+struct LowerOptions {
+  // So many of the arguments, from the first on, are a loop body's to write to; of them those that
+  // it does write are declared so.
+  size_t own_arguments = 0;
+  bool dense_results = false;  // as Options has it
+};
 runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
-                    size_t own_arguments = 0);
+                    const LowerOptions& options);
 
 }  // namespace dvm::driver
