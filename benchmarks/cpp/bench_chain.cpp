@@ -70,7 +70,7 @@ struct Case {
 };
 template <int kChain, int kSteps>
 void add_case(std::vector<Case>& cases) {
-  const bool wide = cpu::simd_level() == cpu::SimdLevel::avx512;
+  const bool wide = cpu::simd_level() <= cpu::SimdLevel::avx512;
   cases.push_back(
       {kChain, kSteps, wide ? avx512::loops<kChain, kSteps>() : avx2::loops<kChain, kSteps>()});
 }

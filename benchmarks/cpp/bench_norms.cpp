@@ -132,7 +132,7 @@ void run_case(int norm, int64_t n, vm::Target& target) {
   }
 
   std::vector<std::function<void()>> variants;
-  const bool wide = cpu::simd_level() == cpu::SimdLevel::avx512;
+  const bool wide = cpu::simd_level() <= cpu::SimdLevel::avx512;
   for (const Loop loop : wide ? avx512::norm_loops(norm) : avx2::norm_loops(norm)) {
     variants.emplace_back(
         [=, &in] { loop(out, in, static_cast<size_t>(rows), static_cast<size_t>(n)); });

@@ -253,7 +253,7 @@ class CpuTarget final : public vm::Target {
 
  private:
   static const MatmulKernels& packing(const vm::RightMatrix& matrix) {
-    return matmul_kernels(simd_level(), matrix.sums, matrix.source, matrix.rounds);
+    return matmul_kernels(simd_level(), matrix.sums, matrix.source, matrix.precision);
   }
 
   vm::RunStatus run_watched(Job& job) const {

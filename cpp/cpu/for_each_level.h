@@ -21,6 +21,7 @@
 #define DVM_FILL_BY_LEVEL(fill)                        \
   void fill(SimdLevel level, vm::KernelTable& table) { \
     switch (level) {                                   \
+      case SimdLevel::amx:                             \
       case SimdLevel::avx512:                          \
         return N_AVX3::fill(table);                    \
       case SimdLevel::avx2:                            \

@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace dvm::cpu {
@@ -28,6 +30,20 @@ constexpr std::string_view kNames[] = {
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+// Tiles of bf16 and of bytes (AMX). Linux saves their registers for processes that have asked for
+// it, which holds for all of their threads and for their children; some systems never do.
+bool has_matrix_tiles() {
+  constexpr unsigned kTiles = 1u << 24 | 1u << 22 | 1u << 25;  // amx-tile, amx-bf16, amx-int8
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTiles) != kTiles) return false;
+#if defined(__linux__)
+  constexpr int kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+#else
+  return false;
+#endif
 }
 #endif
 
@@ -73,7 +89,7 @@ std::string_view to_string(SimdLevel level) { return kNames[static_cast<int>(lev
 
 bool has_fused_arithmetic(SimdLevel level) {
 #if defined(__x86_64__)
-  return level == SimdLevel::avx512 || level == SimdLevel::avx2;
+  return level == SimdLevel::amx || level == SimdLevel::avx512 || level == SimdLevel::avx2;
 #else
   return level == SimdLevel::portable;
 #endif

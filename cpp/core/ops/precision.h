@@ -11,7 +11,7 @@ namespace dvm::core {
 
 enum class Precision : uint8_t {
   highest,  // as they are
-  high,     // each as a sum of two bf16, where a target is faster with these; none is so far
+  high,     // each as a sum of two bf16, where a target is faster with these
   medium,   // rounded to bf16, where a target is faster with these; sums stay f32
 };
 inline constexpr std::array<std::string_view, 3> kPrecisionNames = {"highest", "high", "medium"};

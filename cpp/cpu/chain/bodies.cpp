@@ -151,6 +151,7 @@ const ChainBodies* chain_bodies(SimdLevel level, int width) {
   if (width != sizeof(float) && width != sizeof(double)) return nullptr;
   const bool wide = width == sizeof(double);
   switch (level) {
+    case SimdLevel::amx:
     case SimdLevel::avx512:
       return wide ? &k_avx512_64 : &k_avx512_32;
     case SimdLevel::avx2:

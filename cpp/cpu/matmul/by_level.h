@@ -11,6 +11,7 @@ namespace dvm::cpu {
 #define DVM_MATMUL_KIND(name, stored, sum) const MatmulKernels& name##_matmul(SimdLevel level);
 #include "cpu/matmul/matmul_kinds.def"
 #undef DVM_MATMUL_KIND
+const MatmulKernels& rounding_matmul(SimdLevel level);  // of f32, of precision `medium`
 
 }  // namespace dvm::cpu
 
@@ -18,6 +19,7 @@ namespace dvm::cpu {
 #define DVM_MATMUL_BY_LEVEL(name)              \
   const MatmulKernels& name(SimdLevel level) { \
     switch (level) {                           \
+      case SimdLevel::amx:                     \
       case SimdLevel::avx512:                  \
         return N_AVX3::name();                 \
       case SimdLevel::avx2:                    \

@@ -27,7 +27,5 @@ namespace dvm::cpu {
 DVM_MATMUL_BY_LEVEL(f32_matmul)
 DVM_MATMUL_BY_LEVEL(f64_matmul)
 DVM_MATMUL_BY_LEVEL(rounding_matmul)
-
-const MatmulKernels& rounding_matmul_kernels(SimdLevel level) { return rounding_matmul(level); }
 }  // namespace dvm::cpu
 #endif

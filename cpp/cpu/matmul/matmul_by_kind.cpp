@@ -3,7 +3,20 @@
 
 namespace dvm::cpu {
 
+namespace {
+
+// Null: nothing of that level alone.
+const MatmulKernels* of_level_alone(SimdLevel level, MatmulKind kind, core::Precision precision) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::amx) return amx_matmul_kernels(kind, precision);
+#endif
+  return nullptr;
+}
+
+}  // namespace
+
 const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind) {
+  if (const auto* own = of_level_alone(level, kind, core::Precision::highest)) return *own;
   switch (kind) {
 #define DVM_MATMUL_KIND(name, stored, sum) \
   case MatmulKind::name:                   \
@@ -37,8 +50,14 @@ MatmulKind kind_of(core::DType sums, core::DType elements) {
 }  // namespace
 
 const MatmulKernels& matmul_kernels(SimdLevel level, core::DType sums, core::DType elements,
-                                    bool rounds) {
-  return rounds ? rounding_matmul_kernels(level) : matmul_kernels(level, kind_of(sums, elements));
+                                    core::Precision precision) {
+  return precision != core::Precision::highest ? f32_matmul_kernels(level, precision)
+                                               : matmul_kernels(level, kind_of(sums, elements));
+}
+
+const MatmulKernels& f32_matmul_kernels(SimdLevel level, core::Precision precision) {
+  if (const auto* own = of_level_alone(level, MatmulKind::f32, precision)) return *own;
+  return precision == core::Precision::medium ? rounding_matmul(level) : f32_matmul(level);
 }
 
 }  // namespace dvm::cpu

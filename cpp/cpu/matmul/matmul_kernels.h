@@ -5,13 +5,13 @@
 // An element of C is one chain over k, first to last: c = a[0] b[0] + c, then c = a[1] b[1] + c,
 // each step rounded once where the level has fused arithmetic. It begins at 0, or at what C holds
 // if the block `adds`. So its bits are the same whatever the blocks, panels, edges and threads are.
-// Two functions have another order, which depends on the kind and the machine alone:
-//   multiply  of bf16 where the processor is fast at pairs of them: a step is two elements of k, as
-//             vdpbf16ps defines it, for which subnormal numbers are zeros. A block that is not the
-//             last one along k has an even k.
+// Two functions have another order, which depends on the kind, the level and the machine alone:
+//   multiply  of bf16 where the processor is fast at pairs of them or at tiles: a step is `depth`
+//             elements of k, as vdpbf16ps or tdpbf16ps defines it, for both of which subnormal
+//             factors, products and sums are zeros. None raises a flag.
 //   dots      in kDotBytes of lanes, element l to lane l modulo their number; then the lanes fold
-//   by
-//             halves, and last comes what C holds.
+//             by halves, and last comes what C holds.
+// A block that is not the last one along k has a multiple of `depth` of it.
 // What fills up the edges of panels never reaches C, but may raise `invalid` beside an infinity.
 #pragma once
 
@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "core/ops/dtype.h"
+#include "core/ops/precision.h"
 #include "cpu/simd_level.h"
 
 namespace dvm::cpu {
@@ -37,8 +38,9 @@ struct MatrixView {
 
 struct MatmulBlock {
   int64_t m, k, n;
-  // Where `packed_a` is null, A is read in place: any strides. Where `packed_b` is, B: its columns
-  // adjacent. Nothing beside the elements is read.
+  // Where `packed_a` is null, A is read in place: any strides if `depth` is 1, else elements that are
+  // adjacent along k. Where `packed_b` is, B: its columns adjacent. Nothing beside the elements is
+  // read.
   const std::byte *packed_a = nullptr, *packed_b = nullptr;
   MatrixView a = {}, b = {};
   std::byte* c;  // rows of adjacent elements, which overlap nothing else
@@ -59,14 +61,16 @@ struct DotBlock {
 inline constexpr int kDotBytes = 128;
 
 // Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
-// one unit after the other. A unit is what a row has at `depth` elements of k. The last panel and
-// the last units are filled up with zeros.
+// one unit after the other. A unit is what a row has at `depth` elements of k, `unit_bytes` of it. The
+// last panel and the last units are filled up with zeros.
 struct MatmulKernels {
   int mr, nr;  // of the register tile
   int64_t unit_bytes;
   int depth;
-  bool reads_a_in_place;  // multiply does; if not, A is packed
-  int64_t in_place_rows;  // of A, for which it does not pay to pack B
+  bool reads_a_in_place;  // multiply does, of whole units; if not, A is packed
+  int64_t in_place_rows;  // of A, for which it does not pay to pack B; 0: multiply cannot
+  int64_t deep;           // of k, that blocks had best have: a multiple of `depth`
+  int64_t b_bytes;        // of a block of B, at most
   void (*pack_a)(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept;
   void (*pack_b)(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept;
   void (*multiply)(const MatmulBlock& block) noexcept;
@@ -91,11 +95,15 @@ struct MatmulKernels {
 };
 
 const MatmulKernels& matmul_kernels(SimdLevel level, MatmulKind kind);
-// Of f32 whose blocks may round factors to bf16, as they do where that is faster; few rows and dots
-// do not.
-const MatmulKernels& rounding_matmul_kernels(SimdLevel level);
+// Of f32 whose blocks may round factors, as they do where that is faster; few rows and dots do not.
+//   medium  to bf16
+//   high    to a sum of two bf16, x = x0 + x1: a product is x0 y1 + x0 y0 + x1 y0. For NaN that
+//           comes of it x0 y0 is taken instead, so that infinities are what they are in f32.
+const MatmulKernels& f32_matmul_kernels(SimdLevel level, core::Precision precision);
 // Those of an instruction.
 const MatmulKernels& matmul_kernels(SimdLevel level, core::DType sums, core::DType elements,
-                                    bool rounds);
+                                    core::Precision precision);
+// By tiles of matrices, of processors that have them; null: the level amx has none of that kind.
+const MatmulKernels* amx_matmul_kernels(MatmulKind kind, core::Precision precision);
 
 }  // namespace dvm::cpu

@@ -51,8 +51,7 @@ class ProductTile {
   static constexpr int64_t kFew = 8;
   // Elements along k of factors that are copied first, so that their lines are adjacent elements.
   static constexpr int64_t kCopied = 8192;
-  // Units along k of a block, and rows.
-  static constexpr int64_t kDeep = 512, kHigh = 192;
+  static constexpr int64_t kHigh = 192;  // rows of a block
 
   // Of so few columns each element is a sum across a vector, which takes as long for a short line
   // as for one of many vectors; blocks compute all columns of a row at once. Measured at 4096 rows.
@@ -158,8 +157,8 @@ class ProductTile {
     const bool in_place =
         !packed && b.column_stride == stored_ && args_.insn->m <= kernels_.in_place_rows;
     const int64_t c_row = strides_of(0).row;
-    const int64_t deep = kDeep * kernels_.depth;
-    const int64_t wide = kPackedBBytes / (kernels_.b_panel_bytes(deep)) * kernels_.nr;
+    const int64_t deep = kernels_.deep;
+    const int64_t wide = kernels_.b_bytes / kernels_.b_panel_bytes(deep) * kernels_.nr;
     std::byte* const packed_b = args_.scratch + kPackedABytes;
     for (int64_t j = 0; j < args_.n; j += wide) {
       for (int64_t l = 0; l < args_.size; l += deep) {
@@ -188,7 +187,8 @@ class ProductTile {
   MatrixView b_view() const { return operand(2).mode == Mode::packed ? MatrixView{} : view_of(2); }
 
   void multiply_rows(const MatrixView& a, int64_t l, std::byte* c, MatmulBlock& block) const {
-    const bool packs = !kernels_.reads_a_in_place || a.column_stride != stored_;
+    const bool packs = !kernels_.reads_a_in_place || a.column_stride != stored_ ||
+                       block.k % kernels_.depth != 0;
     const int64_t high =
         std::min(kHigh, kPackedABytes / kernels_.a_panel_bytes(block.k) * kernels_.mr);
     for (int64_t i = 0; i < args_.m; i += high) {
@@ -223,7 +223,7 @@ template <SimdLevel kLevel, DType kSums>
 void multiply_tile(const TileArgs& args) noexcept {
   const vm::MatrixAux aux = vm::MatrixAux::of(kSums, args.aux);
   [[maybe_unused]] const core::fp::State before = core::fp::get();
-  const MatmulKernels& kernels = matmul_kernels(kLevel, kSums, aux.source, aux.rounds);
+  const MatmulKernels& kernels = matmul_kernels(kLevel, kSums, aux.source, aux.precision);
   ProductTile(kernels, args, kSums, aux.source).run();
   // What fills up panels may meet an infinity. Where that happens to elements, their sum is NaN.
   if constexpr (core::is_floating(kSums)) {

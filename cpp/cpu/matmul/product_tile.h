@@ -5,8 +5,8 @@
 
 namespace dvm::cpu {
 
-// Of each thread. A block of A stays in the second cache; one of B goes by it panel by panel, and
-// the wider it is the less often A is packed.
+// Of each thread. A block of A stays in the second cache; one of B (MatmulKernels::b_bytes) goes by
+// it panel by panel, and the wider it is the less often A is packed.
 inline constexpr int64_t kPackedABytes = 384 << 10, kPackedBBytes = 2 << 20;
 inline constexpr int64_t kMatmulScratchBytes = kPackedABytes + kPackedBBytes;
 

@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/matmul/pack-inl.h"
+#include "cpu/matmul/product_tile.h"
 #include "cpu/matmul/register_tile-inl.h"
 #include "cpu/matmul/thin-inl.h"
 #include "vm/isa/program.h"
@@ -32,6 +33,8 @@ inline constexpr MatmulKernels kTable = {.mr = kRows,
                                          .depth = Kind::kDepth,
                                          .reads_a_in_place = !Kind::kConverts,
                                          .in_place_rows = kRows* Kind::kTilesInPlace,
+                                         .deep = 512 * Kind::kDepth,
+                                         .b_bytes = kPackedBBytes,
                                          .pack_a = pack_a<PacksAs>,
                                          .pack_b = pack_b<PacksAs>,
                                          .multiply = Multiply<Kind>::run,

@@ -109,6 +109,7 @@ namespace dvm::cpu {
 const vm::FindTable& find_table(SimdLevel level) {
   switch (level) {
 #if HWY_ARCH_X86
+    case SimdLevel::amx:
     case SimdLevel::avx512: {
       static const vm::FindTable table = N_AVX3::find_table();
       return table;

@@ -419,7 +419,7 @@ class Execution {
   }
   static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
     return {view.data,       view.shape[0],          view.shape[1],         view.strides[0],
-            view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->rounds};
+            view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->precision};
   }
 
   // False: there is no memory for the packed copy that Programs read.

@@ -426,17 +426,20 @@ inline constexpr LoopFlagInfo kLoopFlags[] = {
 };
 
 // Instruction::aux of a product of matrices: when it adds to its destination, the dtype of its
-// sources where that is another one, and whether factors of f32 may be rounded to bf16.
+// sources where that is another one, and to what factors of f32 may be rounded.
 struct MatrixAux {
   // In all steps of that loop but the first.
   std::optional<int> loop = {};
   bool always = false;
   DType source = DType::f32;
-  bool rounds = false;
+  core::Precision precision = core::Precision::highest;
 
   static constexpr int kRounds = 0x80;  // a bit of the code
   constexpr uint8_t code(DType dtype) const {
-    const int other = source == dtype ? 0 : static_cast<int>(source) + 1;
+    const bool rounds = precision != core::Precision::highest;
+    const int other = precision == core::Precision::high ? kSplit
+                      : source == dtype                  ? 0
+                                                         : static_cast<int>(source) + 1;
     return static_cast<uint8_t>((always ? kAlways
                                  : loop ? *loop + 1
                                         : 0) |
@@ -448,13 +451,15 @@ struct MatrixAux {
     result.always = adds == kAlways;
     if (adds != 0 && !result.always) result.loop = adds - 1;
     const int other = (aux & ~kRounds) >> 3;
-    result.source = other == 0 ? dtype : static_cast<DType>(other - 1);
-    result.rounds = (aux & kRounds) != 0;
+    const bool rounds = (aux & kRounds) != 0, splits = rounds && other == kSplit;
+    result.source = other == 0 || splits ? dtype : static_cast<DType>(other - 1);
+    if (rounds) result.precision = splits ? core::Precision::high : core::Precision::medium;
     return result;
   }
 
  private:
   static constexpr int kAlways = 7;
+  static constexpr int kSplit = 1;  // in place of the dtype, beside kRounds
 };
 static_assert(kMaxLoops < 7 && core::kDTypeCount < 15);
 // What only a kernel can find wrong, because it depends on the values of elements.

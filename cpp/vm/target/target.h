@@ -85,7 +85,7 @@ struct RightMatrix {
   const std::byte* data;
   int64_t rows, columns, row_stride, column_stride;
   core::DType source, sums;  // of its elements, of the products
-  bool rounds;               // MatrixAux::rounds of these
+  core::Precision precision;
   bool operator==(const RightMatrix&) const = default;
 };
 

@@ -282,9 +282,10 @@ void InstructionParser::parse_attribute(Parsed& insn) {
     }
     insn.fixed.aux = aux.code(insn.fixed.dtype);
   } else if (name == "rounds" && format == Format::matrix) {
-    in_.expect_word("bf16");
     MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
-    aux.rounds = true;
+    const std::string_view to = in_.word("what factors are rounded to");
+    if (to != "bf16" && to != "bf16x2") in_.error("factors are rounded to bf16 or bf16x2");
+    aux.precision = to == "bf16" ? core::Precision::medium : core::Precision::high;
     insn.fixed.aux = aux.code(insn.fixed.dtype);
   } else if (name == "cmp_type" && format == Format::compare) {
     insn.fixed.aux = parse_choice<Compare>(kCompareCount, "an ordering");

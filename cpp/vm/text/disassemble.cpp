@@ -180,7 +180,8 @@ class Printer {
       const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
       if (aux.loop) attribute("adds", number(*aux.loop));
       if (aux.always) attribute("adds", "always");
-      if (aux.rounds) attribute("rounds", "bf16");
+      if (aux.precision == core::Precision::medium) attribute("rounds", "bf16");
+      if (aux.precision == core::Precision::high) attribute("rounds", "bf16x2");
     }
     if (row.format == Format::compare) {
       attribute("cmp_type", std::string(to_string(static_cast<Compare>(insn.aux))));

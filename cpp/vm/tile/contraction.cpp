@@ -93,7 +93,7 @@ Contraction bind_product(const Kernel& kernel, const Binding& binding) {
                    .global_count = kernel.operand_count(),
                    .dtype = product.dtype,
                    .source = product.source,
-                   .rounds = product.rounds,
+                   .precision = product.precision,
                    .packed_column = binding.packed_column};
   if (!kernel.kept.empty()) {
     made.global_count += kFirstKept + static_cast<int>(kernel.kept.size());

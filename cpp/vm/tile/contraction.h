@@ -20,7 +20,7 @@ struct Contraction {
   int16_t a = 0, b = 0, result = 0;  // operands of the Program
   int global_count = 0;
   DType dtype = DType::f32, source = DType::f32;  // of the result, of both factors
-  bool rounds = false;                            // KernelProduct::rounds
+  core::Precision precision = core::Precision::highest;
   // Batches, outermost first, each of more than one matrix. What `b` does not move along is rows of
   // `a` instead, if it lies so.
   int batch_rank = 0;

@@ -284,7 +284,7 @@ class Preparer {
                        .b = operand_of(b),
                        .dtype = sums,
                        .source = graph_.type(a).dtype,
-                       .rounds = node.attrs.precision == core::Precision::medium,
+                       .precision = node.attrs.precision,
                        .a_shape = aligned(graph_.type(a).shape),
                        .b_shape = aligned(graph_.type(b).shape),
                        .shape = aligned(node.type.shape)};

@@ -64,7 +64,7 @@ struct KernelProduct {
   int16_t a = -1, b = -1, result = -1;  // operands, the Region's or what is kept
   DType dtype = DType::f32;             // of the result: that in which products are added up
   DType source = DType::f32;
-  bool rounds = false;  // factors of f32 may be rounded to bf16 (core::Precision::medium)
+  core::Precision precision = core::Precision::highest;  // of factors of f32
   KernelShape a_shape = {}, b_shape = {}, shape = {};
 };
 

@@ -178,7 +178,7 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   if (aux.always && insn.operands()[0].mode != Mode::slot) {
     fail("adds to what is in no slot");
   }
-  if (aux.rounds && (insn.dtype != DType::f32 || aux.source != DType::f32)) {
+  if (aux.precision != core::Precision::highest && (insn.dtype != DType::f32 || aux.source != DType::f32)) {
     fail("rounds factors that are no f32");
   }
   if (!core::adds_products(insn.dtype, aux.source) || insn.aux != aux.code(insn.dtype)) {
@@ -202,7 +202,7 @@ void TileVerifier::check_attention(const Instruction& insn) const {
   if (insn.insn != Insn::attend_masked && std::bit_cast<uint64_t>(words.fill) != 0)
     fail("fills scores without a mask of bools");
   const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
-  if (aux.rounds) fail("an attention rounds no factors");
+  if (aux.precision != core::Precision::highest) fail("an attention rounds no factors");
   if (aux.always) fail("an attention goes on from nothing but a step of its loop");
   if (aux.loop && d.mode != Mode::slot) fail("its steps leave for each other what is in no slot");
 }

@@ -132,7 +132,7 @@ def compile_graph(
         context.fw_metadata.bw_donated_idxs = []
     precision = options.precision or torch.get_float32_matmul_precision()
     try:
-        has_exact_products = options.target == "cpu" and precision != "medium"
+        has_exact_products = options.target == "cpu" and precision == "highest"
         lowered = graphs.lower(module, options.fallback, has_exact_products)
         compiled = _dvm.TorchGraph(
             lowered.graph,

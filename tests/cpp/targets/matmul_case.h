@@ -153,13 +153,31 @@ template <typename T, typename Sum>
 struct Packing {
   bool a, b;
   bool whole_b = false;
+  bool packs_b() const { return b || whole_b; }
 };
+// How A may lie for that, and B.
+inline Layout random_layout_of_a(const MatmulKernels& kernels, Packing packing, Random& random) {
+  if (!packing.a && kernels.depth > 1) return Layout::rows;
+  return one_of(random, {Layout::rows, Layout::columns, Layout::any});
+}
+inline Layout random_layout_of_b(Packing packing, Random& random) {
+  if (!packing.packs_b()) return Layout::rows;
+  return one_of(random, {Layout::rows, Layout::columns, Layout::any});
+}
+
+// Any way that the kernels have for a product with so many k.
+inline Packing random_packing(const MatmulKernels& kernels, int64_t k, Random& random) {
+  const bool a_in_place = kernels.reads_a_in_place && k % kernels.depth == 0;
+  const bool b_in_place = kernels.in_place_rows > 0;
+  return {!a_in_place || pick(random, 0, 1) == 0, !b_in_place || pick(random, 0, 1) == 0,
+          pick(random, 0, 3) == 0};
+}
 
 inline std::unique_ptr<fuzz::ExactBuffer> packed_room(int64_t bytes) {
   return std::make_unique<fuzz::ExactBuffer>(0, bytes, fuzz::Fence::behind);
 }
 
-// C (+)= A B in blocks of at most `depth` along k.
+// C (+)= A B in blocks of at most `depth` along k, a multiple of the kernels' own.
 inline void multiply(const MatmulKernels& kernels, MatrixView a, MatrixView b, int64_t m, int64_t k,
                      int64_t n, Packing packing, std::byte* c, int64_t c_row_stride, bool adds,
                      int64_t depth = std::numeric_limits<int64_t>::max()) {

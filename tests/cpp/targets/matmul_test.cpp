@@ -33,15 +33,19 @@ int64_t random_size(Random& random, int64_t tile) {
                                   pick(random, 1, 3 * tile)});
 }
 
+int64_t random_depth(const MatmulKernels& kernels, Random& random) {
+  if (pick(random, 0, 19) == 0) return 700;
+  return pick(random, 0, 3) == 0 ? pick(random, 1, 4) * kernels.depth
+                                 : random_size(random, std::max(17, kernels.depth));
+}
+
 template <typename T, typename Sum>
 void check_random_product(const MatmulKernels& kernels, Random& random) {
   const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);
-  const int64_t k = pick(random, 0, 19) == 0 ? 700 : random_size(random, 17);
-  const Packing packing{!kernels.reads_a_in_place || pick(random, 0, 1) == 0,
-                        pick(random, 0, 1) == 0, pick(random, 0, 3) == 0};
-  const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
-  Matrix<T> a(random, m, k, any[pick(random, 0, 2)]);
-  Matrix<T> b(random, k, n, packing.b || packing.whole_b ? any[pick(random, 0, 2)] : Layout::rows);
+  const int64_t k = random_depth(kernels, random);
+  const Packing packing = random_packing(kernels, k, random);
+  Matrix<T> a(random, m, k, random_layout_of_a(kernels, packing, random));
+  Matrix<T> b(random, k, n, random_layout_of_b(packing, random));
   Matrix<Sum> c(random, m, n, Layout::rows, false);
   fill(random, a);
   fill(random, b);
@@ -55,7 +59,7 @@ void check_random_product(const MatmulKernels& kernels, Random& random) {
   SCOPED_TRACE(::testing::Message() << m << "," << k << "," << n << " packed " << packing.a
                                     << packing.b << packing.whole_b << " adds " << adds);
   multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride, adds,
-           pick(random, 0, 1) == 0 ? 16 : k + 1);
+           pick(random, 0, 1) == 0 ? std::max(16, kernels.depth) : k + kernels.depth);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       const Sum start = adds ? before.at(i, j) : Sum{0}, got = c.at(i, j);
@@ -89,19 +93,17 @@ TEST(Matmul, RandomProducts) {
 // Where a level rounds factors of f32, its blocks do what those of bf16 do with what it rounds.
 TEST(Matmul, RoundedFactors) {
   for (const SimdLevel level : cpu::simd_levels()) {
-    const MatmulKernels& kernels = cpu::rounding_matmul_kernels(level);
+    const MatmulKernels& kernels = cpu::f32_matmul_kernels(level, core::Precision::medium);
     if (&kernels == &cpu::matmul_kernels(level, MatmulKind::f32)) continue;
     const MatmulKernels& halves = cpu::matmul_kernels(level, MatmulKind::bf16);
     for (unsigned seed = 0; seed < 100; ++seed) {
       SCOPED_TRACE(seed);
       Random random(seed);
       const int64_t m = random_size(random, kernels.mr), n = random_size(random, kernels.nr);
-      const int64_t k = random_size(random, 17);
-      const Packing packing{true, pick(random, 0, 1) == 0, pick(random, 0, 3) == 0};
-      const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
-      const bool packs_b = packing.b || packing.whole_b;
-      const Layout b_lies = packs_b ? any[pick(random, 0, 2)] : Layout::rows;
-      Matrix<float> a(random, m, k, any[pick(random, 0, 2)]), b(random, k, n, b_lies);
+      const int64_t k = random_depth(kernels, random);
+      const Packing packing = random_packing(kernels, k, random);
+      Matrix<float> a(random, m, k, random_layout_of_a(kernels, packing, random));
+      Matrix<float> b(random, k, n, random_layout_of_b(packing, random));
       Matrix<core::BFloat16> rounded_a(random, m, k, Layout::rows, false);
       Matrix<core::BFloat16> rounded_b(random, k, n, Layout::rows, false);
       Matrix<float> c(random, m, n, Layout::rows, false), want(random, m, n, Layout::rows, false);
@@ -240,7 +242,7 @@ TEST(Matmul, InfinityAndNanStayInTheirRowsAndColumns) {
       for (unsigned seed = 0; seed < 20; ++seed) {
         Random random(seed);
         const int64_t m = 2 * kernels.mr + 1, n = kernels.nr + 5, k = pick(random, 1, 20);
-        const bool packs = !kernels.reads_a_in_place || seed % 2 == 0;
+        const Packing packing = random_packing(kernels, k, random);
         Matrix<T> a(random, m, k, Layout::rows, false), b(random, k, n, Layout::rows, false);
         Matrix<Sum> c(random, m, n, Layout::rows, false);
         fill(random, a);
@@ -250,7 +252,7 @@ TEST(Matmul, InfinityAndNanStayInTheirRowsAndColumns) {
           a.at(pick(random, 0, m - 1), pick(random, 0, k - 1)) = special(x);
           b.at(pick(random, 0, k - 1), pick(random, 0, n - 1)) = special(-x);
         }
-        multiply(kernels, a.view(), b.view(), m, k, n, {packs, seed % 3 != 0}, c.base(),
+        multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(),
                  c.view().row_stride, false);
         for (int64_t i = 0; i < m; ++i) {
           for (int64_t j = 0; j < n; ++j) {

@@ -237,8 +237,9 @@ class ProgramGenerator {
     if (!draft_.open.empty() && draft_.chance(70))
       aux.loop = draft_.open[draft_.below(draft_.open.size())];
     // Of so few rows targets do not make use of it.
-    aux.rounds =
-        dtype == DType::f32 && source == DType::f32 && line.fixed.m <= 8 && draft_.chance(30);
+    if (dtype == DType::f32 && source == DType::f32 && line.fixed.m <= 8 && draft_.chance(30)) {
+      aux.precision = draft_.chance(50) ? core::Precision::medium : core::Precision::high;
+    }
     line.fixed.aux = aux.code(dtype);
     draft_.choose_split(line);
     Ref d, a, b;
