@@ -4,6 +4,8 @@
 //   bench_matmul [kind [threads]]            the table
 //   bench_matmul packing kind                what packing costs
 //   bench_matmul blocks kind m k n           sizes of blocks for one product
+//
+// A kind is one of matmul_kinds.def, or that of f32 by precision: high, medium.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -93,6 +95,13 @@ double peak() {
   return best == 0 ? 0 : kOperations / best * 1e-9;
 }
 
+core::Precision precision = core::Precision::highest;  // of products of f32
+
+const MatmulKernels& kernels_of(MatmulKind kind) {
+  const core::DType stored = kStored[static_cast<int>(kind)];
+  return cpu::matmul_kernels(cpu::simd_level(), kSums[static_cast<int>(kind)], stored, precision);
+}
+
 struct Product {
   int64_t m, k, n;
   bool b_along_k = false;
@@ -105,7 +114,7 @@ enum class TakeB : uint8_t { packed_before, pack, in_place, thin };
 class Bench {
  public:
   Bench(MatmulKind kind, Product product, int threads)
-      : kernels_(cpu::matmul_kernels(cpu::simd_level(), kind)),
+      : kernels_(kernels_of(kind)),
         p_(product),
         threads_(threads),
         stored_(core::byte_size(kStored[static_cast<int>(kind)])),
@@ -260,14 +269,17 @@ void print_table(MatmulKind kind, int threads) {
               kNames[static_cast<int>(kind)], threads);
   std::printf("%18s  %15s  %15s  %15s  %15s\n", "m,k,n", "packed before", "and A in place",
               "pack B", "B in place");
-  const bool a_in_place = cpu::matmul_kernels(cpu::simd_level(), kind).reads_a_in_place;
+  const bool a_in_place = kernels_of(kind).reads_a_in_place;
+  const bool b_in_place = kernels_of(kind).in_place_rows > 0;
   for (const Product& p : kProducts) {
     Bench bench(kind, p, threads);
     std::vector<std::function<void()>> variants = {
         bench.variant(TakeB::packed_before, true, {}),
         bench.variant(TakeB::packed_before, !a_in_place, {}),
         bench.variant(TakeB::pack, !a_in_place, {})};
-    if (!p.b_along_k) variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
+    if (!p.b_along_k && b_in_place) {
+      variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
+    }
     const std::vector<double> times = interleave(variants);
     const double top = peak() * threads;
     print_sizes(p);
@@ -284,13 +296,16 @@ void print_thin(MatmulKind kind, int threads) {
   std::printf("%s, %d threads; GB/s of B (share of reading)\n", kNames[static_cast<int>(kind)],
               threads);
   std::printf("%18s  %15s  %15s  %15s\n", "m,k,n", "few rows, dots", "pack B", "B in place");
-  const bool a_in_place = cpu::matmul_kernels(cpu::simd_level(), kind).reads_a_in_place;
+  const bool a_in_place = kernels_of(kind).reads_a_in_place;
+  const bool b_in_place = kernels_of(kind).in_place_rows > 0;
   for (const Product& p : kThin) {
     Bench bench(kind, p, threads);
     std::vector<std::function<void()>> variants = {[&] { bench.read(); },
                                                    bench.variant(TakeB::thin, false, {}),
                                                    bench.variant(TakeB::pack, !a_in_place, {})};
-    if (!p.b_along_k) variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
+    if (!p.b_along_k && b_in_place) {
+      variants.push_back(bench.variant(TakeB::in_place, !a_in_place, {}));
+    }
     const std::vector<double> times = interleave(variants);
     print_sizes(p);
     for (size_t v = 1; v < times.size(); ++v) {
@@ -303,7 +318,7 @@ void print_thin(MatmulKind kind, int threads) {
 void print_blocks(MatmulKind kind, Product p) {
   Bench bench(kind, p, 1);
   const double top = peak();
-  const bool a_in_place = cpu::matmul_kernels(cpu::simd_level(), kind).reads_a_in_place;
+  const bool a_in_place = kernels_of(kind).reads_a_in_place;
   for (const int64_t kc : {128, 192, 256, 384, 512, 768, 1024}) {
     for (const int64_t mc : {48, 96, 192, 384, 768}) {
       for (const int64_t nc : {256, 512, 1024, 4096}) {
@@ -322,7 +337,7 @@ void print_blocks(MatmulKind kind, Product p) {
 
 // Nanoseconds per element packed, of blocks of a matrix of `side` columns and rows.
 void print_packing(MatmulKind kind) {
-  const MatmulKernels& kernels = cpu::matmul_kernels(cpu::simd_level(), kind);
+  const MatmulKernels& kernels = kernels_of(kind);
   const int64_t size = core::byte_size(kStored[static_cast<int>(kind)]);
   std::printf("%s; ns per element packed\n%10s %6s  %8s %8s\n", kNames[static_cast<int>(kind)],
               "block", "of", "A", "B");
@@ -354,6 +369,10 @@ void print_packing(MatmulKind kind) {
 }
 
 MatmulKind kind_of(const char* name) {
+  if (const auto of_f32 = core::precision_from_text(name)) {
+    precision = *of_f32;
+    return MatmulKind::f32;
+  }
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (std::strcmp(kNames[i], name) == 0) return static_cast<MatmulKind>(i);
   }

@@ -191,17 +191,28 @@ class Calibrator {
     table_.chain_share = per_element / table_.element_ns[arithmetic][vm::cost_column(DType::f32)];
   }
 
+  struct Product {
+    DType sums, source;
+    core::Precision precision = core::Precision::highest;
+  };
+
   // One tile of a product, whose factors and result lie row by row.
-  double time_of_product(DType dtype, int64_t m, int64_t k, int64_t n) {
+  double time_of_product(const Product& product, int64_t m, int64_t k, int64_t n) {
     vm::ProgramBuilder builder(target_->traits(), words_, {});
-    for (const uint8_t written : {uint8_t{0}, uint8_t{0}, uint8_t{1}}) {
-      builder.add_global({.low = 0, .high = kBytes, .dtype = dtype, .written = written});
+    const auto dtype = [&](int global) { return global == 2 ? product.sums : product.source; };
+    for (const int global : {0, 1, 2}) {
+      builder.add_global({.low = 0,
+                          .high = kBytes,
+                          .dtype = dtype(global),
+                          .written = static_cast<uint8_t>(global == 2)});
     }
     const auto matrix = [&](int global, int64_t columns) {
       return vm::rows_operand(builder.stream(global, 0, {}),
-                              static_cast<uint32_t>(columns * core::byte_size(dtype)));
+                              static_cast<uint32_t>(columns * core::byte_size(dtype(global))));
     };
-    Instruction fixed{.insn = Insn::matmul, .dtype = dtype};
+    Instruction fixed{.insn = Insn::matmul, .dtype = product.sums};
+    fixed.aux = vm::MatrixAux{.loop = {}, .source = product.source, .precision = product.precision}
+                    .code(product.sums);
     fixed.m = static_cast<uint32_t>(m);
     fixed.size = static_cast<uint32_t>(k);
     fixed.n = static_cast<uint32_t>(n);
@@ -212,17 +223,26 @@ class Calibrator {
   // Of a few rows most is packing.
   void measure_products() {
     constexpr int64_t kFew = 32, kMany = 320, kDepth = 512, kColumns = 256;
-    const auto row = static_cast<size_t>(CostClass::product);
-    const auto per_step = [&](DType dtype, int64_t m) {
-      return time_of_product(dtype, m, kDepth, kColumns) / kDepth;
+    const auto measure = [&](CostClass row, const Product& product, bool packs_a) {
+      const auto per_step = [&](int64_t m) {
+        return time_of_product(product, m, kDepth, kColumns) / kDepth;
+      };
+      const double few = per_step(kFew), many = per_step(kMany);
+      const double packed = packs_a ? (kMany - kFew) * table_.pack_ns : 0;
+      const double each = (many - few - packed) / ((kMany - kFew) * kColumns);
+      table_.element_ns[static_cast<size_t>(row)][vm::cost_column(product.source)] =
+          std::max(0.0, each);
+      if (row == CostClass::product && product.source == DType::f32) {
+        table_.pack_ns = (few - kFew * kColumns * each) / (kFew + kColumns);
+      }
     };
     for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
-      const double few = per_step(dtype, kFew), many = per_step(dtype, kMany);
-      const double packed = dtype == DType::f32 ? 0 : (kMany - kFew) * table_.pack_ns;
-      const double each = (many - few - packed) / ((kMany - kFew) * kColumns);
-      table_.element_ns[row][vm::cost_column(dtype)] = std::max(0.0, each);
-      if (dtype == DType::f32) table_.pack_ns = (few - kFew * kColumns * each) / (kFew + kColumns);
+      measure(CostClass::product, {dtype, dtype}, dtype != DType::f32);
     }
+    if (!target_->traits().matrix_tiles) return;
+    measure(CostClass::tiles, {DType::f32, DType::bf16}, false);
+    measure(CostClass::tiles, {DType::i32, DType::i8}, false);
+    measure(CostClass::tiles, {DType::f32, DType::f32, core::Precision::high}, true);
   }
 
   // i16 makes no chains: five instructions hand on their results through slots.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cpu/elementwise/tile_ops.h"
+#include "cpu/simd_level.h"
 #include "vm/encode/product_tiling.h"
 #include "vm/run/interpreter.h"
 #include "vm/target/cost.h"
@@ -81,7 +82,10 @@ inline double tile_cost(const vm::Program& program) {
     };
     total += steps * cost.instruction_ns;
     if (insn.insn == vm::Insn::matmul) {
-      total += steps * vm::product_tile_ns(insn.dtype, insn.m, insn.n, insn.size,
+      const auto aux = vm::MatrixAux::of(insn.dtype, insn.aux);
+      const double multiply_add =
+          vm::multiply_add_ns(insn.dtype, aux.source, aux.precision, has_matrix_tiles(simd_level()));
+      total += steps * vm::product_tile_ns(multiply_add, insn.m, insn.n, insn.size,
                                            insn.operands()[2].mode != vm::Mode::packed);
       continue;
     }

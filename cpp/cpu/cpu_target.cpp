@@ -73,7 +73,11 @@ constexpr SpaceLayout kSpaces = [] {
 
 // Chains pay only where they run in registers.
 const vm::TargetTraits& cpu_traits() {
-  static const vm::TargetTraits with_chains = *vm::find_target("cpu");
+  static const vm::TargetTraits with_chains = [] {
+    vm::TargetTraits row = *vm::find_target("cpu");
+    row.matrix_tiles = has_matrix_tiles(simd_level());
+    return row;
+  }();
   static const vm::TargetTraits without_chains = [] {
     vm::TargetTraits row = with_chains;
     row.chains = nullptr;

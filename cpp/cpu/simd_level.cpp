@@ -34,7 +34,7 @@ bool has_f16c() {
 
 // Tiles of bf16 and of bytes (AMX). Linux saves their registers for processes that have asked for
 // it, which holds for all of their threads and for their children; some systems never do.
-bool has_matrix_tiles() {
+bool saves_matrix_tiles() {
   constexpr unsigned kTiles = 1u << 24 | 1u << 22 | 1u << 25;  // amx-tile, amx-bf16, amx-int8
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTiles) != kTiles) return false;
@@ -92,6 +92,14 @@ bool has_fused_arithmetic(SimdLevel level) {
   return level == SimdLevel::amx || level == SimdLevel::avx512 || level == SimdLevel::avx2;
 #else
   return level == SimdLevel::portable;
+#endif
+}
+
+bool has_matrix_tiles([[maybe_unused]] SimdLevel level) {
+#if defined(__x86_64__)
+  return level == SimdLevel::amx;
+#else
+  return false;
 #endif
 }
 

@@ -21,6 +21,8 @@ inline constexpr int kSimdLevelCount = static_cast<int>(SimdLevel::portable) + 1
 std::string_view to_string(SimdLevel level);
 // Whether it rounds a * b + c once, and functions have the same bits as on simulated targets.
 bool has_fused_arithmetic(SimdLevel level);
+// Whether it multiplies bf16 and i8, and f32 of lower precision, by tiles of matrices.
+bool has_matrix_tiles(SimdLevel level);
 // Those this machine can run, best first.
 const std::vector<SimdLevel>& simd_levels();
 

@@ -7,10 +7,7 @@ namespace {
 
 // Null: nothing of that level alone.
 const MatmulKernels* of_level_alone(SimdLevel level, MatmulKind kind, core::Precision precision) {
-#if defined(__x86_64__)
-  if (level == SimdLevel::amx) return amx_matmul_kernels(kind, precision);
-#endif
-  return nullptr;
+  return has_matrix_tiles(level) ? amx_matmul_kernels(kind, precision) : nullptr;
 }
 
 }  // namespace

@@ -22,20 +22,25 @@ constexpr int64_t kFewRows = 8;
 class CacheTiler {
  public:
   // Of tiles with at most so many elements, and `least` columns.
-  explicit CacheTiler(const Contraction& product, int64_t most = INT64_MAX, int64_t least = 0)
+  CacheTiler(const Contraction& product, const TargetTraits& target, int64_t most = INT64_MAX,
+             int64_t least = 0)
       : most_(most),
         least_(least),
         m_(product.m.size),
         n_(product.n.size),
         k_(product.k.size),
-        dtype_(product.dtype),
+        multiply_add_(multiply_add_ns(product.dtype, product.source, product.precision,
+                                      target.matrix_tiles)),
         packed_(product.packed_column != 0),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
                      ? kTileColumnsOfFew
                      : kTileColumns),
         matrices_(product.batches()) {
+    const bool by_tiles =
+        target.matrix_tiles && (product.source == DType::bf16 || product.source == DType::i8 ||
+                                product.precision != core::Precision::highest);
     // A grid has room for one dim more.
-    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k();
+    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k(by_tiles ? 16 : 1);
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
@@ -43,7 +48,7 @@ class CacheTiler {
   // as if there was one tile more.
   double time(int64_t m, int64_t n) const {
     const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + 1) * product_tile_ns(dtype_, m, n, k_, !packed_);
+    return (tiles + 1) * product_tile_ns(multiply_add_, m, n, k_, !packed_);
   }
 
   // The least time by the cost table, over halves and halves of those. None has no rows.
@@ -66,8 +71,8 @@ class CacheTiler {
 
  private:
   // Where the result has few tiles for all the work, steps of k make more of them. What is added up
-  // in which order depends on sizes and dtypes alone.
-  int64_t part_along_k() const {
+  // in which order depends on sizes, dtypes and the kernels alone, which are `faster` than vectors.
+  int64_t part_along_k(double faster) const {
     constexpr int64_t kEnough = 8, kRows = 48, kColumns = 128, kStep = 128;
     constexpr double kLeastWork = 1 << 20,
                      kRead = 16;  // in multiply-adds, for an element of a factor
@@ -75,14 +80,15 @@ class CacheTiler {
         matrices_ * ceil_div(m_, kRows) * ceil_div(n_, std::max(kColumns, columns_));
     const auto m = static_cast<double>(m_), n = static_cast<double>(n_);
     const double work = static_cast<double>(k_) * (m * n + kRead * (m + n));
-    const auto most = static_cast<int64_t>(std::min(work / kLeastWork, double{kEnough}));
+    const auto most =
+        static_cast<int64_t>(std::min(work / (faster * kLeastWork), double{kEnough}));
     const int64_t count = std::min(kEnough / tiles, most);
     return count < 2 ? k_ : std::min(k_, round_up(ceil_div(k_, count), kStep));
   }
 
   const int64_t most_, least_, m_, n_;
   int64_t k_;  // of a step
-  const DType dtype_;
+  const double multiply_add_;
   const bool packed_;
   const int64_t columns_;
   int64_t matrices_;  // in all tiles, and parts of k
@@ -90,9 +96,20 @@ class CacheTiler {
 
 }  // namespace
 
-double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b) {
+double multiply_add_ns(DType sums, DType source, core::Precision precision, bool matrix_tiles) {
+  const auto cost = [](CostClass row, DType column) {
+    return cost_table().element_ns[static_cast<size_t>(row)][cost_column(column)];
+  };
+  if (matrix_tiles) {
+    if (source == DType::i8 || source == DType::bf16) return cost(CostClass::tiles, source);
+    if (precision == core::Precision::medium) return cost(CostClass::tiles, DType::bf16);
+    if (precision == core::Precision::high) return cost(CostClass::tiles, DType::f32);
+  }
+  return cost(CostClass::product, sums);
+}
+
+double product_tile_ns(double multiply_add, int64_t m, int64_t n, int64_t k, bool packs_b) {
   const CostTable& cost = cost_table();
-  const auto row = static_cast<size_t>(CostClass::product);
   const auto cells = [](int64_t rows, int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
@@ -101,7 +118,7 @@ double product_tile_ns(DType sums, int64_t m, int64_t n, int64_t k, bool packs_b
   const double read = cells(m, ceil_div(n, kPackedFor)) + (packs_b ? static_cast<double>(n) : 0);
   return cost.product_ns +
          static_cast<double>(k) *
-             (cells(m, n) * cost.element_ns[row][cost_column(sums)] + read * cost.pack_ns);
+             (cells(m, n) * multiply_add + read * cost.pack_ns);
 }
 
 std::optional<Operand> Matrix::in_place(const Operand& stream) const {
@@ -153,7 +170,7 @@ std::optional<ProductTiling> tile_followed_product(const Contraction& product, b
   // Beside the factors, and what the steps write.
   const auto most =
       static_cast<int64_t>(cost_table().far_bytes / 2) / core::byte_size(product.dtype);
-  const ProductTiling tiling = CacheTiler(product, most, whole_rows ? product.n.size : 0).run();
+  const ProductTiling tiling = CacheTiler(product, target, most, whole_rows ? product.n.size : 0).run();
   if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
   return tiling;
 }
@@ -165,10 +182,10 @@ std::optional<ProductTiling> tile_made_product(const Contraction& product, bool 
   const auto room = static_cast<int64_t>(cost.far_bytes / 2);
   const int64_t row = product.k.size * core::byte_size(product.source),
                 handed = follow ? product.n.size * core::byte_size(product.dtype) : 0;
-  const CacheTiler made(product, room / (row + handed) * product.n.size, product.n.size);
+  const CacheTiler made(product, target, room / (row + handed) * product.n.size, product.n.size);
   const ProductTiling tiling = made.run();
   if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
-  const CacheTiler apart(product);
+  const CacheTiler apart(product, target);
   const ProductTiling other = apart.run();
   const double bytes =
       2.0 * static_cast<double>(product.batches()) * static_cast<double>(product.m.size * row);
@@ -178,7 +195,7 @@ std::optional<ProductTiling> tile_made_product(const Contraction& product, bool 
 }
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {
-  if (Matrices(product).are_in_place(target)) return CacheTiler(product).run();
+  if (Matrices(product).are_in_place(target)) return CacheTiler(product, target).run();
   // Squares of the result that fit beside their factors, in steps of as many elements.
   const auto room = [&](Space space, DType dtype) {
     return target.memory(space).bytes / core::byte_size(dtype);

@@ -28,7 +28,7 @@ constexpr int cost_column(core::DType dtype) {
 constexpr int cost_bytes(int column) { return 1 << (column < 4 ? column : column - 3); }
 
 struct CostTable {
-  double element_ns[9][kCostColumns] = {
+  double element_ns[10][kCostColumns] = {
 #define DVM_COST_CLASS(name, b1, b2, b4, b8, f16, f32, f64, synopsis) \
   {b1, b2, b4, b8, f16, f32, f64},
 #define DVM_COST(...)

@@ -66,6 +66,7 @@ struct TargetTraits {
   core::DTypeSet native_halves;
   int64_t tile_overhead;
   const Memories* others;  // besides UB
+  bool matrix_tiles = false;  // the cpu multiplies bf16 and i8 by tiles of matrices (AMX)
   bool operator==(const TargetTraits&) const = default;
 
   // That run Programs of a type.
