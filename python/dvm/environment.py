@@ -13,7 +13,10 @@ from dvm import _dvm
 from dvm._version import __version__
 
 #: of the flags of /proc/cpuinfo, those that decide which kernels can run
-SIMD_FLAGS = ("sse4_2", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "asimd", "sve")
+SIMD_FLAGS = (
+    *("sse4_2", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "amx_tile"),
+    *("asimd", "sve"),
+)
 
 
 def describe() -> dict[str, Any]:

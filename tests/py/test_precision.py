@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dvm
+from dvm import _dvm
 
 Array = np.ndarray[Any, Any]
 EPSILON = float(np.finfo(np.float32).eps)
@@ -69,14 +73,47 @@ def test_what_is_no_product_of_float32_stays_as_it_is() -> None:
         assert results[0] == results[1]
 
 
-def test_high_is_highest() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((200, 200)).astype(np.float32)
-    results = []
-    for f in (dvm.compile(product), compiled("highest"), compiled("high")):
-        with dvm.stance("force_capture"):
-            results.append([f(x, x), f(x, x)][1].tobytes())
-    assert len(set(results)) == 1
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([1, 8, 9, 24, 25, 48, 130, 300]), st.integers(1, 700), st.integers(1, 300),
+    st.booleans(), st.booleans(), st.integers(0, 99),
+)  # fmt: skip
+def test_high_is_within_its_bound(
+    m: int, k: int, n: int, turned: bool, frozen: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((m, k)).astype(np.float32)
+    y = rng.standard_normal((n, k) if turned else (k, n)).astype(np.float32)
+    y = dvm.freeze(y) if frozen else y
+    y = y.T if turned else y
+    f, exact = compiled("high"), compiled("highest")
+    with dvm.stance("force_capture"):
+        got = [f(x, y), f(x, y)][1]
+        plain = [exact(x, y), exact(x, y)][1]
+    x64, y64 = x.astype(np.float64), y.astype(np.float64)
+    size = np.abs(x64) @ np.abs(y64)
+    lost = 3 * 2**-18 + 3 * (k + 2) * EPSILON
+    assert (np.abs(got - x64 @ y64) <= lost * size).all()
+    if _dvm.simd_level() != "amx" or m <= 8 or n <= 8:
+        assert got.tobytes() == plain.tobytes()
+
+
+@pytest.mark.skipif(_dvm.simd_level() != "amx", reason="no tiles of matrices (AMX) to leave unused")
+def test_a_lower_simd_level_rounds_nothing_to_two_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DVM_SIMD", "avx512")
+    program = textwrap.dedent(
+        """
+        import numpy as np, dvm
+        x = np.random.default_rng(0).standard_normal((200, 200)).astype(np.float32)
+        results = []
+        for precision in ("highest", "high"):
+            f = dvm.compile(lambda a, b: a @ b, precision=precision)
+            with dvm.stance("force_capture"):
+                results.append([f(x, x), f(x, x)][1].tobytes())
+        assert results[0] == results[1]
+        """
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_option_is_seen_and_kept() -> None:
@@ -86,6 +123,10 @@ def test_the_option_is_seen_and_kept() -> None:
         f(x, x)
     assert "precision =" not in f.inspect("graph")
     assert "rounds(bf16)" in f.inspect("bytecode")
+    g = compiled("high")
+    with dvm.stance("force_capture"):
+        g(x, x)
+    assert "rounds(bf16x2)" in g.inspect("bytecode")
     assert pickle.loads(pickle.dumps(f)).options == f.options
     text = "graph v1 {\n  %0 = input f32[m, k]\n  %1 = input f32[k, n]\n"
     text += "  %2 = matmul(%0, %1) f32[m, n]\n  return %2\n}\n"

@@ -83,6 +83,7 @@ class Programs {
   }
 
   const vm::Contraction& product() const { return product_; }
+  void set_precision(core::Precision precision) { product_.precision = precision; }
   // The flags that were raised.
   core::FpFlags run(vm::Target& target, const vm::ProductTiling& tiling) {
     if (!vm::adds_up_parts(product_, tiling, target.traits())) {
@@ -136,6 +137,33 @@ int64_t random_extent(Random& random, bool large) {
   return one_of<int64_t>(random, {1, 1, 2, 3, 4, 5, 11, 12, 13, 63, 64, 65, pick(random, 1, 90)});
 }
 
+// The first element of the first product.
+double exact(const Batch<float>& a, const Batch<float>& b) {
+  double sum = 0;
+  for (int64_t l = 0; l < a.all.columns(); ++l) sum += double{a.at(0, 0, l)} * double{b.at(0, l, 0)};
+  return sum;
+}
+
+// What the target has left in `c`, by one thread and in other tiles too.
+template <typename Sum>
+void check_same_bits(Programs& programs, const Shape& shape, const Batch<Sum>& c,
+                     vm::Target& target, Random& random) {
+  const auto once = bytes_of(c);
+  static const auto alone = cpu::make_cpu_target(cpu::Threads::one);
+  std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
+  programs.run(*alone);
+  ASSERT_EQ(once, bytes_of(c)) << "by one thread";
+  if (!vm::Matrices(programs.product()).are_in_place(target.traits())) return;
+  const auto side = [&](int64_t size) {
+    return size <= 8 ? size : std::min(size, pick(random, 9, size + 9));
+  };
+  std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
+  const int64_t k = vm::tile_product(programs.product(), target.traits()).k;
+  const vm::ProductTiling other{side(shape.m), side(shape.n), k};
+  programs.run(target, other);
+  ASSERT_EQ(once, bytes_of(c)) << "in tiles of " << other.m << "," << other.n;
+}
+
 template <DType kStored, DType kSums>
 void check_random_product(vm::Target& target, Random& random) {
   using T = core::Storage<kStored>;
@@ -168,21 +196,7 @@ void check_random_product(vm::Target& target, Random& random) {
       }
     }
   }
-  if (simulated) return;
-  const auto once = bytes_of(c);
-  static const auto alone = cpu::make_cpu_target(cpu::Threads::one);
-  std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
-  programs.run(*alone);
-  ASSERT_EQ(once, bytes_of(c)) << "by one thread";
-  if (!vm::Matrices(programs.product()).are_in_place(target.traits())) return;
-  const auto side = [&](int64_t size) {
-    return size <= 8 ? size : std::min(size, pick(random, 9, size + 9));
-  };
-  std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
-  const int64_t k = vm::tile_product(programs.product(), target.traits()).k;
-  const vm::ProductTiling other{side(shape.m), side(shape.n), k};
-  programs.run(target, other);
-  ASSERT_EQ(once, bytes_of(c)) << "in tiles of " << other.m << "," << other.n;
+  if (!simulated) check_same_bits(programs, shape, c, target, random);
 }
 
 TEST(Product, RandomProgramsOnEveryTarget) {
@@ -198,6 +212,38 @@ TEST(Product, RandomProgramsOnEveryTarget) {
   }
 #include "cpu/matmul/matmul_kinds.def"
 #undef DVM_MATMUL_KIND
+  });
+  cpu::set_thread_count(threads);
+}
+
+// Of how far off they are, split_factors_test.cpp knows more.
+TEST(Product, LowerPrecisionIsTheSameInAllTiles) {
+  const int threads = cpu::thread_count();
+  cpu::set_thread_count(2);
+  on_every_target([](vm::Target& target) {
+    if (target.traits().flags) return;
+    for (const auto precision : {core::Precision::high, core::Precision::medium}) {
+      for (unsigned seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(::testing::Message() << core::to_string(precision) << " by seed " << seed);
+        Random random(seed);
+        const Shape shape{pick(random, 1, 2), random_extent(random, seed % 8 == 0),
+                          random_extent(random, seed % 8 == 1),
+                          random_extent(random, seed % 8 == 2)};
+        const Batch<float> a(random, shape.batches, shape.m, shape.k, Layout::rows, false);
+        const Batch<float> b(random, shape.batches, shape.k, shape.n,
+                             one_of(random, {Layout::rows, Layout::columns}), false);
+        const Batch<float> c(random, shape.batches, shape.m, shape.n, Layout::rows, true);
+        fill(random, const_cast<Matrix<float>&>(a.all));
+        fill(random, const_cast<Matrix<float>&>(b.all));
+        std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
+        Programs programs(shape, DType::f32, DType::f32, a, b, c);
+        programs.set_precision(precision);
+        programs.run(target);
+        ASSERT_NEAR(c.at(0, 0), exact(a, b), 0.02 * static_cast<double>(shape.k));
+        check_same_bits(programs, shape, c, target, random);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
   });
   cpu::set_thread_count(threads);
 }
