@@ -53,7 +53,7 @@ class Options:
         more than eight rows and columns, "high" may take each factor for a sum of two of them
         (processors with AMX), "medium" for one (those, and AMD's with AVX512-BF16); elsewhere both
         are "highest". Sums stay float32. Beside what these round, an element is off by at most
-        3 * 2**-18 ("high") or 2**-7 ("medium") of the sum of its products' magnitudes, and what is
+        3 * 2**-16 ("high") or 2**-7 ("medium") of the sum of its products' magnitudes, and what is
         subnormal counts as zero. Such products raise no floating-point warnings.
     """
 

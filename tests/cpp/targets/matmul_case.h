@@ -108,7 +108,7 @@ T random_element(Random& random) {
   }
 }
 template <typename T>
-void fill(Random& random, Matrix<T>& matrix) {
+void fill(Random& random, const Matrix<T>& matrix) {
   for (int64_t i = 0; i < matrix.rows(); ++i) {
     for (int64_t j = 0; j < matrix.columns(); ++j) matrix.at(i, j) = random_element<T>(random);
   }

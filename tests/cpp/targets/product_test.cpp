@@ -180,8 +180,8 @@ void check_random_product(vm::Target& target, Random& random) {
   const Batch<T> a(random, shape.batches, shape.m, shape.k, layouts[pick(random, 0, 3)], false);
   const Batch<T> b(random, shape.batches, shape.k, shape.n, layouts[pick(random, 0, 3)], false);
   const Batch<Sum> c(random, shape.batches, shape.m, shape.n, layouts[pick(random, 0, 3)], true);
-  fill(random, const_cast<Matrix<T>&>(a.all));
-  fill(random, const_cast<Matrix<T>&>(b.all));
+  fill(random, a.all);
+  fill(random, b.all);
   std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
   SCOPED_TRACE(::testing::Message()
                << shape.batches << " of " << shape.m << "," << shape.k << "," << shape.n);
@@ -233,13 +233,13 @@ TEST(Product, LowerPrecisionIsTheSameInAllTiles) {
         const Batch<float> b(random, shape.batches, shape.k, shape.n,
                              one_of(random, {Layout::rows, Layout::columns}), false);
         const Batch<float> c(random, shape.batches, shape.m, shape.n, Layout::rows, true);
-        fill(random, const_cast<Matrix<float>&>(a.all));
-        fill(random, const_cast<Matrix<float>&>(b.all));
+        fill(random, a.all);
+        fill(random, b.all);
         std::memset(&c.all.buffer()[0], 0x5a, c.all.buffer().size());
         Programs programs(shape, DType::f32, DType::f32, a, b, c);
         programs.set_precision(precision);
         programs.run(target);
-        ASSERT_NEAR(c.at(0, 0), exact(a, b), 0.02 * static_cast<double>(shape.k));
+        ASSERT_NEAR(c.at(0, 0, 0), exact(a, b), 0.02 * static_cast<double>(shape.k));
         check_same_bits(programs, shape, c, target, random);
         if (::testing::Test::HasFatalFailure()) return;
       }

@@ -62,7 +62,7 @@ struct Product {
 
 // Of what sums up to `size` in absolute values: what factors lose, and what additions do.
 double bound(int64_t k, double size) {
-  constexpr double kLost = 3.0 / (1 << 18);
+  constexpr double kLost = 3.0 / (1 << 16);
   return (kLost + 3.0 * static_cast<double>(k + 2) * std::numeric_limits<float>::epsilon()) * size;
 }
 
