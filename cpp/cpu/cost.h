@@ -83,9 +83,9 @@ inline double tile_cost(const vm::Program& program) {
     total += steps * cost.instruction_ns;
     if (insn.insn == vm::Insn::matmul) {
       const auto aux = vm::MatrixAux::of(insn.dtype, insn.aux);
-      const double multiply_add =
-          vm::multiply_add_ns(insn.dtype, aux.source, aux.precision, has_matrix_tiles(simd_level()));
-      total += steps * vm::product_tile_ns(multiply_add, insn.m, insn.n, insn.size,
+      const vm::ProductRates rates =
+          vm::product_rates(insn.dtype, aux.source, aux.precision, has_matrix_tiles(simd_level()));
+      total += steps * vm::product_tile_ns(rates, insn.m, insn.n, insn.size,
                                            insn.operands()[2].mode != vm::Mode::packed);
       continue;
     }

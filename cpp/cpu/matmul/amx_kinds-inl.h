@@ -17,6 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE::amx_kinds {
 
+using matmul::load;
 using matmul::load_some;
 using matmul::Vec;
 using Row = Vec<uint32_t>;
@@ -26,7 +27,8 @@ using Row = Vec<uint32_t>;
 //   kParts                       tiles that elements become
 //   kInPlace                     whether tiles of A can be read where elements lie
 //   along(p, count, parts)       kDepth elements that are adjacent along k; the first `count`
-//   across(p, step, k, n, parts)  `k` elements of each of `n` adjacent columns, `step` bytes apart
+//   across<whole>(p, step, k, n, parts)  `k` elements of each of `n` adjacent columns, `step` bytes
+//                                apart; whole: all of the group, of 16 columns
 //   add_products<c, a, b>()
 struct Bf16 {
   using Stored = uint16_t;
@@ -37,9 +39,11 @@ struct Bf16 {
   DVM_ALWAYS_INLINE static void along(const std::byte* p, int64_t count, Row (&parts)[1]) {
     parts[0] = reinterpret_cast<Row>(load_some<uint16_t>(p, count));
   }
+  template <bool kWhole>
   DVM_ALWAYS_INLINE static void across(const std::byte* p, int64_t step, int64_t k, int64_t n,
                                        Row (&parts)[1]) {
     const auto row = [&](int64_t i) {
+      if constexpr (kWhole) return reinterpret_cast<__m256i>(load<uint16_t, 32>(p + i * step));
       return _mm512_castsi512_si256(
           reinterpret_cast<__m512i>(load_some<uint16_t>(p + i * step, i < k ? n : 0)));
     };
@@ -70,9 +74,11 @@ struct Bytes {
   DVM_ALWAYS_INLINE static void along(const std::byte* p, int64_t count, Row (&parts)[1]) {
     parts[0] = reinterpret_cast<Row>(load_some<int8_t>(p, count));
   }
+  template <bool kWhole>
   DVM_ALWAYS_INLINE static void across(const std::byte* p, int64_t step, int64_t k, int64_t n,
                                        Row (&parts)[1]) {
     const auto row = [&](int64_t i) {
+      if constexpr (kWhole) return reinterpret_cast<__m128i>(load<int8_t, 16>(p + i * step));
       return _mm512_castsi512_si128(
           reinterpret_cast<__m512i>(load_some<int8_t>(p + i * step, i < k ? n : 0)));
     };
@@ -109,11 +115,14 @@ struct Rounded : Bf16 {
   DVM_ALWAYS_INLINE static void along(const std::byte* p, int64_t count, Row (&parts)[1]) {
     parts[0] = reinterpret_cast<Row>(rounded(some(p, count), some(p + 64, count - 16)));
   }
+  template <bool kWhole>
   DVM_ALWAYS_INLINE static void across(const std::byte* p, int64_t step, int64_t k, int64_t n,
                                        Row (&parts)[1]) {
-    parts[0] = paired(rounded(some(p, n), some(p + step, k > 1 ? n : 0)));
+    parts[0] = paired(rounded(some<kWhole>(p, n), some<kWhole>(p + step, k > 1 ? n : 0)));
   }
+  template <bool kWhole = false>
   DVM_ALWAYS_INLINE static Vec<float> some(const std::byte* p, int64_t count) {
+    if constexpr (kWhole) return load<float>(p);
     return load_some<float>(p, std::clamp<int64_t>(count, 0, 16));
   }
 };
@@ -128,9 +137,10 @@ struct Split : Rounded {
     parts[0] = reinterpret_cast<Row>(both.near);
     parts[1] = reinterpret_cast<Row>(both.rest);
   }
+  template <bool kWhole>
   DVM_ALWAYS_INLINE static void across(const std::byte* p, int64_t step, int64_t k, int64_t n,
                                        Row (&parts)[2]) {
-    const Halves both = split(some(p, n), some(p + step, k > 1 ? n : 0));
+    const Halves both = split(some<kWhole>(p, n), some<kWhole>(p + step, k > 1 ? n : 0));
     parts[0] = paired(both.near);
     parts[1] = paired(both.rest);
   }

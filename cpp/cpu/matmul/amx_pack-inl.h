@@ -42,6 +42,8 @@ class PackTiles {
   static constexpr int64_t kStored = sizeof(typename Kind::Stored);
   static constexpr int kLines = cpu::amx::kTileRows, kGroups = cpu::amx::kTileRows;
   using Rows = Row[cpu::amx::kTileRows];
+  // Bytes that are asked for ahead in each of the many rows that go by side by side.
+  static constexpr int64_t kAhead = 512;
 
   // A tile, of lines and k from these on.
   struct Place {
@@ -77,9 +79,19 @@ class PackTiles {
   }
   void rows_of_groups(const Place& to) const {
     const int64_t there = std::clamp<int64_t>(lines_ - to.i, 0, kLines);
+    if (there == kLines && k_ - to.l >= Kind::kDepth) {
+      return fill<TileOf::groups>(to, [&](int r, auto& parts) {
+        const std::byte* const p = at(to.i, to.l + int64_t{r} * Kind::kGroup);
+#pragma GCC unroll 4
+        for (int64_t row = 0; row < Kind::kGroup; ++row) {
+          __builtin_prefetch(p + row * step_ + kAhead);
+        }
+        Kind::template across<true>(p, step_, Kind::kGroup, kLines, parts);
+      });
+    }
     fill<TileOf::groups>(to, [&](int r, auto& parts) {
       const int64_t l = to.l + int64_t{r} * Kind::kGroup;
-      if (l < k_) Kind::across(at(to.i, l), step_, k_ - l, there, parts);
+      if (l < k_) Kind::template across<false>(at(to.i, l), step_, k_ - l, there, parts);
     });
   }
   void rows_of_copies(const Place& to) const {

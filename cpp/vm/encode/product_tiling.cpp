@@ -13,8 +13,9 @@ namespace {
 using core::ceil_div;
 using core::round_up;
 
-// Sides of tiles are multiples of these: whole register tiles, and runs of B that memory likes.
-constexpr int64_t kTileRows = 12, kTileColumns = 64, kTileColumnsOfFew = 1024;
+// Sides of tiles are multiples of these: whole register tiles (of vectors, of tiles of matrices), and
+// runs of B that memory likes.
+constexpr int64_t kTileRows = 12, kMatrixTileRows = 32, kTileColumns = 64, kTileColumnsOfFew = 1024;
 constexpr int64_t kFewRows = 8;
 
 // For a target whose instructions cut tiles into blocks for its caches themselves: large ones pack
@@ -29,18 +30,16 @@ class CacheTiler {
         m_(product.m.size),
         n_(product.n.size),
         k_(product.k.size),
-        multiply_add_(multiply_add_ns(product.dtype, product.source, product.precision,
-                                      target.matrix_tiles)),
+        rates_(product_rates(product.dtype, product.source, product.precision,
+                             target.matrix_tiles)),
+        rows_(rates_.by_tiles ? kMatrixTileRows : kTileRows),
         packed_(product.packed_column != 0),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
                      ? kTileColumnsOfFew
                      : kTileColumns),
         matrices_(product.batches()) {
-    const bool by_tiles =
-        target.matrix_tiles && (product.source == DType::bf16 || product.source == DType::i8 ||
-                                product.precision != core::Precision::highest);
     // A grid has room for one dim more.
-    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k(by_tiles ? 16 : 1);
+    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k(rates_.by_tiles ? 16 : 1);
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
@@ -48,14 +47,14 @@ class CacheTiler {
   // as if there was one tile more.
   double time(int64_t m, int64_t n) const {
     const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + 1) * product_tile_ns(multiply_add_, m, n, k_, !packed_);
+    return (tiles + 1) * product_tile_ns(rates_, m, n, k_, !packed_);
   }
 
   // The least time by the cost table, over halves and halves of those. None has no rows.
   ProductTiling run() const {
     ProductTiling best{0, n_, k_};
     double least = std::numeric_limits<double>::infinity();
-    for (int64_t m = m_;; m = round_up(ceil_div(m, 2), kTileRows)) {
+    for (int64_t m = m_;; m = round_up(ceil_div(m, 2), rows_)) {
       for (int64_t n = n_;; n = round_up(ceil_div(n, 2), columns_)) {
         if (n < least_) break;
         if (const double now = time(m, n); m * n <= most_ && now < least) {
@@ -64,7 +63,7 @@ class CacheTiler {
         }
         if (n <= columns_) break;
       }
-      if (m <= kTileRows) break;
+      if (m <= rows_) break;
     }
     return best;
   }
@@ -88,7 +87,8 @@ class CacheTiler {
 
   const int64_t most_, least_, m_, n_;
   int64_t k_;  // of a step
-  const double multiply_add_;
+  const ProductRates rates_;
+  const int64_t rows_;  // that tiles have a multiple of
   const bool packed_;
   const int64_t columns_;
   int64_t matrices_;  // in all tiles, and parts of k
@@ -96,29 +96,38 @@ class CacheTiler {
 
 }  // namespace
 
-double multiply_add_ns(DType sums, DType source, core::Precision precision, bool matrix_tiles) {
-  const auto cost = [](CostClass row, DType column) {
-    return cost_table().element_ns[static_cast<size_t>(row)][cost_column(column)];
+ProductRates product_rates(DType sums, DType source, core::Precision precision,
+                           bool matrix_tiles) {
+  const CostTable& cost = cost_table();
+  const auto element = [&](CostClass row, DType column) {
+    return cost.element_ns[static_cast<size_t>(row)][cost_column(column)];
+  };
+  const auto by_tiles = [&](DType column, double read_a) {
+    return ProductRates{true, element(CostClass::tiles, column), read_a};
   };
   if (matrix_tiles) {
-    if (source == DType::i8 || source == DType::bf16) return cost(CostClass::tiles, source);
-    if (precision == core::Precision::medium) return cost(CostClass::tiles, DType::bf16);
-    if (precision == core::Precision::high) return cost(CostClass::tiles, DType::f32);
+    // Read where it lies, beyond the second cache.
+    if (source == DType::i8 || source == DType::bf16) {
+      return by_tiles(source, cost.far_ns * static_cast<double>(core::byte_size(source)));
+    }
+    if (precision == core::Precision::medium) return by_tiles(DType::bf16, cost.pack_ns);
+    if (precision == core::Precision::high) return by_tiles(DType::f32, cost.pack_ns);
   }
-  return cost(CostClass::product, sums);
+  return {false, element(CostClass::product, sums), cost.pack_ns};
 }
 
-double product_tile_ns(double multiply_add, int64_t m, int64_t n, int64_t k, bool packs_b) {
+double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k, bool packs_b) {
   const CostTable& cost = cost_table();
   const auto cells = [](int64_t rows, int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
   // Rows of A are packed again for the next columns that stay in the cache.
   constexpr int64_t kPackedFor = 1024;
-  const double read = cells(m, ceil_div(n, kPackedFor)) + (packs_b ? static_cast<double>(n) : 0);
+  const double read = cells(m, ceil_div(n, kPackedFor)) * rates.read_a +
+                      (packs_b ? static_cast<double>(n) * cost.pack_ns : 0);
   return cost.product_ns +
          static_cast<double>(k) *
-             (cells(m, n) * multiply_add + read * cost.pack_ns);
+             (cells(m, n) * rates.multiply_add + read);
 }
 
 std::optional<Operand> Matrix::in_place(const Operand& stream) const {

@@ -37,10 +37,15 @@ struct ProductTiling {
 };
 bool adds_up_parts(const Contraction& product, const ProductTiling& tiling,
                    const TargetTraits& target);
-// Nanoseconds of a multiply-add, and of such a tile where an instruction computes it, by the cost
-// table.
-double multiply_add_ns(DType sums, DType source, core::Precision precision, bool matrix_tiles);
-double product_tile_ns(double multiply_add, int64_t m, int64_t n, int64_t k, bool packs_b = true);
+// Nanoseconds of a multiply-add, and of reading an element of a for the columns of a tile, by the
+// cost table: where an instruction computes tiles, perhaps by tiles of matrices.
+struct ProductRates {
+  bool by_tiles;
+  double multiply_add, read_a;
+};
+ProductRates product_rates(DType sums, DType source, core::Precision precision, bool matrix_tiles);
+double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k,
+                       bool packs_b = true);
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
 
