@@ -211,8 +211,9 @@ class Calibrator {
                               static_cast<uint32_t>(columns * core::byte_size(dtype(global))));
     };
     Instruction fixed{.insn = Insn::matmul, .dtype = product.sums};
-    fixed.aux = vm::MatrixAux{.loop = {}, .source = product.source, .precision = product.precision}
-                    .code(product.sums);
+    fixed.aux =
+        vm::MatrixAux{.loop = {}, .source = product.source, .precision = product.precision}.code(
+            product.sums);
     fixed.m = static_cast<uint32_t>(m);
     fixed.size = static_cast<uint32_t>(k);
     fixed.n = static_cast<uint32_t>(n);

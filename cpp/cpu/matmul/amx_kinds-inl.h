@@ -56,8 +56,7 @@ struct Bf16 {
       for (uint16_t i = 0; i < 32; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * 16);
       return order;
     }();
-    return reinterpret_cast<Row>(
-        _mm512_permutexvar_epi16(_mm512_load_si512(kOrder.data()), rows));
+    return reinterpret_cast<Row>(_mm512_permutexvar_epi16(_mm512_load_si512(kOrder.data()), rows));
   }
   template <int kC, int kA, int kB>
   DVM_ALWAYS_INLINE static void add_products() {
@@ -87,12 +86,11 @@ struct Bytes {
     rows = _mm512_inserti32x4(rows, row(2), 2);
     rows = _mm512_inserti32x4(rows, row(3), 3);
     // Four columns of each row side by side, then the bytes of a column.
-    const __m512i columns =
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i columns = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i bytes =
         _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    parts[0] = reinterpret_cast<Row>(
-        _mm512_shuffle_epi8(_mm512_permutexvar_epi32(columns, rows), bytes));
+    parts[0] =
+        reinterpret_cast<Row>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(columns, rows), bytes));
   }
   template <int kC, int kA, int kB>
   DVM_ALWAYS_INLINE static void add_products() {
@@ -152,8 +150,7 @@ struct Split : Rounded {
   DVM_ALWAYS_INLINE static Halves split(Vec<float> low, Vec<float> high) {
     const __m512i near = rounded(within(low), within(high));
     const auto floats = [](__m256i halves) {
-      return reinterpret_cast<Vec<float>>(
-          _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+      return reinterpret_cast<Vec<float>>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
     };
     const Vec<float> low_rest = rest(low, floats(_mm512_castsi512_si256(near)));
     const Vec<float> high_rest = rest(high, floats(_mm512_extracti64x4_epi64(near, 1)));

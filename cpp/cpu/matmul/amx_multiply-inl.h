@@ -81,9 +81,8 @@ DVM_ALWAYS_INLINE void compute(const Square& s, bool adds, std::byte* to, int64_
     adds ? cpu::amx::load<kTile>(c, s.c_row) : cpu::amx::clear<kTile>();
   });
   run_along_k<Kind, kHasLower, kHasRight, kAll>(s);
-  each_of_c<kHasLower, kHasRight>(to, to_row, [&]<int kTile>(std::byte* c) {
-    cpu::amx::store<kTile>(c, to_row);
-  });
+  each_of_c<kHasLower, kHasRight>(
+      to, to_row, [&]<int kTile>(std::byte* c) { cpu::amx::store<kTile>(c, to_row); });
 }
 
 // Two parts of a factor make NaN of infinities: inf * (y + rest) where the rest is zero or of

@@ -1,6 +1,6 @@
 // Panels of A and B as tiles of AMX, one behind the other, filled up with zeros: of 32 lines (rows
-// of A, columns of B), of which a tile has 16. For each row of a tile's worth of k (a unit) come the
-// tiles of the first part, then those of the second.
+// of A, columns of B), of which a tile has 16. For each row of a tile's worth of k (a unit) come
+// the tiles of the first part, then those of the second.
 #if defined(DVM_CPU_AMX_PACK) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVM_CPU_AMX_PACK
 #undef DVM_CPU_AMX_PACK

@@ -38,9 +38,9 @@ struct MatrixView {
 
 struct MatmulBlock {
   int64_t m, k, n;
-  // Where `packed_a` is null, A is read in place: any strides if `depth` is 1, else elements that are
-  // adjacent along k. Where `packed_b` is, B: its columns adjacent. Nothing beside the elements is
-  // read.
+  // Where `packed_a` is null, A is read in place: any strides if `depth` is 1, else elements that
+  // are adjacent along k. Where `packed_b` is, B: its columns adjacent. Nothing beside the elements
+  // is read.
   const std::byte *packed_a = nullptr, *packed_b = nullptr;
   MatrixView a = {}, b = {};
   std::byte* c;  // rows of adjacent elements, which overlap nothing else
@@ -61,8 +61,8 @@ struct DotBlock {
 inline constexpr int kDotBytes = 128;
 
 // Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
-// one unit after the other. A unit is what a row has at `depth` elements of k, `unit_bytes` of it. The
-// last panel and the last units are filled up with zeros.
+// one unit after the other. A unit is what a row has at `depth` elements of k, `unit_bytes` of it.
+// The last panel and the last units are filled up with zeros.
 struct MatmulKernels {
   int mr, nr;  // of the register tile
   int64_t unit_bytes;

@@ -187,8 +187,8 @@ class ProductTile {
   MatrixView b_view() const { return operand(2).mode == Mode::packed ? MatrixView{} : view_of(2); }
 
   void multiply_rows(const MatrixView& a, int64_t l, std::byte* c, MatmulBlock& block) const {
-    const bool packs = !kernels_.reads_a_in_place || a.column_stride != stored_ ||
-                       block.k % kernels_.depth != 0;
+    const bool packs =
+        !kernels_.reads_a_in_place || a.column_stride != stored_ || block.k % kernels_.depth != 0;
     const int64_t high =
         std::min(kHigh, kPackedABytes / kernels_.a_panel_bytes(block.k) * kernels_.mr);
     for (int64_t i = 0; i < args_.m; i += high) {

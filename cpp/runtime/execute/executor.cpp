@@ -418,8 +418,9 @@ class Execution {
     return view.rank == 2 && frozen_.holds(view) ? &view : nullptr;
   }
   static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
-    return {view.data,       view.shape[0],          view.shape[1],         view.strides[0],
-            view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->precision};
+    return {
+        view.data,       view.shape[0],          view.shape[1],         view.strides[0],
+        view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->precision};
   }
 
   // False: there is no memory for the packed copy that Programs read.

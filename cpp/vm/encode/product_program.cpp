@@ -108,8 +108,9 @@ class ProductEncoder {
 
   void multiply_in_place(ProgramBuilder& builder) const {
     Instruction fixed = matmul();
-    fixed.aux = MatrixAux{.loop = {}, .source = product_.source, .precision = product_.precision}.code(
-        product_.dtype);
+    fixed.aux =
+        MatrixAux{.loop = {}, .source = product_.source, .precision = product_.precision}.code(
+            product_.dtype);
     Tail tails[kMaxMoreTails];
     const Cut parts{static_cast<int>(Split::size), product_.batch_rank + 2, product_.k, tiling_.k};
     const size_t count = set_tails(

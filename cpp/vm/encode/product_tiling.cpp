@@ -13,8 +13,8 @@ namespace {
 using core::ceil_div;
 using core::round_up;
 
-// Sides of tiles are multiples of these: whole register tiles (of vectors, of tiles of matrices), and
-// runs of B that memory likes.
+// Sides of tiles are multiples of these: whole register tiles (of vectors, of tiles of matrices),
+// and runs of B that memory likes.
 constexpr int64_t kTileRows = 12, kMatrixTileRows = 32, kTileColumns = 64, kTileColumnsOfFew = 1024;
 constexpr int64_t kFewRows = 8;
 
@@ -30,8 +30,8 @@ class CacheTiler {
         m_(product.m.size),
         n_(product.n.size),
         k_(product.k.size),
-        rates_(product_rates(product.dtype, product.source, product.precision,
-                             target.matrix_tiles)),
+        rates_(
+            product_rates(product.dtype, product.source, product.precision, target.matrix_tiles)),
         rows_(rates_.by_tiles ? kMatrixTileRows : kTileRows),
         packed_(product.packed_column != 0),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
@@ -79,8 +79,7 @@ class CacheTiler {
         matrices_ * ceil_div(m_, kRows) * ceil_div(n_, std::max(kColumns, columns_));
     const auto m = static_cast<double>(m_), n = static_cast<double>(n_);
     const double work = static_cast<double>(k_) * (m * n + kRead * (m + n));
-    const auto most =
-        static_cast<int64_t>(std::min(work / (faster * kLeastWork), double{kEnough}));
+    const auto most = static_cast<int64_t>(std::min(work / (faster * kLeastWork), double{kEnough}));
     const int64_t count = std::min(kEnough / tiles, most);
     return count < 2 ? k_ : std::min(k_, round_up(ceil_div(k_, count), kStep));
   }
@@ -96,8 +95,7 @@ class CacheTiler {
 
 }  // namespace
 
-ProductRates product_rates(DType sums, DType source, core::Precision precision,
-                           bool matrix_tiles) {
+ProductRates product_rates(DType sums, DType source, core::Precision precision, bool matrix_tiles) {
   const CostTable& cost = cost_table();
   const auto element = [&](CostClass row, DType column) {
     return cost.element_ns[static_cast<size_t>(row)][cost_column(column)];
@@ -125,9 +123,7 @@ double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t 
   constexpr int64_t kPackedFor = 1024;
   const double read = cells(m, ceil_div(n, kPackedFor)) * rates.read_a +
                       (packs_b ? static_cast<double>(n) * cost.pack_ns : 0);
-  return cost.product_ns +
-         static_cast<double>(k) *
-             (cells(m, n) * rates.multiply_add + read);
+  return cost.product_ns + static_cast<double>(k) * (cells(m, n) * rates.multiply_add + read);
 }
 
 std::optional<Operand> Matrix::in_place(const Operand& stream) const {
@@ -179,7 +175,8 @@ std::optional<ProductTiling> tile_followed_product(const Contraction& product, b
   // Beside the factors, and what the steps write.
   const auto most =
       static_cast<int64_t>(cost_table().far_bytes / 2) / core::byte_size(product.dtype);
-  const ProductTiling tiling = CacheTiler(product, target, most, whole_rows ? product.n.size : 0).run();
+  const ProductTiling tiling =
+      CacheTiler(product, target, most, whole_rows ? product.n.size : 0).run();
   if (tiling.m == 0 || tiling.k < product.k.size) return std::nullopt;
   return tiling;
 }

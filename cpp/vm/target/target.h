@@ -65,7 +65,7 @@ struct TargetTraits {
   const ChainRules* chains;  // null: the encoder makes none. Every target can run them
   core::DTypeSet native_halves;
   int64_t tile_overhead;
-  const Memories* others;  // besides UB
+  const Memories* others;     // besides UB
   bool matrix_tiles = false;  // the cpu multiplies bf16 and i8 by tiles of matrices (AMX)
   bool operator==(const TargetTraits&) const = default;
 

@@ -100,8 +100,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     fail(name + " is " + std::string(to_string(op.mode)) + ", which only matrices of products are");
   }
   if (op.mode == Mode::packed && operand == 2 && has_matrices(insn)) {
-    const bool rounds =
-        MatrixAux::of(insn.dtype, insn.aux).precision == core::Precision::medium;
+    const bool rounds = MatrixAux::of(insn.dtype, insn.aux).precision == core::Precision::medium;
     const DType packed = rounds ? DType::bf16 : operand_dtype(insn, operand);
     if (op.offset < int64_t{insn.size} * core::byte_size(packed))
       fail(name + " is packed in columns of fewer than " + number(insn.size) + " elements");

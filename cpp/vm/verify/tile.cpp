@@ -178,7 +178,8 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
   if (aux.always && insn.operands()[0].mode != Mode::slot) {
     fail("adds to what is in no slot");
   }
-  if (aux.precision != core::Precision::highest && (insn.dtype != DType::f32 || aux.source != DType::f32)) {
+  if (aux.precision != core::Precision::highest &&
+      (insn.dtype != DType::f32 || aux.source != DType::f32)) {
     fail("rounds factors that are no f32");
   }
   if (!core::adds_products(insn.dtype, aux.source) || insn.aux != aux.code(insn.dtype)) {

@@ -252,8 +252,8 @@ TEST(Matmul, InfinityAndNanStayInTheirRowsAndColumns) {
           a.at(pick(random, 0, m - 1), pick(random, 0, k - 1)) = special(x);
           b.at(pick(random, 0, k - 1), pick(random, 0, n - 1)) = special(-x);
         }
-        multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(),
-                 c.view().row_stride, false);
+        multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride,
+                 false);
         for (int64_t i = 0; i < m; ++i) {
           for (int64_t j = 0; j < n; ++j) {
             double want = 0;

@@ -140,7 +140,8 @@ int64_t random_extent(Random& random, bool large) {
 // The first element of the first product.
 double exact(const Batch<float>& a, const Batch<float>& b) {
   double sum = 0;
-  for (int64_t l = 0; l < a.all.columns(); ++l) sum += double{a.at(0, 0, l)} * double{b.at(0, l, 0)};
+  for (int64_t l = 0; l < a.all.columns(); ++l)
+    sum += double{a.at(0, 0, l)} * double{b.at(0, l, 0)};
   return sum;
 }
 

@@ -74,7 +74,8 @@ TEST_F(SplitFactors, StayWithinTheirBound) {
       SCOPED_TRACE(seed);
       Random random(seed);
       const auto any_size = [&] { return kSizes[pick(random, 0, std::size(kSizes) - 1)]; };
-      const int64_t m = any_size(), n = any_size(), k = pick(random, 0, 19) == 0 ? 1000 : any_size();
+      const int64_t m = any_size(), n = any_size(),
+                    k = pick(random, 0, 19) == 0 ? 1000 : any_size();
       const Packing packing = random_packing(*kernels, k, random);
       const Product product(random, m, k, n, random_layout_of_a(*kernels, packing, random),
                             random_layout_of_b(packing, random));
