@@ -233,7 +233,8 @@ def _lower(
         if compiled.cut is not None and compiled.cut.code is not compiled.__wrapped__.__code__:
             compiled.parts = compiled.cut = None  # parts of code that was replaced
         if spec.reason:
-            _cut(compiled, spec.refused_lines)
+            if not reasons.is_of_lifetimes(spec.reason):  # parts hold variables that others drop
+                _cut(compiled, spec.refused_lines)
             if compiled.parts is not None and spec.steps_before_loop is not None:
                 spec.steps = spec.steps_before_loop  # it runs in parts, whatever the loop's count
         elif compiled.moved_from is not None and not _pays(compiled, spec.computes):

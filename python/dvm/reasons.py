@@ -47,6 +47,12 @@ def told(message: str) -> Reason:
     return TABLE[code](*parameters)
 
 
+def is_of_lifetimes(reason: str) -> bool:
+    """Whether it is that the program sees when objects die."""
+    rows = (LIFETIME_LOOKED_AT, OBJECT_TELLS_END, GENERATOR_TELLS_END)
+    return isinstance(reason, Reason) and reason.code in [row.code for row in rows]
+
+
 # ---- what to do
 
 AT_ONCE = 'to capture at once, whatever that costs, call it under dvm.stance("force_capture")'

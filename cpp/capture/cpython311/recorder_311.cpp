@@ -20,7 +20,11 @@ class Recorder {
  public:
   Recorder(Record& record, PyFunctionObject* function, bool marks_loops)
       : record_(record), function_(function), marks_loops_(marks_loops) {
-    record_.ask_ends([this] { return is_manager_of_with(); });
+    record_.ask_ends([this] {
+      return is_manager_of_with() ? Record::End::comes
+             : is_iterated_over() ? Record::End::may_come
+                                  : Record::End::unknown;
+    });
   }
   ~Recorder() { record_.ask_ends({}); }
   Recorder(const Recorder&) = delete;
@@ -35,6 +39,7 @@ class Recorder {
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
     Followed* top = find_top(frame);
+    if (record_.has_lost()) guarded(frame, [] { throw Unkeepable("generator-tells-end"); });
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
       if (!record_.aborted()) {
@@ -84,6 +89,13 @@ class Recorder {
       if (dvm_code_next_opcode(place.code, place.instruction) == BEFORE_WITH) return true;
     }
     return false;
+  }
+
+  // A generator that was just made is iterated over by the frame that called for it, and belongs to
+  // nobody else: it dies where the loop is left.
+  bool is_iterated_over() const {
+    const Place place = frames_.back().frame.place();
+    return dvm_code_next_opcode(place.code, place.instruction) == GET_ITER;
   }
 
   // Of the method that makes the generator; never let go.
@@ -230,6 +242,8 @@ class Recorder {
   }
 
   void pop_frame() {
+    const NodeId generator = frames_.back().generator;
+    if (generator != kNoNode) record_.note_end(record_.object(generator));
     spare_.push_back(frames_.back().frame.give_shadow());
     frames_.pop_back();
   }
@@ -354,6 +368,7 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   }
   current = outer;
   PyErr_Restore(type, value, traceback);
+  if (record.has_lost()) record.discard("generator-tells-end", {});
   if (!recorder.is_finished()) record.abort("no-return", {});
   return recorded;
 }

@@ -81,8 +81,10 @@ void Record::release() {
   const core::Recording dropped = std::exchange(data_, {});
   const auto kept = std::exchange(kept_, {});
   const auto snapshots = std::exchange(snapshots_, {});
+  const auto uncounted = std::exchange(uncounted_, {});
+  watched_.clear();
   for (const SeenNode& node : dropped.nodes) {
-    Py_XDECREF(as_object(node.object));
+    if (!uncounted.contains(as_object(node.object))) Py_XDECREF(as_object(node.object));
     Py_XDECREF(as_object(node.scope));
   }
 }
@@ -95,7 +97,7 @@ void Record::discard(std::string reason, core::Loc loc) {
 
 NodeId Record::add_node(SeenNode node) {
   const NodeId id = data_.add(node);
-  Py_XINCREF(as_object(node.object));
+  if (!uncounted_.contains(as_object(node.object))) Py_XINCREF(as_object(node.object));
   Py_XINCREF(as_object(node.scope));
   return id;
 }
@@ -244,14 +246,33 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
-  if (finishes_something(object) && !ending_.contains(object)) {
-    if (!ends_ || !ends_()) throw Unkeepable("generator-tells-end");
-    ending_.insert(object);
+  if (finishes_something(object) && !ending_.contains(object) && !uncounted_.contains(object)) {
+    const End end = ends_ ? ends_() : End::unknown;
+    if (end == End::unknown) throw Unkeepable("generator-tells-end");
+    if (end == End::comes) ending_.insert(object);
+    if (end == End::may_come) watch_end(object);
   }
   if (tells_its_end(object)) throw Unkeepable("object-tells-end");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
   at(event).result = node;
   return node;
+}
+
+void Record::watch_end(PyObject* generator) {
+  static PyMethodDef method = {"note_lost", &Record::note_lost, METH_O, nullptr};
+  const Ref self = made(PyCapsule_New(this, nullptr, nullptr));
+  const Ref callback = made(PyCFunction_New(&method, self.get()));
+  watched_.emplace(generator, made(PyWeakref_NewRef(generator, callback.get())));
+  uncounted_.insert(generator);
+}
+
+PyObject* Record::note_lost(PyObject* self, PyObject*) {
+  static_cast<Record*>(PyCapsule_GetPointer(self, nullptr))->lost_ = true;
+  Py_RETURN_NONE;
+}
+
+void Record::note_end(PyObject* generator) {
+  if (watched_.erase(generator) > 0) keep(generator);
 }
 
 NodeId Record::again(NodeId node) {

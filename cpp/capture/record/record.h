@@ -83,8 +83,13 @@ class Record {
   NodeId derive(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                 Place place, PyObject* object);
 
-  // Asked of a generator that would finish something when it dies: whether it comes to its end.
-  void ask_ends(std::function<bool()> ends) { ends_ = std::move(ends); }
+  // Asked of a generator that would finish something when it dies: what it does before that.
+  enum class End : uint8_t { unknown, comes, may_come };  // comes: to its end
+  void ask_ends(std::function<End()> ends) { ends_ = std::move(ends); }
+  // Its body is over. One that may not come to its end is not kept alive until then.
+  void note_end(PyObject* generator);
+  // Whether one has died before that: what was recorded since does not tell what its end did.
+  bool has_lost() const { return lost_; }
 
   void set_result(NodeId node) { data_.result = node; }
   // A call of more instructions is not recorded to its end.
@@ -121,13 +126,18 @@ class Record {
   core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
   NodeId add_node(core::SeenNode node);
   void keep_result(PyObject* object);
+  void watch_end(PyObject* generator);
+  static PyObject* note_lost(PyObject* self, PyObject* reference);
   void take_snapshot(core::SeenNode& node);
   void release();
 
   core::Recording data_;
   int64_t most_opcodes_ = INT64_MAX;
-  std::function<bool()> ends_;
-  std::unordered_set<PyObject*> ending_;  // generators that do
+  std::function<End()> ends_;
+  std::unordered_set<PyObject*> ending_;        // generators that come to their end
+  std::unordered_map<PyObject*, Ref> watched_;  // that may, and what is told of their death
+  std::unordered_set<PyObject*> uncounted_;     // those: nodes do not own them
+  bool lost_ = false;
   std::vector<Ref> kept_;
   size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
   size_t next_drop_ = kDropEvery;
