@@ -36,7 +36,7 @@ MatmulKernels table(const MatmulKernels& vectors) {
           .in_place_rows = 0,
           .deep = kPanelRow / kPanelLines / (int64_t{Kind::kParts} * cpu::amx::kTileRowBytes) *
                   Kind::kDepth,
-          .b_bytes = kPackedBBytes / 2,
+          .b_bytes = kPackedBBytes / 4,
           .pack_a = pack_a<Kind>,
           .pack_b = pack_b<Kind>,
           .multiply = MultiplyTiles<Kind>::run,

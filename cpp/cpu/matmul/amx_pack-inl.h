@@ -42,8 +42,6 @@ class PackTiles {
   static constexpr int64_t kStored = sizeof(typename Kind::Stored);
   static constexpr int kLines = cpu::amx::kTileRows, kGroups = cpu::amx::kTileRows;
   using Rows = Row[cpu::amx::kTileRows];
-  // Bytes that are asked for ahead in each of the many rows that go by side by side.
-  static constexpr int64_t kAhead = 512;
 
   // A tile, of lines and k from these on.
   struct Place {
@@ -82,9 +80,10 @@ class PackTiles {
     if (there == kLines && k_ - to.l >= Kind::kDepth) {
       return fill<TileOf::groups>(to, [&](int r, auto& parts) {
         const std::byte* const p = at(to.i, to.l + int64_t{r} * Kind::kGroup);
+        // Of so many rows side by side nobody else asks for the next ones.
 #pragma GCC unroll 4
         for (int64_t row = 0; row < Kind::kGroup; ++row) {
-          __builtin_prefetch(p + row * step_ + kAhead);
+          __builtin_prefetch(p + (Kind::kDepth + row) * step_, 0, 2);
         }
         Kind::template across<true>(p, step_, Kind::kGroup, kLines, parts);
       });
