@@ -49,8 +49,8 @@ class Options:
     numerics: "default" computes float16 in float32 within a fused kernel; "strict" rounds after
         each operation, as NumPy does.
     precision: of products of float32 matrices, as in torch.set_float32_matmul_precision. "highest"
-        multiplies what is there. Where the processor is faster with bfloat16 and the result has
-        more than eight rows and columns, "high" may take each factor for a sum of two of them
+        multiplies what is there. Where the processor is faster with bfloat16, and the result has
+        more than a few rows, "high" may take each factor for a sum of two of them
         (processors with AMX), "medium" for one (those, and AMD's with AVX512-BF16); elsewhere both
         are "highest". Sums stay float32. Beside what these round, an element is off by at most
         3 * 2**-16 ("high") or 2**-7 ("medium") of the sum of its products' magnitudes, and what is
