@@ -35,19 +35,23 @@ def rounded(x: Array) -> Array:
     return bits.astype(np.uint32).view(np.float32)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from([1, 8, 9, 24, 25, 48, 130, 300]), st.integers(1, 700), st.integers(1, 300),
-    st.booleans(), st.booleans(), st.integers(0, 99),
-)  # fmt: skip
-def test_medium_is_exact_or_rounds_factors(
-    m: int, k: int, n: int, turned: bool, frozen: bool, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
+@st.composite
+def factors(draw: Any) -> tuple[Array, Array]:
+    """Draw x of m by k and y of k by n, as it lies or turned, frozen or not."""
+    m = draw(st.sampled_from([1, 8, 9, 24, 25, 48, 130, 300]))
+    k, n = draw(st.integers(1, 700)), draw(st.integers(1, 300))
+    turned, frozen = draw(st.booleans()), draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
     x = rng.standard_normal((m, k)).astype(np.float32)
     y = rng.standard_normal((n, k) if turned else (k, n)).astype(np.float32)
     y = dvm.freeze(y) if frozen else y
-    y = y.T if turned else y
+    return x, y.T if turned else y
+
+
+@settings(max_examples=60, deadline=None)
+@given(factors())
+def test_medium_is_exact_or_rounds_factors(drawn: tuple[Array, Array]) -> None:
+    (x, y), k = drawn, drawn[0].shape[1]
     f = compiled("medium")
     with dvm.stance("force_capture"):
         f(x, y)  # the call that is captured is NumPy's
@@ -74,18 +78,9 @@ def test_what_is_no_product_of_float32_stays_as_it_is() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from([1, 8, 9, 24, 25, 48, 130, 300]), st.integers(1, 700), st.integers(1, 300),
-    st.booleans(), st.booleans(), st.integers(0, 99),
-)  # fmt: skip
-def test_high_is_within_its_bound(
-    m: int, k: int, n: int, turned: bool, frozen: bool, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((m, k)).astype(np.float32)
-    y = rng.standard_normal((n, k) if turned else (k, n)).astype(np.float32)
-    y = dvm.freeze(y) if frozen else y
-    y = y.T if turned else y
+@given(factors())
+def test_high_is_within_its_bound(drawn: tuple[Array, Array]) -> None:
+    (x, y), k = drawn, drawn[0].shape[1]
     f, exact = compiled("high"), compiled("highest")
     with dvm.stance("force_capture"):
         got = [f(x, y), f(x, y)][1]

@@ -47,20 +47,22 @@ def test_a_corner_of_loops_is_as_in_python(name: str) -> None:
         compare(function, compiled, make(np.random.default_rng(seed), count))
 
 
+#: of written programs that were not compiled rightly once
+FAILED = (805,)
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_written_programs_do_compiled_what_they_do_plain(part: int) -> None:
     for seed in range(part, PROGRAMS_WRITTEN, 4):
-        source = Writer(seed).source()
-        function = function_of(source, seed)
-        compiled = dvm.compile(function)
-        for number in range(6):
-            with np.errstate(all="ignore"):
-                compare(function, compiled, arguments(seed, number), source)
+        compare_written(seed)
 
 
-#: of programs that were not compiled rightly once
-@pytest.mark.parametrize("seed", [805])
+@pytest.mark.parametrize("seed", FAILED)
 def test_written_programs_that_failed_do_not(seed: int) -> None:
+    compare_written(seed)
+
+
+def compare_written(seed: int) -> None:
     source = Writer(seed).source()
     function = function_of(source, seed)
     compiled = dvm.compile(function)
