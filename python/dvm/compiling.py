@@ -233,8 +233,7 @@ def _lower(
         if compiled.cut is not None and compiled.cut.code is not compiled.__wrapped__.__code__:
             compiled.parts = compiled.cut = None  # parts of code that was replaced
         if spec.reason:
-            if not reasons.is_of_lifetimes(spec.reason):  # parts hold variables that others drop
-                _cut(compiled, spec.refused_lines)
+            _cut(compiled, spec.reason, spec.refused_lines)
             if compiled.parts is not None and spec.steps_before_loop is not None:
                 spec.steps = spec.steps_before_loop  # it runs in parts, whatever the loop's count
         elif compiled.moved_from is not None and not _pays(compiled, spec.computes):
@@ -256,13 +255,16 @@ def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
     return computes and not stats.hits < stats.captures > MOST_PATHS_MOVED
 
 
-def _cut(compiled: _dvm.Compiled[..., Any], lines: list[int]) -> None:
-    """Let the function run in parts, of which that with these lines stays as it is."""
+def _cut(compiled: _dvm.Compiled[..., Any], reason: str, lines: list[int]) -> None:
+    """Let the function run in parts, of which that with these lines stays as it is.
+
+    Parts hold variables that the function drops, so not where it sees when objects die.
+    """
     from dvm import cutting
 
     if compiled.moved_from is not None:
         compiled.moved_from.refuse(lines)
-    elif compiled.cut is None:
+    elif compiled.cut is None and not reasons.is_of_lifetimes(reason):
         cutting.Cut(compiled, lines, compile)
 
 
