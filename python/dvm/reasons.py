@@ -336,8 +336,11 @@ SET_EXCEPTION_LEAVES_HALF_CHANGED = Row("a set that an exception leaves half cha
 GENERATORS_RAN_ANOTHER_ORDER_EXPECTED = Row(
     "generators that ran in another order than expected", YIELD
 )
+GENERATOR_GOES_ON_CLOSED = Row("a generator that goes on when it is closed", YIELD)
 GENERATOR_RAN_OUT_SIGHT = Row("a generator that ran out of sight", YIELD)
-GENERATOR_TELLS_END = Row("a generator with a try or with, which tells when it dies", YIELD)
+GENERATOR_TELLS_END = Row(
+    "a generator with a try or with, of which is not known when it dies", YIELD
+)
 ITERATOR_ENDS_WITH_VALUE = Row("a `yield from` of an iterator that ends with a value", YIELD)
 SENT_INTO_GENERATOR = Row("a value sent into a generator", YIELD)
 THROWN_INTO_GENERATOR = Row("an exception thrown into a generator", YIELD)
@@ -626,7 +629,12 @@ UNKNOWN_HANDLER = Row("an exception handled in an unknown place", RAISES)
 
 # ---- define
 
-CLASS_DEFINITION = Row("a class definition", DEFINE)
+CLASS_DEFINITION = Row(
+    "a class definition that does more than define methods and constants", DEFINE
+)
+LOCAL_CLASS_LEAVES = Row(
+    "class {}, which the function defines, or an object of it, leaves it", DEFINE
+)
 
 # ---- lifetimes
 

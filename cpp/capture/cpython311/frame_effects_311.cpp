@@ -53,6 +53,28 @@ void FrameRecorder::store_cell(const DvmFrameView& f) {
   record_.set_cell(cell, value);
 }
 
+bool FrameRecorder::enters_context() const {
+  if (stack_.size() < 3) return false;
+  const NodeId stack = stack_.end()[-2], method = stack_.end()[-3];  // below the result
+  if (stack == kNoNode || method == kNoNode) return false;
+  PyObject* const function = record_.object(method);
+  if (!PyFunction_Check(function)) return false;
+  const auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  if (f->func_module == nullptr || !PyUnicode_Check(f->func_module) ||
+      PyUnicode_CompareWithASCIIString(f->func_module, "contextlib") != 0 ||
+      PyUnicode_CompareWithASCIIString(f->func_name, "enter_context") != 0) {
+    return false;
+  }
+  return std::ranges::any_of(stack_, [&](NodeId node) {
+    if (node == kNoNode || !PyMethod_Check(record_.object(node))) return false;
+    PyObject* const exit = record_.object(node);
+    PyObject* const leaves = PyMethod_GET_FUNCTION(exit);
+    return PyMethod_GET_SELF(exit) == record_.object(stack) && PyFunction_Check(leaves) &&
+           PyUnicode_CompareWithASCIIString(reinterpret_cast<PyFunctionObject*>(leaves)->func_name,
+                                            "__exit__") == 0;
+  });
+}
+
 void FrameRecorder::call(const DvmFrameView& f) {
   const NodeId self = top(f.oparg + 1), method = top(f.oparg + 2);
   // (null, callee) or (callee, first argument); where a method was looked up, its object is no

@@ -44,6 +44,9 @@ class FrameRecorder {
   NodeId followed() const { return followed_; }
   // The generator that gave the items of this iteration has returned it.
   void set_ending(NodeId node) { ending_ = node; }
+  // Whether what the running call returns is handed to `enter_context` of contextlib's ExitStack,
+  // which is the manager of a `with` statement of this frame.
+  bool enters_context() const;
   // The object a method was looked up on, which the call event leaves out.
   NodeId method_self() const { return method_self_; }
   bool is_iterating() const { return pending_ == Pending::next || pending_ == Pending::send; }

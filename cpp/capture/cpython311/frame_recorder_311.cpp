@@ -155,6 +155,11 @@ void FrameRecorder::special(const DvmFrameView& f) {
       name_ = PyTuple_GET_ITEM(code_->co_names, f.oparg >> 1);
       pending_ = Pending::global;
       return;
+    case LOAD_BUILD_CLASS:
+      push(kNoNode);
+      name_ = interned("__build_class__");
+      pending_ = Pending::global;
+      return;
     case STORE_GLOBAL: {
       PyObject* name = PyTuple_GET_ITEM(code_->co_names, f.oparg);
       const NodeId value = pop();

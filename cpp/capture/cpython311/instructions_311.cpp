@@ -89,6 +89,7 @@ void add_special(Table& table) {
                            STORE_FAST,
                            DELETE_FAST,
                            LOAD_GLOBAL,
+                           LOAD_BUILD_CLASS,
                            STORE_GLOBAL,
                            LOAD_DEREF,
                            STORE_DEREF,
@@ -148,7 +149,6 @@ void add_refused(Table& table) {
                            IMPORT_STAR, PRINT_EXPR}) {
     table[static_cast<size_t>(opcode)] = refused("outside-a-function");
   }
-  table[LOAD_BUILD_CLASS] = refused("class-definition");
   table[DELETE_GLOBAL] = refused("deleted-global");
 }
 

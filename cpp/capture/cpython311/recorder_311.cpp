@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <string_view>
 #include <unordered_map>
 
 #include "capture/call_bound.h"
@@ -20,11 +21,7 @@ class Recorder {
  public:
   Recorder(Record& record, PyFunctionObject* function, bool marks_loops)
       : record_(record), function_(function), marks_loops_(marks_loops) {
-    record_.ask_ends([this] {
-      return is_manager_of_with() ? Record::End::comes
-             : is_iterated_over() ? Record::End::may_come
-                                  : Record::End::unknown;
-    });
+    record_.ask_ends({[this] { return is_manager_of_with(); }, [this] { return where_made(); }});
   }
   ~Recorder() { record_.ask_ends({}); }
   Recorder(const Recorder&) = delete;
@@ -39,13 +36,13 @@ class Recorder {
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
     Followed* top = find_top(frame);
-    if (record_.has_lost()) guarded(frame, [] { throw Unkeepable("generator-tells-end"); });
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
       if (!record_.aborted()) {
         guarded(frame, [&] {
           check_nothing_in_flight();
-          top->frame.before_opcode(dvm_frame_view(frame));
+          end_dropped();
+          if (!record_.aborted()) top->frame.before_opcode(dvm_frame_view(frame));
         });
       }
       if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
@@ -61,6 +58,14 @@ class Recorder {
     return status;
   }
 
+  // The call is over, and what only its variables had is dropped.
+  void end() {
+    if (returned_ && !record_.aborted()) {
+      guarded_at([&] { return location(frames_.front().frame.place()); }, [&] { end_dropped(); });
+    }
+    finished_ = finished_ || returned_;
+  }
+
   bool is_finished() const { return finished_; }
 
  private:
@@ -68,13 +73,14 @@ class Recorder {
     FrameRecorder frame;
     NodeId instance = kNoNode;   // what a call of a type results in, not what __init__ returns
     NodeId generator = kNoNode;  // that runs in the frame
+    NodeId closed_by = kNoNode;  // the exception that closes it, which nobody handles
     bool called_back = false;    // C code has what it returns, not the frame below
     bool previous_wants_opcodes = false;
   };
 
   Followed* find_top(PyFrameObject* frame) {
-    const bool is_top =
-        !frames_.empty() && frames_.back().frame.identity() == dvm_frame_identity(frame);
+    const bool is_top = !frames_.empty() && !(returned_ && frames_.size() == 1) &&
+                        frames_.back().frame.identity() == dvm_frame_identity(frame);
     return is_top ? &frames_.back() : nullptr;
   }
 
@@ -87,15 +93,9 @@ class Recorder {
     for (size_t i = 2; i <= std::min(frames_.size(), kBetween + 1); ++i) {
       const Place place = frames_[frames_.size() - i].frame.place();
       if (dvm_code_next_opcode(place.code, place.instruction) == BEFORE_WITH) return true;
+      if (frames_[frames_.size() - i].frame.enters_context()) return true;
     }
     return false;
-  }
-
-  // A generator that was just made is iterated over by the frame that called for it, and belongs to
-  // nobody else: it dies where the loop is left.
-  bool is_iterated_over() const {
-    const Place place = frames_.back().frame.place();
-    return dvm_code_next_opcode(place.code, place.instruction) == GET_ITER;
   }
 
   // Of the method that makes the generator; never let go.
@@ -106,6 +106,13 @@ class Recorder {
     }
     if (!found) PyErr_Clear();
     return found.release();
+  }
+
+  Endings::Made where_made() const {
+    const Place place = frames_.back().frame.place();
+    const int next = dvm_code_next_opcode(place.code, place.instruction);
+    return {std::ranges::any_of(frames_, [](const Followed& f) { return f.generator != kNoNode; }),
+            next == GET_ITER || next == GET_YIELD_FROM_ITER};
   }
 
   int forward(PyFrameObject* frame, int what, PyObject* argument) {
@@ -125,20 +132,25 @@ class Recorder {
 
   template <typename Body>
   void guarded(PyFrameObject* frame, Body body) noexcept {
+    guarded_at([frame] { return here(frame); }, body);
+  }
+
+  template <typename Here, typename Body>
+  void guarded_at(Here here, Body body) noexcept {
     try {
       body();
     } catch (const Unkeepable& reason) {
       unkeepable_ = true;
-      record_.discard(reason.what(), here(frame));
+      record_.discard(reason.what(), here());
     } catch (const Unrecordable& reason) {
-      record_.abort(reason.what(), here(frame));
+      record_.abort(reason.what(), here());
     } catch (const std::exception& error) {
-      record_.abort(std::string("recorder-failed\n") + error.what(), here(frame));
+      record_.abort(std::string("recorder-failed\n") + error.what(), here());
     }
     // An error left behind would surface in the program.
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      record_.abort("recorder-failed\nan error of the interpreter", here(frame));
+      record_.abort("recorder-failed\nan error of the interpreter", here());
     }
   }
 
@@ -172,13 +184,19 @@ class Recorder {
     const DvmFrameView f = dvm_frame_view(frame);
     const bool begins = f.opcode == RESUME && f.oparg == 0;
     auto waiting = waiting_.extract(generator);
-    if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) ||
-        !runs_for_event(record_, caller, frame)) {
+    const bool dies = frames_.size() == dying_depth_;
+    const bool runs = dies ? returned_ || dvm_frame_caller(frame) == caller.identity()
+                           : runs_for_event(record_, caller, frame);
+    if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) || !runs) {
       return;  // out of sight: what it does from here on is not known
     }
     const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
     if (node == kNoNode) return;
-    if (f.opcode != RESUME) throw Unrecordable("thrown-into-generator");
+    if (f.opcode != RESUME) {
+      PyObject* const how = dies ? words().dies : closes(caller) ? words().closes : words().empty;
+      thrown_ = record_.add(Kind::throws, how, std::array{node}, caller.place());
+      return go_on(frame, std::move(waiting.mapped()));
+    }
     record_.add(Kind::resumes, words().empty, std::array{node}, caller.place());
     if (begins) {
       const std::vector<NodeId> parameters = add_given(record_, caller, frame);
@@ -187,10 +205,55 @@ class Recorder {
       frames_.back().called_back = true;
       frames_.back().generator = node;
     } else {
-      frames_.push_back(std::move(waiting.mapped()));
-      frames_.back().frame.resume(f);
-      frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
+      waiting.mapped().frame.resume(f);
+      go_on(frame, std::move(waiting.mapped()));
     }
+  }
+
+  void go_on(PyFrameObject* frame, Followed waiting) {
+    frames_.push_back(std::move(waiting));
+    frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
+  }
+
+  // Whether the caller runs a generator's `close`, which takes GeneratorExit back.
+  bool closes(const FrameRecorder& caller) const {
+    const core::SeenEvent& event = record_.event(caller.event());
+    if (event.kind != Kind::call) return false;
+    PyObject* const callee = record_.object(record_.data().operands_of(event)[0]);
+    return Py_IS_TYPE(callee, &PyMethodDescr_Type) &&
+           std::string_view(reinterpret_cast<PyMethodDescrObject*>(callee)->d_method->ml_name) ==
+               "close";
+  }
+
+  // What the last instruction has dropped, and only the recording still has, comes to its end now.
+  void end_dropped() {
+    if (!record_.endings().any()) return;
+    std::vector<PyObject*> dropped = record_.endings().dropped();
+    std::erase_if(dropped, [&](PyObject* generator) { return !waiting_.contains(generator); });
+    if (dropped.empty()) return;
+    const auto is_on_stack = [this](PyObject* generator) {
+      return record_.endings().is_for_loop(generator);
+    };
+    if (dropped.size() > 1 && !std::ranges::all_of(dropped, is_on_stack)) {
+      throw Unkeepable("generator-tells-end");  // which one goes first, not even Python says
+    }
+    for (PyObject* generator : dropped) {
+      if (!record_.aborted()) finish(generator);
+    }
+  }
+
+  void finish(PyObject* generator) {
+    if (reinterpret_cast<PyGenObject*>(generator)->gi_weakreflist != nullptr) {
+      throw Unkeepable("generator-tells-end");  // who refers to it is told before
+    }
+    record_.set_ended(generator);  // which it is from here on, whatever it does
+    PyThreadState* const thread = PyThreadState_Get();
+    const size_t around = std::exchange(dying_depth_, frames_.size());
+    if (!returned_) PyThreadState_LeaveTracing(thread);  // or no callback runs by now
+    PyObject_CallFinalizer(generator);                   // once: not when the recording lets go
+    if (!returned_) PyThreadState_EnterTracing(thread);
+    dying_depth_ = around;
+    if (waiting_.contains(generator)) throw Unkeepable("generator-tells-end");  // it went on
   }
 
   void on_call(PyFrameObject* frame) {
@@ -242,8 +305,6 @@ class Recorder {
   }
 
   void pop_frame() {
-    const NodeId generator = frames_.back().generator;
-    if (generator != kNoNode) record_.note_end(record_.object(generator));
     spare_.push_back(frames_.back().frame.give_shadow());
     frames_.pop_back();
   }
@@ -260,8 +321,23 @@ class Recorder {
     record_.add(Kind::enter, name, enter_operands_, caller.place());
   }
 
+  // Of several that wait and have something to finish, which one would do so first, when the
+  // program drops them at once, is not known, unless loops have them, or one hands the other on.
+  void check_alone(PyObject* generator) const {
+    const Endings& endings = record_.endings();
+    if (!endings.any() || !finishes_something(generator) || !endings.contains(generator)) return;
+    for (const auto& [other, _] : waiting_) {
+      if (!finishes_something(other) || !endings.contains(other)) continue;
+      const bool on_stack = endings.is_for_loop(generator) && endings.is_for_loop(other);
+      if (!on_stack && !endings.is_held_by(generator, other)) {
+        throw Unkeepable("generator-tells-end");
+      }
+    }
+  }
+
   void on_yield(PyFrameObject* frame, PyObject* item) {
     Followed& top = frames_.back();
+    check_alone(record_.object(top.generator));
     const NodeId node = top.frame.yielded(item);
     record_.add(Kind::yields, words().empty, std::span(&node, 1), top.frame.place());
     dvm_frame_swap_opcodes(frame, top.previous_wants_opcodes);
@@ -273,10 +349,13 @@ class Recorder {
     if (value == nullptr) return on_stop();
     const Followed& top = frames_.back();
     const bool called_back = top.called_back, is_generator = top.generator != kNoNode;
+    if (is_generator) record_.set_ended(record_.object(top.generator));
     NodeId node = frames_.back().frame.returned(value);
     if (frames_.size() == 1) {
       record_.set_result(node);
-      finished_ = true;
+      returned_ = !waiting_.empty();
+      finished_ = !returned_;
+      if (returned_) return;
     } else {
       record_.add(Kind::leave, words().empty, std::span(&node, 1), top.frame.place());
       if (top.instance != kNoNode) node = top.instance;
@@ -290,6 +369,8 @@ class Recorder {
   // The frame gave no further item, or an exception leaves it.
   void on_stop() {
     const FrameRecorder& top = frames_.back().frame;
+    const NodeId generator = frames_.back().generator;
+    if (generator != kNoNode) record_.set_ended(record_.object(generator));
     if (top.is_stopped()) {
       record_.add(Kind::leave, words().exhausted, {}, top.place());
     } else {
@@ -297,12 +378,22 @@ class Recorder {
       if (exception == kNoNode) throw Unrecordable("unknown-exception");
       if (frames_.size() == 1) throw Unrecordable("exception-left");
       record_.add(Kind::leave, words().raised, std::span(&exception, 1), top.place());
-      in_flight_ = exception;
+      if (exception != frames_.back().closed_by) in_flight_ = exception;
     }
     pop_frame();
   }
 
+  // The generator on top meets what was thrown into it, where it waited.
+  void on_thrown(PyObject* exception) {
+    const int32_t event = std::exchange(thrown_, -1);
+    const NodeId node = record_.add_result(event, exception);
+    Followed& top = frames_.back();
+    if (record_.event(event).name != words().empty) top.closed_by = node;
+    top.frame.raise(node);
+  }
+
   void on_exception(PyObject* argument) {
+    if (thrown_ >= 0) return on_thrown(PyTuple_GET_ITEM(argument, 1));
     PyObject* type = PyTuple_GET_ITEM(argument, 0);
     if (type == PyExc_StopIteration) {
       FrameRecorder& top = frames_.back().frame;
@@ -327,11 +418,14 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
+  size_t dying_depth_ = 0;  // of the frames, where one that the program has dropped finishes
+  int32_t thrown_ = -1;     // the event of an exception that a generator is about to meet
   Py_tracefunc previous_ = nullptr;
   PyObject* previous_object_ = nullptr;
   Recorder* outer_ = nullptr;
   NodeId in_flight_ = kNoNode;  // the exception that left a followed body, until its caller has it
   bool finished_ = false;
+  bool returned_ = false;  // but generators wait, which may die with the frame's variables
 };
 
 // The innermost on this thread. Not passed as the trace object, which sys.gettrace shows.
@@ -357,6 +451,7 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
 
   PyEval_SetTrace(trace_function, previous_object.get());
   recorded.result = Ref::steal(call());
+  if (recorded.result) recorder.end();
   // SetTrace may run Python code (audit hooks) and must not meet a pending exception.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -368,8 +463,8 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   }
   current = outer;
   PyErr_Restore(type, value, traceback);
-  if (record.has_lost()) record.discard("generator-tells-end", {});
   if (!recorder.is_finished()) record.abort("no-return", {});
+  if (record.endings().any()) record.discard("generator-tells-end", {});
   return recorded;
 }
 

@@ -30,12 +30,6 @@ bool tells_its_end(PyObject* object) {
   return type->tp_finalize != nullptr && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
 }
 
-// Whether it is a generator that, left waiting, would run more of its body then.
-bool finishes_something(PyObject* object) {
-  if (!PyGen_CheckExact(object)) return false;
-  return PyBytes_GET_SIZE(reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable) > 0;
-}
-
 }  // namespace
 
 core::Loc location(Place place) {
@@ -59,6 +53,8 @@ const Words& words() {
                             interned("none"),
                             interned("exhausted"),
                             interned("raised"),
+                            interned("closes"),
+                            interned("dies"),
                             interned("__exit__"),
                             interned("__self__"),
                             made(PyTuple_Pack(1, interned("1"))).release(),
@@ -81,10 +77,9 @@ void Record::release() {
   const core::Recording dropped = std::exchange(data_, {});
   const auto kept = std::exchange(kept_, {});
   const auto snapshots = std::exchange(snapshots_, {});
-  const auto uncounted = std::exchange(uncounted_, {});
-  watched_.clear();
+  endings_ = {};
   for (const SeenNode& node : dropped.nodes) {
-    if (!uncounted.contains(as_object(node.object))) Py_XDECREF(as_object(node.object));
+    Py_XDECREF(as_object(node.object));
     Py_XDECREF(as_object(node.scope));
   }
 }
@@ -96,8 +91,9 @@ void Record::discard(std::string reason, core::Loc loc) {
 }
 
 NodeId Record::add_node(SeenNode node) {
+  endings_.count(as_object(node.object));
   const NodeId id = data_.add(node);
-  if (!uncounted_.contains(as_object(node.object))) Py_XINCREF(as_object(node.object));
+  Py_XINCREF(as_object(node.object));
   Py_XINCREF(as_object(node.scope));
   return id;
 }
@@ -156,6 +152,7 @@ void Record::set_global(PyObject* globals, PyObject* name, NodeId node) {
 }
 
 void Record::adopt_cell(PyObject* cell, NodeId contents) {
+  check_cell(contents);
   keep(cell);
   cells_.insert_or_assign(cell, Cell{contents, true});
 }
@@ -186,6 +183,7 @@ NodeId Record::cell(PyObject* cell) {
 }
 
 void Record::set_cell(PyObject* cell, NodeId contents) {
+  check_cell(contents);
   keep(cell);
   cells_.try_emplace(cell, Cell{kNoNode, false}).first->second.contents = contents;
 }
@@ -234,6 +232,9 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
     const bool is_container = PyList_Check(object) || PyDict_Check(object) ||
                               Py_IS_TYPE(object, &PySet_Type) || is_deque(object);
     if (is_container && !node.snapshot) take_snapshot(node);
+    if (endings_.contains(object) && !Endings::keeps_nothing(kind, this->object(operands[0]))) {
+      lose(object);
+    }
   }
   SeenEvent event;
   event.kind = kind;
@@ -246,11 +247,18 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
 
 NodeId Record::add_result(int32_t event, PyObject* object) {
   if (at(event).kind != SeenEvent::Kind::inplace) keep_result(object);
-  if (finishes_something(object) && !ending_.contains(object) && !uncounted_.contains(object)) {
-    const End end = ends_ ? ends_() : End::unknown;
-    if (end == End::unknown) throw Unkeepable("generator-tells-end");
-    if (end == End::comes) ending_.insert(object);
-    if (end == End::may_come) watch_end(object);
+  check_kept(at(event), object);
+  // The managers of a `with` leave it.
+  if (!ending_.empty() && at(event).kind == SeenEvent::Kind::attribute &&
+      PyUnicode_CompareWithASCIIString(as_object(at(event).name), "pop_all") == 0) {
+    throw Unkeepable("generator-tells-end");
+  }
+  if (PyGen_CheckExact(object) && !ending_.contains(object)) {
+    if (finishes_something(object) && ends_.comes_to_its_end && ends_.comes_to_its_end()) {
+      ending_.insert(object);
+    } else if (!endings_.watch(object, ends_.where_made ? ends_.where_made() : Endings::Made{})) {
+      throw Unkeepable("generator-tells-end");
+    }
   }
   if (tells_its_end(object)) throw Unkeepable("object-tells-end");
   const NodeId node = add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
@@ -258,21 +266,32 @@ NodeId Record::add_result(int32_t event, PyObject* object) {
   return node;
 }
 
-void Record::watch_end(PyObject* generator) {
-  static PyMethodDef method = {"note_lost", &Record::note_lost, METH_O, nullptr};
-  const Ref self = made(PyCapsule_New(this, nullptr, nullptr));
-  const Ref callback = made(PyCFunction_New(&method, self.get()));
-  watched_.emplace(generator, made(PyWeakref_NewRef(generator, callback.get())));
-  uncounted_.insert(generator);
+// What holds a generator that is watched is watched itself.
+void Record::check_kept(const SeenEvent& event, PyObject* result) {
+  const auto operands = data_.operands_of(event);
+  const bool has_any = std::ranges::any_of(
+      operands, [&](NodeId operand) { return endings_.contains(object(operand)); });
+  if (!has_any || endings_.contains(result)) return;
+  if (is_holder(result)) {
+    endings_.watch(result, {});
+    return;
+  }
+  PyObject* const callee = object(operands[0]);
+  const bool is_bound =
+      event.kind == SeenEvent::Kind::attribute && !Py_IS_TYPE(result, &PyMethodDescr_Type);
+  const bool is_given = event.kind == SeenEvent::Kind::call && !event.followed &&
+                        !Endings::is_done_with_arguments(callee);
+  if (is_bound || is_given) {
+    for (const NodeId operand : operands) lose(object(operand));
+  }
 }
 
-PyObject* Record::note_lost(PyObject* self, PyObject*) {
-  static_cast<Record*>(PyCapsule_GetPointer(self, nullptr))->lost_ = true;
-  Py_RETURN_NONE;
+void Record::lose(PyObject* object) {
+  if (!endings_.lose(object)) throw Unkeepable("generator-tells-end");
 }
 
-void Record::note_end(PyObject* generator) {
-  if (watched_.erase(generator) > 0) keep(generator);
+void Record::check_cell(NodeId contents) {
+  if (contents != kNoNode) lose(object(contents));
 }
 
 NodeId Record::again(NodeId node) {
@@ -295,6 +314,7 @@ NodeId Record::derive(SeenEvent::Kind kind, PyObject* name, std::span<const Node
 
 void Record::abort(std::string reason, core::Loc loc) {
   if (aborted()) return;
+  if (endings_.any()) release();  // nobody watches them from here on
   data_.aborted = std::move(reason);
   data_.aborted_at = loc;
 }

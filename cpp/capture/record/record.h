@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "capture/py.h"
+#include "capture/record/endings.h"
 #include "core/graph/recording.h"
 
 namespace dvm::capture {
@@ -83,13 +84,15 @@ class Record {
   NodeId derive(core::SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                 Place place, PyObject* object);
 
-  // Asked of a generator that would finish something when it dies: what it does before that.
-  enum class End : uint8_t { unknown, comes, may_come };  // comes: to its end
-  void ask_ends(std::function<End()> ends) { ends_ = std::move(ends); }
-  // Its body is over. One that may not come to its end is not kept alive until then.
-  void note_end(PyObject* generator);
-  // Whether one has died before that: what was recorded since does not tell what its end did.
-  bool has_lost() const { return lost_; }
+  // Asked of a generator that is made: whether it surely comes to its end, and where that was.
+  struct Ends {
+    std::function<bool()> comes_to_its_end;
+    std::function<Endings::Made()> where_made;
+  };
+  void ask_ends(Ends ends) { ends_ = std::move(ends); }
+  // Those of which nobody has said so.
+  const Endings& endings() const { return endings_; }
+  void set_ended(PyObject* generator) { endings_.forget(generator); }
 
   void set_result(NodeId node) { data_.result = node; }
   // A call of more instructions is not recorded to its end.
@@ -126,18 +129,17 @@ class Record {
   core::SeenEvent& at(int32_t event) { return data_.events[static_cast<size_t>(event)]; }
   NodeId add_node(core::SeenNode node);
   void keep_result(PyObject* object);
-  void watch_end(PyObject* generator);
-  static PyObject* note_lost(PyObject* self, PyObject* reference);
+  void check_kept(const core::SeenEvent& event, PyObject* result);
+  void check_cell(NodeId contents);
+  void lose(PyObject* object);
   void take_snapshot(core::SeenNode& node);
   void release();
 
   core::Recording data_;
   int64_t most_opcodes_ = INT64_MAX;
-  std::function<End()> ends_;
-  std::unordered_set<PyObject*> ending_;        // generators that come to their end
-  std::unordered_map<PyObject*, Ref> watched_;  // that may, and what is told of their death
-  std::unordered_set<PyObject*> uncounted_;     // those: nodes do not own them
-  bool lost_ = false;
+  Ends ends_;
+  std::unordered_set<PyObject*> ending_;  // generators that do
+  Endings endings_;
   std::vector<Ref> kept_;
   size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
   size_t next_drop_ = kDropEvery;
@@ -150,7 +152,8 @@ class Record {
 
 // Names that events have without the user writing them.
 struct Words {
-  PyObject *empty, *truth, *none, *exhausted, *raised, *exit, *self, *yes, *no;  // yes, no: tuples
+  PyObject *empty, *truth, *none, *exhausted, *raised, *closes, *dies, *exit, *self;
+  PyObject *yes, *no;  // tuples
 };
 const Words& words();
 

@@ -9,6 +9,7 @@ from dvm.magpy_capture.events.callbacks import Callbacks
 from dvm.magpy_capture.events.callees import Callees
 from dvm.magpy_capture.events.calls import Calls
 from dvm.magpy_capture.events.flow_events import FlowEvents
+from dvm.magpy_capture.events.generators import Generators
 from dvm.magpy_capture.events.lookups import Lookups
 from dvm.magpy_capture.events.methods import Methods
 from dvm.magpy_capture.events.operator_events import OperatorEvents
@@ -65,6 +66,7 @@ from dvm.magpy_capture.python.heaps import Heaps
 from dvm.magpy_capture.python.host_operations import HostOperations
 from dvm.magpy_capture.python.instances import Instances
 from dvm.magpy_capture.python.iterators import Iterators
+from dvm.magpy_capture.python.local_classes import LocalClasses
 from dvm.magpy_capture.python.locks import Locks
 from dvm.magpy_capture.python.opaque import Opaque
 from dvm.magpy_capture.python.outputs import Outputs
@@ -160,6 +162,7 @@ class Lowering:
     per_element: PerElement
     written_arguments: WrittenArguments
     exceptions: Exceptions
+    local_classes: LocalClasses
     locks: Locks
     contexts: Contexts
     outputs: Outputs
@@ -177,6 +180,7 @@ class Lowering:
     flow: FlowEvents
     patterns: PatternEvents
     callbacks: Callbacks
+    generators: Generators
     walk: Walk
 
     def __init__(

@@ -505,6 +505,7 @@ class Closure:
     object: Any
     defaults: Any = None
     named_defaults: Any = None
+    attributes: dict[str, Any] = field(default_factory=dict)  # that the program has set
 
 
 @dataclass(eq=False)
@@ -518,11 +519,15 @@ class Partial:
 
 @dataclass(eq=False)
 class Method:
-    """An attribute of a value that is about to be called."""
+    """An attribute of a value that is about to be called.
+
+    bound: the program has bound the function to the value, which need not have it.
+    """
 
     base: Any
     name: str
     function: Any = None  # of a Python class: what was found there
+    bound: bool = False
 
 
 @dataclass(eq=False)
@@ -609,14 +614,18 @@ class Converter:
 class GeneratorValue(IteratorValue):
     """A generator of the program's: what its function was given, and how far it has come.
 
+    seen: the generator itself, as recorded.
     frame: what the lowering knows of its frame while it waits.
+    returned: what it has returned at its end.
     """
 
     function: Any
     positional: list[Any]
     named: dict[str, Any]
+    seen: Any = None
     frame: Any = None
     finished: bool = False
+    returned: Any = None
 
 
 @dataclass(eq=False)

@@ -203,8 +203,6 @@ class Record:
             raise UnkeepableError(reasons.MUCH_MEMORY())
         if type(seen).__flags__ & 1 << 9 and hasattr(type(seen), "__del__"):
             raise UnkeepableError(reasons.OBJECT_TELLS_END())
-        if type(seen) is types.GeneratorType and seen.gi_code.co_exceptiontable:
-            raise UnkeepableError(reasons.GENERATOR_TELLS_END())
         node = self.add_node("event", event, "", None, seen)
         self.events[event][4] = node
         return node

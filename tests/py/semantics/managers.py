@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 
 import numpy as np
 
@@ -288,3 +289,136 @@ def another_manager_of_each_name(w: World) -> None:
 
     for k in (1, 1, 2.5, 3, 1):
         w(f, floats(3), made(k))
+
+
+class Swallowing:
+    def __init__(self, log, kind):
+        self.log, self.kind = log, kind
+
+    def __enter__(self):
+        self.log.append("enter")
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.log.append(kind and kind.__name__)
+        return kind is self.kind
+
+
+@case
+def stacks_of_managers(w: World) -> None:
+    log = w.watch([])
+
+    @contextlib.contextmanager
+    def noted(name):
+        log.append(("in", name))
+        try:
+            yield name
+        finally:
+            log.append(("out", name))
+
+    @contextlib.contextmanager
+    def swallowing(kind):
+        try:
+            yield
+        except kind as error:
+            log.append(repr(error))
+
+    @w.compiled
+    def several(x):
+        with contextlib.ExitStack() as stack:
+            k = stack.enter_context(noted(3))
+            stack.enter_context(Swallowing(log, KeyError))
+            for i in range(2):
+                x = x * k + stack.enter_context(noted(i))
+        return x
+
+    @w.compiled
+    def raising(x):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(swallowing(ValueError))
+            stack.enter_context(noted(1))
+            raise ValueError(4)
+        return x * 2
+
+    @w.compiled
+    def moved(x):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(noted(1))
+            other = stack.pop_all()
+        log.append("between")
+        del other
+        log.append("behind")
+        return x
+
+    @w.compiled
+    def dropped(x):
+        stack = contextlib.ExitStack()
+        k = stack.enter_context(noted(3))
+        log.append("between")
+        del stack
+        log.append("behind")
+        return x * k
+
+    @w.compiled
+    def called_back(x):
+        with contextlib.ExitStack() as stack:
+            stack.callback(log.append, "last")
+            stack.callback(log.append, x.sum() > 1)
+            x = x * 2
+        return x
+
+    @w.compiled
+    def bound(x):
+        log.append(types.MethodType(lambda log, y: y, log)(x) is x)
+        return x
+
+    for n in (2, 2, 3):
+        for f in (several, raising, moved, dropped, called_back, bound):
+            w(f, floats(n))
+    try:
+        raise KeyError("of the caller")
+    except KeyError:
+        w(several, floats(2))
+    w(several, floats(2))
+    w.replayed(raising)
+    w.replayed(called_back)
+
+
+@case
+def exceptions_that_managers_take_and_give(w: World) -> None:
+    log = w.watch([])
+
+    @contextlib.contextmanager
+    def turning(kind, other):
+        try:
+            yield
+        except kind as error:
+            log.append(error.args)
+            raise other("turned") from error
+
+    @contextlib.contextmanager
+    def swallowing(kind):
+        try:
+            yield
+        except kind:
+            log.append("swallowed")
+
+    @w.compiled
+    def f(x):
+        with swallowing(KeyError):
+            with turning(ValueError, KeyError):
+                if x.sum() > 1:
+                    raise ValueError("big")
+                x = x + 1
+        return x
+
+    @w.compiled
+    def leaving(x):
+        with turning(ValueError, KeyError):
+            raise ValueError("always")
+        return x
+
+    for n in (2, 2, 3, 1, 1):
+        w(f, floats(n) * 0 + n)
+        w(leaving, floats(n))
+    w.captured(f, 2)

@@ -33,9 +33,7 @@ from dvm.magpy_capture.values import (
     CompareKey,
     DequeValue,
     DictValue,
-    End,
     FunctionValue,
-    GeneratorValue,
     Host,
     Instance,
     ListValue,
@@ -52,6 +50,8 @@ from dvm.magpy_capture.values import (
 
 #: Bodies within bodies: each takes some frames of the lowering's own.
 MAX_DEPTH = 40
+#: events behind which a generator goes on
+RESUMING = ("resumes", "throws")
 #: Builtins without effects that the lowering answers for containers, and for anything else.
 LOOKING = (bool, len, type, list, tuple, dict, set)
 ASKED = (abs, float, int, max, min)
@@ -68,7 +68,6 @@ class Callbacks(Part):
         self.begin = self.number = begin  # of the event that comes next
         self._depth = 0
         self._over: dict[int, int] = {}  # where bodies begin that were lowered before -> their end
-        self.waiting: Any = None  # what was left of the frame of the generator that gave an item
         self._looks: list[tuple[Storage, int]] = []  # memory and its version
         self._attributes: list[tuple[Instance, str]] = []
 
@@ -81,7 +80,7 @@ class Callbacks(Part):
     def raised_at(self, number: int) -> int:
         """Where the event before `number` ended with an exception of its own; -1: it did not."""
         events = self.events
-        while number < len(events) and events[number][0] in ("calls_back", "resumes"):
+        while number < len(events) and events[number][0] in ("calls_back", *RESUMING):
             number = body_end(events, number)
             if not number:
                 return -1
@@ -179,57 +178,6 @@ class Callbacks(Part):
         self.walk.forget_snapshots(self.number, end)
         self.number = end
 
-    # ---- generators
-
-    def on_resumes(self, _n: str, operands: Operands, *_: Any) -> None:
-        raise refuse(reasons.C_CODE_ASKS_ITEMS, self.recorded.seen(operands[0]).__qualname__)
-
-    def on_yields(self, _n: str, operands: Operands, *_: Any) -> None:
-        self.recorded.value(operands[0])
-        self.waiting = (
-            self.outputs.frames.pop(),
-            self.recorded.builtins.pop(),
-            self.recorded.entered.pop(),
-        )
-
-    def generator(
-        self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
-    ) -> Abstract:
-        """A call of a generator function, whose body runs when items are asked for."""
-        callee, positional, named = self.callees.reached(callee, positional, named)
-        code = getattr(getattr(callee, "object", None), "__code__", None)
-        if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
-            raise refuse(reasons.CALL, describe(callee))
-        self.callees.enter_function(callee)
-        made = GeneratorValue(lambda: self._next_item(made, seen), callee, positional, named)
-        return made
-
-    def _next_item(self, generator: GeneratorValue, seen: Any) -> Any:
-        """What a generator gives: the part of its body that was recorded next."""
-        if generator.finished:
-            return End
-        events, number = self.events, self.skip()
-        if number == len(events) or events[number][0] != "resumes":
-            raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
-        if self.recorded.seen(events[number][2][0]) is not seen:
-            raise refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
-        depth = len(self.outputs.frames)
-        with self.within():
-            self.number += 1
-            if generator.frame is None:
-                self._enter(generator.function, generator.positional, generator.named)
-            else:
-                frame, builtins, entered = generator.frame
-                self.outputs.frames.append(frame)
-                self.recorded.builtins.append(builtins)
-                self.recorded.entered.append(entered)
-            kind, left, operands = self._run_to(depth)
-            generator.frame = self.waiting
-            generator.finished = kind == "leave"
-            if left == "raised":
-                raise BodyRaised
-            return End if generator.finished else self.recorded.value(operands[0])
-
     # ---- bodies
 
     def calls_back(self, function: Abstract) -> bool:
@@ -306,13 +254,13 @@ class Callbacks(Part):
             raise refuse(reasons.C_CODE_CALLS_BACK, describe(function))
         depth = len(self.outputs.frames)
         self.number += 1
-        self._enter(function, positional, named)
-        _, left, operands = self._run_to(depth)
+        self.enter(function, positional, named)
+        _, left, operands = self.run_to(depth)
         if left == "raised":
             raise BodyRaised
         return self.recorded.value(operands[0])
 
-    def _enter(
+    def enter(
         self,
         function: Literal | FunctionValue | Closure,
         positional: list[Abstract],
@@ -329,7 +277,7 @@ class Callbacks(Part):
         self.recorded.values[self.events[self.number][2][-1]] = function
         self.walk.lower_event()
 
-    def _run_to(self, depth: int) -> tuple[str, str, Operands]:
+    def run_to(self, depth: int) -> tuple[str, str, Operands]:
         """Lower the body until no more frames than these are open; its last event."""
         last = self.number
         while len(self.outputs.frames) > depth:
@@ -480,7 +428,7 @@ def body_end(events: list[Any], number: int) -> int:
     depth = 0
     for place in range(number, len(events)):
         kind = events[place][0]
-        if kind == "resumes" or (kind == "enter" and not _is_first_part(events, place)):
+        if kind in RESUMING or (kind == "enter" and not _is_first_part(events, place)):
             depth += 1
         elif kind in ("leave", "yields"):
             depth -= 1
@@ -497,4 +445,4 @@ def _is_first_part(events: list[Any], enter: int) -> bool:
     return bool(events[place][0] == "resumes")
 
 
-__all__ = ["Callbacks", "body_end"]
+__all__ = ["RESUMING", "Callbacks", "body_end"]

@@ -125,7 +125,7 @@ class Callees(Part):
             where = (function.__globals__, function.__builtins__)
             parts = (function.__code__, *where)
             self.program.guard("guard_function", value.register, *parts, key=(value.register,))
-        else:
+        elif not self.program.is_own(function):
             self.recorded.guard_function(function)
         self.meet_cells(value)
 
@@ -158,6 +158,8 @@ class Callees(Part):
     def cell_contents(self, cell: Any, seen: Any) -> Abstract:
         if id(cell) in self.recorded.cells:
             return self.recorded.cells[id(cell)]
+        if self.program.is_own(cell):
+            return Literal(seen)
         home = self._cells.get(id(cell), FIXED)
 
         def contents() -> int:

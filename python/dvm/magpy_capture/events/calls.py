@@ -61,7 +61,7 @@ class Calls(Part):
 
     needs = (
         "annotated array_classes callbacks callees containers contexts deques exceptions "
-        "graph heap host_operations instances lookups lowering memory methods opaque "
+        "generators graph heap host_operations instances lookups lowering memory methods opaque "
         "operators outputs packages per_element program python randoms recorded sets "
         "ufunc_methods"
     )
@@ -77,7 +77,7 @@ class Calls(Part):
         if self.callbacks.calls_back(callee):
             return self.callbacks.call_back(callee, positional, named)
         if type(seen) is types.GeneratorType and not _is_builtin(callee):
-            return self.callbacks.generator(callee, positional, named, seen)
+            return self.generators.made(callee, positional, named, seen)
         if isinstance(callee, Method):
             return self.methods.call_method(callee, positional, named, seen)
         if isinstance(callee, Partial):
@@ -299,6 +299,14 @@ class Calls(Part):
         raise refuse(reasons.SUPER_UNKNOWN_OBJECT)
 
     # ---- objects
+
+    @means(types.MethodType)
+    def bind_method(self, function: Abstract, instance: Abstract) -> Abstract:
+        """A function of Python's bound to an object, as contextlib's ExitStack does."""
+        bound = resolve(function)
+        if not isinstance(bound, Literal) or not isinstance(bound.object, types.FunctionType):
+            raise refuse(reasons.CALL, describe(bound))
+        return Method(resolve(instance), bound.object.__name__, bound.object, bound=True)
 
     @calls_of_each(GENERATORS)
     def make_generator(

@@ -38,8 +38,8 @@ class FlowEvents(Part):
     """Events that build values, and those that steer the program."""
 
     needs = (
-        "arrays callbacks calls containers graph host_operations indexing instances lookups "
-        "loops operators program recorded sets"
+        "arrays callbacks calls containers generators graph host_operations indexing instances "
+        "lookups loops operators program recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -156,7 +156,7 @@ class FlowEvents(Part):
         if type(seen) is types.GeneratorType and isinstance(base, Instance):
             found = class_attribute(base.cls, "__iter__")
             self.instances.guard_class(base.cls, "__iter__", found)
-            return self.callbacks.generator(Literal(found), [base], {}, seen)
+            return self.generators.made(Literal(found), [base], {}, seen)
         if self.loops.is_rolled_over(result):
             return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
         return self._left_early(result, base) or self.containers.iterator(base)

@@ -141,6 +141,8 @@ class Lookups(Part):
             return resolve(base.base)
         if isinstance(base, Method) and name in ("__name__", "__func__"):
             return Literal(seen)
+        if isinstance(base, Closure) and name in base.attributes:
+            return resolve(base.attributes[name])
         if isinstance(base, Closure) and name in OF_CODE and isinstance(seen, str | None):
             return Literal(seen)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
@@ -241,6 +243,8 @@ class Lookups(Part):
             found = class_attribute(owner, name)
             if found is not MISSING:
                 return self._of_class(owner, name, found, seen)
+        if self.program.is_own(owner) and is_constant(seen):
+            return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
         if isinstance(owner, (types.FunctionType, type(np.sum))) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731

@@ -22,16 +22,19 @@ from dvm.magpy_capture.python.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
+    Closure,
     DequeValue,
     DictValue,
     Flags,
     FunctionValue,
     Gone,
+    Hidden,
     Host,
     IdNumber,
     Instance,
     ListValue,
     Literal,
+    Raised,
     Sequence,
     SetValue,
     Size,
@@ -314,6 +317,11 @@ class OperatorEvents(Part):
                 self.program.guard_is(base.register, function)
             self.instances.class_changes[id(function), name] = (function, name, value)
             return
+        if isinstance(base, Closure) and not hasattr(type(base.object), name):
+            base.attributes[name] = value
+            return None
+        if isinstance(base, Raised) and name == "__traceback__" and isinstance(value, Hidden):
+            return None  # a replay has no frames
         if isinstance(base, Flags) and name == "writeable":
             self.attributes.set_flags(base.base, value)
             return

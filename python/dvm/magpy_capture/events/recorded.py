@@ -104,6 +104,8 @@ class Events(Part):
         It is a part of the function: of one known by its identity the defaults are guarded
         together with its code, another is asked for them.
         """
+        if self.program.is_own(function):
+            return Literal(seen)
         code = function.__code__
         known = self.functions.get(id(function))
         if isinstance(known, FunctionValue):

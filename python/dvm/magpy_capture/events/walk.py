@@ -24,12 +24,15 @@ from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
     End,
+    GeneratorValue,
     Host,
     IteratorValue,
     Literal,
+    Method,
     Raised,
     Size,
     Tensor,
+    resolve,
 )
 
 if TYPE_CHECKING:
@@ -56,8 +59,8 @@ class Walk(Part):
     """Lowers one recording into the path it describes."""
 
     needs = (
-        "callbacks callees calls containers exceptions flow graph heap host_arrays host_operations "
-        "indexing instances loops lowering memory outputs program recorded"
+        "callbacks callees calls containers exceptions flow generators graph heap host_arrays "
+        "host_operations indexing instances loops lowering memory outputs program recorded"
     )
 
     first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
@@ -212,14 +215,27 @@ class Walk(Part):
         self.recorded.values[exception] = value
 
     def ended(self, kind: str, operands: Operands, exception: int) -> None:
-        """The event ran Python bodies, and ended with an exception of its own: of `next`."""
+        """The event ran Python bodies, and ended with an exception of its own.
+
+        `next` and a generator's `throw` tell of an end so.
+        """
         seen = self.recorded.seen(exception)
+        callee = self.recorded.value(operands[0])
+        if kind == "call" and isinstance(callee, Method) and callee.name == "throw":
+            generator = resolve(callee.base)
+            if isinstance(generator, GeneratorValue) and type(seen) is StopIteration:
+                given = [self.recorded.value(node) for node in operands[1:]]
+                if self.generators.throw(generator, given) is End:
+                    self.recorded.values[exception] = self.generators.ending(generator, seen)
+                    return
         if kind == "call" and len(operands) == 2 and self.recorded.seen(operands[0]) is next:
             callee, iterator = (self.recorded.value(node) for node in operands)
             if isinstance(callee, Literal) and isinstance(iterator, IteratorValue):
                 if type(seen) is StopIteration and iterator.pull() is End:
-                    self.recorded.values[exception] = self.exceptions.make_exception(
-                        StopIteration, [], {}, seen
+                    self.recorded.values[exception] = (
+                        self.generators.ending(iterator, seen)
+                        if isinstance(iterator, GeneratorValue)
+                        else self.exceptions.make_exception(StopIteration, [], {}, seen)
                     )
                     return
         raise refuse(reasons.EXCEPTION_C_CODE_CALLS_PYTHON)

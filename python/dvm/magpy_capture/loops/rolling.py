@@ -31,6 +31,7 @@ from dvm.magpy_capture.loops.turns import (
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
+from dvm.magpy_capture.python.texts import KnownTexts
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -236,10 +237,13 @@ class Loops(Part):
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
-        lower(spec, recording, turns.function, self.program.deadline, loops=self.known)
+        carried = [loop.variables.index(name) for name in loop.carried]
+        # A text that is carried is another one in each turn.
+        texts = KnownTexts(varying={("argument", place) for place in carried})
+        deadline = self.program.deadline
+        lower(spec, recording, turns.function, deadline, loops=self.known, texts=texts)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
-        carried = [loop.variables.index(name) for name in loop.carried]
         rolled.body.take(spec.steps, carried, len(loop.variables))
         if not _dvm.add_to_loop(rolled.loop, spec):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, loop_code
 from dvm.magpy_capture.path.spec import refuse
@@ -16,7 +17,7 @@ from dvm.magpy_capture.path.spec import refuse
 NEXT = -1
 RETURNED = ""  # among the variables of a loop: what the function returns from within it
 #: kinds of events between which frames and loops are what they are
-MARKS = frozenset("enter resumes given leave yields header out".split())
+MARKS = frozenset("enter resumes throws given leave yields header out".split())
 BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
 
 
@@ -83,7 +84,7 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
             if resumed == number - 1:  # the frame is open already
                 functions.pop()
             functions.append(nodes[operands[-1]][4])
-        elif kind == "resumes":
+        elif kind in RESUMING:
             resumed = number
             functions.append(function)  # of what a generator goes on with no loop is rolled
         elif kind in ("leave", "yields"):

@@ -26,7 +26,7 @@ import numpy as np
 from dvm import _dvm
 from dvm.magpy_capture.meanings import FUNCTIONS
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
-from dvm.magpy_capture.python.tables import ITERATOR, RANDOM
+from dvm.magpy_capture.python.tables import DEFINING, ITERATOR, RANDOM
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
@@ -242,6 +242,7 @@ def leaves() -> Iterable[Any]:
         *(np.vectorize, np.vectorize.__init__, np.vectorize.__call__),
         *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
+        *DEFINING,
         enum.property.__get__,
         np.ndindex,
         collections.Counter,

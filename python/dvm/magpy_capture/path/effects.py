@@ -6,6 +6,7 @@ Everything that can fail is computed before the step `commit`; then come the eff
 
 from __future__ import annotations
 
+import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -187,6 +188,10 @@ class Finisher:
             return int(made)
         if isinstance(value, Method):
             base = self.build(value.base)
+            if value.bound:
+                parts = [low.program.constant(value.function), base]
+                binder = low.program.constant(types.MethodType)
+                return int(low.program.step("call", binder, parts, ()))
             return int(low.program.step("getattr", base, value.name))
         if isinstance(value, Closure):
             raise refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
@@ -236,6 +241,7 @@ class Finisher:
     def _new(self, value: Instance) -> int:
         """A new object, empty; of a tuple with its elements, for these cannot change."""
         low = self.lowering
+        low.program.check_shared(value.cls)
         base = value.cls if kind_of(value.cls) else base_of(value.cls)
         if base is None:
             return int(low.program.step("instance", value.cls))

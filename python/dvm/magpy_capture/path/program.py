@@ -15,7 +15,15 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import is_told
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.spec import Location, OutOfTime, PathSpec, Step, Steps, refuse
+from dvm.magpy_capture.path.spec import (
+    Location,
+    NotCapturable,
+    OutOfTime,
+    PathSpec,
+    Step,
+    Steps,
+    refuse,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -73,6 +81,7 @@ class Program(Part):
         self._names: list[tuple[Any, ...]] | None = None
         self._guarded: set[tuple[Any, ...]] = set()
         self.kept: list[Any] = []  # objects whose identity is part of a key
+        self._own: dict[int, tuple[str, Location]] = {}  # by id: of what only the recorded call has
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
@@ -111,12 +120,29 @@ class Program(Part):
         return result
 
     def constant(self, value: Any) -> int:
+        self.check_shared(value)
         self.kept.append(value)
         return self.step("constant", value, key=("constant", id(value)))
 
     def maker_of(self, register: int) -> Step | None:
         """The step whose only result a register holds."""
         return self._makers.get(register)
+
+    # ---- what only the recorded call has
+
+    def own(self, thing: Any, name: str) -> None:
+        """A class that the program defines, or a part of it: another call has another one."""
+        self.kept.append(thing)
+        self._own.setdefault(id(thing), (name, self.at))
+
+    def is_own(self, thing: Any) -> bool:
+        return id(thing) in self._own
+
+    def check_shared(self, thing: Any) -> None:
+        """What a step holds is the same on every call."""
+        if self._own and id(thing) in self._own:
+            name, at = self._own[id(thing)]
+            raise NotCapturable(reasons.LOCAL_CLASS_LEAVES(name), at)
 
     # ---- guards
 

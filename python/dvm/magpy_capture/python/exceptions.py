@@ -8,6 +8,7 @@ is the replay's own. It has no traceback, so that it may be looked at but not le
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import is_plain_array
-from dvm.magpy_capture.meanings import attributes_of
+from dvm.magpy_capture.meanings import attributes_of, means
 from dvm.magpy_capture.numpy.tables import WRITES, is_numpy_function
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
@@ -31,6 +32,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Raised,
+    Sequence,
     Size,
     Tensor,
     resolve,
@@ -48,7 +50,7 @@ LOOKS: tuple[Any, ...] = (
 class Exceptions(Part):
     """What raises, and the exceptions themselves."""
 
-    needs = "heap host_operations indexing instances opaque program"
+    needs = "calls heap host_operations indexing instances opaque program recorded"
 
     def raising_operator(
         self, kind: str, name: str, operands: list[Abstract], seen: BaseException
@@ -130,6 +132,19 @@ class Exceptions(Part):
         return Raised(
             self.program.step("call", self.program.constant(cls), registers, tuple(named)), seen
         )
+
+    @means(sys.exc_info)
+    def handled(self) -> Abstract:
+        """The exception that is handled: one of the program's, or none, not even its caller's."""
+        kind, exception, _ = self.calls.seen_result
+        if exception is None:
+            made = self.program.step("call", self.program.constant(sys.exc_info), [], ())
+            self.program.guard_is(self.program.step("item", made, 1), None)
+            return Sequence([Literal(None)] * 3)
+        for value in self.recorded.values.values():
+            if isinstance(value, Raised) and value.object is exception:
+                return Sequence([Literal(kind), value, Hidden("a traceback")])
+        raise refuse(reasons.HANDLING, kind.__name__)
 
     @attributes_of(Raised)
     def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:

@@ -149,10 +149,13 @@ class Instances(Part):
 
         seen: what the program read, which it may have replaced since.
         """
+        holder = self._shared_holder(cls, name)
+        if holder is None:
+            return Literal(found)
 
         def fetch() -> int:
             return self.program.step(
-                "getattr", self.program.constant(cls), name, key=("getattr", id(cls), name)
+                "getattr", self.program.constant(holder), name, key=("getattr", id(holder), name)
             )
 
         self.guard_descriptor(found)
@@ -160,11 +163,23 @@ class Instances(Part):
             raise refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
         return self.heap.reach(fetch, seen)
 
+    def _shared_holder(self, cls: type, name: str) -> type | None:
+        """Where a look-up leaves the classes that only this call has; None: one of them has it."""
+        while self.program.is_own(cls):
+            if name in vars(cls):
+                return None
+            cls = cls.__base__  # type: ignore[assignment]
+        return cls
+
     def guard_class(self, cls: type, name: str, found: Any) -> None:
-        self.program.guard_name(cls, name, found)
+        holder = self._shared_holder(cls, name)
+        if holder is not None:
+            self.program.guard_name(holder, name, found)
 
     def guard_bases(self, cls: type) -> None:
         """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
+        while self.program.is_own(cls):
+            cls = cls.__base__  # type: ignore[assignment]
         if is_mutable_class(cls):
             holder = self.program.constant(cls)
             order = self.program.step(

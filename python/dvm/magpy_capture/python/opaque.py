@@ -122,6 +122,17 @@ class Opaque(Part):
         made = self.program.step("call", callee, registers, tuple(named), True)
         return self.heap.computed(made, seen)
 
+    def join_texts(self, separator: Abstract, parts: ListValue, seen: str | bytes) -> Abstract:
+        """One text of those in a list that a loop has filled, and of what was appended since."""
+        every = parts.register
+        if parts.changed:
+            tail = [self.program.register_of(part) for part in parts.tail]
+            every = self.program.operate("+", every, self.program.step("list", tail))
+        register = self.program.register_of(separator)
+        bound = self.program.step("getattr", register, "join")
+        made = self.program.step("call", bound, [every], ())
+        return self.heap.computed(made, seen)
+
     # ---- what is written
 
     def _require_plain(
@@ -383,6 +394,14 @@ def array_of(value: Abstract) -> Array | None:
     """The recorded array of an abstract value that is one."""
     seen = getattr(value, "object", None)
     return seen if isinstance(value, (Tensor, Host)) and is_array(seen) else None
+
+
+def is_extended_list(value: Abstract) -> bool:
+    """Whether it is a list that a loop has filled, to which at most something was appended."""
+    value = resolve(value)
+    if not isinstance(value, ListValue) or not value.is_open:
+        return False
+    return all(entry.what == "extend" and entry.key is None for entry in value.log)
 
 
 def is_open_list(value: Abstract) -> bool:

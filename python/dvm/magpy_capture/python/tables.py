@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
 import datetime
 import math
 import operator
@@ -108,3 +110,8 @@ CLOCKS: frozenset[Any] = frozenset(
     | {getattr(datetime.datetime, name) for name in ("now", "utcnow", "today")}
     | {datetime.date.today}
 )
+
+#: What `@dataclass` does to a class.
+PROCESS_DATACLASS: Any = dataclasses._process_class  # type: ignore[attr-defined]
+#: What makes classes, which is not followed: python/local_classes.py knows it.
+DEFINING = (builtins.__build_class__, PROCESS_DATACLASS)

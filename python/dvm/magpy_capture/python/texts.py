@@ -67,6 +67,8 @@ class Texts(Part):
         if step is None:
             return (register,)
         name, _, *operands = step
+        if name == "argument":  # by its place among them, which is no register
+            return (name, *operands)
         return (name, *(self._operand(each, register) for each in operands))
 
     def _operand(self, operand: Any, register: int) -> Any:

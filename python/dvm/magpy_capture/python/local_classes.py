@@ -1,0 +1,119 @@
+"""Classes that the program defines while it runs: `class P: ...` in a function.
+
+Each call makes another class, which nobody can tell from the last one as long as it stays within
+the call. So the class of the recorded call serves all calls of the path: it is kept, its methods
+are followed, and nothing about it is guarded. The path lets out neither it nor an object of it.
+
+That holds of a body that gives the same on every call (python/class_bodies.py).
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any, cast
+
+from dvm import reasons
+from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import MISSING
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.class_bodies import Body
+from dvm.magpy_capture.python.kinds import is_constant, is_mutable_class
+from dvm.magpy_capture.python.tables import PROCESS_DATACLASS
+from dvm.magpy_capture.values import Abstract, Closure, Literal, resolve
+
+#: What object does where a class is derived.
+NO_HOOK = vars(object)["__init_subclass__"]
+ACCESSORS = ("__func__", "fget", "fset", "fdel")
+
+
+class LocalClasses(Part):
+    """What `class` within a function means."""
+
+    needs = "calls instances lookups program"
+
+    @means(builtins.__build_class__)
+    def defined(self, body: Abstract, name: Abstract, *bases: Abstract, **named: Abstract) -> Any:
+        """`class name(base): body`, a class of no other kind than `type`."""
+        function, cls = resolve(body), cast(Any, self.calls.seen_result)
+        if not isinstance(function, Closure) or type(cls) is not type or len(bases) > 1 or named:
+            raise refuse(reasons.CLASS_DEFINITION)
+        for base in map(resolve, bases):
+            if not isinstance(base, Literal) or base.object is not cls.__base__:
+                raise refuse(reasons.CLASS_DEFINITION)
+            self._check_base(cls.__base__)
+        names = Body(function.object, self._global, self._attribute).run()
+        self._adopt(cls, {name: vars(cls)[name] for name in names & vars(cls).keys()})
+        return Literal(cls)
+
+    @means(PROCESS_DATACLASS)
+    def dataclass(self, cls: Abstract, *options: Abstract) -> Abstract:
+        """What `@dataclass` does: it adds methods, whose code it writes, to a class of the call."""
+        local = resolve(cls)
+        constant = all(isinstance(resolve(option), Literal) for option in options)
+        if not isinstance(local, Literal) or not self.program.is_own(local.object) or not constant:
+            raise refuse(reasons.CALL, "dataclass")
+        if self.calls.seen_result is not local.object:  # with slots=True another class is made
+            raise refuse(reasons.CALL, "dataclass")
+        written = {
+            name: value
+            for name, value in vars(local.object).items()
+            if isinstance(value, types.FunctionType) and not self.program.is_own(value)
+        }
+        self._adopt(local.object, written)
+        for value in written.values():
+            for cell in value.__closure__ or ():
+                self.program.own(cell, local.object.__name__)
+        return local
+
+    def _check_base(self, base: type) -> None:
+        """A class of Python, through and through, which does nothing where one is derived."""
+        hook = next(
+            vars(owner)["__init_subclass__"]
+            for owner in base.__mro__
+            if "__init_subclass__" in vars(owner)
+        )
+        if type(base) is not type or hook is not NO_HOOK:
+            raise refuse(reasons.CLASS_DEFINITION)
+        if not all(owner is object or is_mutable_class(owner) for owner in base.__mro__):
+            raise refuse(reasons.CLASS_DEFINITION)
+        self.instances.guard_bases(base)
+        self.instances.guard_class(base, "__init_subclass__", NO_HOOK)
+
+    def _adopt(self, cls: type, made: dict[str, Any]) -> None:
+        """Nobody but the recorded call has the class, and what was made for it."""
+        parts = [cls, *made.values()]
+        parts += [getattr(part, name, None) for part in parts[1:] for name in ACCESSORS]
+        for part in parts:
+            if part is not None:
+                self.program.own(part, cls.__name__)
+            if isinstance(part, types.FunctionType):
+                for name, cell in zip(
+                    part.__code__.co_freevars, part.__closure__ or (), strict=True
+                ):
+                    if name == "__class__":
+                        self.program.own(cell, cls.__name__)
+
+    # ---- what a body reads
+
+    def _global(self, function: types.FunctionType, name: str) -> Any:
+        scope = function.__globals__
+        if name not in scope:
+            self.program.guard_name(scope, name, MISSING)
+            scope = cast(Any, function).__builtins__
+        found = scope.get(name, MISSING)
+        if not is_constant(found) and not isinstance(found, types.ModuleType):
+            raise refuse(reasons.CLASS_DEFINITION)
+        self.program.guard_name(scope, name, found)
+        return found
+
+    def _attribute(self, owner: Any, name: str) -> Any:
+        found = vars(owner).get(name) if isinstance(owner, types.ModuleType) else None
+        if found is None or not is_constant(found):
+            raise refuse(reasons.CLASS_DEFINITION)
+        self.lookups.literal_attribute(Literal(owner), name, found)
+        return found
+
+
+__all__ = ["LocalClasses"]
