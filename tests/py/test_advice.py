@@ -106,9 +106,16 @@ def passing_on(parts: Any) -> Iterator[Any]:
 
 def defines(x: Array) -> Array:
     class Local:
+        table: dict[str, int] = {}
+
+    return x + len(Local.table)
+
+
+def lets_out(x: Array) -> Any:
+    class Local:
         pass
 
-    return x + 1
+    return Local(), x + 1
 
 
 def sets(x: Array) -> Array:
@@ -160,6 +167,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "indexing": (lambda x, odd: x[odd], (X, Odd())),
     "needs-constant": (lambda x: [x].count(x), (X,)),
     "class-definition": (defines, (X,)),
+    "local-class-leaves": (lets_out, (X,)),
     "leaves-function": (inner, (X,)),
     "array-holds-objects-path-made": (lambda x: np.array([x, None], object), (X,)),
     "dict-key-type": (lambda d: d, ({fractions.Fraction(1, 2): X},)),

@@ -34,7 +34,9 @@ class FrameRecorder {
   // A generator's frame: about to give this item, which returns its node; and going on after it.
   bool is_yielding() const { return yielded_ != kNoNode; }
   NodeId yielded(PyObject* item);
-  void resume(const DvmFrameView& f);
+  void resume(const DvmFrameView& f, NodeId sent);
+  // What a `yield from` sends into the iterator that it asks; none: another instruction runs.
+  NodeId sent() const { return pending_ == Pending::send ? sent_ : kNoNode; }
 
   // The event of the instruction that is running, or -1. Python code that runs meanwhile is part of
   // it, and is followed when it is a body this event is known to run.
@@ -126,6 +128,7 @@ class FrameRecorder {
   NodeId ending_ = kNoNode;
   NodeId returned_ = kNoNode;
   NodeId yielded_ = kNoNode;
+  NodeId sent_ = kNoNode;
   NodeId raising_ = kNoNode;
   std::vector<NodeId> handled_;        // exceptions whose handlers run, innermost last
   PyObject* name_ = nullptr;           // global: the variable's

@@ -220,7 +220,7 @@ void FrameRecorder::special(const DvmFrameView& f) {
       pending_ = Pending::next;
       return;
     case SEND:
-      drop(1);  // what is sent: None, or the frame would not be followed
+      sent_ = pop();
       add(Kind::next, words().empty, tops(1));
       push(kNoNode);
       pending_ = Pending::send;

@@ -29,10 +29,10 @@ NodeId FrameRecorder::yielded(PyObject* item) {
   return std::exchange(yielded_, kNoNode);
 }
 
-void FrameRecorder::resume(const DvmFrameView& f) {
-  if (f.depth == 0 || f.stack[f.depth - 1] != Py_None) {
-    throw Unrecordable("sent-into-generator");
-  }
+void FrameRecorder::resume(const DvmFrameView& f, NodeId sent) {
+  PyObject* const value = f.depth == 0 ? nullptr : f.stack[f.depth - 1];
+  if (sent != kNoNode && record_.object(sent) == value) return push(sent);
+  if (value != Py_None) throw Unrecordable("sent-into-generator");
   push(record_.constant(Py_None));
 }
 

@@ -205,9 +205,17 @@ class Recorder {
       frames_.back().called_back = true;
       frames_.back().generator = node;
     } else {
-      waiting.mapped().frame.resume(f);
+      waiting.mapped().frame.resume(f, sent_by(caller));
       go_on(frame, std::move(waiting.mapped()));
     }
+  }
+
+  // What the caller sends into a generator that waits, if it is of a call that gives one thing.
+  NodeId sent_by(const FrameRecorder& caller) const {
+    if (caller.is_iterating()) return caller.sent();
+    const core::SeenEvent& event = record_.event(caller.event());
+    const auto operands = record_.data().operands_of(event);
+    return event.kind == Kind::call && operands.size() == 2 ? operands[1] : kNoNode;
   }
 
   void go_on(PyFrameObject* frame, Followed waiting) {
@@ -229,7 +237,9 @@ class Recorder {
   void end_dropped() {
     if (!record_.endings().any()) return;
     std::vector<PyObject*> dropped = record_.endings().dropped();
-    std::erase_if(dropped, [&](PyObject* generator) { return !waiting_.contains(generator); });
+    std::erase_if(dropped, [&](PyObject* generator) {
+      return !waiting_.contains(generator) || std::ranges::count(dropped_, generator) > 0;
+    });
     if (dropped.empty()) return;
     const auto is_on_stack = [this](PyObject* generator) {
       return record_.endings().is_for_loop(generator);
@@ -237,9 +247,15 @@ class Recorder {
     if (dropped.size() > 1 && !std::ranges::all_of(dropped, is_on_stack)) {
       throw Unkeepable("generator-tells-end");  // which one goes first, not even Python says
     }
-    for (PyObject* generator : dropped) {
-      if (!record_.aborted()) finish(generator);
+    std::ranges::reverse(dropped);
+    const size_t before = dropped_.size();
+    dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
+    while (dropped_.size() > before && !record_.aborted()) {
+      PyObject* const next = dropped_.back();
+      dropped_.pop_back();
+      finish(next);
     }
+    dropped_.resize(before);
   }
 
   void finish(PyObject* generator) {
@@ -368,6 +384,8 @@ class Recorder {
 
   // The frame gave no further item, or an exception leaves it.
   void on_stop() {
+    end_dropped();  // the interpreter has emptied the frame's stack
+    if (record_.aborted()) return;
     const FrameRecorder& top = frames_.back().frame;
     const NodeId generator = frames_.back().generator;
     if (generator != kNoNode) record_.set_ended(record_.object(generator));
@@ -418,6 +436,7 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
+  std::vector<PyObject*> dropped_;  // and not finished yet: those that are in turn, last first
   size_t dying_depth_ = 0;  // of the frames, where one that the program has dropped finishes
   int32_t thrown_ = -1;     // the event of an exception that a generator is about to meet
   Py_tracefunc previous_ = nullptr;

@@ -128,7 +128,8 @@ class Writer:
         if depth > 0 and which < 0.45:
             return self.nested(self.in_generator, depth)
         if which < 0.75:
-            return f"yield x * {self.name()}\n"
+            sent = f"got = yield x * {self.name()}\nif got is not None:\n    x = x + got\n"
+            return sent if self.random.random() < 0.2 else f"yield x * {self.name()}\n"
         if which < 0.8 and self.generators:
             return f"yield from g{self.random.randrange(self.generators)}(x + 1)\n"
         if which < 0.86:
@@ -165,6 +166,10 @@ class Writer:
                 "    total = total + second.sum()\n"
                 f"{caught}",
                 f"first = next({made}, None)\n{self.log()}",
+                f"g = {made}\nfirst = next(g, None)\n{self.log()}try:\n"
+                f"    for more in (x, None, {self.name()}):\n"
+                "        total = total + g.send(more).sum()\n"
+                f"{caught}",
                 f"for part, more in zip({made}, {other}):\n    total = total + part.sum()\n"
                 f"    {leave}\n",
                 f"for part in {made}:\n    for more in {other}:\n"

@@ -56,6 +56,7 @@ class FrameShadow:
         self.ending = NO_NODE  # what the generator returned that gave the items
         self.method_self = NO_NODE
         self.iterating = False
+        self.sent = NO_NODE  # what a `yield from` hands on
         self.may_stop = False  # the frame gives the next item of an iteration
         self.called_back = False  # C code has what it returns, not the frame below
         self.stopped = False
@@ -283,7 +284,7 @@ class FrameShadow:
         self.pending = settle
 
     def send(self, _oparg: int, _slots: Any, _stack: Any) -> None:
-        self.stack.pop()
+        self.sent = self.stack.pop()
         self.produce("next", "", self.stack[-1:])
         self.iterating = True
 
@@ -406,9 +407,12 @@ class FrameShadow:
     def yield_value(self, _oparg: int, _slots: Any, _stack: Any) -> None:
         self.yielded = self.stack.pop()
 
-    def resume(self) -> None:
-        """The frame of a generator goes on."""
+    def resume(self, sent: int) -> None:
+        """The frame of a generator goes on, with what it was sent."""
         _, _, stack = _dvm.peek(self.frame)
+        if sent != NO_NODE and stack and self.record.object(sent) is stack[-1]:
+            self.stack.append(sent)
+            return
         if not stack or stack[-1] is not None:
             raise UnrecordableError(reasons.SENT_INTO_GENERATOR())
         self.stack.append(self.record.constant(None))

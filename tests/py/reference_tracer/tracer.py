@@ -94,10 +94,17 @@ class Tracer:
             waiting = FrameShadow(self.record, frame, parameters)
             waiting.called_back, waiting.generator = True, node
         else:
-            waiting.resume()
+            waiting.resume(self.sent_by(top))
         self.frames.append(waiting)
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
+
+    def sent_by(self, caller: FrameShadow) -> int:
+        """What the caller sends into a generator that waits."""
+        kind, _, operands, *_ = self.record.events[caller.event]
+        if kind == "next":
+            return caller.sent
+        return operands[1] if kind == "call" and len(operands) == 2 else NO_NODE
 
     def on_call(self, frame: types.FrameType) -> None:
         if frame.f_code.co_flags & _SUSPENDS:

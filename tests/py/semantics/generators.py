@@ -475,3 +475,79 @@ def context_managers(w: World) -> None:
     for n in (3, 4):
         w(f, floats(n), False)
     w(f, floats(3), True)
+
+
+@case
+def values_sent_into_them(w: World) -> None:
+    def mean(total):
+        count = 1
+        while True:
+            got = yield total / count
+            if got is None:
+                total, count = total * 0, 0
+            total, count = total + (0 if got is None else got), count + 1
+
+    @w.compiled
+    def f(x, value):
+        means = mean(x)
+        first = next(means)
+        sent = [means.send(each) for each in (x * 2, value, None, 3.0)]
+        send = means.send
+        return first, sent, next(means), send(x)
+
+    for n, value in ((2, 1.5), (2, 2.5), (3, 1.5), (3, None), (4, None)):
+        w(f, floats(n), value)
+    w.captured(f, 2)
+
+
+@case
+def values_sent_through_others(w: World) -> None:
+    def inner(x):
+        got = 0
+        for i in range(3):
+            got = got + (yield x * i + got)
+        return got
+
+    def outer(x):
+        result = yield from inner(x)
+        yield result
+
+    @w.compiled
+    def f(x):
+        made = outer(x)
+        out = [next(made)]
+        out.extend(made.send(value) for value in (1, x, 2.5))
+        try:
+            made.send(4)
+        except StopIteration:
+            out.append("over")
+        return out
+
+    for n in (2, 2, 3):
+        w(f, floats(n))
+    w.replayed(f)
+
+
+@case
+def what_cannot_be_sent(w: World) -> None:
+    def one(x):
+        yield x
+
+    @w.compiled
+    def f(x):
+        made = one(x)
+        try:
+            made.send(1)
+        except TypeError as error:
+            return str(error), next(made)
+
+    @w.compiled
+    def g(x):
+        made = one(x)
+        next(made)
+        made.send(3)
+        return x
+
+    for n in (2, 2, 3):
+        w(f, floats(n))
+        w(g, floats(n))

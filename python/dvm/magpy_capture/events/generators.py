@@ -116,10 +116,8 @@ class Generators(Part):
 
     @attributes_of(GeneratorValue)
     def attribute(self, base: GeneratorValue, name: str, seen: Any) -> Abstract:
-        if name in ("close", "throw"):
+        if name in ("close", "send", "throw"):
             return Method(base, name)
-        if name == "send":
-            raise refuse(reasons.SENT_INTO_GENERATOR)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
     @methods_of(GeneratorValue)
@@ -134,10 +132,17 @@ class Generators(Part):
         if name == "close":
             self.close(base)
             return Literal(None)
-        item = self.throw(base, positional)
+        item = self.given_to(base, name, positional)
         if item is End:  # which raises StopIteration, as the recording would show
-            raise refuse(reasons.THROWN_INTO_GENERATOR)
+            raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
         return item
+
+    def given_to(self, generator: GeneratorValue, how: str, given: list[Abstract]) -> Any:
+        """What it gives where an exception is thrown into it, or a value sent; End: nothing more.
+
+        The part of its body that goes on finds the value by itself.
+        """
+        return self.throw(generator, given) if how == "throw" else self._next_item(generator)
 
     def throw(self, generator: GeneratorValue, given: list[Abstract]) -> Any:
         """`generator.throw(exception)`, or `throw(type, exception, traceback)`."""

@@ -217,15 +217,15 @@ class Walk(Part):
     def ended(self, kind: str, operands: Operands, exception: int) -> None:
         """The event ran Python bodies, and ended with an exception of its own.
 
-        `next` and a generator's `throw` tell of an end so.
+        `next` and a generator's `throw` and `send` tell of an end so.
         """
         seen = self.recorded.seen(exception)
         callee = self.recorded.value(operands[0])
-        if kind == "call" and isinstance(callee, Method) and callee.name == "throw":
+        if kind == "call" and isinstance(callee, Method) and callee.name in ("send", "throw"):
             generator = resolve(callee.base)
             if isinstance(generator, GeneratorValue) and type(seen) is StopIteration:
                 given = [self.recorded.value(node) for node in operands[1:]]
-                if self.generators.throw(generator, given) is End:
+                if self.generators.given_to(generator, callee.name, given) is End:
                     self.recorded.values[exception] = self.generators.ending(generator, seen)
                     return
         if kind == "call" and len(operands) == 2 and self.recorded.seen(operands[0]) is next:
