@@ -106,9 +106,9 @@ def passing_on(parts: Any) -> Iterator[Any]:
 
 def defines(x: Array) -> Array:
     class Local:
-        table: dict[str, int] = {}
+        power = abs(-2)
 
-    return x + len(Local.table)
+    return x**Local.power
 
 
 def lets_out(x: Array) -> Any:
