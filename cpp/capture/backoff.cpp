@@ -28,10 +28,10 @@ constexpr int64_t kCaptureNanos = 300'000, kLeastEventNanos = 20'000, kMostEvent
 std::atomic<int64_t> event_nanos = 60'000;
 // What it takes to read an event that is not lowered.
 constexpr int64_t kReadNanos = 1500;
-// What an instruction takes longer under the tracer; and a page of memory that is touched first,
-// for a recording keeps all arrays.
-constexpr int64_t kTracedNanos = 400, kPageNanos = 2000;
-// What the tracer may take of any call.
+// What an instruction takes longer under the tracer; a line that is not recorded; and a page of
+// memory that is touched first, for a recording keeps all arrays.
+constexpr int64_t kTracedNanos = 400, kSkippedNanos = 100, kPageNanos = 2000;
+// What the tracer may take of any call, and what comes behind it of a first one with a long loop.
 constexpr int64_t kTracerNanos = 15 * kMillisecond;
 constexpr int64_t kStreak = 8, kLongStreak = 16, kMaxRest = int64_t{1} << 14;
 
@@ -108,7 +108,8 @@ bool Backoff::may_capture(int64_t calls, int64_t hits, bool at_any_cost) {
 
 // What the tracer takes is no part of the plain call, but never all of it.
 void Backoff::note_traced(const Traced& traced) {
-  const int64_t tracer = traced.opcodes * kTracedNanos + traced.pages * kPageNanos;
+  const int64_t tracer =
+      traced.opcodes * kTracedNanos + traced.skipped * kSkippedNanos + traced.pages * kPageNanos;
   traced_ = traced.nanos;
   guess_ = std::max(traced.nanos - tracer, traced.nanos / 20);
 }
@@ -131,7 +132,8 @@ void Backoff::stopped_recording(int64_t calls, const Traced& traced) {
 
 int64_t Backoff::may_lower(int64_t calls, const Traced& traced, bool at_any_cost) {
   note_traced(traced);
-  const int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
+  int64_t most = at_any_cost ? INT64_MAX : budget(calls);  // before it pays for the tracer
+  if (traced.skipped > 0 && plain_calls_ == 0 && !at_any_cost) most = kTracerNanos;
   spend_on(calls, traced);
   const int64_t cost = kCaptureNanos +
                        traced.distinct * event_nanos.load(std::memory_order_relaxed) +

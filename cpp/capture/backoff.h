@@ -45,7 +45,9 @@ class Backoff {
   // longer.
   // distinct: events without those that more turns of a loop repeat, for these are not lowered.
   struct Traced {
-    int64_t events, distinct, opcodes, nanos, pages;  // pages of memory touched for the first time
+    int64_t events, distinct, opcodes;
+    int64_t skipped;       // trace events of turns that were not recorded
+    int64_t nanos, pages;  // pages of memory touched for the first time
   };
   int64_t may_lower(int64_t calls, const Traced& traced, bool at_any_cost);
   // It had more instructions than may be recorded.

@@ -7,12 +7,17 @@
 #include "capture/path/path_tree.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
+#include "capture/replay/loop.h"
 #include "capture/stance.h"
 #include "core/error.h"
 
 namespace dvm::capture {
 
 namespace {
+
+// Instructions of a call, about a millisecond under the tracer, behind which turns of a loop that
+// has many more are run without it.
+constexpr int64_t kSkipTurnsAfter = 2500;
 
 PyCodeObject* code_of(const Ref& function) {
   return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
@@ -71,6 +76,15 @@ bool holds_loop(const Path& path) {
   const auto is_loop = [](const Step& step) { return step.op == StepOp::loop_; };
   return std::ranges::any_of(path.steps, is_loop) ||
          (path.parent != nullptr && holds_loop(*path.parent));
+}
+
+// Those at which the loops of a path have met what they know no way for.
+void add_missed_turns(const Path& path, std::vector<int64_t>& turns) {
+  for (const Step& step : path.steps) {
+    if (step.op != StepOp::loop_) continue;
+    const int64_t turn = loop_of(path.object(path.operands(step)[1])).missed_turn();
+    if (turn >= 0) turns.push_back(turn);
+  }
 }
 
 // Events of long calls but for those that further turns of loops repeat. Short ones are not rolled.
@@ -326,16 +340,22 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const Ref code = code_;
   const int64_t begin = Backoff::now(), pages = Backoff::pages();
   const bool at_any_cost = present_stance() == Stance::force_capture_;
-  Trace trace = trace_call(function, bound, backoff_.most_opcodes(number, at_any_cost));
+  Limits limits;
+  limits.most_opcodes = backoff_.most_opcodes(number, at_any_cost);
+  if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
+  for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
+  Trace trace = trace_call(function, bound, std::move(limits));
   const int64_t recorded = Backoff::now();
   const core::Recording& recording = trace.record->data();
-  const Backoff::Traced traced{std::ssize(recording.events), distinct_events(recording),
-                               recording.opcodes, recorded - begin, Backoff::pages() - pages};
+  const Backoff::Traced traced{
+      std::ssize(recording.events), distinct_events(recording), recording.opcodes,
+      trace.record->skipped(),      recorded - begin,           Backoff::pages() - pages};
   if (!trace.result) {  // the user's own exception: no path to keep
     backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, false);
     return nullptr;
   }
   if (trace.record->is_over_limit()) {
+    may_skip_turns_ = may_skip_turns_ && traced.skipped == 0;
     ++stats_.fallbacks;
     backoff_.stopped_recording(number, traced);
     return trace.result.release();
@@ -350,6 +370,13 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     if (PyErr_Occurred()) return nullptr;
     ++stats_.fallbacks;
     backoff_.gave_up(number, traced.events, Backoff::now() - recorded);
+    return trace.result.release();
+  }
+  // With the turns that it lacks, another recording may become a path.
+  if (traced.skipped > 0 && !path->reason().empty()) {
+    may_skip_turns_ = false;
+    ++stats_.fallbacks;
+    backoff_.stopped_recording(number, traced);
     return trace.result.release();
   }
   // The function itself may have replaced its code, or called itself, meanwhile.

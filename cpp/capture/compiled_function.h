@@ -109,7 +109,8 @@ class CompiledFunction {
   Stats stats_;
   Backoff backoff_;
   History history_;
-  bool replaced_ = false;  // the code, since the last capture
+  bool may_skip_turns_ = true;  // of long loops, in recordings
+  bool replaced_ = false;       // the code, since the last capture
 };
 
 }  // namespace dvm::capture

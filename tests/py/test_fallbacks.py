@@ -203,9 +203,9 @@ def warns(x: Array) -> Array:
 
 def defines_a_class(x: Array) -> Array:
     class Local:
-        step = 1
+        steps = [1, 2]
 
-    return x + Local.step
+    return x + Local.steps[0]
 
 
 #: These run as they are; all the others compile.

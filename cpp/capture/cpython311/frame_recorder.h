@@ -28,6 +28,17 @@ class FrameRecorder {
   Shadow give_shadow() { return {std::move(locals_), std::move(stack_)}; }
 
   void before_opcode(const DvmFrameView& f);
+
+  // The marks of loops that stand before an instruction.
+  void begin_opcode(const DvmFrameView& f);
+
+  // Whether the frame asks for the next item of the one loop that it is in.
+  bool is_at_turn(const DvmFrameView& f) const;
+  bool is_in_loop(const DvmFrameView& f) const { return turning_.back()->holds(f.start); }
+  int64_t next_turn() const { return turn_ + 1; }
+  // It has run so many turns that were not recorded: the loop's variables get new nodes.
+  void go_on_at_turn(const DvmFrameView& f, int64_t skipped);
+
   // The frame is about to return this object: its node.
   NodeId returned(PyObject* value);
 
@@ -119,6 +130,8 @@ class FrameRecorder {
   std::vector<NodeId> locals_, stack_;
   const std::vector<CodeLoop>* loops_ = nullptr;  // of the code; null: it has none
   std::vector<const CodeLoop*> turning_;          // those that the frame is in, innermost last
+  int64_t turn_ = 0;                              // of the outermost of them
+  bool behind_skipped_ = false;                   // turns
   int32_t instruction_ = 0;
 
   Pending pending_ = Pending::nothing;

@@ -47,7 +47,7 @@ void FrameRecorder::add(Kind kind, PyObject* name, std::span<const NodeId> opera
 
 bool FrameRecorder::stop() { return stopped_ = may_stop_; }
 
-void FrameRecorder::before_opcode(const DvmFrameView& f) {
+void FrameRecorder::begin_opcode(const DvmFrameView& f) {
   if (stopped_) throw Unrecordable("exception-raised\nStopIteration");
   if (raising_ != kNoNode) {
     enter_handler(f);
@@ -60,6 +60,10 @@ void FrameRecorder::before_opcode(const DvmFrameView& f) {
   record_.count_opcode();
   instruction_ = f.index;
   if (loops_ != nullptr) pass_loops(f);
+}
+
+void FrameRecorder::before_opcode(const DvmFrameView& f) {
+  begin_opcode(f);
   switch (const Instruction& row = instruction(f.opcode); row.action) {
     case Action::nothing:
       return;

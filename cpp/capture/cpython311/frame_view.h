@@ -30,7 +30,7 @@ int dvm_code_next_opcode(PyCodeObject* code, int index); /* behind the one at th
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 /* f_trace_opcodes: set to `on`, the former value returned. */
 int dvm_frame_swap_opcodes(PyFrameObject* frame, int on);
-void dvm_frame_mute_lines(PyFrameObject* frame); /* no line events, which nobody reads */
+void dvm_frame_trace_lines(PyFrameObject* frame, int on); /* f_trace_lines: line events, or none */
 
 #ifdef __cplusplus
 }

@@ -65,4 +65,4 @@ int dvm_frame_swap_opcodes(PyFrameObject* frame, int on) {
   return was;
 }
 
-void dvm_frame_mute_lines(PyFrameObject* frame) { frame->f_trace_lines = 0; }
+void dvm_frame_trace_lines(PyFrameObject* frame, int on) { frame->f_trace_lines = (char)on; }

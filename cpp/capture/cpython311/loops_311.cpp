@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "capture/cpython311/frame_recorder.h"
 #include "capture/cpython311/loops.h"
@@ -115,10 +116,32 @@ void FrameRecorder::pass_loops(const DvmFrameView& f) {
     if (loop.begin != f.start) continue;
     const bool again = !turning_.empty() && turning_.back() == &loop;
     if (!again) turning_.push_back(&loop);
-    mark(
-        core::SeenEvent::Kind::header,
-        (again ? "again " : "enter ") + std::to_string(loop.begin) + ' ' + std::to_string(loop.end),
-        loop, f, nullptr);
+    if (turning_.size() == 1) turn_ = again ? turn_ + 1 : 0;
+    std::string name =
+        (again ? "again " : "enter ") + std::to_string(loop.begin) + ' ' + std::to_string(loop.end);
+    if (std::exchange(behind_skipped_, false)) name += ' ' + std::to_string(turn_);
+    mark(core::SeenEvent::Kind::header, name, loop, f, nullptr);
+  }
+}
+
+bool FrameRecorder::is_at_turn(const DvmFrameView& f) const {
+  return f.opcode == FOR_ITER && turning_.size() == 1 && turning_.back()->begin == f.start;
+}
+
+void FrameRecorder::go_on_at_turn(const DvmFrameView& f, int64_t skipped) {
+  turn_ += skipped - 1;
+  behind_skipped_ = true;
+  const CodeLoop& loop = *turning_.back();
+  for (const int32_t slot : loop.slots) {
+    PyObject* const object = f.locals[slot];
+    local(slot) = object == nullptr ? kNoNode : record_.met(object);
+  }
+  for (const int32_t slot : loop.cells) {
+    PyObject* const cell = f.locals[slot];
+    if (record_.adopted_contents(cell) != kNoNode) {
+      PyObject* const contents = PyCell_GET(cell);
+      record_.set_cell(cell, contents == nullptr ? kNoNode : record_.met(contents));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "capture/call_bound.h"
+#include "capture/cpython311/skipped_turns.h"
 #include "capture/record/callbacks.h"
 #include "capture/record/known_callers.h"
 #include "capture/record/leaves.h"
@@ -35,6 +36,7 @@ class Recorder {
 
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
+    if (skipped_.is_on()) return on_skipped(frame, what);
     Followed* top = find_top(frame);
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
@@ -42,7 +44,7 @@ class Recorder {
         guarded(frame, [&] {
           check_nothing_in_flight();
           end_dropped();
-          if (!record_.aborted()) top->frame.before_opcode(dvm_frame_view(frame));
+          if (!record_.aborted()) before_opcode(frame, *top);
         });
       }
       if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
@@ -113,6 +115,32 @@ class Recorder {
     const int next = dvm_code_next_opcode(place.code, place.instruction);
     return {std::ranges::any_of(frames_, [](const Followed& f) { return f.generator != kNoNode; }),
             next == GET_ITER || next == GET_YIELD_FROM_ITER};
+  }
+
+  void before_opcode(PyFrameObject* frame, Followed& top) {
+    const DvmFrameView f = dvm_frame_view(frame);
+    const bool may_skip = record_.may_skip_turns() && previous_ == nullptr && frames_.size() == 1 &&
+                          waiting_.empty() && !record_.endings().any();
+    if (may_skip && skipped_.begin(frame, top.frame, f, record_.wanted_turns())) return;
+    top.frame.before_opcode(f);
+  }
+
+  // Of what runs in the skipped turns of a loop, only the frame's lines count.
+  int on_skipped(PyFrameObject* frame, int what) noexcept {
+    record_.count_skipped();
+    if (!skipped_.is_of(frame)) {
+      if (what == PyTrace_CALL) dvm_frame_trace_lines(frame, 0);
+      return 0;
+    }
+    if ((what != PyTrace_LINE && what != PyTrace_RETURN) || record_.aborted()) return 0;
+    guarded(frame, [&] {
+      const bool left =
+          what == PyTrace_RETURN ||
+          skipped_.pass(frames_.back().frame, dvm_frame_view(frame)) == SkippedTurns::Line::left;
+      if (left) record_.stop();
+    });
+    if (record_.aborted()) dvm_frame_trace_lines(frame, 0);
+    return 0;
   }
 
   int forward(PyFrameObject* frame, int what, PyObject* argument) {
@@ -306,7 +334,7 @@ class Recorder {
     }
     frames_.push_back({FrameRecorder(record_, frame, parameters, may_stop, std::move(shadow),
                                      marks_loops_ ? &loops_ : nullptr)});
-    if (previous_ == nullptr) dvm_frame_mute_lines(frame);
+    if (previous_ == nullptr) dvm_frame_trace_lines(frame, 0);
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
 
@@ -436,6 +464,7 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
+  SkippedTurns skipped_;
   std::vector<PyObject*> dropped_;  // and not finished yet: those that are in turn, last first
   size_t dying_depth_ = 0;  // of the frames, where one that the program has dropped finishes
   int32_t thrown_ = -1;     // the event of an exception that a generator is about to meet
@@ -457,10 +486,10 @@ int trace_function(PyObject*, PyFrameObject* frame, int what, PyObject* argument
 }  // namespace
 
 Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call,
-                  bool marks_loops, int64_t most_opcodes) {
+                  bool marks_loops, Limits limits) {
   Trace recorded{std::make_unique<Record>(), {}};
   Record& record = *recorded.record;
-  record.limit_opcodes(most_opcodes);
+  record.limit(std::move(limits));
   Recorder recorder(record, function, marks_loops);
   PyThreadState* thread = PyThreadState_Get();
   const Py_tracefunc previous = thread->c_tracefunc;
@@ -487,9 +516,9 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   return recorded;
 }
 
-Trace trace_call(PyFunctionObject* function, PyObject* const* bound, int64_t most_opcodes) {
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound, Limits limits) {
   return record_call(
-      function, [&] { return call_bound(function, bound); }, true, most_opcodes);
+      function, [&] { return call_bound(function, bound); }, true, std::move(limits));
 }
 
 bool is_recording() { return current != nullptr; }

@@ -299,6 +299,13 @@ NodeId Record::again(NodeId node) {
   return add_node(same);
 }
 
+NodeId Record::met(PyObject* object) {
+  keep_result(object);
+  if (tells_its_end(object) || finishes_something(object)) throw Unkeepable("object-tells-end");
+  const auto event = static_cast<int32_t>(data_.events.size());
+  return add_node({SeenNode::Origin::event, event, nullptr, nullptr, object, nullptr});
+}
+
 void Record::keep_result(PyObject* object) {
   kept_bytes_ += bytes_of(object);
   if (kept_bytes_ < next_drop_) return;

@@ -43,6 +43,13 @@ struct Place {
 };
 core::Loc location(Place place);
 
+// In instructions of the interpreter.
+struct Limits {
+  int64_t most_opcodes = INT64_MAX;      // a call of more is not recorded to its end
+  int64_t skip_turns_after = INT64_MAX;  // behind so many, turns of a loop need not be recorded
+  std::vector<int64_t> wanted_turns;     // but for these: their numbers, in whatever loop
+};
+
 class Record {
  public:
   Record() = default;
@@ -95,12 +102,22 @@ class Record {
   void set_ended(PyObject* generator) { endings_.forget(generator); }
 
   void set_result(NodeId node) { data_.result = node; }
-  // A call of more instructions is not recorded to its end.
-  void limit_opcodes(int64_t most) { most_opcodes_ = most; }
-  bool is_over_limit() const { return data_.opcodes > most_opcodes_; }
+  void limit(Limits limits) { limits_ = std::move(limits); }
+  bool is_over_limit() const { return stopped_ || data_.opcodes > limits_.most_opcodes; }
+  [[noreturn]] void stop() {
+    stopped_ = true;
+    throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
+  }
+  bool may_skip_turns() const { return data_.opcodes > limits_.skip_turns_after; }
+  std::span<const int64_t> wanted_turns() const { return limits_.wanted_turns; }
+  // A trace event, of a line mostly, in turns of a loop that were run and that it does not tell of.
+  void count_skipped() { ++skipped_; }
+  int64_t skipped() const { return skipped_; }
+  // A node for what a variable holds behind such turns: the next event is said to have made it.
+  NodeId met(PyObject* object);
   void count_opcode() {
     ++data_.opcodes;
-    if (is_over_limit()) throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
+    if (is_over_limit()) stop();
   }
   void abort(std::string reason, core::Loc loc);    // the first reason wins
   void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
@@ -136,7 +153,9 @@ class Record {
   void release();
 
   core::Recording data_;
-  int64_t most_opcodes_ = INT64_MAX;
+  Limits limits_;
+  bool stopped_ = false;
+  int64_t skipped_ = 0;
   Ends ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do
   Endings endings_;

@@ -20,12 +20,11 @@ struct Trace {
 };
 
 // Runs `call`, which calls `function` and returns what that returns, and records the function.
-// marks_loops: with the events of the turns of loops. most_opcodes: what is longer is not recorded
-// to its end.
+// marks_loops: with the events of the turns of loops.
 Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& call,
-                  bool marks_loops = false, int64_t most_opcodes = INT64_MAX);
+                  bool marks_loops = false, Limits limits = {});
 // The same, with loops, for a function whose parameters are bound already.
-Trace trace_call(PyFunctionObject* function, PyObject* const* bound, int64_t most_opcodes);
+Trace trace_call(PyFunctionObject* function, PyObject* const* bound, Limits limits);
 
 // Whether a recording is under way on this thread: a compiled function then runs its original, so
 // that its body is recorded as part of its caller's.

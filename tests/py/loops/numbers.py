@@ -8,6 +8,15 @@ from typing import Any
 import numpy as np
 
 NUMBERS = ("s", "t", "k")
+LOOPS = (
+    "for i in range(n):",
+    "for i in range(n, 0, -1):",
+    "while i < n:",
+    "for i, v in enumerate(x[:n]):",
+    "for i, v in enumerate(x[:n].tolist()):",
+    "for v, i in zip(x.tolist(), range(n)):",
+    "for i in m[:n].tolist():",
+)
 BINARY = ("+", "-", "*", "/", "//", "%", "+", "-", "*")
 
 
@@ -56,8 +65,12 @@ class Writer:
         self.lines.append("    " * level + text)
 
     def statement(self, level: int) -> None:
-        kind = self.random.randrange(10)
-        if kind < 3:
+        kind = self.random.randrange(11)
+        if kind == 10:  # what is kept of a turn, and which one it was
+            self.say(
+                level, self.pick("p = i", "p, s = i, v", f"if {self.condition()}: p, q = v, i")
+            )
+        elif kind < 3:
             self.say(level, f"x[{self.index()}] = {self.value()}")
         elif kind < 4:
             self.say(level, f"m[{self.index()}] = {self.value(1)}")
@@ -78,13 +91,13 @@ class Writer:
             self.say(level, "k = (k * 3 + 1) % 11")
 
     def source(self) -> str:
-        self.lines = ["def f(x, m, s, t, k, n):", "    i = 0"]
+        self.lines = ["def f(x, m, s, t, k, n):", "    i, v, p, q = 0, 0.5, -1, 2.0"]
         self.indices = ["i"]
-        self.say(1, self.pick("for i in range(n):", "for i in range(n, 0, -1):", "while i < n:"))
+        self.say(1, self.pick(*LOOPS))
         if self.lines[-1].endswith("while i < n:"):
             self.say(2, "i += 1")
         self.block(2)
-        self.lines.append("    return s, t, k, i")
+        self.lines.append("    return s, t, k, i, v, p, q")
         return "\n".join(self.lines) + "\n"
 
 

@@ -188,8 +188,14 @@ class FrameShadow:
         self.locals[oparg] = NO_NODE
 
     def load_global(self, oparg: int, _slots: Any, _stack: Any) -> None:
-        self.stack += [NO_NODE] * (1 + (oparg & 1))
-        name = self.variable(oparg >> 1)
+        self.stack += [NO_NODE] * (oparg & 1)
+        self.read_global(self.variable(oparg >> 1))
+
+    def load_build_class(self, _oparg: int, _slots: Any, _stack: Any) -> None:
+        self.read_global("__build_class__")
+
+    def read_global(self, name: str) -> None:
+        self.stack.append(NO_NODE)
 
         def settle(_start: int, stack: tuple[Any, ...]) -> None:
             if len(stack) == len(self.stack):

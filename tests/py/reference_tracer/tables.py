@@ -24,7 +24,6 @@ REFUSED = {
     reasons.OUTSIDE_A_FUNCTION: (
         "LOAD_NAME STORE_NAME DELETE_NAME LOAD_CLASSDEREF SETUP_ANNOTATIONS IMPORT_STAR PRINT_EXPR"
     ),
-    reasons.CLASS_DEFINITION: "LOAD_BUILD_CLASS",
     reasons.DELETED_GLOBAL: "DELETE_GLOBAL",
 }
 REASONS = {name: reason for reason, names in REFUSED.items() for name in names.split()}

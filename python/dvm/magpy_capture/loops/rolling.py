@@ -124,7 +124,7 @@ class Loops(Part):
     # ---- events
 
     def on_header(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
-        how, first, _last = name.split()
+        how, first, *_ = name.split()
         if how == "enter":
             self._open.append((first, len(self.program.steps)))
         turns = self._chosen.get(self.callbacks.number - 1)
@@ -213,11 +213,16 @@ class Loops(Part):
     def _lower_some(self, turns: Turns, rolled: Rolled, missed: int) -> int:
         """How many were lowered: the one that was missed, the last, and those of new shapes."""
         last = turns.count - 1
+        missed = turns.place_of(missed) if missed >= 0 else missed
         lowered = 0
         order = dict.fromkeys([missed, last, *range(turns.count)])
         for turn in order:
             pins = rolled.body.pins  # so that equal shapes are not enough
-            if not 0 <= turn <= last or lowered > (MOST_WAYS if pins else MOST_TURNS - 1):
+            if (
+                not 0 <= turn <= last
+                or not turns.is_recorded(turn)
+                or lowered > (MOST_WAYS if pins else MOST_TURNS - 1)
+            ):
                 continue
             shape = shape_of(self.recording, turns, turn)
             if shape in rolled.shapes and turn not in (missed, last) and not pins:

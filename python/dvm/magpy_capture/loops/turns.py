@@ -28,6 +28,7 @@ class Turns:
     depth: how many frames are open.
     enter, out: the events at its beginning and behind it.
     headers: the events before each turn, and the one before nothing was left to iterate over.
+    jumps: of turns behind some that were not recorded, the numbers that they had when they ran.
     goes_on: where the frame went on.
     exhausted: whether nothing was left to iterate over.
     """
@@ -40,6 +41,7 @@ class Turns:
     depth: int
     closed_over: frozenset[str]  # variables of functions around it, that the recording has made
     headers: list[int] = field(default_factory=list)
+    jumps: dict[int, int] = field(default_factory=dict)
     out: int = -1
     goes_on: int = -1
     exhausted: bool = False
@@ -56,6 +58,19 @@ class Turns:
     def count(self) -> int:
         """How many turns there were."""
         return len(self.headers) - self.exhausted
+
+    def is_recorded(self, turn: int) -> bool:
+        """Not one that stands for turns which the recorder has skipped: its end comes at once."""
+        return self.event_behind(turn) > self.headers[turn] + 1
+
+    def place_of(self, number: int) -> int:
+        """Which of the headers is of the turn with this number; -1: it was skipped."""
+        place = number
+        for behind, its_number in self.jumps.items():
+            if number < its_number:
+                return place if place < behind else -1
+            place = behind + number - its_number
+        return place
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -94,7 +109,7 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
             while open_loops and open_loops[-1].depth > len(functions):
                 open_loops.pop()
         elif kind == "header":
-            how, first, last = name.split()
+            how, first, last, *behind = name.split()
             code = nodes[operands[0]][4]
             if how == "enter":
                 closed_over = frozenset(code.co_freevars) & frozenset(events[number][3])
@@ -102,6 +117,8 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
                 made = Turns(functions[-1], code, int(first), int(last), *frame)
                 open_loops.append(made)
             if open_loops and open_loops[-1].begin == int(first) and open_loops[-1].code is code:
+                if behind:
+                    open_loops[-1].jumps[len(open_loops[-1].headers)] = int(behind[0])
                 open_loops[-1].headers.append(number)
         elif kind == "out":
             first, goes_on = map(int, name.split())

@@ -1,0 +1,27 @@
+// Turns of a long loop that are not recorded. What a turn does the first ones show, and the last
+// two how the loop ends; those between run with a trace event per line, which counts them.
+#pragma once
+
+#include "capture/cpython311/frame_recorder.h"
+
+namespace dvm::capture {
+
+class SkippedTurns {
+ public:
+  bool is_on() const { return frame_ != nullptr; }
+  bool is_of(PyFrameObject* frame) const { return frame == frame_; }
+  // If the frame is at a turn of a loop that has many more before the last ones, or before one that
+  // is wanted: they are skipped from here on.
+  bool begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
+             std::span<const int64_t> wanted);
+  // The frame runs a line: of a turn that is skipped, of the first one that is recorded again
+  // (skipping ends), or behind a loop that it has left before that.
+  enum class Line : uint8_t { skipped, recorded, left };
+  Line pass(FrameRecorder& recorder, const DvmFrameView& f);
+
+ private:
+  PyFrameObject* frame_ = nullptr;
+  int64_t turns_ = 0, left_ = 0;
+};
+
+}  // namespace dvm::capture

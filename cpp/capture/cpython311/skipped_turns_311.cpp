@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "capture/cpython311/skipped_turns.h"
+#include "capture/record/turns_left.h"
+
+namespace dvm::capture {
+
+namespace {
+
+constexpr int64_t kRecordedLast = 2;
+constexpr int64_t kFewest = 32;  // that are worth it
+
+}  // namespace
+
+bool SkippedTurns::begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
+                         std::span<const int64_t> wanted) {
+  if (!recorder.is_at_turn(f)) return false;
+  const int64_t turn = recorder.next_turn();
+  int64_t turns = turns_left(f.stack[f.depth - 1]) - kRecordedLast;
+  for (const int64_t other : wanted) {
+    if (other >= turn) turns = std::min(turns, other - turn);
+  }
+  if (turns < kFewest) return false;
+  recorder.begin_opcode(f);
+  frame_ = frame;
+  turns_ = left_ = turns;
+  dvm_frame_swap_opcodes(frame, 0);
+  dvm_frame_trace_lines(frame, 1);
+  return true;
+}
+
+SkippedTurns::Line SkippedTurns::pass(FrameRecorder& recorder, const DvmFrameView& f) {
+  if (!recorder.is_in_loop(f)) return Line::left;
+  if (!recorder.is_at_turn(f) || --left_ > 0) return Line::skipped;
+  dvm_frame_swap_opcodes(frame_, 1);
+  dvm_frame_trace_lines(frame_, 0);
+  frame_ = nullptr;
+  recorder.go_on_at_turn(f, turns_);
+  return Line::recorded;
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,170 @@
+"""Long loops are captured at their first call, of which turns in the middle are not recorded."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from loops.check import differences, outcome
+from loops.generated import function_of
+from loops.numbers import Writer
+
+PROGRAMS = 20
+LONG = 1500
+
+
+def horner(x, n):
+    y = 0.0
+    for a in x.tolist():
+        y = y * 0.5 + a
+    return y
+
+
+def recurrence(x, n):
+    y = np.empty_like(x)
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return y
+
+
+def appended(x, n):
+    out = []
+    for i, v in enumerate(x):
+        out.append(v + i)
+    return out
+
+
+def arrays(x, n):
+    for i in range(n):
+        x = x * 0.5 + i
+    return x
+
+
+def greatest(x, n):
+    best, at = -1.0, -1
+    for i, v in enumerate(x.tolist()):
+        if v > best:
+            best, at = v, i
+    return best, at
+
+
+def dots(x, n):
+    total = 0.0
+    for a, b in zip(x, x[::-1], strict=True):
+        total += a * b
+    return total
+
+
+def closed_over(x, n):
+    total = 0.0
+
+    def add(value):
+        nonlocal total
+        total = total + value
+
+    for value in x.tolist():
+        add(value)
+        total = total * 0.5
+    return total
+
+
+def two_loops(x, n):
+    s = t = 0
+    for i in range(n):
+        s = (s * 3 + i) % 1009
+    for i in range(n, 0, -1):
+        t = (t * 5 + i + s) % 1013
+    return s, t
+
+
+def table(x, n):
+    t = np.zeros((40, 40))
+    for i in range(1, 40):
+        for j in range(1, 40):
+            t[i, j] = max(t[i - 1, j], t[i, j - 1]) + x[i] * x[j]
+    return t
+
+
+LOOPS = (horner, recurrence, appended, arrays, greatest, dots, two_loops, table)
+
+
+@pytest.mark.parametrize("function", [*LOOPS, closed_over], ids=lambda f: f.__name__)
+def test_long_loops(function: Any) -> None:
+    """Of any length afterwards."""
+    compiled = dvm.compile(function)
+    for number, n in enumerate((LONG, LONG, LONG + 3, 50, LONG)):
+        x = np.random.default_rng(number).random(n)
+        plain, got = (outcome(each, [x.copy(), n]) for each in (function, compiled))
+        assert differences(plain[0], got[0]) == []
+        assert plain[1:3] == got[1:3]
+
+
+def test_they_are_captured_before_they_have_run_for_long() -> None:
+    """In all, recording takes less than as many turns would, each of them traced."""
+    captured = 0
+    for function in LOOPS:
+        compiled = dvm.compile(function)
+        x = np.random.default_rng(0).random(LONG)
+        for _ in range(3):
+            compiled(x.copy(), LONG)
+        captured += compiled.stats.captures > 0 and compiled.stats.hits > 0
+    assert captured > len(LOOPS) / 2
+
+
+def left_at(n, at):
+    s = 0
+    for i in range(n):
+        s += i
+        if s > at:
+            break
+    return i, s
+
+
+def rare(n, at):
+    s = 0
+    for i in range(n):
+        if i == at:
+            s += 1000
+        s += i
+    return s
+
+
+@pytest.mark.parametrize("function", [left_at, rare])
+def test_what_happens_in_turns_that_were_not_recorded(function: Any) -> None:
+    """A turn that is wanted is recorded the next time; a loop that is left has no last turns."""
+    compiled = dvm.compile(function)
+    end = time.monotonic() + 60
+    number = 0
+    while compiled.stats.hits < 20 and time.monotonic() < end:
+        at = [700, 900_000, 3, 800, LONG - 1, LONG, 5][number % 7]
+        assert compiled(LONG, at) == function(LONG, at)
+        number += 1
+    assert compiled.stats.hits >= 20
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_written_programs(part: int) -> None:
+    hits = 0
+    for seed in range(part, 4 * PROGRAMS, 4):
+        source = Writer(seed).source()
+        function = function_of(source, seed)
+        compiled = dvm.compile(function)
+        for number, n in enumerate((LONG, LONG - 7, 3, LONG, 0)):
+            chosen = np.random.default_rng((seed, number))
+            x, m = chosen.normal(size=LONG + 9), chosen.integers(-9, 9, LONG + 9)
+            s: Any = [1.0, 2, np.float64(0.5)][int(chosen.integers(3))]
+            args = [x, m, s, float(chosen.normal()), int(chosen.integers(1, 9)), n]
+            plain, got = (
+                outcome(each, [a.copy() if isinstance(a, np.ndarray) else a for a in args])
+                for each in (function, compiled)
+            )
+            assert differences(plain[0], got[0]) == [], source
+            assert plain[1:3] == got[1:3], source
+            assert differences(plain[3], got[3]) == [], source
+        hits += compiled.stats.hits
+    assert hits > 0
