@@ -39,8 +39,40 @@ bool has_rows_alike(PyObject* object) {
 
 }  // namespace
 
+// Where each part comes of an iterator of its own that nobody else has.
+void Items::count_tuples() {
+  const Ref state = Ref::steal(PyObject_CallMethod(iterator_, "__reduce__", nullptr));
+  // (enumerate, (iterator, number)), or (zip, iterators); a third part where `zip` is strict.
+  if (!state || PyTuple_GET_SIZE(state.get()) != 2) return PyErr_Clear();
+  PyObject* const of = PyTuple_GET_ITEM(state.get(), 1);
+  const bool numbers = Py_IS_TYPE(iterator_, &PyEnum_Type);
+  const Py_ssize_t count = numbers ? 1 : PyTuple_GET_SIZE(of);
+  std::vector<Items> parts;
+  if (numbers) {
+    Items& number = parts.emplace_back(iterator_);
+    number.source_ = Source::range;
+    number.value_ = PyLong_AsLongLong(PyTuple_GET_ITEM(of, 1));
+    number.step_ = 1;
+    number.left_ = INT64_MAX - std::max<int64_t>(number.value_, 0);
+  }
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    PyObject* const iterator = PyTuple_GET_ITEM(of, k);
+    Items& part = parts.emplace_back(iterator);
+    if (Py_REFCNT(iterator) > (numbers ? 2 : 1)) return;
+    part.count();
+    if (part.source_ == Source::iterator) return;
+  }
+  if (PyErr_Occurred()) return PyErr_Clear();
+  source_ = Source::tuples;
+  parts_ = std::move(parts);
+  last_.resize(parts_.size());
+}
+
 void Items::count() {
   if (source_ != Source::iterator || !exist()) return;
+  if (Py_IS_TYPE(iterator_, &PyEnum_Type) || Py_IS_TYPE(iterator_, &PyZip_Type)) {
+    return count_tuples();
+  }
   const bool is_range = Py_IS_TYPE(iterator_, &PyRangeIter_Type);
   if (!is_range && !Py_IS_TYPE(iterator_, &PyListIter_Type) &&
       !Py_IS_TYPE(iterator_, &PySeqIter_Type)) {
@@ -114,6 +146,15 @@ bool Items::next_of_array(Variable& item) {
   return true;
 }
 
+bool Items::next_of_tuples(Variable& item) {
+  item.type.reset();
+  item.object = Ref();
+  for (size_t k = 0; k < parts_.size(); ++k) {
+    if (!parts_[k].next(last_[k])) return false;
+  }
+  return true;
+}
+
 bool Items::next(Variable& item) {
   switch (source_) {
     case Source::range:
@@ -131,16 +172,28 @@ bool Items::next(Variable& item) {
       item.type.reset();
       item.object = Ref();
       return at_++ < PyArray_DIM(as_array(sequence_), 0);
+    case Source::tuples:
+      return next_of_tuples(item);
     case Source::iterator:
       break;
   }
+  item.object = Ref();  // `enumerate` and `zip` give a tuple again that nobody else has
   const Ref next = Ref::steal(PyIter_Next(iterator_));
   if (next) item = variable_of(next.get());
   return static_cast<bool>(next);
 }
 
 Ref Items::object_of_last(const Variable& item) const {
-  if (source_ == Source::iterator) return item.object;
+  if (source_ == Source::iterator || (source_ == Source::tuples && item.object)) return item.object;
+  if (source_ == Source::tuples) {
+    Ref tuple = Ref::steal(PyTuple_New(std::ssize(parts_)));
+    for (size_t k = 0; tuple && k < parts_.size(); ++k) {
+      Ref part = parts_[k].object_of_last(last_[k]);
+      if (!part) return {};
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), part.release());
+    }
+    return tuple;
+  }
   if (source_ == Source::list) return Ref::borrow(PyList_GET_ITEM(sequence_.get(), at_ - 1));
   if (source_ == Source::rows) return Ref::steal(PySequence_GetItem(sequence_.get(), at_ - 1));
   return Ref::steal(object_of(*item.type, item.number));

@@ -38,6 +38,7 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object) {
     cell.f = PyArrayScalar_VAL(object, Double);
     return std::pair{Type{Kind::element, core::DType::f64}, cell};
   }
+  if (!PyArray_IsScalar(object, Generic)) return {};
   const auto dtype = dtype_of_scalar(object);
   if (!dtype) return {};
   PyArray_ScalarAsCtype(object, cell.bytes);

@@ -191,8 +191,28 @@ bool Turn::take_parts(const Variable& item) {
   return true;
 }
 
+bool Turn::take_parts(const Items& items) {
+  if (static_cast<int64_t>(items.parts()) != item_size_) return false;
+  for (const ItemPart& part : item_parts_) {
+    const auto index = static_cast<size_t>(part.index);
+    const Variable& last = items.last_of(index);
+    if (part.slot == nullptr) {
+      if (last.type != part.number.type) return false;
+      code_[part.number.cell] = last.number;
+    } else if (items.items_of(index).has_rows()) {
+      items.items_of(index).hold_row(*part.slot);
+    } else {
+      if (last.type || !part.like.admits(last.object.get())) return false;
+      part.slot->hold(last.object.get(), part.like.dtype());
+    }
+  }
+  return true;
+}
+
 bool Turn::take_item(const Variable& item, const Items& items) {
-  if (item_size_ >= 0) return take_parts(item);
+  if (item_size_ >= 0) {
+    return items.parts() > 0 && !item.object ? take_parts(items) : take_parts(item);
+  }
   Slot& slot = *array_item_->slot;
   if (items.has_rows()) {
     items.hold_row(slot);

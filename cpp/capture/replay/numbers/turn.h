@@ -30,8 +30,8 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
 Variable variable_of(PyObject* object);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
 
-// What a `for` iterates over, item by item. Those of a range, a list or an array of one axis are
-// found without the iterator from when that is asked for; nobody sees it then.
+// What a `for` iterates over, item by item. Those of a range, a list or an array, and of `enumerate`
+// and `zip` of them, are found without the iterator from when that is asked for; nobody sees it then.
 class Items {
  public:
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
@@ -43,20 +43,29 @@ class Items {
   // Whether items are rows of an array; the last one of those.
   bool has_rows() const { return source_ == Source::rows; }
   void hold_row(Slot& slot) const;
+  // Of tuples that nobody has made: how many parts they have (0: it gives others), what each is
+  // iterated over by, and of the last one what it gave.
+  size_t parts() const { return parts_.size(); }
+  const Items& items_of(size_t part) const { return parts_[part]; }
+  const Variable& last_of(size_t part) const { return last_[part]; }
   // The one that `item` has just been made, with its identity.
   Ref object_of_last(const Variable& item) const;
 
  private:
-  enum class Source : uint8_t { iterator, range, list, array, rows };
+  enum class Source : uint8_t { iterator, range, list, array, rows, tuples };
+  void count_tuples();
+  bool next_of_tuples(Variable& item);
   bool next_of_list(Variable& item);
   bool next_of_array(Variable& item);
 
-  PyObject* const iterator_;  // null: of a `while`
+  PyObject* iterator_;        // null: of a `while`
   Source source_ = Source::iterator;
   int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
   Ref sequence_;                             // a list, or an array
   int64_t at_ = 0;
   Type type_;  // of the array's elements
+  std::vector<Items> parts_;
+  std::vector<Variable> last_;
 };
 
 // What a turn changes: the item, behind the variables, is one of them.
@@ -102,6 +111,7 @@ class Turn {
   bool take_arrays(std::span<Variable> variables, const Items& items);
   bool take_item(const Variable& item, const Items& items);
   bool take_parts(const Variable& item);
+  bool take_parts(const Items& items);
   bool takes_item() const { return array_item_.has_value() || item_size_ >= 0; }
   bool pass_arrays();
   bool is_for_replays() const;

@@ -124,7 +124,7 @@ class Loops(Part):
     # ---- events
 
     def on_header(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
-        how, first, *_ = name.split()
+        how, first = name.split()[:2]
         if how == "enter":
             self._open.append((first, len(self.program.steps)))
         turns = self._chosen.get(self.callbacks.number - 1)
