@@ -203,9 +203,9 @@ def warns(x: Array) -> Array:
 
 def defines_a_class(x: Array) -> Array:
     class Local:
-        steps = [1, 2]
+        step = abs(-1)
 
-    return x + Local.steps[0]
+    return x + Local.step
 
 
 #: These run as they are; all the others compile.

@@ -249,6 +249,7 @@ class Elements(Generic[Held]):
     load: reads the elements of one of the caller, when the program first needs them all; one that
         it only appends to (a log, a history) stays unread, and `tail` is what it appended. Until
         then `part` reads single ones of `size`, and `stores` are those it replaced, by place.
+    made_in: the register of what C code has made for the program, whose list is another one.
     """
 
     cls: Any  # the class of C
@@ -273,6 +274,14 @@ class Elements(Generic[Held]):
         self.tail: list[Any] = []
         self.stores: dict[int, Any] = {}
         self.is_open = False
+        self.made_in = -1
+
+    @property
+    def untouched_register(self) -> int:
+        """Where an object is that has these elements: one that C code made, while nobody looks."""
+        if self.register >= 0:
+            return -1 if self.changed else self.register
+        return -1 if self.is_read or self.tail or self.stores else self.made_in
 
     @property
     def changed(self) -> bool:

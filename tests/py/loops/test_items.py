@@ -31,7 +31,7 @@ def numbered_from(x: Any, n: int) -> Any:
 
 def of_unequal_lengths(x: Any, n: int) -> Any:
     s = 0.0
-    for i, a, b in zip(range(n, 10_000), x, x.tolist()[3:]):  # noqa: B905
+    for i, a, b in zip(range(n, 10_000), x, x.tolist()[3:]):
         s = s * 0.5 + a * b - i
     return s
 
@@ -46,7 +46,7 @@ def strict(x: Any, n: int) -> Any:
 def in_pairs(x: Any, n: int) -> Any:
     both = iter(x.tolist())
     s = 0.0
-    for a, b in zip(both, both):  # noqa: B905
+    for a, b in zip(both, both):
         s = s * 0.5 + a - b
     return s
 
@@ -54,7 +54,7 @@ def in_pairs(x: Any, n: int) -> Any:
 def goes_on_behind(x: Any, n: int) -> Any:
     values = iter(x.tolist())
     s = 0.0
-    for i, v in zip(range(n), values):  # noqa: B905
+    for i, v in zip(range(n), values):
         s = s * 0.5 + i * v
     return s, list(values)[:3]
 
@@ -90,7 +90,7 @@ def kinds_change(x: Any, n: int) -> Any:
 def rows_beside(x: Any, n: int) -> Any:
     rows = np.outer(x, x[:4])
     total = np.zeros(len(x[:4]))
-    for i, row in zip(range(n), rows):  # noqa: B905
+    for i, row in zip(range(n), rows):
         total = total * 0.5 + row * i
     return total
 

@@ -30,8 +30,9 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
 Variable variable_of(PyObject* object);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
 
-// What a `for` iterates over, item by item. Those of a range, a list or an array, and of `enumerate`
-// and `zip` of them, are found without the iterator from when that is asked for; nobody sees it then.
+// What a `for` iterates over, item by item. Those of a range, a list or an array, and of
+// `enumerate` and `zip` of them, are found without the iterator from when that is asked for; nobody
+// sees it then.
 class Items {
  public:
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
@@ -58,7 +59,7 @@ class Items {
   bool next_of_list(Variable& item);
   bool next_of_array(Variable& item);
 
-  PyObject* iterator_;        // null: of a `while`
+  PyObject* iterator_;  // null: of a `while`
   Source source_ = Source::iterator;
   int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
   Ref sequence_;                             // a list, or an array

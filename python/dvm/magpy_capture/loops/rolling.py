@@ -396,9 +396,9 @@ class Loops(Part):
             given.append(Given(value, register, False))
             return register
         if isinstance(value, ListValue):
-            if value.register < 0 or value.changed:
+            if value.untouched_register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
-            return value.register
+            return value.untouched_register
         return self.program.register_of(value)
 
     def _use_up(self, value: Abstract, enter: int) -> None:

@@ -137,7 +137,7 @@ class Finisher:
     def _parts_that_leave(value: Sequence | ListValue | DequeValue) -> Iterable[Abstract]:
         """All of what the program made; of the caller's own, what was put into it."""
         if value.register < 0:
-            return value.elements
+            return () if _is_handed_on(value) else value.elements
         if isinstance(value, Sequence):
             return ()
         if any(entry.what == "replace" for entry in value.log):
@@ -171,7 +171,7 @@ class Finisher:
         if id(value) in self.built:
             return self.built[id(value)]
         self.kept.append(value)
-        register = getattr(value, "register", -1)
+        register = value.made_in if _is_handed_on(value) else getattr(value, "register", -1)
         if register >= 0:
             self.built[id(value)] = register
             return int(register)
@@ -317,7 +317,7 @@ class Finisher:
             value = resolve(stack.pop())
             if value is target:
                 return True
-            if id(value) in seen or getattr(value, "register", -1) >= 0:
+            if id(value) in seen or getattr(value, "register", -1) >= 0 or _is_handed_on(value):
                 continue
             seen.add(id(value))
             if isinstance(value, (Sequence, ListValue)):
@@ -459,6 +459,11 @@ def finish(low: Lowering, result: Abstract) -> None:
     behind = low.program.steps[low.program.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
         raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
+
+
+def _is_handed_on(value: Abstract) -> bool:
+    """Whether it is a list that C code has made, which leaves as it is."""
+    return isinstance(value, ListValue) and value.register < 0 and value.untouched_register >= 0
 
 
 def _name_targets(low: Lowering, copies: list[Any], views: set[int]) -> None:

@@ -194,7 +194,9 @@ class Objects(Part):
 
         if external:
             return ListValue(None, register, seen, load, part, len(items))
-        return ListValue(load(), object=seen)
+        made = ListValue(None, object=seen, load=load)
+        made.made_in = register
+        return made
 
     def _adopt_deque(self, register: int, seen: deque[Any]) -> Abstract:
         items = list(self.snapshots.get(id(seen), seen))

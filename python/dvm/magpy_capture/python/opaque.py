@@ -254,7 +254,8 @@ class Opaque(Part):
         if self.shares_memory(seen, arguments):
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         result = self.heap.computed(made, seen)
-        if not _makes_new(function):
+        gives_numbers = function is np.ndarray.tolist and isinstance(arguments[0], Tensor)
+        if not gives_numbers and not _makes_new(function):
             self._keep_apart(result, arguments)
         return result
 
