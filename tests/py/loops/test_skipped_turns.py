@@ -116,6 +116,32 @@ def test_they_are_captured_before_they_have_run_for_long() -> None:
     assert captured > len(LOOPS) / 2
 
 
+def fills(xs, out):
+    for v in xs:
+        out.append(v)
+    return len(out)
+
+
+def maps(xs, out):
+    table = {}
+    for v in xs:
+        table[v] = len(table)
+    out.append(len(table))
+    return table
+
+
+@pytest.mark.parametrize("function", [fills, maps])
+def test_loops_that_stay_turn_by_turn(function: Any) -> None:
+    """A path of some of their turns would be another program."""
+    compiled = dvm.compile(function)
+    for n in (LONG, LONG, LONG, 20, LONG):
+        xs = [float(i) for i in range(n)]
+        outs: list[Any] = [[], []]
+        plain, got = (each(xs, out) for each, out in zip((function, compiled), outs, strict=True))
+        assert plain == got
+        assert outs[0] == outs[1]
+
+
 def left_at(n, at):
     s = 0
     for i in range(n):

@@ -124,10 +124,12 @@ class Loops(Part):
     # ---- events
 
     def on_header(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
-        how, first = name.split()[:2]
+        how, first, _last, *behind = name.split()
         if how == "enter":
             self._open.append((first, len(self.program.steps)))
         turns = self._chosen.get(self.callbacks.number - 1)
+        if behind:  # turn by turn, what was not recorded would be missing
+            raise refuse(reasons.LONG_CALL, len(self.recording["events"]))
         if turns is None:
             self._pass_on(operands, keywords)
             return
