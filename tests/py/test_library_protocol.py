@@ -8,8 +8,6 @@ from pathlib import Path
 CPP = Path(__file__).resolve().parents[2] / "cpp"
 #: Who may know NumPy: the library itself, and what makes Python's objects of the core's.
 KNOWING = (CPP / "capture" / "numpy", CPP / "bindings")
-#: The machine for turns of loops, which still makes and reads NumPy's arrays itself.
-NOT_YET = CPP / "capture" / "replay" / "numbers"
 
 PATTERNS = (
     re.compile(r"\b(?:Py(?:Array|UFunc|DataType|DataMem)|Npy|NPY_|npy_)\w*"),
@@ -27,14 +25,14 @@ def named_in(file: Path) -> list[str]:
 
 
 def test_the_core_does_not_name_numpy() -> None:
-    others = [file for file in FILES if not {*KNOWING, NOT_YET} & {*file.parents}]
+    others = [file for file in FILES if not {*KNOWING} & {*file.parents}]
     assert len(others) > 400
     named = {str(file.relative_to(CPP)): named_in(file) for file in others}
     assert {file: names for file, names in named.items() if names} == {}
 
 
 def test_who_may_name_numpy_does() -> None:
-    for folder in (*KNOWING, NOT_YET):
+    for folder in KNOWING:
         assert any(named_in(file) for file in FILES if folder in file.parents), folder
 
 

@@ -9,7 +9,6 @@
 #include "capture/library/array_view.h"
 #include "capture/py.h"
 #include "core/ops/dtype.h"
-#include "runtime/host.h"
 
 namespace dvm::capture {
 
@@ -23,8 +22,7 @@ struct ArrayFields {
 
   // Whether it is an aligned array of that dtype and rank. False: not, or it does not tell.
   bool tell(PyObject* object, core::DType dtype, int of_rank) const {
-    return Py_IS_TYPE(object, type) && has(object, kAligned) &&
-           at<const void*>(object, elements) == elements_of[static_cast<size_t>(dtype)] &&
+    return Py_IS_TYPE(object, type) && has(object, kAligned) && has_elements(look(object), dtype) &&
            at<int32_t>(object, rank) == of_rank;
   }
   // Whether, besides, it has elements and they lie densely in C order.
@@ -36,18 +34,19 @@ struct ArrayFields {
     }
     return true;
   }
-  // Of one that tells: as Library::read().
-  void read(PyObject* object, core::DType dtype, int of_rank, runtime::BufferView& view) const {
-    view.data = at<std::byte*>(object, data);
-    view.owner = object;
-    view.dtype = dtype;
-    view.rank = of_rank;
-    const auto* sizes = at<const int64_t*>(object, shape);
-    const auto* steps = at<const int64_t*>(object, strides);
-    for (int d = 0; d < of_rank; ++d) {
-      view.shape[d] = sizes[d];
-      view.strides[d] = steps[d];
-    }
+  // Whether its elements are of that dtype, which lie as the dtype's do where it is aligned. False:
+  // not, or it does not tell.
+  bool has_elements(const ArrayLook& array, core::DType dtype) const {
+    return array.elements == elements_of[static_cast<size_t>(dtype)];
+  }
+  // Of any array of that class.
+  ArrayLook look(PyObject* object) const {
+    return {.data = at<std::byte*>(object, data),
+            .shape = at<const int64_t*>(object, shape),
+            .strides = at<const int64_t*>(object, strides),
+            .rank = at<int32_t>(object, rank),
+            .flags = at<uint32_t>(object, flags),
+            .elements = at<const void*>(object, elements)};
   }
 
  private:

@@ -2,9 +2,14 @@
 // them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "capture/py.h"
+#include "core/ops/dtype.h"
+#include "runtime/host.h"
 
 namespace dvm::capture {
 
@@ -20,14 +25,29 @@ enum ArrayFlag : uint32_t {
   kWarnsWhenWritten = 0x80000000,  // a write is told to the program
 };
 
-struct ArrayView {
+// One by one, for these are few.
+inline bool same_axes(int rank, const int64_t* a, const int64_t* b) {
+  for (int d = 0; d < rank; ++d) {
+    if (a[d] != b[d]) return false;
+  }
+  return true;
+}
+// Likewise, for a view has room for more axes than most arrays have.
+inline void copy_axes(int rank, const int64_t* shape, const int64_t* strides,
+                      runtime::BufferView& to) {
+  for (int d = 0; d < rank; ++d) {
+    to.shape[d] = shape[d];
+    to.strides[d] = strides[d];
+  }
+}
+
+// As far as it can be read from outside (array_fields.h).
+struct ArrayLook {
   std::byte* data;
   const int64_t *shape, *strides;  // strides in bytes; both live as long as the array
-  int64_t item_bytes;
   int32_t rank;
-  uint32_t flags;        // ArrayFlag
-  int32_t kind;          // the library's own number of what the elements are
-  const void* elements;  // the library's own record of that: the same one, the same elements
+  uint32_t flags;        // ArrayFlag, those of the library's own flags; maybe others
+  const void* elements;  // the library's own record of what they are: the same one, the same
 
   bool has(uint32_t wanted) const { return (flags & wanted) == wanted; }
   int64_t size() const {
@@ -35,10 +55,28 @@ struct ArrayView {
     for (int d = 0; d < rank; ++d) size *= shape[d];
     return size;
   }
-  int64_t bytes() const { return item_bytes * size(); }
-  bool has_shape_of(const ArrayView& other) const {
-    return rank == other.rank && std::equal(shape, shape + rank, other.shape);
+  bool has_shape(std::span<const int64_t> other) const {
+    return rank == std::ssize(other) && same_axes(rank, shape, other.data());
   }
+  bool has_shape_of(const ArrayLook& other) const {
+    return rank == other.rank && same_axes(rank, shape, other.shape);
+  }
+  bool may_be_written() const { return (flags & (kWriteable | kWarnsWhenWritten)) == kWriteable; }
+  // As the memory that a Plan reads; `owner` is set without a new reference.
+  void read(PyObject* owner, core::DType dtype, runtime::BufferView& view) const {
+    view.data = data;
+    view.owner = owner;
+    view.dtype = dtype;
+    view.rank = rank;
+    copy_axes(rank, shape, strides, view);
+  }
+};
+
+struct ArrayView : ArrayLook {
+  int64_t item_bytes;
+  int32_t kind;  // the library's own number of what the elements are
+
+  int64_t bytes() const { return item_bytes * size(); }
 };
 
 }  // namespace dvm::capture

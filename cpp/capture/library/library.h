@@ -12,6 +12,7 @@
 
 #include "capture/library/array_fields.h"
 #include "capture/library/array_view.h"
+#include "capture/library/scalar_fields.h"
 #include "capture/library/signature_word.h"
 #include "capture/py.h"
 #include "runtime/host.h"
@@ -30,6 +31,7 @@ class Library {
   PyTypeObject* array_type = nullptr;
   PyTypeObject* scalar_type = nullptr;  // of what an array gives for one element
   ArrayFields fields;                   // where they can be read from outside
+  ScalarFields scalars;                 // likewise
   size_t number = 0;                    // among all, in signature words; add_library() sets it
 
   bool is_array(PyObject* object) const { return PyObject_TypeCheck(object, array_type); }
@@ -80,11 +82,16 @@ class Library {
   // The array with its axes in that order, for the reference given. One that nobody else has is
   // changed in place.
   virtual PyObject* permuted(Ref array, std::span<const int8_t> order, bool fresh) const = 0;
-  virtual PyObject* scalar_of(const runtime::BufferView& buffer) const = 0;
+  virtual PyObject* scalar_of(core::DType dtype, const std::byte* element) const = 0;
   // A copy in C order that shares nothing, of an array or of what makes one.
   virtual PyObject* copy(PyObject* array) const = 0;
 
   // ---- scalars and other objects that stay as they are
+
+  // Whether operators on its scalars of i64, with each other or with Python's ints, are those of
+  // Python's ints and make such scalars, and comparisons its bools: wherever the result fits and no
+  // divisor is 0.
+  bool integers_as_python = false;
 
   // The element's bits, at most 16 bytes; false: it is no scalar of that dtype.
   virtual bool read_scalar(PyObject* scalar, core::DType dtype, std::byte* bytes) const = 0;
@@ -93,6 +100,10 @@ class Library {
 
   // ---- calls and writes
 
+  // What a call with one array or scalar of its own, and these named arguments (names: a tuple, or
+  // null), gives: an array of that element, or a copy of the array in C order that shares nothing.
+  enum class Gives : uint8_t { other, array, copy };
+  virtual Gives what_gives(PyObject* callee, PyObject* names, PyObject* const* named) const = 0;
   // Whether a call of it has nothing to warn of, whatever the elements are.
   virtual bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) const = 0;
   // array[...] = value, as the library converts and broadcasts. False: a Python error is set.
@@ -135,6 +146,13 @@ inline const Library* library_of(PyObject* object) {
 inline const Library* exact_library_of(PyObject* object) {
   for (const Library* library : libraries()) {
     if (Py_IS_TYPE(object, library->array_type)) return library;
+  }
+  return nullptr;
+}
+// Likewise, of one whose arrays can be read from outside.
+inline const Library* open_library_of(PyObject* object) {
+  for (const Library* library : libraries()) {
+    if (Py_IS_TYPE(object, library->fields.type)) return library;
   }
   return nullptr;
 }

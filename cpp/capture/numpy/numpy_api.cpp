@@ -53,6 +53,8 @@ std::string_view numpy_name(core::DType dtype) {
   }
 }
 
+// NumPy has the sign of the flags say kWarnsWhenWritten (np.broadcast_arrays makes such arrays),
+// and no name for it outside.
 static_assert(kCContiguous == NPY_ARRAY_C_CONTIGUOUS && kFContiguous == NPY_ARRAY_F_CONTIGUOUS &&
               kOwnsMemory == NPY_ARRAY_OWNDATA && kAligned == NPY_ARRAY_ALIGNED &&
               kWriteable == NPY_ARRAY_WRITEABLE);
@@ -61,26 +63,19 @@ ArrayView view_of(PyArrayObject* array) {
   PyArray_Descr* const descr = PyArray_DESCR(array);
   constexpr uint32_t kShared =
       kCContiguous | kFContiguous | kOwnsMemory | kAligned | kWriteable | kWarnsWhenWritten;
-  return {.data = static_cast<std::byte*>(PyArray_DATA(array)),
-          .shape = PyArray_DIMS(array),
-          .strides = PyArray_STRIDES(array),
-          .item_bytes = PyArray_ITEMSIZE(array),
-          .rank = PyArray_NDIM(array),
-          .flags = (static_cast<uint32_t>(PyArray_FLAGS(array)) & kShared) |
-                   (PyDataType_REFCHK(descr) ? kHoldsObjects : 0U),
-          .kind = PyArray_TYPE(array),
-          .elements = descr};
+  return {{.data = static_cast<std::byte*>(PyArray_DATA(array)),
+           .shape = PyArray_DIMS(array),
+           .strides = PyArray_STRIDES(array),
+           .rank = PyArray_NDIM(array),
+           .flags = (static_cast<uint32_t>(PyArray_FLAGS(array)) & kShared) |
+                    (PyDataType_REFCHK(descr) ? kHoldsObjects : 0U),
+           .elements = descr},
+          PyArray_ITEMSIZE(array),
+          PyArray_TYPE(array)};
 }
 
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view) {
-  view.data = static_cast<std::byte*>(PyArray_DATA(array));
-  view.owner = array;
-  view.dtype = dtype;
-  view.rank = PyArray_NDIM(array);
-  for (int i = 0; i < view.rank; ++i) {
-    view.shape[i] = PyArray_DIM(array, i);
-    view.strides[i] = PyArray_STRIDE(array, i);
-  }
+  view_of(array).read(reinterpret_cast<PyObject*>(array), dtype, view);
 }
 
 }  // namespace dvm::capture

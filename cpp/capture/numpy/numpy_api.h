@@ -31,10 +31,6 @@ inline bool holds(std::optional<core::DType> given, core::DType dtype) {
 }
 inline int type_number(core::DType dtype) { return descr_of(dtype)->type_num; }
 
-// What np.broadcast_arrays makes: NumPy has the sign of the flags say so, and no name for it
-// outside.
-inline bool warns_when_written(const PyArrayObject* array) { return PyArray_FLAGS(array) < 0; }
-
 ArrayView view_of(PyArrayObject* array);
 // Borrows the array; `owner` is set to it without a new reference.
 void view_into(PyArrayObject* array, core::DType dtype, runtime::BufferView& view);

@@ -12,6 +12,9 @@
 #include "capture/numpy/overlap.h"
 #include "capture/numpy/results.h"
 
+// Behind NumPy's other headers.
+#include <numpy/arrayscalars.h>
+
 namespace dvm::capture {
 
 namespace {
@@ -40,6 +43,10 @@ bool same_scalar(PyObject* a, PyObject* b) {
   return std::memcmp(first, second, sizeof first) == 0;
 }
 
+bool is_text(PyObject* object, const char* text) {
+  return PyUnicode_CheckExact(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
 // Of NumPy's own kinds, all that one says; structured ones, and those with metadata, are not read.
 bool same_dtype(PyArray_Descr* first, PyArray_Descr* second) {
   if (first->type_num != second->type_num || first->byteorder != second->byteorder) return false;
@@ -62,9 +69,17 @@ class NumpyLibrary final : public Library {
               .strides = offsetof(Fields, strides),
               .elements = offsetof(Fields, descr),
               .flags = offsetof(Fields, flags)};
+    scalars.element = offsetof(PyDoubleScalarObject, obval);
+    static_assert(offsetof(PyDoubleScalarObject, obval) == offsetof(PyBoolScalarObject, obval) &&
+                  offsetof(PyDoubleScalarObject, obval) == offsetof(PyLongScalarObject, obval) &&
+                  offsetof(PyDoubleScalarObject, obval) == offsetof(PyHalfScalarObject, obval));
     for (size_t i = 0; i < fields.elements_of.size(); ++i) {
-      fields.elements_of[i] = descr_of(static_cast<core::DType>(i));
+      const auto dtype = static_cast<core::DType>(i);
+      fields.elements_of[i] = descr_of(dtype);
+      // A row that NumPy has no name for has the descriptor of another.
+      if (!numpy_name(dtype).empty()) scalars.types[i] = descr_of(dtype)->typeobj;
     }
+    integers_as_python = true;
   }
 
   Signature signature_of(PyObject* object) const override {
@@ -140,8 +155,9 @@ class NumpyLibrary final : public Library {
   PyObject* permuted(Ref array, std::span<const int8_t> order, bool fresh) const override {
     return numpy_permuted(std::move(array), order, fresh);
   }
-  PyObject* scalar_of(const runtime::BufferView& buffer) const override {
-    return PyArray_Scalar(buffer.data, descr_of(buffer.dtype), nullptr);
+  PyObject* scalar_of(core::DType dtype, const std::byte* element) const override {
+    // It reads the element alone.
+    return PyArray_Scalar(const_cast<std::byte*>(element), descr_of(dtype), nullptr);
   }
   PyObject* copy(PyObject* array) const override {
     constexpr int kCopied = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
@@ -160,6 +176,12 @@ class NumpyLibrary final : public Library {
     return is_number && same_scalar(one, other);
   }
 
+  Gives what_gives(PyObject* callee, PyObject* names, PyObject* const* named) const override {
+    if (names == nullptr) return callee == asarray_ ? Gives::array : Gives::other;
+    const bool in_c_order = PyTuple_GET_SIZE(names) == 1 &&
+                            is_text(PyTuple_GET_ITEM(names, 0), "order") && is_text(named[0], "C");
+    return callee == array_ && in_c_order ? Gives::copy : Gives::other;
+  }
   bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) const override {
     if (PyCFunction_Check(callee)) {
       const PyMethodDef* const own = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml;
@@ -181,6 +203,17 @@ class NumpyLibrary final : public Library {
 
   PyObject* state() const override { return error_modes(); }
   bool raise_instead() const override { return raise_errors(); }
+
+  bool import_functions() {
+    const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
+    if (!numpy) return false;
+    asarray_ = PyObject_GetAttrString(numpy.get(), "asarray");
+    array_ = PyObject_GetAttrString(numpy.get(), "array");
+    return asarray_ != nullptr && array_ != nullptr;
+  }
+
+ private:
+  PyObject *asarray_ = nullptr, *array_ = nullptr;  // np.asarray and np.array
 };
 
 }  // namespace
@@ -188,6 +221,7 @@ class NumpyLibrary final : public Library {
 bool import_numpy() {
   if (!import_dtypes() || !import_errstate() || !import_overlap()) return false;
   static auto* const numpy = new NumpyLibrary();
+  if (!numpy->import_functions()) return false;
   add_library(*numpy);
   return true;
 }

@@ -31,7 +31,7 @@ bool read_tensor(PyObject* object, const runtime::Argument& declared, ValueSlot&
                  BufferView& view) {
   if (const Library* const library = library_of(object)) {
     if (library->fields.tell(object, declared.dtype, declared.rank)) [[likely]] {
-      library->fields.read(object, declared.dtype, declared.rank, view);
+      library->fields.look(object).read(object, declared.dtype, view);
       return true;
     }
     return library->read(object, declared.dtype, declared.rank, view);

@@ -78,7 +78,7 @@ PyObject* object_of(const Segment::Output& output, const BufferView& result, boo
       return library_of(array)->permuted(Ref::steal(array), output.order, !is_argument);
     }
     case ResultKind::numpy:
-      return host.library().scalar_of(result);
+      return host.library().scalar_of(result.dtype, result.data);
     case ResultKind::floating:
     case ResultKind::integer:
     case ResultKind::boolean:

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "capture/library/extent.h"
-#include "capture/numpy/array_memory.h"
 #include "capture/replay/numbers/turn.h"
 #include "capture/replay/raising_warnings.h"
 #include "capture/replay/targets.h"
@@ -20,67 +19,48 @@ using runtime::BufferView;
 
 namespace {
 
-constexpr int kFlags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED |
-                       NPY_ARRAY_WRITEABLE | NPY_ARRAY_NOTSWAPPED;
+// What guards ask of an array's flags.
+constexpr uint32_t kFlags = kCContiguous | kFContiguous | kAligned | kWriteable | kWarnsWhenWritten;
 
-PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
-
-bool has_shape(PyArrayObject* array, core::DType dtype, std::span<const int64_t> shape) {
-  return PyArray_DESCR(array) == descr_of(dtype) &&
-         PyArray_NDIM(array) == static_cast<int>(shape.size()) &&
-         std::equal(shape.begin(), shape.end(), PyArray_DIMS(array));
+int64_t byte_count(const BufferView& view) {
+  return std::accumulate(view.shape, view.shape + view.rank, int64_t{core::byte_size(view.dtype)},
+                         std::multiplies<>());
 }
 
-// But for the axes that it does not have.
-void assign(BufferView& to, const BufferView& from) {
-  to.data = from.data;
-  to.owner = from.owner;
-  to.dtype = from.dtype;
-  to.rank = from.rank;
-  std::copy_n(from.shape, from.rank, to.shape);
-  std::copy_n(from.strides, from.rank, to.strides);
-}
-
-bool is_all_of(PyArrayObject* array, const BufferView& view) {
-  const int rank = PyArray_NDIM(array);
-  return reinterpret_cast<std::byte*>(PyArray_BYTES(array)) == view.data && rank == view.rank &&
-         std::equal(view.shape, view.shape + rank, PyArray_DIMS(array)) &&
-         std::equal(view.strides, view.strides + rank, PyArray_STRIDES(array));
+bool is_all_of(const ArrayLook& array, const BufferView& view) {
+  return array.data == view.data && array.rank == view.rank &&
+         same_axes(array.rank, array.shape, view.shape) &&
+         same_axes(array.rank, array.strides, view.strides);
 }
 
 }  // namespace
 
-void Slot::hold(PyObject* all, core::DType dtype) {
-  array = Ref::borrow(all);
-  view_into(owner(), dtype, view);
-  whole = true;
-}
-
 std::optional<Likeness> Likeness::of(PyObject* object) {
-  if (object == nullptr || !PyArray_CheckExact(object)) return {};
-  auto* const array = as_array(object);
-  const auto dtype = dtype_of(array);
-  if (!dtype || PyArray_DESCR(array) != descr_of(*dtype) || warns_when_written(array) ||
-      PyArray_NDIM(array) > core::kMaxRank) {
+  const Library* const library = object != nullptr ? open_library_of(object) : nullptr;
+  const auto dtype = library != nullptr ? library->dtype_of(object) : std::nullopt;
+  if (!dtype) return {};
+  const ArrayLook array = library->fields.look(object);
+  if (!library->fields.has_elements(array, *dtype) || array.has(kWarnsWhenWritten) ||
+      array.rank > core::kMaxRank) {
     return {};
   }
   Likeness found;
+  found.library_ = library;
   found.dtype_ = *dtype;
-  found.descr_ = PyArray_DESCR(array);
-  found.flags_ = PyArray_FLAGS(array) & kFlags;
-  found.rank_ = PyArray_NDIM(array);
-  std::copy_n(PyArray_DIMS(array), found.rank_, found.shape_);
-  std::copy_n(PyArray_STRIDES(array), found.rank_, found.strides_);
+  found.elements_ = array.elements;
+  found.flags_ = array.flags & kFlags;
+  found.rank_ = array.rank;
+  std::copy_n(array.shape, array.rank, found.shape_);
+  std::copy_n(array.strides, array.rank, found.strides_);
   return found;
 }
 
 bool Likeness::admits(PyObject* object) const {
-  if (object == nullptr || !PyArray_CheckExact(object)) return false;
-  auto* const array = as_array(object);
-  return PyArray_DESCR(array) == descr_ && PyArray_NDIM(array) == rank_ &&
-         (PyArray_FLAGS(array) & kFlags) == flags_ && !warns_when_written(array) &&
-         std::equal(shape_, shape_ + rank_, PyArray_DIMS(array)) &&
-         std::equal(strides_, strides_ + rank_, PyArray_STRIDES(array));
+  const ArrayFields& fields = library_->fields;
+  if (object == nullptr || !Py_IS_TYPE(object, fields.type)) return false;
+  const ArrayLook array = fields.look(object);
+  return array.elements == elements_ && array.rank == rank_ && (array.flags & kFlags) == flags_ &&
+         same_axes(rank_, array.shape, shape_) && same_axes(rank_, array.strides, strides_);
 }
 
 bool run_array_step(int64_t step, Cell* cells) {
@@ -88,19 +68,24 @@ bool run_array_step(int64_t step, Cell* cells) {
   return reinterpret_cast<ArrayStep*>(step)->run(cells);
 }
 
-PyObject* Ring::take(core::DType dtype, std::span<const int64_t> shape) {
+bool Ring::take(const Library& library, core::DType dtype, std::span<const int64_t> shape,
+                BufferView& out) {
   Ref* free = nullptr;
   for (Ref& each : arrays_) {
     if (Py_REFCNT(each.get()) != 1) continue;
-    if (has_shape(as_array(each.get()), dtype, shape)) return each.get();
+    const ArrayLook array = library.fields.look(each.get());
+    if (library.fields.has_elements(array, dtype) && array.has_shape(shape)) {
+      array.read(each.get(), dtype, out);
+      return true;
+    }
     free = &each;
   }
-  Ref made = Ref::steal(new_array(dtype, static_cast<int>(shape.size()), shape.data()));
-  if (!made) return nullptr;
+  if (!library.allocate(dtype, shape, out)) return false;
+  Ref made = Ref::steal(static_cast<PyObject*>(out.owner));
   if (free == nullptr && arrays_.size() < kMost) free = &arrays_.emplace_back();
   if (free == nullptr) free = &arrays_.front();  // whoever has that one keeps it
   *free = std::move(made);
-  return free->get();
+  return true;
 }
 
 void Ring::let_go(bool all) {
@@ -131,10 +116,8 @@ class SegmentStep::Host final : public runtime::HostCalls {
       return true;
     }
     if (arrays_ == step_.rings_.size()) step_.rings_.emplace_back();
-    PyObject* const array = step_.rings_[arrays_++].take(dtype, shape);
-    if (array == nullptr) return false;
-    view_into(as_array(array), dtype, out);
-    Py_INCREF(array);
+    if (!step_.rings_[arrays_++].take(*step_.segment_.library, dtype, shape, out)) return false;
+    retain(out.owner);
     return true;
   }
   bool call(const runtime::HostCall&, std::span<BufferView>) override { return false; }
@@ -165,6 +148,7 @@ SegmentStep::SegmentStep(const Segment& segment, Arguments arguments, std::vecto
 }
 
 void SegmentStep::place(size_t output, const Slot& target) {
+  if (&target.library != segment_.library) return;
   target_ = &target;
   target_output_ = output;
   target_allocation_ = placeable(compiled().plan(), segment_.outputs[output].result);
@@ -175,13 +159,7 @@ void SegmentStep::place(size_t output, const Slot& target) {
 bool SegmentStep::may_place() const {
   if (target_ == nullptr || target_allocation_ < 0) return false;
   const BufferView& target = target_->view;
-  const int64_t bytes =
-      core::byte_size(target.dtype) *
-      std::accumulate(target.shape, target.shape + target.rank, int64_t{1}, std::multiplies<>());
-  if (bytes < kLeastPlacedBytes || !PyArray_ISWRITEABLE(target_->owner()) ||
-      warns_when_written(target_->owner())) {
-    return false;
-  }
+  if (byte_count(target) < kLeastPlacedBytes || !target_->look().may_be_written()) return false;
   const Extent extent = extent_of(target);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (given_.tensors[i].is_read && extent.meets(extent_of(inputs_[i]))) return false;
@@ -244,14 +222,14 @@ bool SegmentStep::keep(const BufferView& result, size_t number, Cell* cells) {
   auto* const owner = static_cast<PyObject*>(result.owner);
   const auto is_given = [&](const BufferView& input) { return input.owner == owner; };
   if (owner == nullptr || std::ranges::any_of(inputs_, is_given) ||
-      !is_all_of(as_array(owner), result)) {
+      !is_all_of(segment_.library->fields.look(owner), result)) {
     return false;
   }
   for (size_t k = 0; k < number; ++k) {
     if (outputs_[k].slot != nullptr && outputs_[k].slot->array.get() == owner) return false;
   }
   is_for_replays_ = is_for_replays_ || (segment_.outputs[number].allocation >= 0 &&
-                                        PyArray_NBYTES(as_array(owner)) >= kLeastPlacedBytes);
+                                        byte_count(result) >= kLeastPlacedBytes);
   assign(output.slot->view, result);
   output.slot->array = Ref::borrow(owner);
   output.slot->whole = true;
@@ -341,7 +319,7 @@ bool ComparedStep::run(Cell*) {
     return (a_.array.get() == b_.array.get()) == expected_;
   }
   const bool meet = extent_of(a_.view).meets(extent_of(b_.view));
-  // Whether they share an element then is for NumPy to say.
+  // Whether they share an element then is for their library to say.
   if (how_ == How::shared && meet) return false;
   return meet == expected_;
 }
@@ -349,12 +327,11 @@ bool ComparedStep::run(Cell*) {
 bool CopyStep::may_run() const {
   if (writer_ != nullptr && writer_->has_placed()) return true;
   const BufferView& to = to_.view;
-  if (!PyArray_ISWRITEABLE(to_.owner()) || warns_when_written(to_.owner())) return false;
+  if (!to_.look().may_be_written()) return false;
   if (from_ == nullptr) return true;
   const BufferView& from = from_->view;
   return from.dtype == to.dtype && from.rank == to.rank &&
-         std::equal(from.shape, from.shape + from.rank, to.shape) &&
-         !extent_of(from).meets(extent_of(to));
+         same_axes(from.rank, from.shape, to.shape) && !extent_of(from).meets(extent_of(to));
 }
 
 namespace {
@@ -398,12 +375,12 @@ bool CopyStep::run(Cell* cells) {
 bool CloneStep::run(Cell*) {
   const BufferView& from = from_.view;
   const std::span shape(from.shape, static_cast<size_t>(from.rank));
-  PyObject* const made = ring_.take(from.dtype, shape);
-  if (made == nullptr) {
+  if (!ring_.take(to_.library, from.dtype, shape, to_.view)) {
     PyErr_Clear();
     return false;
   }
-  to_.hold(made, from.dtype);
+  to_.array = Ref::borrow(static_cast<PyObject*>(to_.view.owner));
+  to_.whole = true;
   const auto bytes = static_cast<size_t>(core::byte_size(from.dtype));
   copy_elements(to_.view, to_.view.data, from.data, from.strides, 0, bytes);
   return true;

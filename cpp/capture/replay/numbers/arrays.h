@@ -2,8 +2,9 @@
 // numbers: a segment is run on arrays without objects of Python's for what it is given and makes,
 // and those that a turn lets go of serve the turns after it.
 //
-// An array that is made here is an array of NumPy's like any other, so that it can leave the
-// machine whenever a turn is not for it.
+// An array that is made here is one of its library's like any other, so that it can leave the
+// machine whenever a turn is not for it. All are of libraries whose arrays can be read from
+// outside.
 #pragma once
 
 #include <memory>
@@ -11,23 +12,40 @@
 #include <span>
 #include <vector>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/path/path.h"
 #include "capture/replay/array_host.h"
 #include "capture/replay/numbers/code.h"
 
 namespace dvm::capture::numbers {
 
-// What a register holds that is an array: all of `array`, or a view of its memory.
+// But for the axes that it does not have.
+inline void assign(runtime::BufferView& to, const runtime::BufferView& from) {
+  to.data = from.data;
+  to.owner = from.owner;
+  to.dtype = from.dtype;
+  to.rank = from.rank;
+  copy_axes(from.rank, from.shape, from.strides, to);
+}
+
+// What a register holds that is an array: all of `array`, or a view of its memory. Of one library
+// and dtype at all times.
 struct Slot {
+  Slot(const Library& whose, core::DType dtype) : library(whose) { view.dtype = dtype; }
+
   runtime::BufferView view;
   Ref array;
   bool whole = true;
+  const Library& library;
 
-  PyArrayObject* owner() const { return reinterpret_cast<PyArrayObject*>(array.get()); }
-  void hold(PyObject* all, core::DType dtype);
+  ArrayLook look() const { return library.fields.look(array.get()); }
+  void hold(PyObject* all) {
+    array = Ref::borrow(all);
+    look().read(all, view.dtype, view);
+    whole = true;
+  }
   void hold_view(const Slot& of) {
-    view = of.view;
+    assign(view, of.view);
     array = of.array;
     whole = false;
   }
@@ -41,13 +59,20 @@ class Likeness {
   // None: of this kind of array dvm knows too little.
   static std::optional<Likeness> of(PyObject* object);
   bool admits(PyObject* object) const;
+  const Library& library() const { return *library_; }
   core::DType dtype() const { return dtype_; }
+  int rank() const { return rank_; }
+  bool is_for(const Slot& slot) const {
+    return library_ == &slot.library && dtype_ == slot.view.dtype;
+  }
 
  private:
+  const Library* library_ = nullptr;
   core::DType dtype_ = core::DType::f64;
-  PyArray_Descr* descr_ = nullptr;  // of dvm's dtypes, which live as long as the process
-  int flags_ = 0, rank_ = 0;
-  npy_intp shape_[core::kMaxRank] = {}, strides_[core::kMaxRank] = {};
+  const void* elements_ = nullptr;  // of dvm's dtypes, which live as long as the process
+  uint32_t flags_ = 0;
+  int32_t rank_ = 0;
+  int64_t shape_[core::kMaxRank] = {}, strides_[core::kMaxRank] = {};
 };
 
 class ArrayStep {
@@ -68,7 +93,9 @@ class ArrayStep {
 // Arrays that a step has made: those that nobody else has serve again.
 class Ring {
  public:
-  PyObject* take(core::DType dtype, std::span<const int64_t> shape);  // borrowed, or null
+  // False: a Python error is set. Of `out` the owner is borrowed.
+  bool take(const Library& library, core::DType dtype, std::span<const int64_t> shape,
+            runtime::BufferView& out);
   void let_go(bool all);
 
  private:

@@ -3,6 +3,7 @@
 // nanoseconds an instruction.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -33,12 +34,17 @@ struct Insn {
   core::ScalarFunction function = nullptr;
 };
 
-// What a cell has: a Python int, float or bool, or an element of NumPy's.
+// What a cell has: a Python int, float or bool, or an element of a library's.
 enum class Kind : uint8_t { integer, floating, boolean, element };
 struct Type {
   Kind kind = Kind::integer;
   core::DType dtype = core::DType::i64;  // of an element
-  bool operator==(const Type&) const = default;
+  uint16_t library = 0;                  // whose element, by the number of the library
+  // As one word, for each turn asks it.
+  bool operator==(const Type& other) const {
+    return std::bit_cast<uint32_t>(*this) == std::bit_cast<uint32_t>(other);
+  }
+  bool is_element(core::DType of) const { return kind == Kind::element && dtype == of; }
 };
 struct Number {
   int32_t cell = 0;
@@ -52,6 +58,7 @@ struct Axis {
 };
 struct Elements {
   core::DType dtype = core::DType::f64;
+  uint16_t library = 0;
   int32_t place = 0;  // the address of the first
   std::vector<Axis> axes = {};
 };

@@ -174,7 +174,7 @@ class GraphCode {
       return;
     }
     const Elements view = elements(node.inputs[0]);
-    Elements result{view.dtype, view.place};
+    Elements result{view.dtype, view.library, view.place};
     size_t at = 0;
     for (const Dim d : to) {
       while (d.as_constant() != 1 && from[at].as_constant() == 1) ++at;
@@ -288,8 +288,10 @@ std::optional<Moves> moves_of(DType dtype) {
 }
 
 std::optional<int32_t> append_element(Code& code, const Number& number, DType dtype) {
-  const auto [kind, own] = number.type;
-  if (kind == Kind::element) return own == dtype ? std::optional(number.cell) : std::nullopt;
+  const Kind kind = number.type.kind;
+  if (kind == Kind::element) {
+    return number.type.dtype == dtype ? std::optional(number.cell) : std::nullopt;
+  }
   if (kind == Kind::floating)
     return dtype == DType::f64 ? std::optional(number.cell) : std::nullopt;
   if (kind == Kind::boolean) {

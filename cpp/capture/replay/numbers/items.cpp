@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/numpy/layout.h"
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/numbers/turn.h"
 
 namespace dvm::capture::numbers {
@@ -17,24 +16,22 @@ bool read(PyObject* range, const char* name, int64_t& value) {
   return overflow == 0 && !PyErr_Occurred();
 }
 
-PyArrayObject* as_array(const Ref& object) {
-  return reinterpret_cast<PyArrayObject*>(object.get());
-}
-
 // What iterating over the array gives: numbers of this type, if any.
-std::optional<Type> type_of_items(PyObject* object) {
-  if (!PyArray_CheckExact(object)) return {};
-  auto* const array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_NDIM(array) != 1 || !PyArray_ISBEHAVED_RO(array)) return {};
-  const auto dtype = dtype_of(array);
-  // Another of NumPy's types may have the same elements.
-  if (!dtype || descr_of(*dtype)->typeobj != PyArray_DESCR(array)->typeobj) return {};
-  return Type{Kind::element, *dtype};
+std::optional<Type> type_of_items(const Library& library, PyObject* array) {
+  const ArrayLook look = library.fields.look(array);
+  const auto dtype = library.dtype_of(array);
+  if (look.rank != 1 || look.shape[0] == 0 || !dtype) return {};
+  // Another of the library's types may have the same elements: one of them tells.
+  const Ref first = Ref::steal(PySequence_GetItem(array, 0));
+  const auto number = first ? number_of(first.get()) : std::nullopt;
+  if (!number || !number->first.is_element(*dtype)) return {};
+  return number->first;
 }
 
-// Whether they are arrays as guards find them of dvm's dtypes.
-bool has_rows_alike(PyObject* object) {
-  return Likeness::of(object) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) > 1;
+// Whether iterating over the array gives arrays as guards find them of dvm's dtypes.
+bool has_rows_alike(PyObject* array) {
+  const auto like = Likeness::of(array);
+  return like && like->rank() > 1;
 }
 
 }  // namespace
@@ -91,12 +88,16 @@ void Items::count() {
     } else if (PyList_CheckExact(over)) {
       source_ = Source::list;
       sequence_ = Ref::borrow(over);
-    } else if (const auto type = type_of_items(over)) {
-      source_ = Source::array;
-      sequence_ = Ref::borrow(over);
-      type_ = *type;
-    } else if (has_rows_alike(over)) {
-      source_ = Source::rows;
+    } else if (const Library* const library = open_library_of(over)) {
+      if (const auto type = type_of_items(*library, over)) {
+        source_ = Source::array;
+        type_ = *type;
+      } else if (has_rows_alike(over)) {
+        source_ = Source::rows;
+      } else {
+        return PyErr_Clear();
+      }
+      library_ = library;
       sequence_ = Ref::borrow(over);
     }
   }
@@ -123,25 +124,22 @@ bool Items::next_of_list(Variable& item) {
 }
 
 void Items::hold_row(Slot& slot) const {
-  PyArrayObject* const array = as_array(sequence_);
+  ArrayLook row = library_->fields.look(sequence_.get());
+  row.data += (at_ - 1) * row.strides[0];
+  ++row.shape;
+  ++row.strides;
+  --row.rank;
   slot.array = sequence_;
   slot.whole = false;
-  runtime::BufferView& view = slot.view;
-  view.data =
-      reinterpret_cast<std::byte*>(PyArray_BYTES(array) + (at_ - 1) * PyArray_STRIDE(array, 0));
-  view.owner = array;
-  view.dtype = *dtype_of(array);
-  view.rank = PyArray_NDIM(array) - 1;
-  std::copy_n(PyArray_DIMS(array) + 1, view.rank, view.shape);
-  std::copy_n(PyArray_STRIDES(array) + 1, view.rank, view.strides);
+  row.read(sequence_.get(), slot.view.dtype, slot.view);
 }
 
 bool Items::next_of_array(Variable& item) {
-  PyArrayObject* const array = as_array(sequence_);
-  if (at_ >= PyArray_DIM(array, 0)) return false;
+  const ArrayLook array = library_->fields.look(sequence_.get());
+  if (at_ >= array.shape[0]) return false;
   item.type = type_;
   item.number.i = 0;
-  std::memcpy(item.number.bytes, PyArray_BYTES(array) + at_++ * PyArray_STRIDE(array, 0),
+  std::memcpy(item.number.bytes, array.data + at_++ * array.strides[0],
               static_cast<size_t>(core::byte_size(type_.dtype)));
   return true;
 }
@@ -171,7 +169,7 @@ bool Items::next(Variable& item) {
     case Source::rows:
       item.type.reset();
       item.object = Ref();
-      return at_++ < PyArray_DIM(as_array(sequence_), 0);
+      return at_++ < library_->fields.look(sequence_.get()).shape[0];
     case Source::tuples:
       return next_of_tuples(item);
     case Source::iterator:

@@ -1,6 +1,6 @@
 #include "capture/replay/numbers/operators.h"
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 
 namespace dvm::capture::numbers {
 
@@ -71,9 +71,13 @@ std::optional<Row> row_of(Operator op) {
   }
 }
 
-// Whether it is one of NumPy's integers of 64 bits, for which arithmetic is Python's, but for what
-// it warns of: results that do not fit, and divisors of 0.
-bool is_numpy_integer(const Number& a) { return a.type == Type{Kind::element, core::DType::i64}; }
+const Library& library_of(Type element) { return *libraries()[element.library]; }
+
+// Whether it is a library's integer of 64 bits for which arithmetic is Python's, but for what the
+// machine leaves alone: results that do not fit, and divisors of 0.
+bool is_pythons_integer(const Number& a) {
+  return a.type.is_element(core::DType::i64) && library_of(a.type).integers_as_python;
+}
 
 // An integer beside a float: comparisons are exact, arithmetic rounds it first.
 int32_t as_float(Code& code, const Number& a, bool exact) {
@@ -87,22 +91,13 @@ bool is_builtin(PyObject* callee, const char* name) {
   return callee == found && PyCFunction_Check(callee);
 }
 
-PyObject* of_numpy(const char* name) {
-  const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
-  return numpy ? PyObject_GetAttrString(numpy.get(), name) : nullptr;
-}
-
-bool is_asarray(PyObject* callee) {
-  static PyObject* const asarray = of_numpy("asarray");
-  return callee == asarray;
+// Whether it makes an array of the element.
+bool makes_array(PyObject* callee, const Number& a) {
+  return a.type.kind == Kind::element &&
+         library_of(a.type).what_gives(callee, nullptr, nullptr) == Library::Gives::array;
 }
 
 }  // namespace
-
-bool is_array_function(PyObject* callee) {
-  static PyObject* const array = of_numpy("array");
-  return callee == array;
-}
 
 std::optional<int32_t> append_truth(Code& code, const Number& a) {
   switch (a.type.kind) {
@@ -186,13 +181,15 @@ std::optional<Number> append_unary(Code& code, Operator op, const Number& a) {
 std::optional<Number> append_binary(Code& code, Operator op, const Number& a, const Number& b) {
   const auto row = row_of(op);
   if (!row) return {};
-  if (is_numpy_integer(a) || is_numpy_integer(b)) {
-    const auto whole = [](const Number& x) {
-      return is_numpy_integer(x) || x.type.kind == Kind::integer;
+  if (is_pythons_integer(a) || is_pythons_integer(b)) {
+    const Type element = is_pythons_integer(a) ? a.type : b.type;
+    const auto whole = [&](const Number& x) {
+      return x.type == element || x.type.kind == Kind::integer;
     };
     if (!whole(a) || !whole(b) || !row->integers || row->makes_float) return {};
     const auto dtype = row->compares ? core::DType::boolean : core::DType::i64;
-    return Number{code.emit(*row->integers, a.cell, b.cell), {Kind::element, dtype}};
+    return Number{code.emit(*row->integers, a.cell, b.cell),
+                  {Kind::element, dtype, element.library}};
   }
   if (a.type.kind == Kind::element || b.type.kind == Kind::element) return {};
   const Type result = row->compares ? kBoolean : kInteger;
@@ -209,14 +206,14 @@ std::optional<Number> append_binary(Code& code, Operator op, const Number& a, co
 
 std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments) {
   if (arguments.size() == 1) {
-    if (is_asarray(callee) && arguments[0].type.kind == Kind::element) return arguments[0];
+    if (makes_array(callee, arguments[0])) return arguments[0];
     if (is_builtin(callee, "abs")) return append_unary(code, Operator::absolute, arguments[0]);
     return {};
   }
   if (arguments.size() != 2) return {};
   const Number &a = arguments[0], &b = arguments[1];
-  const bool of_floats = is_floating(a) || a.type == Type{Kind::element, core::DType::f64};
-  if (a.type != b.type || (a.type.kind == Kind::element && !of_floats && !is_numpy_integer(a))) {
+  const bool of_floats = is_floating(a) || a.type.is_element(core::DType::f64);
+  if (a.type != b.type || (a.type.kind == Kind::element && !of_floats && !is_pythons_integer(a))) {
     return {};
   }
   if (is_builtin(callee, "max")) {

@@ -11,7 +11,6 @@ namespace dvm::capture::numbers {
 
 std::optional<Number> append_unary(Code& code, Operator op, const Number& a);
 std::optional<Number> append_binary(Code& code, Operator op, const Number& a, const Number& b);
-bool is_array_function(PyObject* callee);  // np.array
 std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments);
 
 // 0 or 1.

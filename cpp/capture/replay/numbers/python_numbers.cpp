@@ -1,24 +1,7 @@
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/numbers/turn.h"
 
-// Behind NumPy's other headers.
-#include <numpy/arrayscalars.h>
-
 namespace dvm::capture::numbers {
-
-namespace {
-
-// Of one of NumPy's own, exactly.
-std::optional<core::DType> dtype_of_scalar(PyObject* object) {
-  for (int d = 0; d < core::kDTypeCount; ++d) {
-    const auto dtype = static_cast<core::DType>(d);
-    // A row that NumPy has no name for has the descriptor of another.
-    if (!numpy_name(dtype).empty() && descr_of(dtype)->typeobj == Py_TYPE(object)) return dtype;
-  }
-  return {};
-}
-
-}  // namespace
 
 std::optional<std::pair<Type, Cell>> number_of(PyObject* object) {
   if (PyFloat_CheckExact(object)) {
@@ -33,16 +16,14 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object) {
   if (PyBool_Check(object)) {
     return std::pair{Type{Kind::boolean}, Cell{.i = object == Py_True}};
   }
-  Cell cell{.i = 0};
-  if (Py_IS_TYPE(object, &PyDoubleArrType_Type)) {
-    cell.f = PyArrayScalar_VAL(object, Double);
-    return std::pair{Type{Kind::element, core::DType::f64}, cell};
+  for (const Library* library : libraries()) {
+    const auto dtype = library->scalars.dtype_of(object);
+    if (!dtype) continue;
+    Cell cell{.i = 0};
+    library->scalars.read(object, *dtype, cell.bytes);
+    return std::pair{Type{Kind::element, *dtype, static_cast<uint16_t>(library->number)}, cell};
   }
-  if (!PyArray_IsScalar(object, Generic)) return {};
-  const auto dtype = dtype_of_scalar(object);
-  if (!dtype) return {};
-  PyArray_ScalarAsCtype(object, cell.bytes);
-  return std::pair{Type{Kind::element, *dtype}, cell};
+  return {};
 }
 
 Variable variable_of(PyObject* object) {
@@ -63,7 +44,7 @@ PyObject* object_of(Type type, Cell number) {
     case Kind::boolean:
       return PyBool_FromLong(number.i != 0);
     case Kind::element:
-      return PyArray_Scalar(number.bytes, descr_of(type.dtype), nullptr);
+      return libraries()[type.library]->scalar_of(type.dtype, number.bytes);
   }
   __builtin_unreachable();
 }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 
 namespace dvm::capture::numbers {
 
@@ -66,17 +66,18 @@ bool Turn::fill(std::vector<Ref> registers) {
   }
   for (const auto& [reg, elements] : arrays_) {
     PyObject* const object = registers[static_cast<size_t>(reg)].get();
-    if (object == nullptr || !PyArray_CheckExact(object)) return false;
-    auto* const array = reinterpret_cast<PyArrayObject*>(object);
-    if (dtype_of(array) != elements.dtype || PyArray_NDIM(array) != std::ssize(elements.axes) ||
-        warns_when_written(array)) {
+    const Library& library = *libraries()[elements.library];
+    if (object == nullptr || !Py_IS_TYPE(object, library.fields.type)) return false;
+    const ArrayLook array = library.fields.look(object);
+    if (library.dtype_of(object) != elements.dtype || array.rank != std::ssize(elements.axes) ||
+        array.has(kWarnsWhenWritten)) {
       return false;
     }
-    code_[elements.place].i = reinterpret_cast<int64_t>(PyArray_DATA(array));
-    for (int d = 0; d < PyArray_NDIM(array); ++d) {
+    code_[elements.place].i = reinterpret_cast<int64_t>(array.data);
+    for (int d = 0; d < array.rank; ++d) {
       const auto [size, stride] = elements.axes[static_cast<size_t>(d)];
-      code_[size].i = PyArray_DIM(array, d);
-      code_[stride].i = PyArray_STRIDE(array, d);
+      code_[size].i = array.shape[d];
+      code_[stride].i = array.strides[d];
     }
   }
   if (!fill_arrays(registers)) return false;
@@ -94,10 +95,8 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
   const auto object = [&](int32_t reg) { return registers[static_cast<size_t>(reg)].get(); };
   for (const auto& [reg, slot] : same_slots_) {
     const auto like = Likeness::of(object(reg));
-    if (!like || like->dtype() != slot->view.dtype) return false;
-    if (PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object(reg))) != slot->view.rank)
-      return false;
-    slot->hold(object(reg), like->dtype());
+    if (!like || !like->is_for(*slot) || like->rank() != slot->view.rank) return false;
+    slot->hold(object(reg));
   }
   for (const auto& [reg, step] : same_lists_) {
     if (object(reg) == nullptr || !PyList_CheckExact(object(reg))) return false;
@@ -105,7 +104,7 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
   }
   const auto fill = [&](auto& taken) {
     const auto like = Likeness::of(object(taken.reg));
-    if (!like || like->dtype() != taken.like.dtype()) return false;
+    if (!like || !like->is_for(*taken.slot)) return false;
     taken.like = *like;
     return true;
   };
@@ -181,7 +180,7 @@ bool Turn::take_parts(const Variable& item) {
     PyObject* const object = PyTuple_GET_ITEM(tuple, part.index);
     if (part.slot != nullptr) {
       if (!part.like.admits(object)) return false;
-      part.slot->hold(object, part.like.dtype());
+      part.slot->hold(object);
       continue;
     }
     const auto number = number_of(object);
@@ -203,7 +202,7 @@ bool Turn::take_parts(const Items& items) {
       items.items_of(index).hold_row(*part.slot);
     } else {
       if (last.type || !part.like.admits(last.object.get())) return false;
-      part.slot->hold(last.object.get(), part.like.dtype());
+      part.slot->hold(last.object.get());
     }
   }
   return true;
@@ -219,7 +218,7 @@ bool Turn::take_item(const Variable& item, const Items& items) {
     return true;
   }
   if (item.type || !array_item_->like.admits(item.object.get())) return false;
-  slot.hold(item.object.get(), array_item_->like.dtype());
+  slot.hold(item.object.get());
   return true;
 }
 
@@ -227,7 +226,7 @@ bool Turn::take_arrays(std::span<Variable> variables, const Items& items) {
   for (TakenArray& taken : array_takes_) {
     const Variable& variable = variables[taken.variable];
     if (variable.type || !taken.like.admits(variable.object.get())) return false;
-    taken.slot->hold(variable.object.get(), taken.like.dtype());
+    taken.slot->hold(variable.object.get());
   }
   return !takes_item() || take_item(variables.back(), items);
 }
@@ -242,7 +241,7 @@ bool Turn::pass_arrays() {
     Slot& slot = *given.taken->slot;
     slot.array = given.last;
     slot.view.owner = given.last.get();
-    slot.view.data = static_cast<std::byte*>(PyArray_DATA(slot.owner()));
+    slot.view.data = slot.look().data;
   }
   return true;
 }

@@ -25,7 +25,7 @@ struct Variable {
   bool changed = false;  // by a turn
 };
 
-// A number of Python's or NumPy's, exactly; none: it is none that the machine has.
+// A number of Python's or a library's, exactly; none: it is none that the machine has.
 std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
 Variable variable_of(PyObject* object);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
@@ -63,6 +63,7 @@ class Items {
   Source source_ = Source::iterator;
   int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
   Ref sequence_;                             // a list, or an array
+  const Library* library_ = nullptr;         // whose array
   int64_t at_ = 0;
   Type type_;  // of the array's elements
   std::vector<Items> parts_;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/numbers/graph_code.h"
 #include "capture/replay/numbers/operators.h"
 #include "capture/replay/numbers/turn_code.h"
@@ -16,8 +16,8 @@ Slot* TurnCode::slot(int32_t reg) {
   if (found != turn_.same_slots_.end()) return found->slot;
   const auto like = Likeness::of(object(reg));
   if (!like) return nullptr;
-  Slot& made = new_slot();
-  made.hold(object(reg), like->dtype());
+  Slot& made = new_slot(*like);
+  made.hold(object(reg));
   turn_.same_slots_.push_back({reg, &made});
   return &made;
 }
@@ -25,8 +25,8 @@ Slot* TurnCode::slot(int32_t reg) {
 bool TurnCode::item(int32_t reg, int32_t index) {
   Turn::ItemPart part{.index = index, .reg = reg};
   if (const auto like = Likeness::of(object(reg))) {
-    Slot& taken = new_slot();
-    taken.hold(object(reg), like->dtype());
+    Slot& taken = new_slot(*like);
+    taken.hold(object(reg));
     known(reg) = {.is = Known::Is::array, .parts = {-1}, .slot = &taken, .is_taken = true};
     part.slot = &taken;
     part.like = *like;
@@ -44,11 +44,12 @@ const Slot* TurnCode::copied(const int32_t* p) {
   const int32_t keywords = p[3 + p[2]];
   if (p[2] != 2 || keywords < 0 || !is_same(p[1]) || !is_same(p[4])) return nullptr;
   PyObject* const names = path_->object(keywords);
-  const bool orders = PyTuple_GET_SIZE(names) == 1 &&
-                      PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "order") == 0 &&
-                      object(p[4]) != nullptr && PyUnicode_CheckExact(object(p[4])) &&
-                      PyUnicode_CompareWithASCIIString(object(p[4]), "C") == 0;
-  return orders && is_array_function(object(p[1])) ? slot(p[3]) : nullptr;
+  PyObject* const named = object(p[4]);
+  if (PyTuple_GET_SIZE(names) != 1 || named == nullptr) return nullptr;
+  const Slot* const from = slot(p[3]);
+  if (from == nullptr) return nullptr;
+  const auto gives = from->library.what_gives(object(p[1]), names, &named);
+  return gives == Library::Gives::copy ? from : nullptr;
 }
 
 bool TurnCode::compared(ComparedStep::How how, const int32_t* p) {
@@ -76,9 +77,8 @@ bool TurnCode::view(int32_t result, int32_t from, int32_t index) {
   };
   // All indices: no view but a number.
   if (std::ranges::all_of(parts, is_index) && std::ssize(parts) >= base->view.rank) return false;
-  Slot& made = new_slot();
+  Slot& made = new_slot(*base);
   append_step<ViewStep>(*base, made, std::move(parts));
-  made.view.dtype = base->view.dtype;
   known(result) = {.is = Known::Is::array, .slot = &made};
   return true;
 }
@@ -181,8 +181,9 @@ bool TurnCode::segment_of_arrays(const Segment& segment) {
     const bool is_array = output.kind == ResultKind::array && type.rank() > 0;
     if (output.permuted) return false;
     if (is_array) {
-      Slot& made = new_slot();
-      made.view.dtype = type.dtype;
+      // A Plan's arrays are written from outside.
+      if (segment.library->fields.type == nullptr) return false;
+      Slot& made = new_slot(*segment.library, type.dtype);
       outputs.push_back({.slot = &made});
     } else {
       outputs.push_back({.cell = code_.cell()});
@@ -212,7 +213,7 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
     made = &append_step<CopyStep>(*target, *source);
   } else {
     const auto value = number(from);
-    if (!value || value->type != Type{Kind::element, target->view.dtype}) return false;
+    if (!value || !value->type.is_element(target->view.dtype)) return false;
     made = &append_step<CopyStep>(*target, value->cell);
   }
   if (commit_step_ == nullptr) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/numpy/numpy_api.h"
+#include "capture/library/library.h"
 #include "capture/replay/numbers/graph_code.h"
 #include "capture/replay/numbers/operators.h"
 #include "core/ops/fp_flags.h"
@@ -11,6 +11,13 @@
 namespace dvm::capture::numbers {
 
 namespace {
+
+// A scalar of a library's, or what says what elements are.
+bool is_literal(PyObject* object) {
+  return std::ranges::any_of(libraries(), [&](const Library* library) {
+    return library->is_scalar(object) || library->same_literal(object, object);
+  });
+}
 
 // Of such there is nothing that a turn could change.
 bool is_plain(PyObject* object) {
@@ -22,8 +29,7 @@ bool is_plain(PyObject* object) {
   }
   return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
          PyUnicode_CheckExact(object) || PySlice_Check(object) || object == Py_None ||
-         object == Py_Ellipsis || PyType_Check(object) || PyArray_CheckScalar(object) ||
-         PyArray_DescrCheck(object);
+         object == Py_Ellipsis || PyType_Check(object) || is_literal(object);
 }
 
 // Constants are what is called, lists what is handed to that.
@@ -71,12 +77,12 @@ std::optional<Number> TurnCode::number(int32_t reg) {
 }
 
 std::optional<Elements> TurnCode::array(int32_t reg) {
-  if (!is_same(reg) || object(reg) == nullptr || !PyArray_CheckExact(object(reg))) return {};
-  auto* const found = reinterpret_cast<PyArrayObject*>(object(reg));
-  const auto dtype = dtype_of(found);
+  if (!is_same(reg) || object(reg) == nullptr) return {};
+  const Library* const library = open_library_of(object(reg));
+  const auto dtype = library != nullptr ? library->dtype_of(object(reg)) : std::nullopt;
   if (!dtype) return {};
-  Elements elements{*dtype, code_.cell()};
-  for (int d = 0; d < PyArray_NDIM(found); ++d) {
+  Elements elements{*dtype, static_cast<uint16_t>(library->number), code_.cell()};
+  for (int d = 0; d < library->fields.look(object(reg)).rank; ++d) {
     const int32_t size = code_.cell();
     elements.axes.push_back({size, code_.cell()});
   }
@@ -151,8 +157,8 @@ bool TurnCode::same(const Path& path, const Step& step) {
   // What is made of numbers, or a view of an array; elements that are read may change.
   if (step.op == StepOp::call_) return plain && p[4 + p[2]] == 0;
   return plain || (defined && static_cast<Operator>(p[1]) == Operator::getitem &&
-                   PyArray_CheckExact(object(p[2])) && is_plain(object(p[3])) &&
-                   PyArray_CheckExact(object(p[0])));
+                   exact_library_of(object(p[2])) && is_plain(object(p[3])) &&
+                   exact_library_of(object(p[0])));
 }
 
 bool TurnCode::argument(int32_t reg, int32_t slot) {
@@ -166,8 +172,8 @@ bool TurnCode::argument(int32_t reg, int32_t slot) {
   }
   const auto like = Likeness::of(object(reg));
   if (like) {
-    Slot& taken = new_slot();
-    taken.hold(object(reg), like->dtype());
+    Slot& taken = new_slot(*like);
+    taken.hold(object(reg));
     known(reg) = {.is = Known::Is::array, .parts = {slot}, .slot = &taken, .is_taken = true};
     const Turn::TakenArray array{place, reg, &taken, *like};
     if (place + 1 == changes_.slots.size()) {
@@ -254,7 +260,7 @@ PyTypeObject* TurnCode::python_type(Type type) {
     case Kind::boolean:
       return &PyBool_Type;
     case Kind::element:
-      return descr_of(type.dtype)->typeobj;
+      return libraries()[type.library]->scalars.type_of(type.dtype);
   }
   __builtin_unreachable();
 }
@@ -272,8 +278,7 @@ bool TurnCode::called(const int32_t* p) {
   const int32_t* const arguments = p + 3;
   const bool has_keywords = arguments[count] >= 0, is_opaque = arguments[count + 1] != 0;
   if (const Slot* const from = copied(p)) {
-    Slot& made = new_slot();
-    made.view.dtype = from->view.dtype;
+    Slot& made = new_slot(*from);
     append_step<CloneStep>(*from, made);
     known(p[0]) = {.is = Known::Is::array, .slot = &made};
     whole_.push_back(&made);
@@ -302,7 +307,8 @@ bool TurnCode::element(int32_t result, int32_t from, int32_t index) {
     if (!at || at->type.kind != Kind::integer) return false;
     place = code_.emit_place(Op::place_wrapped, at->cell, place, elements->axes[d]);
   }
-  known(result) = {Known::Is::place, {place, {Kind::element, elements->dtype}}};
+  const Type type{Kind::element, elements->dtype, elements->library};
+  known(result) = {Known::Is::place, {place, type}};
   return true;
 }
 
@@ -314,7 +320,10 @@ bool TurnCode::segment(const Segment& segment) {
 }
 
 bool TurnCode::define_element(const Segment::Output& output, int32_t cell, const Segment& segment) {
-  const Number element{cell, {Kind::element, segment.graph.type(output.value).dtype}};
+  const Number element{cell,
+                       {.kind = Kind::element,
+                        .dtype = segment.graph.type(output.value).dtype,
+                        .library = static_cast<uint16_t>(segment.library->number)}};
   const bool is_python = output.kind != ResultKind::array && output.kind != ResultKind::numpy;
   if (!define(output.reg, is_python ? append_python(code_, element) : element)) return false;
   known(output.reg).is_of_array = output.kind == ResultKind::array;
@@ -355,7 +364,7 @@ bool TurnCode::copy(int32_t to, int32_t from) {
     return copy_array(to, from);
   }
   const Number& value = known(from).number;
-  if (value.type != known(to).number.type) return false;
+  if (!value.type.is_element(known(to).number.type.dtype)) return false;
   const auto moves = moves_of(value.type.dtype);
   if (moves) code_.emit(moves->store, known(to).number.cell, value.cell);
   return moves.has_value();

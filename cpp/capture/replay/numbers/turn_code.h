@@ -62,7 +62,11 @@ class TurnCode {
 
   // An array, whether it changes or not; null: it is none, or none of the machine's.
   Slot* slot(int32_t reg);
-  Slot& new_slot() { return *turn_.slots_.emplace_back(std::make_unique<Slot>()); }
+  Slot& new_slot(const Library& library, core::DType dtype) {
+    return *turn_.slots_.emplace_back(std::make_unique<Slot>(library, dtype));
+  }
+  Slot& new_slot(const Likeness& like) { return new_slot(like.library(), like.dtype()); }
+  Slot& new_slot(const Slot& like) { return new_slot(like.library, like.view.dtype); }
 
   template <typename Step, typename... Arguments>
   Step& append_step(Arguments&&... arguments) {
@@ -93,10 +97,10 @@ class TurnCode {
   static PyTypeObject* python_type(Type type);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
-  // max, min, abs, and np.asarray of a number, which stands for it.
+  // max, min, abs, and the array of an element, for which that stands.
   bool called(const int32_t* p);
 
-  // The array that np.array(array, order="C") copies; null: the call is another one.
+  // The array that the call copies in C order; null: the call is another one.
   const Slot* copied(const int32_t* p);
 
   // The place of an element of an array: indices of all axes, and maybe `...`.
