@@ -178,9 +178,10 @@ def test_a_capture_that_costs_much_waits_until_it_is_paid_for() -> None:
 def test_a_call_of_many_instructions_is_recorded_once_it_is_worth_that() -> None:
     @dvm.compile
     def f(x, n):
-        s = 0.0
-        for k in range(n):
+        s, k = 0.0, 0
+        while k < n:  # of which nobody can tell how many turns are left
             s = s * 0.5 + k % 7
+            k = k + 1
         return x * s
 
     x, n = np.ones(3), 10_000
