@@ -256,15 +256,12 @@ def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
 
 
 def _cut(compiled: _dvm.Compiled[..., Any], reason: str, lines: list[int]) -> None:
-    """Let the function run in parts, of which that with these lines stays as it is.
-
-    Parts hold variables that the function drops, so not where it sees when objects die.
-    """
+    """Let the function run in parts, of which that with these lines stays as it is."""
     from dvm import cutting
 
     if compiled.moved_from is not None:
         compiled.moved_from.refuse(lines)
-    elif compiled.cut is None and not reasons.is_of_lifetimes(reason):
+    elif compiled.cut is None and reasons.may_be_cut_at(reason):
         cutting.Cut(compiled, lines, compile)
 
 

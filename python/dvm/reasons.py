@@ -47,10 +47,15 @@ def told(message: str) -> Reason:
     return TABLE[code](*parameters)
 
 
-def is_of_lifetimes(reason: str) -> bool:
-    """Whether it is that the program sees when objects die."""
-    rows = (LIFETIME_LOOKED_AT, OBJECT_TELLS_END, GENERATOR_TELLS_END)
-    return isinstance(reason, Reason) and reason.code in [row.code for row in rows]
+def may_be_cut_at(reason: str) -> bool:
+    """Whether the rest of the function may run in parts around what it is about.
+
+    Parts hold variables that the function drops, which it may see where that is about the life of
+    objects. And a class that each call makes anew is known to no path of a part behind it.
+    """
+    lives = (LIFETIME_LOOKED_AT, OBJECT_TELLS_END, GENERATOR_TELLS_END)
+    rows = (*lives, CLASS_DEFINITION, LOCAL_CLASS_LEAVES)
+    return not isinstance(reason, Reason) or reason.code not in [row.code for row in rows]
 
 
 # ---- what to do

@@ -132,3 +132,41 @@ def test_written_programs(part: int) -> None:
         hits += compiled.stats.hits
     assert calls > 300
     assert hits > 0.4 * calls
+
+
+def test_a_class_that_no_path_knows_is_captured_once() -> None:
+    """Not again on each call, behind a cut, where it would be another one."""
+
+    def f(x: np.ndarray, n: int) -> np.ndarray:
+        class OddError(ValueError):
+            pass
+
+        try:
+            if n > 3:
+                raise OddError("a")
+            return np.tanh(x * 2)
+        except OddError:
+            return x * 3 + 1
+
+    compiled = dvm.compile(f)
+    with dvm.stance("force_capture"):
+        for n in range(20):
+            assert compiled(np.arange(4.0), n % 6).tobytes() == f(np.arange(4.0), n % 6).tobytes()
+    assert compiled.parts is None
+    assert compiled.stats.fallbacks == 20
+    assert "a class definition" in compiled.fallback_reasons[0]
+
+
+def test_unpacking_of_too_few_values() -> None:
+    def f(x: np.ndarray, n: int) -> tuple[object, ...]:
+        try:
+            first, *_, last = x[:n]
+        except ValueError as error:
+            return str(error), x * 2
+        return first, last
+
+    compiled = dvm.compile(f)
+    with dvm.stance("force_capture"):
+        for n in (0, 1, 3, 0, 2):
+            assert repr(compiled(np.arange(4.0), n)) == repr(f(np.arange(4.0), n))
+    assert not any("DVM-X001" in reason for reason in compiled.fallback_reasons)

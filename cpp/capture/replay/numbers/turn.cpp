@@ -139,17 +139,11 @@ void Turn::join() {
     for (auto& [from, to] : moves) {
       if (replaced(from)) from = code_.emit(Op::move, from);
     }
-    // So is the item, which the next one replaces before anybody asks what was given.
-    const auto is_item = [&](int32_t cell) {
-      return cell == item_ || std::ranges::any_of(item_parts_, [&](const ItemPart& part) {
-               return part.slot == nullptr && part.number.cell == cell;
-             });
-    };
+    // So is what nobody takes: the next turn may compute part of what it would give, or have
+    // another item already, before it turns out not to be for the machine.
     for (Place& given : gives_) {
       const bool taken = std::ranges::find(takes_, given.slot, &Place::slot) != takes_.end();
-      if (!taken && (replaced(given.number.cell) || is_item(given.number.cell))) {
-        given.number.cell = code_.emit(Op::move, given.number.cell);
-      }
+      if (!taken) given.number.cell = code_.emit(Op::move, given.number.cell);
     }
     for (const auto& [from, to] : moves) code_.append({.op = Op::move, .d = to, .a = from});
     for (Place& given : gives_) {

@@ -218,6 +218,8 @@ class FlowEvents(Part):
                 raise refuse(reasons.UNPACKING_ANOTHER_LENGTH_RECORDED)
             return resolve(parts[int(index)])
         first, last = int(before), int(after)
+        if len(parts) < first + last:
+            raise refuse(reasons.UNPACKING_ANOTHER_LENGTH_RECORDED)
         if int(index) == first:
             return ListValue(parts[first : len(parts) - last], object=self.recorded.seen(result))
         place = int(index)
