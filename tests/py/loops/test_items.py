@@ -102,11 +102,24 @@ def within_another(x: Any, n: int) -> Any:
     return s
 
 
+def kept_in_one_way(x: Any, n: int) -> Any:
+    """The next turn goes another way, which it computes part of the first one's to find out."""
+    i, p = 0, -1
+    while i < len(x):
+        i += 1
+        if x[i - 1] > 0.5:
+            p = i
+        else:
+            x[i - 1] = i
+    return i, p
+
+
 @pytest.mark.parametrize(
     "function",
     [
         *(numbered, numbered_from, of_unequal_lengths, strict, in_pairs, goes_on_behind),
         *(goes_on_behind_numbered, grows_meanwhile, kinds_change, rows_beside, within_another),
+        kept_in_one_way,
     ],
     ids=lambda function: function.__name__,
 )
