@@ -305,6 +305,42 @@ def classes_and_objects_leave(w: World) -> None:
 
 
 @case
+def what_a_class_holds_leaves(w: World) -> None:
+    @w.compiled
+    def in_a_tuple(x):
+        class P:
+            both = (lambda: x.sum(), 3)
+
+        return P.both[0], P.both[1], x * 2
+
+    @w.compiled
+    def a_property(x):
+        class P:
+            @property
+            def a(self):
+                return x
+
+            parts = (a, 1)
+
+        return P.parts, x * 2
+
+    @w.compiled
+    def annotations(x):
+        class P:
+            a: int = 1
+
+        return P.__annotations__, x * P.a
+
+    for n in (3, 4, 4, 5):
+        x = floats(n)
+        first, *_ = in_a_tuple(x)
+        (held, _), _ = a_property(x)
+        noted, _ = annotations(x)
+        w.note(first(), held.fget(None), noted)
+        noted["b"] = n
+
+
+@case
 def functions_of_the_class_are_handed_on(w: World) -> None:
     @w.compiled
     def f(x):

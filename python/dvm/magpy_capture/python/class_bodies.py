@@ -28,7 +28,9 @@ MAKERS: tuple[Any, ...] = (property, staticmethod, classmethod, dataclasses.fiel
 GENERIC: tuple[Any, ...] = (list, tuple, dict, set, frozenset, type)
 
 MADE, PROPERTY, NULL, ANNOTATIONS = (object() for _ in range(4))
-DEFAULTS, CLOSURE = 0x3, 0x8  # parts of a function that an instruction brings
+#: A tuple of what the body makes: a part of a function, perhaps, but bound to no name.
+PARTS = object()
+DEFAULTS = 0x3  # parts of a function that an instruction brings
 
 
 class Body:
@@ -81,7 +83,10 @@ class Body:
         self.stack.append(self.names[name] if known else self.read_global(self.function, name))
 
     def on_store_name(self, name: str) -> None:
-        self.names[name] = self.stack.pop()
+        value = self.stack.pop()
+        if value is PARTS:
+            raise refuse(reasons.CLASS_DEFINITION)
+        self.names[name] = value
 
     def on_load_attr(self, name: str) -> None:
         owner = self.stack.pop()
@@ -96,7 +101,8 @@ class Body:
 
     def on_build_tuple(self, count: int) -> None:
         parts = self._pop(count)
-        self.stack.append(MADE if any(part is MADE for part in parts) else tuple(parts))
+        made = any(part is each for part in parts for each in (MADE, PROPERTY, PARTS))
+        self.stack.append(PARTS if made else tuple(parts))
 
     def on_build_const_key_map(self, count: int) -> None:
         self.on_build_tuple(count + 1)
@@ -115,15 +121,16 @@ class Body:
     def on_make_function(self, flags: int) -> None:
         """Of the defaults, none may be made anew on each call."""
         parts = self._pop(flags.bit_count() + 1)
-        if any(part is MADE for part in parts[: (flags & DEFAULTS).bit_count()]):
+        defaults = parts[: (flags & DEFAULTS).bit_count()]
+        if any(part is PARTS for part in defaults):
             raise refuse(reasons.CLASS_DEFINITION)
         self.stack.append(MADE)
 
     def on_call(self, count: int) -> None:
         """NULL, callee, arguments; or as a decorator is called: callee, argument."""
-        first, second, *_ = self._pop(count + 2)
+        first, second, *given = self._pop(count + 2)
         callee = second if first is NULL else first
-        if not any(callee is maker for maker in MAKERS):
+        if not any(callee is maker for maker in MAKERS) or any(part is PARTS for part in given):
             raise refuse(reasons.CLASS_DEFINITION)
         self.stack.append(PROPERTY if callee is property else MADE)
 

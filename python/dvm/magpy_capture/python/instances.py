@@ -151,6 +151,8 @@ class Instances(Part):
         """
         holder = self._shared_holder(cls, name)
         if holder is None:
+            if not is_constant(found) and not isinstance(found, types.ModuleType):
+                self.program.own(found, cls.__name__)  # such as its __annotations__
             return Literal(found)
 
         def fetch() -> int:
