@@ -5,12 +5,8 @@ from __future__ import annotations
 import itertools
 import operator
 
+from semantics.callbacks import double
 from semantics.world import World, case, floats, ints
-
-
-def double(x):
-    return x * 2
-
 
 # ---- itertools
 

@@ -6,16 +6,8 @@ import functools
 
 import numpy as np
 
+from semantics.callbacks import double, norm
 from semantics.world import World, case, floats
-
-
-def double(x):
-    return x * 2
-
-
-def norm(x):
-    return float(np.abs(x).sum())
-
 
 # ---- sorted and list.sort
 
