@@ -76,6 +76,7 @@ const vm::TargetTraits& cpu_traits() {
   static const vm::TargetTraits with_chains = [] {
     vm::TargetTraits row = *vm::find_target("cpu");
     row.matrix_tiles = has_matrix_tiles(simd_level());
+    row.threads = thread_count();
     return row;
   }();
   static const vm::TargetTraits without_chains = [] {

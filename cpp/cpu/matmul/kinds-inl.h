@@ -32,7 +32,7 @@ struct Plain {
   using Sum = T;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = false;
-  static constexpr int kTilesInPlace = 32;
+  static constexpr int kTilesInPlace = HWY_TARGET == HWY_AVX3 ? 20 : 10;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     T x;
@@ -112,7 +112,7 @@ struct Halves {
   using Sum = float;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = true;
-  static constexpr int kTilesInPlace = 32;
+  static constexpr int kTilesInPlace = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     uint16_t x;
@@ -154,7 +154,7 @@ struct Bytes {
   using Sum = uint32_t;
   static constexpr int kDepth = 2;
   static constexpr bool kConverts = true;
-  static constexpr int kTilesInPlace = 32;
+  static constexpr int kTilesInPlace = 1;
 
   DVM_ALWAYS_INLINE static Sum sum(const std::byte* p) {
     return static_cast<Sum>(static_cast<int32_t>(static_cast<int8_t>(*p)));

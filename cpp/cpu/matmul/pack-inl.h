@@ -46,10 +46,11 @@ class Pack {
                   std::byte* packed) {
     auto* dst = reinterpret_cast<Unit*>(packed);
     const int64_t panel = (k + kDepth - 1) / kDepth * kWidth;
-    for (int64_t i = 0; i < lines; i += kWidth, src += kWidth * line, dst += panel) {
-      const int64_t count = std::min<int64_t>(kWidth, lines - i);
+    const int64_t width = kWidth * (line == kStored ? kTogether : 1);
+    for (int64_t i = 0; i < lines; i += width, src += width * line, dst += width / kWidth * panel) {
+      const int64_t count = std::min(width, lines - i);
       if (line == kStored) {
-        side_by_side(src, step, count, k, dst);
+        side_by_side(src, step, count, k, dst, panel);
       } else if (step == kStored) {
         along_k(src, line, count, k, dst);
       } else {
@@ -64,6 +65,8 @@ class Pack {
   // Blocks of this many lines and Units are transposed in registers of 16 bytes.
   static constexpr int kSquare = 16 / sizeof(Unit);
   using Row = Vec<Unit, 16>;
+  // Panels of lines that are adjacent: memory likes runs longer than a row of one.
+  static constexpr int64_t kTogether = std::max<int64_t>(1, 512 / (kWidth * kStored));
 
   static void one_by_one(const std::byte* src, int64_t line, int64_t step, int64_t count, int64_t k,
                          Unit* dst) {
@@ -73,26 +76,38 @@ class Pack {
     }
   }
 
-  static void side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k,
-                           Unit* dst) {
-    alignas(kBytes) static constexpr std::byte kNone[kWidth * kStored] = {};
+  static void side_by_side(const std::byte* src, int64_t step, int64_t count, int64_t k, Unit* dst,
+                           int64_t panel) {
+    alignas(kBytes) static constexpr std::byte kNone[kTogether * kWidth * kStored] = {};
     for (; k > 0; k -= kDepth, src += kDepth * step, dst += kWidth) {
       const std::byte* const behind = k >= kDepth ? src + step : kNone;
-      if (!Kind::kConverts && count == kWidth) {
-        std::memcpy(dst, src, kWidth * sizeof(Unit));
-      } else if (count == kWidth && kWidth % kPer == 0) {
-#pragma GCC unroll 8
-        for (int64_t i = 0; i < kWidth; i += kPer) {
-          store(Kind::units_across(src + i * kStored, behind + i * kStored), dst + i);
-        }
-      } else {
-        for (int64_t i = 0; i < kWidth; i += kPer) {
-          const int64_t there = std::clamp<int64_t>(count - i, 0, kPer);
-          const int64_t room = std::min<int64_t>(kPer, kWidth - i);
-          store_some<Unit>(Kind::some_units_across(src + i * kStored, behind + i * kStored, there),
-                           dst + i, room);
-        }
+      int64_t i = 0;
+      Unit* to = dst;
+      for (; i + kWidth <= count; i += kWidth, to += panel) {
+        whole_row(src + i * kStored, behind + i * kStored, to);
       }
+      if (i < count) part_of_row(src + i * kStored, behind + i * kStored, count - i, to);
+    }
+  }
+  DVM_ALWAYS_INLINE static void whole_row(const std::byte* src, const std::byte* behind,
+                                          Unit* dst) {
+    if constexpr (!Kind::kConverts) {
+      std::memcpy(dst, src, kWidth * sizeof(Unit));
+    } else if constexpr (kWidth % kPer == 0) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < kWidth; i += kPer) {
+        store(Kind::units_across(src + i * kStored, behind + i * kStored), dst + i);
+      }
+    } else {
+      part_of_row(src, behind, kWidth, dst);
+    }
+  }
+  static void part_of_row(const std::byte* src, const std::byte* behind, int64_t count, Unit* dst) {
+    for (int64_t i = 0; i < kWidth; i += kPer) {
+      const int64_t there = std::clamp<int64_t>(count - i, 0, kPer);
+      const int64_t room = std::min<int64_t>(kPer, kWidth - i);
+      store_some<Unit>(Kind::some_units_across(src + i * kStored, behind + i * kStored, there),
+                       dst + i, room);
     }
   }
 

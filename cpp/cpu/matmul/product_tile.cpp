@@ -4,8 +4,11 @@
 // lie, never on a tile that is shorter: all tiles of a product have the same order.
 #include "cpu/matmul/product_tile.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "core/ops/fp_flags.h"
@@ -19,6 +22,21 @@ namespace {
 using core::DType;
 using vm::Mode;
 using vm::TileArgs;
+
+// Whether so many rows, a line of each, have places in the second cache at once. It puts lines that
+// lie a power of two apart into few of its sets.
+bool stay_in_second_cache(int64_t rows, int64_t stride) {
+  constexpr int64_t kLine = 64;
+  struct Cache {
+    int64_t ways, set_bytes;  // from a line to the next one of the same set
+  };
+  static const Cache cache = [] {
+    const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE), ways = sysconf(_SC_LEVEL2_CACHE_ASSOC);
+    return bytes > 0 && ways > 0 ? Cache{ways, bytes / ways} : Cache{16, int64_t{1} << 16};
+  }();
+  const int64_t sets = cache.set_bytes / std::max(std::gcd(stride, cache.set_bytes), kLine);
+  return rows <= cache.ways * sets;
+}
 
 class ProductTile {
  public:
@@ -154,11 +172,16 @@ class ProductTile {
   void multiply_blocks() const {
     const MatrixView a = view_of(1), b = b_view();
     const bool packed = operand(2).mode == Mode::packed;
+    const int64_t deep = kernels_.deep, rows = args_.insn->m;
     const bool in_place =
-        !packed && b.column_stride == stored_ && args_.insn->m <= kernels_.in_place_rows;
+        !packed && b.column_stride == stored_ && rows <= kernels_.in_place_rows &&
+        (rows <= kernels_.mr || stay_in_second_cache(std::min(deep, args_.size), b.row_stride));
     const int64_t c_row = strides_of(0).row;
-    const int64_t deep = kernels_.deep;
-    const int64_t wide = kernels_.b_bytes / kernels_.b_panel_bytes(deep) * kernels_.nr;
+    // What no second block of A comes back to is used while it is in the second cache.
+    const bool comes_back = args_.m > kHigh || packs_a(a, deep);
+    const int64_t bytes = comes_back ? kernels_.b_bytes : kernels_.b_bytes / 8;
+    const int64_t panels = std::max<int64_t>(bytes / kernels_.b_panel_bytes(deep), 1);
+    const int64_t wide = panels * kernels_.nr;
     std::byte* const packed_b = args_.scratch + kPackedABytes;
     for (int64_t j = 0; j < args_.n; j += wide) {
       for (int64_t l = 0; l < args_.size; l += deep) {
@@ -186,9 +209,12 @@ class ProductTile {
   }
   MatrixView b_view() const { return operand(2).mode == Mode::packed ? MatrixView{} : view_of(2); }
 
+  bool packs_a(const MatrixView& a, int64_t k) const {
+    return !kernels_.reads_a_in_place || a.column_stride != stored_ || k % kernels_.depth != 0;
+  }
+
   void multiply_rows(const MatrixView& a, int64_t l, std::byte* c, MatmulBlock& block) const {
-    const bool packs =
-        !kernels_.reads_a_in_place || a.column_stride != stored_ || block.k % kernels_.depth != 0;
+    const bool packs = packs_a(a, block.k);
     const int64_t high =
         std::min(kHigh, kPackedABytes / kernels_.a_panel_bytes(block.k) * kernels_.mr);
     for (int64_t i = 0; i < args_.m; i += high) {

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cpu/matmul/kinds-inl.h"
@@ -23,7 +24,7 @@ class ByRows {
   static void run(const MatmulBlock& block) noexcept {
     const int64_t columns = std::max<int64_t>(kRoom / (kSum * std::max<int64_t>(block.m, 1)), 64);
     for (int64_t j = 0; j < block.n; j += columns) {
-      ByRows(block, j, std::min(columns, block.n - j)).add_all();
+      ByRows(block, j, std::min(columns, block.n - j));
     }
   }
 
@@ -32,78 +33,115 @@ class ByRows {
   static constexpr int64_t kStored = sizeof(typename Kind::Stored), kSum = sizeof(Sum);
   static constexpr int64_t kRoom = 16384;
   static constexpr int kPer = kLanes<Sum>;
-  // Elements of A that are held in registers: half of those.
-  static constexpr int kHeld = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+  // Rows of B at a time, rows of A at most.
+  static constexpr int kDeep = 8, kMost = 8;
 
   ByRows(const MatmulBlock& block, int64_t j, int64_t columns)
-      : block_(block), b_(block.b.data + j * kStored), c_(block.c + j * kSum), columns_(columns) {}
+      : block_(block), b_(block.b.data + j * kStored), columns_(columns) {
+    std::byte* const c = block.c + j * kSum;
+    alignas(64) std::byte room[kRoom];
+    // Rows of C that lie a power of two apart would push each other, and B, out of the cache.
+    const bool apart = block.m > 1 && block.m * columns * kSum <= kRoom;
+    c_ = apart ? room : c;
+    c_row_ = apart ? columns * kSum : block.c_row_stride;
+    const auto row = static_cast<size_t>(columns * kSum);
+    for (int64_t i = 0; i < block.m; ++i) {
+      if (!block.adds) {
+        std::memset(c_ + i * c_row_, 0, row);
+      } else if (apart) {
+        std::memcpy(c_ + i * c_row_, c + i * block.c_row_stride, row);
+      }
+    }
+    add_all();
+    for (int64_t i = 0; i < block.m && apart; ++i) {
+      std::memcpy(c + i * block.c_row_stride, c_ + i * c_row_, row);
+    }
+  }
 
   void add_all() const {
-    if (!block_.adds) {
-      for (int64_t i = 0; i < block_.m; ++i) {
-        std::memset(c_ + i * block_.c_row_stride, 0, static_cast<size_t>(columns_ * kSum));
+    using Add = void (ByRows::*)(int64_t, int64_t, int64_t) const;
+    static constexpr auto kAdd = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
+      return std::array<Add, kMost>{&ByRows::add_rows<static_cast<int>(kIndex) + 1>...};
+    }
+    (std::make_index_sequence<kMost>());
+    // As even as can be: five and five, not eight and two.
+    const int64_t parts = (block_.m + kMost - 1) / kMost;
+    for (int64_t l = 0; l < block_.k; l += kDeep) {
+      const int64_t depth = std::min<int64_t>(kDeep, block_.k - l);
+      for (int64_t i = 0, part = 0; part < parts; ++part) {
+        const int64_t rows = (block_.m - i) / (parts - part);
+        (this->*kAdd[static_cast<size_t>(rows) - 1])(i, l, depth);
+        i += rows;
       }
     }
-    constexpr int64_t kDeepest = std::min(kHeld, 8);
-    for (int64_t l = 0; l < block_.k; l += kDeepest) {
-      const int64_t end = std::min(l + kDeepest, block_.k);
-      int64_t i = 0;
-      for (; i + 4 <= block_.m; i += 4) add<4, kHeld / 4>(i, l, end);
-      if (i + 2 <= block_.m) add<2, kHeld / 2>(i, l, end), i += 2;
-      if (i < block_.m) add<1, 8>(i, l, end);
-    }
-  }
-  template <int kM, int kK>
-  void add(int64_t i, int64_t l, int64_t end) const {
-    for (; l + kK <= end; l += kK) add_rows<kM, kK>(i, l);
-    for (; l < end; ++l) add_rows<kM, 1>(i, l);
   }
 
-  // Rows l and so on of B to rows i and so on of C.
-  template <int kM, int kK>
-  [[gnu::noinline]] void add_rows(int64_t i, int64_t l) const {
-    Vec<Sum> a[kM][kK];
-    const std::byte* b[kK];
-#pragma GCC unroll 8
-    for (int r = 0; r < kK; ++r) {
-      b[r] = b_ + (l + r) * block_.b.row_stride;
-#pragma GCC unroll 4
+  // `depth` rows of B from row l on to kM rows of C from row i on: the sums of some columns stay in
+  // registers meanwhile, with few rows of more columns.
+  template <int kM>
+  [[gnu::noinline]] void add_rows(int64_t i, int64_t l, int64_t depth) const {
+    constexpr int kN = kM <= 2 ? 4 : kM <= 6 || HWY_TARGET == HWY_AVX3 ? 2 : 1;
+    Sum a[kDeep][kM];
+    for (int64_t r = 0; r < depth; ++r) {
       for (int q = 0; q < kM; ++q) {
-        a[q][r] = broadcast(Kind::sum(block_.a.data + (i + q) * block_.a.row_stride +
-                                      (l + r) * block_.a.column_stride));
+        a[r][q] = Kind::sum(block_.a.data + (i + q) * block_.a.row_stride +
+                            (l + r) * block_.a.column_stride);
       }
     }
-    std::byte* const c = c_ + i * block_.c_row_stride;
-    int64_t j = 0;
-    for (; j + kPer <= columns_; j += kPer) {
-      Vec<Sum> sums[kM];
-#pragma GCC unroll 4
-      for (int q = 0; q < kM; ++q) sums[q] = load<Sum>(c + q * block_.c_row_stride + j * kSum);
+    const std::byte* b = b_ + l * block_.b.row_stride;
+    std::byte* c = c_ + i * c_row_;
+    int64_t left = columns_;
+    constexpr int kWide = kN * kPer;
+    for (; left >= kWide; left -= kWide, b += kWide * kStored, c += kWide * kSum) {
+      add_tile<kM, kN>(a, b, c, depth);
+    }
+    for (; left >= kPer; left -= kPer, b += kPer * kStored, c += kPer * kSum) {
+      add_tile<kM, 1>(a, b, c, depth);
+    }
+    if (left == 0) return;
+    for (int q = 0; q < kM; ++q, c += c_row_) {
+      Vec<Sum> sum = load_some<Sum>(c, left);
+      for (int64_t r = 0; r < depth; ++r) {
+        const Vec<Sum> x = Kind::some_sums(b + r * block_.b.row_stride, left);
+        sum = mul_add<Sum>(broadcast(a[r][q]), x, sum);
+      }
+      store_some<Sum>(sum, c, left);
+    }
+  }
+  template <int kM, int kN>
+  DVM_ALWAYS_INLINE void add_tile(const Sum (&a)[kDeep][kM], const std::byte* b, std::byte* c,
+                                  int64_t depth) const {
+    Vec<Sum> sums[kM][kN];
+    const auto each = [&](auto f) {
 #pragma GCC unroll 8
-      for (int r = 0; r < kK; ++r) {
-        __builtin_prefetch(b[r] + kK * block_.b.row_stride + j * kStored, 0, 2);
-        const Vec<Sum> x = Kind::sums(b[r] + j * kStored);
+      for (int q = 0; q < kM; ++q) {
 #pragma GCC unroll 4
-        for (int q = 0; q < kM; ++q) sums[q] = mul_add<Sum>(a[q][r], x, sums[q]);
+        for (int v = 0; v < kN; ++v) f(sums[q][v], c + q * c_row_ + v * kBytes);
       }
+    };
+    each([](Vec<Sum>& sum, const std::byte* p) { sum = load<Sum>(p); });
+    const int64_t next = kDeep * block_.b.row_stride;
+    for (int64_t r = 0; r < depth; ++r, b += block_.b.row_stride) {
+      Vec<Sum> x[kN];
 #pragma GCC unroll 4
-      for (int q = 0; q < kM; ++q) store(sums[q], c + q * block_.c_row_stride + j * kSum);
-    }
-    const int64_t rest = columns_ - j;
-    if (rest == 0) return;
-    for (int q = 0; q < kM; ++q) {
-      std::byte* const p = c + q * block_.c_row_stride + j * kSum;
-      Vec<Sum> sum = load_some<Sum>(p, rest);
-      for (int r = 0; r < kK; ++r) {
-        sum = mul_add<Sum>(a[q][r], Kind::some_sums(b[r] + j * kStored, rest), sum);
+      for (int v = 0; v < kN; ++v) {
+        __builtin_prefetch(b + next + v * kPer * kStored, 0, 2);
+        x[v] = Kind::sums(b + v * kPer * kStored);
       }
-      store_some<Sum>(sum, p, rest);
+#pragma GCC unroll 8
+      for (int q = 0; q < kM; ++q) {
+        const Vec<Sum> y = broadcast(a[r][q]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kN; ++v) sums[q][v] = mul_add<Sum>(y, x[v], sums[q][v]);
+      }
     }
+    each([](const Vec<Sum>& sum, std::byte* p) { store(sum, p); });
   }
 
   const MatmulBlock& block_;
   const std::byte* const b_;
-  std::byte* const c_;
+  std::byte* c_;
+  int64_t c_row_;
   const int64_t columns_;
 };
 

@@ -32,6 +32,7 @@ class CacheTiler {
         k_(product.k.size),
         rates_(
             product_rates(product.dtype, product.source, product.precision, target.matrix_tiles)),
+        threads_(target.threads),
         rows_(rates_.by_tiles ? kMatrixTileRows : kTileRows),
         packed_(product.packed_column != 0),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
@@ -43,11 +44,11 @@ class CacheTiler {
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
-  // Of all tiles by as many threads as there may be: while the last one ends the others wait, about
-  // as if there was one tile more.
+  // Of all tiles by all threads, times the number of those: while the last tile ends the others
+  // wait.
   double time(int64_t m, int64_t n) const {
     const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + 1) * product_tile_ns(rates_, m, n, k_, !packed_);
+    return (tiles + threads_ - 1) * product_tile_ns(rates_, m, n, k_, !packed_);
   }
 
   // The least time by the cost table, over halves and halves of those. None has no rows.
@@ -87,6 +88,7 @@ class CacheTiler {
   const int64_t most_, least_, m_, n_;
   int64_t k_;  // of a step
   const ProductRates rates_;
+  const int32_t threads_;
   const int64_t rows_;  // that tiles have a multiple of
   const bool packed_;
   const int64_t columns_;

@@ -67,6 +67,7 @@ struct TargetTraits {
   int64_t tile_overhead;
   const Memories* others;     // besides UB
   bool matrix_tiles = false;  // the cpu multiplies bf16 and i8 by tiles of matrices (AMX)
+  int32_t threads = 2;        // that tiles of products are shared out to, where `cores` is 1
   bool operator==(const TargetTraits&) const = default;
 
   // That run Programs of a type.
