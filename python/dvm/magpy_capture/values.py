@@ -288,6 +288,17 @@ class Elements(Generic[Held]):
         return bool(self.log)
 
     @property
+    def length(self) -> int:
+        """How many there are, of one that is read or whose size is known; nothing is guarded."""
+        known: Any = self._elements
+        return self.size + len(self.tail) if known is None else len(known)
+
+    @property
+    def growth(self) -> tuple[bool, int]:
+        """Another one where its length may have changed since, if it was not read then."""
+        return self.is_read, len(self.tail)
+
+    @property
     def is_read(self) -> bool:
         """Whether the elements are known."""
         return self._elements is not None

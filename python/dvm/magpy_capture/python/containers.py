@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,6 +49,15 @@ COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "total", "copy
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
+
+
+@contextlib.contextmanager
+def refusing(error: type[Exception], row: reasons.Row, *about: str) -> Iterator[None]:
+    """Where a turn of a loop is tried, its containers may lack what the recorded ones had."""
+    try:
+        yield
+    except error:
+        raise refuse(row, *about) from None
 
 
 class Containers(Part):
@@ -100,14 +110,8 @@ class Containers(Part):
             self.known_size(value.shape[0])
             return [self.indexing.index(value, Literal(i)) for i in range(length)]
         if isinstance(value, Host) and is_array(value.object) and value.object.ndim:
-            length = len(value.object)
-            count = self.program.operator("len", [value])
-            self.program.guard("guard_value", count, length, key=(count,))
-            # Each look gives a new view or scalar, as it does in the program.
-            return [
-                self.host_operations.host_operation("getitem", [value, Literal(i)], value.object[i])
-                for i in range(length)
-            ]
+            pull = self._of_host_array(value, iter)
+            return list(iter(pull, cast(Any, End)))
         raise refuse(reasons.ITERATION_OVER, describe(value))
 
     def each(self, value: Abstract) -> Iterator[Abstract]:
@@ -121,37 +125,103 @@ class Containers(Part):
         value = resolve(value)
         return ListValue(self.elements(value)) if isinstance(value, IteratorValue) else value
 
-    def iterator(self, value: Abstract) -> IteratorValue:
-        """`iter(value)`. It sees what is appended to a list and written into an array meanwhile."""
+    def iterator(self, value: Abstract, backwards: bool = False) -> IteratorValue:
+        """`iter(value)` or `reversed(value)`. It sees what is done to the container meanwhile."""
         value = self.instances.content_of(value, "__iter__")
         if isinstance(value, IteratorValue):
             return value
         if isinstance(value, FlatValue):
             self._look(value)
             value = self.views.flat_view(value.base)
-        position = 0
-        fixed: list[Abstract] | None = None
-        if not isinstance(value, (ListValue, RangeValue, Tensor)):
-            fixed = self.elements(value)
+        walk: Callable[..., Iterator[Any]] = reversed if backwards else iter
+        if isinstance(value, (ListValue, RangeValue, Tensor)):
+            pull = self._by_place(value, backwards)
+        elif isinstance(value, (DictValue, DictView, DequeValue)):
+            pull = self._by_pythons_own(value, walk)
+        elif isinstance(value, Host) and is_array(value.object) and value.object.ndim:
+            pull = self._of_host_array(value, walk)
+        else:
+            fixed = walk(self.elements(value))
+
+            def pull() -> Any:
+                return next(fixed, End)
+
+        def begun() -> Any:
+            made.source = None
+            part = pull()
+            return part if part is End else resolve(part)
+
+        made = IteratorValue(begun, source=(walk, [value]))
+        return made
+
+    def _by_place(
+        self, value: ListValue | RangeValue | Tensor, backwards: bool
+    ) -> Callable[[], Any]:
+        """How many there are is not asked before one is: a loop may take any number of them."""
+        fixed: list[Abstract] | None = None  # of what keeps its parts, or its size
+        position: int | None = None if backwards else 0
+        if backwards and isinstance(value, ListValue):
+            before = value.growth
+            if value.is_read or value.part is not None:
+                position = value.length - 1
 
         def pull() -> Any:
             nonlocal position, fixed
-            made.source = None
-            if isinstance(value, Tensor) and value.rank and fixed is None:
-                fixed = [value] * self.known_size(value.shape[0])
-            elif fixed is None and not isinstance(value, ListValue):
+            if fixed is None and isinstance(value, RangeValue):
                 fixed = self.elements(value)
-            parts = value.elements if fixed is None else fixed
-            if position < 0 or position >= len(parts):
-                position = -1  # an iterator at its end stays there
+            elif fixed is None and isinstance(value, Tensor):
+                fixed = [value] * (self.known_size(value.shape[0]) if value.rank else 0)
+            elif position is None and isinstance(value, ListValue) and value.growth != before:
+                raise refuse(reasons.ITERATION_OVER, describe(value))
+            parts = value.elements if isinstance(value, ListValue) else cast(Any, fixed)
+            at = len(parts) - 1 if position is None else position
+            position = -1  # an iterator at its end stays there
+            if at < 0 or at >= len(parts):
                 return End
-            position += 1
-            if isinstance(value, Tensor):
-                return self.indexing.index(value, Literal(position - 1))
-            return resolve(parts[position - 1])
+            position = at - 1 if backwards else at + 1
+            return (
+                self.indexing.index(value, Literal(at)) if isinstance(value, Tensor) else parts[at]
+            )
 
-        made = IteratorValue(pull, source=(iter, [value]))
-        return made
+        return pull
+
+    def _by_pythons_own(
+        self, value: DictValue | DictView | DequeValue, walk: Callable[..., Iterator[Any]]
+    ) -> Callable[[], Any]:
+        """Whose iterators end where the container's size changes."""
+        kind = value.kind if isinstance(value, DictView) else "keys"
+        if isinstance(value, DequeValue):
+            parts = walk(value.elements)
+        else:
+            parts = walk((value.base if isinstance(value, DictView) else value).items.items())
+
+        def pull() -> Any:
+            try:
+                found: Any = next(parts, End)
+            except RuntimeError:
+                raise refuse(reasons.ITERATION_OVER, "a container that changes its size") from None
+            if found is End or isinstance(value, DequeValue):
+                return found
+            key, item = found
+            if kind == "values":
+                return item
+            return self.of_key(key) if kind == "keys" else Sequence([self.of_key(key), item])
+
+        return pull
+
+    def _of_host_array(self, value: Host, walk: Callable[..., Iterator[Any]]) -> Callable[[], Any]:
+        """Each look gives a new view or scalar, as it does in the program."""
+        count = self.program.operator("len", [value])
+        self.program.guard("guard_value", count, len(value.object), key=(count,))
+        places = walk(range(len(value.object)))
+
+        def pull() -> Any:
+            if (place := next(places, None)) is None:
+                return End
+            part = value.object[place]
+            return self.host_operations.host_operation("getitem", [value, Literal(place)], part)
+
+        return pull
 
     def _look(self, flat: FlatValue) -> None:
         """A flat iterator goes on where it was; a path is for one walk from its beginning."""
@@ -181,10 +251,8 @@ class Containers(Part):
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
-            try:
+            with refusing(IndexError, reasons.INDEX_BEYOND_END):
                 return resolve(base.elements[operator.index(place)])
-            except IndexError:
-                raise refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
             may_lack = isinstance(base, DefaultDict) or base.owner is not None
@@ -327,7 +395,8 @@ class Containers(Part):
             base.wrote("set", place, value)
         elif isinstance(base, (DequeValue, ListValue)):
             at = operator.index(place)
-            base.elements[at] = value
+            with refusing(IndexError, reasons.INDEX_BEYOND_END):
+                base.elements[at] = value
             base.wrote("set", at % len(base.elements), value)
         else:
             raise refuse(reasons.ASSIGNMENT_PART, describe(base))
@@ -337,10 +406,12 @@ class Containers(Part):
         base = self.instances.content_of(base, "__delitem__")
         if isinstance(base, ListValue):
             place = self.indexing.plain(key)
-            del base.elements[place]
+            with refusing(IndexError, reasons.INDEX_BEYOND_END):
+                del base.elements[place]
             base.wrote("delete", place)
         elif isinstance(base, DictValue):
-            del base.items[self.key(key)]
+            with refusing(KeyError, reasons.KEY_MISSING):
+                del base.items[self.key(key)]
             base.changed = True
         else:
             raise refuse(reasons.DEL_PART, describe(base))
@@ -457,7 +528,8 @@ class Containers(Part):
             return Literal(None)
         if name in ("insert", "pop") and positional:
             positional = [self.indexing.integer(positional[0]), *positional[1:]]
-        made = getattr(base.elements, name)(*positional)
+        with refusing(IndexError, reasons.END, name, describe(base)):
+            made = getattr(base.elements, name)(*positional)
         base.wrote("call", getattr(list, name), *positional)
         return Literal(None) if made is None else resolve(made)
 
@@ -487,6 +559,10 @@ class Containers(Part):
             return OrderedValue(dict(items))
         if name == "copy":
             return DictValue(dict(items))
+        if (name == "popitem" and not items) or (
+            name == "pop" and len(positional) == 1 and self.key(positional[0]) not in items
+        ):
+            raise refuse(reasons.KEY_MISSING)
         base.changed = True
         if name == "clear":
             items.clear()

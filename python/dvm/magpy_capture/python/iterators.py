@@ -89,7 +89,7 @@ class Iterators(Part):
 
     @means(reversed)
     def make_reversed(self, sequence: Abstract) -> Abstract:
-        return self.containers.iterator(Sequence(self.containers.elements(sequence)[::-1]))
+        return self.containers.iterator(sequence, backwards=True)
 
     @means(next)
     def take_next(self, iterator: Abstract, default: Abstract | None = None) -> Abstract:
