@@ -121,11 +121,12 @@ class ByRows {
     };
     each([](Vec<Sum>& sum, const std::byte* p) { sum = load<Sum>(p); });
     const int64_t next = kDeep * block_.b.row_stride;
+    const bool asks = asks_ahead_;
     for (int64_t r = 0; r < depth; ++r, b += block_.b.row_stride) {
       Vec<Sum> x[kN];
 #pragma GCC unroll 4
       for (int v = 0; v < kN; ++v) {
-        __builtin_prefetch(b + next + v * kPer * kStored, 0, 2);
+        if (asks) __builtin_prefetch(b + next + v * kPer * kStored, 0, 2);
         x[v] = Kind::sums(b + v * kPer * kStored);
       }
 #pragma GCC unroll 8
@@ -138,7 +139,20 @@ class ByRows {
     each([](const Vec<Sum>& sum, std::byte* p) { store(sum, p); });
   }
 
+  // Whether it helps to ask for the next rows of B. On AMD's processors these push the present ones
+  // out of the first cache where rows lie a multiple of 1 KiB apart: with 4 KiB, 1.7 times the
+  // time.
+  static bool asks_ahead(int64_t step) {
+#if HWY_ARCH_X86
+    static const bool is_amd = __builtin_cpu_is("amd");
+    return !is_amd || step % 1024 != 0;
+#else
+    return true;
+#endif
+  }
+
   const MatmulBlock& block_;
+  const bool asks_ahead_ = asks_ahead(block_.b.row_stride);
   const std::byte* const b_;
   std::byte* c_;
   int64_t c_row_;
