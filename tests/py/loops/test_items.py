@@ -140,3 +140,18 @@ def test_numbers_of_tuples_are_read_where_they_lie() -> None:
         for number in range(4):
             compiled(np.random.default_rng(number).random(100), 1)
     assert turns_of_numbers(compiled) > 200
+
+
+@pytest.mark.parametrize("make", [lambda n: [float(i) for i in range(n)], np.arange])
+def test_backwards_is_one_body_for_all_lengths(make: Any) -> None:
+    def horner(values: Any) -> float:
+        total = 0.0
+        for v in reversed(values):
+            total = total * 0.5 + v
+        return total
+
+    compiled = dvm.compile(horner)
+    with dvm.stance("force_capture"):
+        for length in (5, 9, 20, 50, 3, 0, 1, 2, 7, 33, 200):
+            assert compiled(make(length)) == horner(make(length))
+    assert compiled.stats.captures <= 3
