@@ -52,12 +52,12 @@ DICT_METHODS = frozenset(
 
 
 @contextlib.contextmanager
-def refusing(error: type[Exception], row: reasons.Row, *about: str) -> Iterator[None]:
+def refusing(error: type[Exception], refusal: Exception) -> Iterator[None]:
     """Where a turn of a loop is tried, its containers may lack what the recorded ones had."""
     try:
         yield
     except error:
-        raise refuse(row, *about) from None
+        raise refusal from None
 
 
 class Containers(Part):
@@ -251,7 +251,7 @@ class Containers(Part):
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
-            with refusing(IndexError, reasons.INDEX_BEYOND_END):
+            with refusing(IndexError, refuse(reasons.INDEX_BEYOND_END)):
                 return resolve(base.elements[operator.index(place)])
         if isinstance(base, DictValue):
             name = self.key(key)
@@ -395,7 +395,7 @@ class Containers(Part):
             base.wrote("set", place, value)
         elif isinstance(base, (DequeValue, ListValue)):
             at = operator.index(place)
-            with refusing(IndexError, reasons.INDEX_BEYOND_END):
+            with refusing(IndexError, refuse(reasons.INDEX_BEYOND_END)):
                 base.elements[at] = value
             base.wrote("set", at % len(base.elements), value)
         else:
@@ -406,11 +406,11 @@ class Containers(Part):
         base = self.instances.content_of(base, "__delitem__")
         if isinstance(base, ListValue):
             place = self.indexing.plain(key)
-            with refusing(IndexError, reasons.INDEX_BEYOND_END):
+            with refusing(IndexError, refuse(reasons.INDEX_BEYOND_END)):
                 del base.elements[place]
             base.wrote("delete", place)
         elif isinstance(base, DictValue):
-            with refusing(KeyError, reasons.KEY_MISSING):
+            with refusing(KeyError, refuse(reasons.KEY_MISSING)):
                 del base.items[self.key(key)]
             base.changed = True
         else:
@@ -528,7 +528,7 @@ class Containers(Part):
             return Literal(None)
         if name in ("insert", "pop") and positional:
             positional = [self.indexing.integer(positional[0]), *positional[1:]]
-        with refusing(IndexError, reasons.END, name, describe(base)):
+        with refusing(IndexError, refuse(reasons.END, name, describe(base))):
             made = getattr(base.elements, name)(*positional)
         base.wrote("call", getattr(list, name), *positional)
         return Literal(None) if made is None else resolve(made)
