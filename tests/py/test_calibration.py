@@ -88,7 +88,7 @@ def test_the_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert calibration.path() == str(tmp_path / "dvm" / "calibration.txt")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert calibration.path() == "/home/somebody/.cache/dvm/calibration.txt"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert calibration.path() == str(tmp_path / ".cache/dvm/calibration.txt")
     monkeypatch.setenv("DVM_CALIBRATION", "off")
     assert calibration.path() is None

@@ -251,8 +251,10 @@ class Containers(Part):
             if isinstance(place, slice):
                 kind = Sequence if isinstance(base, Sequence) else ListValue
                 return kind(base.elements[place])
-            with refusing(IndexError, refuse(reasons.INDEX_BEYOND_END)):
+            try:
                 return resolve(base.elements[operator.index(place)])
+            except IndexError:
+                raise refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
             name = self.key(key)
             may_lack = isinstance(base, DefaultDict) or base.owner is not None
