@@ -133,7 +133,8 @@ def compile_graph(
     precision = options.precision or torch.get_float32_matmul_precision()
     try:
         has_exact_products = options.target == "cpu" and precision == "highest"
-        lowered = graphs.lower(module, options.fallback, has_exact_products)
+        returned = _returned(context, kind)
+        lowered = graphs.lower(module, options.fallback, has_exact_products, returned)
         compiled = _dvm.TorchGraph(
             lowered.graph,
             target=options.target,
@@ -164,6 +165,13 @@ def _weights(lowered: graphs.Lowered, context: Any) -> list[int]:
     metadata = context.fw_metadata if context is not None else None
     found = metadata.static_input_indices if metadata is not None else None
     return [k for k in found or [] if lowered.arguments[k][0] == "tensor"]
+
+
+def _returned(context: Any, kind: str) -> int | None:
+    """How many results of a graph the program gets; None: all of them."""
+    if kind == "inference" or context is None or context.fw_metadata is None:
+        return None
+    return 0 if kind == "backward" else int(context.fw_metadata.num_forward_returns)
 
 
 def _otherwise(

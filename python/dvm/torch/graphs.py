@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 
 from dvm import _dvm, errors
-from dvm.torch import aten, library_ops, numbers
+from dvm.torch import aten, layouts, library_ops, numbers
 from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
 from dvm.torch.symbols import Symbols, Untranslatable
 
@@ -48,19 +48,25 @@ class Lowered:
     )
 
 
-def lower(module: GraphModule, fallback: str, has_exact_products: bool) -> Lowered:
+def lower(
+    module: GraphModule, fallback: str, has_exact_products: bool, returned: int | None = None
+) -> Lowered:
     """Return the Graph of a module.
 
     fallback: "torch", or "error" where an op that has no row is an UnsupportedError.
     has_exact_products: as of a Builder.
+    returned: how many results, the first ones, the program gets, which may write into one and read
+        another; None: all. torch keeps the others to itself, and writes none.
 
     Raises Untranslatable for values that a Graph has no type for, such as complex tensors.
     """
-    return _Lowering(module, fallback, has_exact_products).run()
+    return _Lowering(module, fallback, has_exact_products, returned).run()
 
 
 class _Lowering:
-    def __init__(self, module: GraphModule, fallback: str, has_exact_products: bool) -> None:
+    def __init__(
+        self, module: GraphModule, fallback: str, has_exact_products: bool, returned: int | None
+    ) -> None:
         self._module = module
         self._fallback = fallback
         self._placeholders = module.graph.find_nodes(op="placeholder")
@@ -71,6 +77,7 @@ class _Lowering:
         self._lowered = Lowered(self._graph)
         self._groups: dict[int, int] = {}
         self._writes: list[tuple[int, Tensor]] = []
+        self._shared = layouts.ViewsInResults(self._results()[:returned])
 
     def run(self) -> Lowered:
         for node in self._placeholders:
@@ -79,7 +86,7 @@ class _Lowering:
         for node in self._module.graph.nodes:
             if node.op == "call_function":
                 before = len(self._graph)
-                self._values[node] = self._call(node)
+                self._values[node] = self._in_memory(node, self._call(node))
                 self._graph.locate(before, line_of(node.meta.get("stack_trace") or ""))
         self._return()
         return self._lowered
@@ -132,9 +139,7 @@ class _Lowering:
         Views are followed to what they are of: passes of torch's that replace a node leave those
         of the old one with its memory.
         """
-        while (viewed := _viewed(node)) is not None:
-            node = viewed
-        key = node.meta["val"].untyped_storage()._cdata
+        key = layouts.root(node).meta["val"].untyped_storage()._cdata
         return self._groups.setdefault(key, len(self._groups))
 
     # Operations
@@ -189,7 +194,7 @@ class _Lowering:
 
     def _compiled(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
         row = aten.ROWS.get(name)
-        if row is None or row.lower is None:
+        if row is None or row.lower is None or node in self._shared.by_torch:
             raise NotCompiled(name)
         self._builder.expected = [t for t in expected if t is not None]
         self._builder.used = _used(node)
@@ -253,7 +258,8 @@ class _Lowering:
             *types[0],
             results=len(order),
             sizes=sizes,
-            fresh=_makes_new(node) and all(_is_dense(made[k], range(made[k].dim())) for k in order),
+            fresh=_makes_new(node)
+            and all(layouts.is_dense(made[k], range(made[k].dim())) for k in order),
         )
         results: list[Any] = [None] * len(expected)
         for place, k in enumerate(order):
@@ -264,10 +270,29 @@ class _Lowering:
 
     # Results
 
-    def _return(self) -> None:
+    def _results(self) -> list[Any]:
         (output,) = self._module.graph.find_nodes(op="output")
+        return _as_list(output.args[0])
+
+    def _in_memory(self, node: Node, value: Any) -> Any:
+        """A value that results are views of: in one place, its axes in torch's order where they ask."""
+        if node not in self._shared.roots:
+            return value
+        axes = layouts.axes_from_outermost(node.meta["val"])
+        turned = self._builder.transpose(value, axes)
+        memory = self._builder.wrap(self._graph.empty(value.dtype, list(turned.shape)))
+        stored = self._builder.update(memory, turned, [0] * value.rank)
+        back = [axes.index(i) for i in range(len(axes))]
+        if not any(user in self._shared.by_torch for user in node.users):
+            return self._builder.transpose(stored, back)
+        callee = f"permute#{len(self._lowered.functions)}"
+        self._lowered.functions[callee] = lambda tensor: tensor.permute(back)
+        made = self._graph.call(callee, [stored.node], value.dtype, list(value.shape), results=1)
+        return self._builder.wrap(made)
+
+    def _return(self) -> None:
         outputs: list[int] = []
-        for item in _as_list(output.args[0]):
+        for item in self._results():
             spec, value = self._result(item)
             self._lowered.results.append(spec)
             if value is not None:
@@ -286,10 +311,12 @@ class _Lowering:
         if isinstance(value, Tensor):
             meta = item.meta["val"]
             group = self._group(item)
-            if repeats := _repeated_axes(meta):
+            if item in self._shared.by_torch or item in self._shared.roots:
+                return ("tensor", group, []), value.node
+            if repeats := layouts.repeated_axes(meta):
                 return ("tensor", group, []), self._repeated(value, repeats)
-            axes = _axes_from_outermost(meta)
-            if not _is_dense(meta, axes):
+            axes = layouts.axes_from_outermost(meta)
+            if not layouts.is_dense(meta, axes):
                 return ("tensor", group, []), value.node
             back = [axes.index(i) for i in range(len(axes))]
             return ("tensor", group, back), self._builder.transpose(value, axes).node
@@ -321,12 +348,6 @@ def line_of(trace: str) -> tuple[str, int]:
     """Return the innermost line of a node's trace that is not torch's own; ("", 0) if none is."""
     lines = [(file, int(line)) for file, line in _FRAME.findall(trace)]
     return next((at for at in reversed(lines) if not at[0].startswith(_TORCH)), ("", 0))
-
-
-def _repeated_axes(tensor: torch.Tensor) -> list[int]:
-    """The axes along which all elements are one in memory."""
-    pairs = enumerate(zip(tensor.stride(), tensor.shape, strict=True))
-    return [i for i, (stride, size) in pairs if _hint(stride) == 0 and (_hint(size) or 0) > 1]
 
 
 def _used(node: Node) -> frozenset[int]:
@@ -366,29 +387,6 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, tuple | list) else [value]
 
 
-def _axes_from_outermost(tensor: torch.Tensor) -> list[int]:
-    """The axes as torch has them in memory, the one of the largest stride first."""
-    strides = [_hint(stride) for stride in tensor.stride()]
-    sizes = [_hint(size) for size in tensor.shape]
-    axes = list(range(tensor.dim()))
-    if None in strides or None in sizes or 0 in strides:
-        return axes
-    moving = [axis for axis in axes if sizes[axis] != 1]
-    placed = iter(sorted(moving, key=lambda axis: -strides[axis]))
-    return [next(placed) if axis in moving else axis for axis in axes]
-
-
-def _is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
-    """Whether the axes, from the outermost on, leave no place in memory between elements."""
-    stride: Any = 1
-    for axis in reversed(axes):
-        size = _hint(tensor.shape[axis])
-        if size is None or (size != 1 and _hint(tensor.stride(axis)) != stride):
-            return False
-        stride *= size
-    return True
-
-
 def _makes_new(node: Node) -> bool:
     """Whether torch's op of a node makes new tensors, and only reads those it is given.
 
@@ -399,16 +397,3 @@ def _makes_new(node: Node) -> bool:
         return False
     schema = node.target._schema
     return not schema.is_mutable and all(r.alias_info is None for r in schema.returns)
-
-
-def _viewed(node: Node) -> Node | None:
-    """What a node is a view of, or one of several; None for what is no view."""
-    view = node.args[0] if node.target is operator.getitem else node
-    is_view = isinstance(view, Node) and getattr(view.target, "is_view", False)
-    # Constants of the module have no type.
-    return view.args[0] if is_view and "val" in view.args[0].meta else None
-
-
-def _hint(size: Any) -> Any:
-    """What a size is in torch's example, None where that has none."""
-    return size.node.hint if isinstance(size, torch.SymInt) else size

@@ -1,0 +1,121 @@
+"""Results that are views of one tensor share memory, as eager's do: a write into one is in all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+SIZES = (2, 3, 4)  # of an argument, whose axes are then in any order
+Tensor = Any
+View = Callable[[Tensor], Tensor]
+
+
+def views_of(x: Tensor, rng: random.Random) -> View:
+    """A view that tensors of this shape and these strides have."""
+    rank = x.dim()
+    axis = rng.randrange(rank) if rank else 0
+    index = rng.randrange(x.shape[axis]) if rank and x.shape[axis] else 0
+    order = rng.sample(range(rank), rank)
+    found: list[View] = [lambda t: t[None], lambda t: t.expand(2, *t.shape)]
+    if rank:
+        found += [
+            lambda t: t.permute(order),
+            lambda t: t.narrow(axis, index, t.shape[axis] - index),
+            lambda t: t.transpose(axis, -1)[..., ::2],
+            lambda t: t.split(2, axis)[-1],
+            lambda t: t.unfold(axis, min(2, t.shape[axis]), 1),
+        ]
+    if rank and x.shape[axis]:
+        found += [lambda t: t.select(axis, index), lambda t: t.unbind(axis)[index]]
+    if rank > 1:
+        found.append(lambda t: t.diagonal(0, axis, (axis + 1) % rank))
+        try:
+            x.view(-1)
+        except RuntimeError:
+            pass
+        else:
+            found.append(lambda t: t.view(-1))
+    return rng.choice(found)
+
+
+def some_view(x: Tensor, rng: random.Random) -> View:
+    views: list[View] = []
+    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+        views.append(views_of(x, rng))
+        x = views[-1](x)
+
+    def viewed(t: Tensor) -> Tensor:
+        for view in views:
+            t = view(t)
+        return t
+
+    return viewed
+
+
+def overlaps(x: Tensor) -> bool:
+    """Whether elements share a place, so that torch writes none."""
+    places = torch.arange(x.untyped_storage().nbytes() // x.element_size())
+    seen = places.as_strided(x.shape, x.stride(), x.storage_offset()).reshape(-1)
+    return bool(len(seen.unique()) != len(seen))
+
+
+def can_be_written(view: View, x: Tensor) -> bool:
+    """Whether torch.compile writes into such a view of it."""
+
+    def written(t: Tensor) -> Tensor:
+        y = t * 2
+        view(y).tanh_()
+        return y
+
+    try:
+        return bool(torch.equal(torch.func.functionalize(written)(x), written(x)))
+    except RuntimeError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def moving(x: Tensor) -> list[int]:
+    sizes = zip(x.shape, x.stride(), strict=True)
+    return [stride for size, stride in sizes if size > 1] if x.numel() else []
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_as_eager(seed, dynamic):
+    rng = random.Random(seed)
+    order = rng.sample(range(3), 3)
+    x = torch.arange(24.0).reshape(SIZES).permute(order) / 24
+    views = [some_view(x, rng) for _ in range(rng.choice((1, 2, 2, 3)))]
+    between = some_view(x, rng)
+    is_written = rng.random() < 0.4 and can_be_written(between, x)
+    other = rng.random() < 0.5
+
+    def run(x: Tensor) -> tuple[Tensor, ...]:
+        y = x * 2
+        if is_written:
+            between(y).tanh_()
+        results = tuple(view(y) for view in views)
+        return (*results, y.sum(0)) if other else results
+
+    with torch.no_grad():
+        compiled = torch.compile(run, backend="dvm", dynamic=dynamic)
+        for _ in range(2):
+            expected, got = run(x), compiled(x)
+            torch.testing.assert_close(got, expected)
+            assert [moving(t) for t in got] == [moving(t) for t in expected]
+            for k, (e, g) in enumerate(zip(expected, got, strict=True)):
+                if e.numel() and not overlaps(e):
+                    e += k + 1
+                    g += k + 1
+            torch.testing.assert_close(got, expected)
