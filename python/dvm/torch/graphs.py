@@ -275,7 +275,7 @@ class _Lowering:
         return _as_list(output.args[0])
 
     def _in_memory(self, node: Node, value: Any) -> Any:
-        """A value that results are views of: in one place, its axes in torch's order where they ask."""
+        """A value that results are views of: in one place, in torch's order of axes."""
         if node not in self._shared.roots:
             return value
         axes = layouts.axes_from_outermost(node.meta["val"])
