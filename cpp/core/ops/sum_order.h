@@ -1,13 +1,14 @@
 // The canonical summation order: the one tree of additions that every evaluator, target, SIMD level
 // and thread count uses, so that floating sums have the same bits everywhere.
 //
-// The `count` elements of one sum are cut into chunks of kSumChunk in index order. A chunk is added
-// in kSumLanes interleaved lanes when its elements are adjacent in the reduced tensor (N == 1), one
-// after the other otherwise (columns, where the SIMD lanes run across N). The lanes fold by halves.
-// The chunk sums form the next, shorter sum, added one after the other in chunks of kSumChunk
-// again, until one value is left. The tree depends on `count` and N alone; a tiler may split a sum
-// only into tiles of one chunk, and reduces their stored partials with `adjacent` false. The error
-// grows like that of pairwise summation: O(log count) beyond one chunk.
+// Values are added in runs of kSumRun, one after the other, and so are the sums of runs, until one
+// value is left. Of elements that are adjacent in the reduced tensor (N == 1) these values are the
+// sums of chunks of kSumChunk, which are added in kSumLanes interleaved lanes that fold by halves;
+// elsewhere they are the elements (columns, where the SIMD lanes run across N), and those of a
+// chunk come to one value, for a chunk is whole runs of runs. The tree depends on `count` and N
+// alone; a tiler may split a sum only into tiles of one chunk, and reduces their stored partials
+// with `adjacent` false. Each value goes through few additions, O(log count) as of pairwise
+// summation.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +18,69 @@ namespace dvm::core {
 
 inline constexpr int64_t kSumChunk = 512;
 inline constexpr int64_t kSumLanes = 64;
+inline constexpr int64_t kSumRun = 8;
+static_assert(kSumChunk == kSumRun * kSumRun * kSumRun);
 
 // Of so many elements.
 constexpr int64_t sum_chunks(int64_t count) { return (count + kSumChunk - 1) / kSumChunk; }
 
 // `combine(x, y)` is + for sums; max uses the same tree so that one kernel shape serves both.
-template <typename T, typename Load, typename Combine>
-T reduce_chunk(int64_t count, bool adjacent, Load load, Combine combine) {
-  if (!adjacent || count < kSumLanes) {
-    T total = load(0);
-    for (int64_t i = 1; i < count; ++i) total = combine(total, load(i));
+//
+// Values that come in one at a time, as a counter whose digits are the sums of a level: a digit of
+// kSumRun values is carried to the next one.
+template <typename T, typename Combine>
+class RunTree {
+ public:
+  RunTree(T first, Combine combine) : combine_(combine) { push(0, first); }
+
+  void add(T value) {
+    int level = 0;
+    for (push(level, value); filled_[level] == kSumRun; push(++level, value)) {
+      value = totals_[level];
+      filled_[level] = 0;
+    }
+  }
+  T total() const {
+    int level = 0;
+    while (filled_[level] == 0) ++level;
+    T total = totals_[level];
+    while (++level <= top_) {
+      if (filled_[level] != 0) total = combine_(totals_[level], total);
+    }
     return total;
   }
+
+ private:
+  static constexpr int kLevels = 21;  // 8**21 values exceed any address space
+
+  void push(int level, T value) {
+    totals_[level] = filled_[level] == 0 ? value : combine_(totals_[level], value);
+    ++filled_[level];
+    top_ = std::max(top_, level);
+  }
+
+  Combine combine_;
+  int top_ = 0;
+  T totals_[kLevels];
+  int8_t filled_[kLevels] = {};
+};
+
+// `value(i)` for i below count, which is 1 at least.
+template <typename T, typename Value, typename Combine>
+T combine_runs(int64_t count, Value value, Combine combine) {
+  T first = value(0);
+  if (count <= kSumRun) {
+    for (int64_t i = 1; i < count; ++i) first = combine(first, value(i));
+    return first;
+  }
+  RunTree<T, Combine> tree(first, combine);
+  for (int64_t i = 1; i < count; ++i) tree.add(value(i));
+  return tree.total();
+}
+
+template <typename T, typename Load, typename Combine>
+T reduce_chunk(int64_t count, bool adjacent, Load load, Combine combine) {
+  if (!adjacent || count < kSumLanes) return combine_runs<T>(count, load, combine);
   T lanes[kSumLanes];
   for (int64_t i = 0; i < kSumLanes; ++i) lanes[i] = load(i);
   for (int64_t i = kSumLanes; i < count; ++i) {
@@ -40,34 +92,14 @@ T reduce_chunk(int64_t count, bool adjacent, Load load, Combine combine) {
   return lanes[0];
 }
 
-// The tree above the chunks: `chunk(begin, count)` is the total of one. count >= 1. Chunk sums
-// enter a radix-kSumChunk counter: a full digit carries its total upwards, so that every level
-// above the chunks is added in index order without storing the partials.
+// The tree above the chunks: `chunk(begin, count)` is the total of one. Elements that are not
+// adjacent may come in smaller `parts`, of kSumRun or a power of it.
 template <typename T, typename Chunk, typename Combine>
-T combine_chunks(int64_t count, Chunk chunk, Combine combine) {
-  if (count <= kSumChunk) return chunk(0, count);
-  constexpr int kLevels = 8;  // 512**8 elements exceed any address space
-  T totals[kLevels];
-  int64_t filled[kLevels] = {};
-  auto push = [&](int level, T partial) {
-    totals[level] = filled[level] == 0 ? partial : combine(totals[level], partial);
-    ++filled[level];
-  };
-  for (int64_t begin = 0; begin < count; begin += kSumChunk) {
-    T carry = chunk(begin, std::min(kSumChunk, count - begin));
-    int level = 0;
-    for (push(level, carry); filled[level] == kSumChunk; push(++level, carry)) {
-      carry = totals[level];
-      filled[level] = 0;
-    }
-  }
-  int level = 0;
-  while (filled[level] == 0) ++level;
-  T total = totals[level];
-  while (++level < kLevels) {
-    if (filled[level] != 0) total = combine(totals[level], total);
-  }
-  return total;
+T combine_chunks(int64_t count, Chunk chunk, Combine combine, int64_t part = kSumChunk) {
+  if (count <= part) return chunk(0, count);
+  return combine_runs<T>(
+      (count + part - 1) / part,
+      [&](int64_t k) { return chunk(k * part, std::min(part, count - k * part)); }, combine);
 }
 
 template <typename T, typename Load, typename Combine>

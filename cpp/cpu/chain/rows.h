@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 
 #include "core/ops/fp_flags.h"
 #include "core/ops/sum_order.h"
@@ -186,9 +187,8 @@ class ChainRows {
   void add_chunks(int64_t rows, T* totals) const {
     for (int64_t row = 0; row < rows; ++row) {
       const T* const sums = chunk_sums_ + row * chunks_;
-      T total = sums[0];
-      for (int64_t i = 1; i < chunks_; ++i) total += sums[i];
-      totals[row] = total;
+      totals[row] = core::combine_runs<T>(
+          chunks_, [&](int64_t i) { return sums[i]; }, std::plus<T>());
     }
   }
   static void sum(int64_t rows, int64_t size, const T* from, T* to) {

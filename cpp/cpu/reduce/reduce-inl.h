@@ -18,6 +18,7 @@
 #include "cpu/reduce/chunk_tree.h"
 #include "cpu/reduce/extremes-inl.h"
 #include "cpu/reduce/reduce_columns.h"
+#include "cpu/reduce/runs-inl.h"
 #include "vm/run/tile_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,13 +37,6 @@ DVM_ALWAYS_INLINE void gather(const Gathered& outputs, int64_t i, typename Of::A
     out[k] = Of::load(*reinterpret_cast<const typename Of::Storage*>(p));
   }
 }
-// Compiled once for all reductions.
-template <typename Of>
-[[gnu::noinline]] void gather_first(const Gathered& outputs, int64_t i,
-                                    typename Of::Accumulator* out) {
-  gather<Of>(outputs, i, out);
-}
-
 template <typename Op, typename Of>
 struct Reduce {
   using A = typename Of::Accumulator;
@@ -95,11 +89,10 @@ struct Reduce {
       *dst++ = store(fold(lanes));
     }
   }
-  // One after the other.
+  // Few, or none that the lanes may have.
   [[gnu::noinline]] static A in_order(const Storage* p, int64_t count) {
-    A total = Of::load(p[0]);
-    for (int64_t i = 1; i < count; ++i) total = combine(total, Of::load(p[i]));
-    return total;
+    return combined_runs(
+        0, count, [p](int64_t i) { return Of::load(p[i]); }, combine);
   }
   static A row_chunk(const Storage* p, int64_t count) {
     return kAnyOrder || count >= kSumLanes ? lane_chunk(p, count) : in_order(p, count);
@@ -153,34 +146,30 @@ struct Reduce {
   }
 
   // What cpu/reduce/reduce_columns.h asks for.
-  DVM_ALWAYS_INLINE static void combine_into(A* totals, const A* more, int64_t count) {
-    DVM_INDEPENDENT
-    for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
-  }
   template <int kVectors>
   static void columns(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
+    static_assert(kVectors == 1 || kVectors == 4);
+    constexpr int kColumns = kVectors * kPerVector;
     const auto& [start, step] = *static_cast<const Columns*>(context);
-    const std::byte* p = start + begin * step;
-    const auto elements = [&] { return reinterpret_cast<const Storage*>(p); };
-    if constexpr (kConverts) {
-      constexpr int kColumns = kVectors * kPerVector;
-      A room[kColumns] = {};
-      A* out = totals.as<A>();
-      std::copy_n(Of::run(elements(), kColumns, room), kColumns, out);
-      for (int64_t i = 1; i < count; ++i) {
-        p += step;
-        combine_into(out, Of::run(elements(), kColumns, room), kColumns);
+    const std::byte* const first = start + begin * step;
+    const auto load = [first, step](int64_t i) {
+      A room[kConverts ? kColumns : 1];
+      const A* const p =
+          Of::run(reinterpret_cast<const Storage*>(first + i * step), kColumns, room);
+      if constexpr (kVectors == 1) {
+        return Vector(*reinterpret_cast<const Packed*>(p));
+      } else {
+        return Vectors::load(p);
       }
-    } else if constexpr (kVectors == 1) {
-      const auto load = [&]() -> Vector { return *reinterpret_cast<const Packed*>(p); };
-      Vector total = load();
-      for (int64_t i = 1; i < count; ++i) p += step, total = Op::combine(total, load());
-      std::memcpy(&totals, &total, sizeof(total));
-    } else {
-      const Vectors total =
-          Vectors::of_whole_runs(elements(), count, step / int64_t{sizeof(Storage)});
-      std::memcpy(&totals, &total, sizeof(total));
-    }
+    };
+    const auto total = combined_runs(0, count, load, [](const auto& x, const auto& y) {
+      if constexpr (kVectors == 1) {
+        return Op::combine(x, y);
+      } else {
+        return Vectors::combine(x, y);
+      }
+    });
+    std::memcpy(&totals, &total, sizeof(total));
   }
 #if HWY_TARGET == HWY_AVX3
   // Elements that are not there are 0 in each step; nobody asks for their totals.
@@ -188,49 +177,68 @@ struct Reduce {
                              GroupTotals& totals) {
     const auto& outputs = *static_cast<const NarrowColumns*>(context);
     const __mmask64 there = _bzhi_u64(~uint64_t{0}, outputs.count * sizeof(A));
-    const std::byte* p = outputs.src + begin * outputs.step;
-    const auto load = [&] { return reinterpret_cast<Vector>(_mm512_maskz_loadu_epi8(there, p)); };
-    Vector total = load();
-    for (int64_t i = 1; i < count; ++i) p += outputs.step, total = Op::combine(total, load());
+    const std::byte* const first = outputs.src + begin * outputs.step;
+    const auto load = [&](int64_t i) {
+      return reinterpret_cast<Vector>(_mm512_maskz_loadu_epi8(there, first + i * outputs.step));
+    };
+    const Vector total =
+        combined_runs(0, count, load, [](Vector x, Vector y) { return Op::combine(x, y); });
     std::memcpy(&totals, &total, sizeof(total));
   }
   static constexpr GroupKernels::Chunk kNarrowColumns = kConverts ? nullptr : narrow_columns;
 #else
   static constexpr GroupKernels::Chunk kNarrowColumns = nullptr;
 #endif
-  // Long rows, some of them at a time: memory is read as it lies, and the totals stay in the first
-  // cache.
-  template <int kRows>
-  [[gnu::noinline]] static void add_rows(const A* rows, int64_t step, int64_t count, A* totals) {
-    const auto at = [](const A* p) -> Vector { return *reinterpret_cast<const Packed*>(p); };
+  // Long rows, a run of them at a time: memory is read as it lies, and the totals of runs, of runs
+  // of runs, and of all stay in the first cache.
+  static void run_of_rows(const A* rows, int64_t step, int64_t size, int64_t count, A* totals) {
+    const auto whole = [=](int64_t k) {
+      return combined_runs<core::kSumRun>(
+          0, size,
+          [=](int64_t row) -> Vector {
+            return *reinterpret_cast<const Packed*>(rows + row * step + k);
+          },
+          [](Vector x, Vector y) { return Op::combine(x, y); });
+    };
     int64_t k = 0;
     for (; k + kPerVector <= count; k += kPerVector) {
-      Vector total = at(totals + k);
-      for (int row = 0; row < kRows; ++row) total = Op::combine(total, at(rows + row * step + k));
+      const Vector total = whole(k);
       std::memcpy(totals + k, &total, sizeof(total));
     }
     for (; k < count; ++k) {
-      for (int row = 0; row < kRows; ++row) totals[k] = combine(totals[k], rows[row * step + k]);
+      totals[k] = combined_runs<core::kSumRun>(
+          0, size, [=](int64_t row) { return rows[row * step + k]; }, combine);
     }
   }
-  static void long_rows(const A* src, int64_t step, A* dst, int64_t size, int64_t n) {
-    constexpr int kRows = 4;
-    constexpr int64_t kMost = 16384 / sizeof(A);
-    for (int64_t begin = 0; begin < n; begin += kMost) {
-      const int64_t count = std::min(kMost, n - begin);
-      const A* row = src + begin;
-      A* const totals = dst + begin;
-      std::memcpy(totals, row, static_cast<size_t>(count) * sizeof(A));
-      int64_t left = size - 1;
-      for (row += step; left >= kRows; left -= kRows, row += kRows * step) {
-        add_rows<kRows>(row, step, count, totals);
+  template <int64_t kSpan = kSumChunk>
+  static void span_of_rows(const A* rows, int64_t step, int64_t size, int64_t count, A* totals) {
+    if constexpr (kSpan == core::kSumRun) {
+      run_of_rows(rows, step, size, count, totals);
+    } else {
+      constexpr int64_t kPart = kSpan / core::kSumRun;
+      A more[kMostOfRow];
+      for (int64_t row = 0; row < size; row += kPart) {
+        span_of_rows<kPart>(rows + row * step, step, std::min(kPart, size - row), count,
+                            row == 0 ? totals : more);
+        if (row > 0) combine_into(totals, more, count);
       }
-      for (; left > 0; --left, row += step) add_rows<1>(row, step, count, totals);
+    }
+  }
+  static void combine_into(A* totals, const A* more, int64_t count) {
+    DVM_INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
+  }
+  static void long_rows(const A* src, int64_t step, A* dst, int64_t size, int64_t n) {
+    for (int64_t begin = 0; begin < n; begin += kMostOfRow) {
+      const int64_t count = std::min(kMostOfRow, n - begin);
+      A* const totals = dst + begin;
+      span_of_rows(src + begin, step, size, count, totals);
       if constexpr (Op::kFromZero && !kAnyOrder) {
         for (int64_t k = 0; k < count; ++k) totals[k] = store(totals[k]);
       }
     }
   }
+  static constexpr int64_t kMostOfRow = 16384 / sizeof(A);
   // Whether they are long, and more than the first cache holds.
   static bool has_long_rows(const TileArgs& args) {
     constexpr int64_t kLong = 2048, kNear = 32768;
@@ -244,21 +252,28 @@ struct Reduce {
   static constexpr int kParts = kGatheredBytes / kPartBytes;
   typedef A GatheredVector __attribute__((vector_size(kPartBytes)));
   typedef A GatheredPart __attribute__((vector_size(kPartBytes), aligned(1), may_alias));
+  struct GatheredSums {
+    GatheredVector parts[kParts];
+  };
   static void gathered(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
     const auto& outputs = *static_cast<const Gathered*>(context);
-    A sums[kGathered];
-    gather_first<Of>(outputs, begin, sums);
-    auto* parts = reinterpret_cast<GatheredPart*>(sums);
-    for (int64_t i = begin + 1; i < begin + count; ++i) {
-      A more[kGathered];
-      gather<Of>(outputs, i, more);
-      const auto* more_parts = reinterpret_cast<const GatheredPart*>(more);
+    const auto load = [&](int64_t i) {
+      A elements[kGathered];
+      gather<Of>(outputs, i, elements);
+      GatheredSums sums;
+      std::memcpy(&sums, elements, sizeof(sums));
+      return sums;
+    };
+    const auto combined = [](const GatheredSums& x, const GatheredSums& y) {
+      GatheredSums sums;
       for (int k = 0; k < kParts; ++k) {
-        parts[k] = Op::template combine<GatheredVector>(parts[k], more_parts[k]);
+        sums.parts[k] = Op::template combine<GatheredVector>(x.parts[k], y.parts[k]);
       }
-    }
-    std::fill_n(totals.as<A>(), kGatheredVectors * kPerVector, sums[0]);
-    std::copy_n(sums, kGathered, totals.as<A>());
+      return sums;
+    };
+    const GatheredSums sums = combined_runs(begin, begin + count, load, combined);
+    std::fill_n(totals.as<A>(), kGatheredVectors * kPerVector, A{});
+    std::memcpy(totals.as<A>(), &sums, sizeof(sums));
   }
   static void combine_groups(GroupTotals& totals, const GroupTotals& more, int vectors) {
     auto* x = reinterpret_cast<Packed*>(totals.bytes);

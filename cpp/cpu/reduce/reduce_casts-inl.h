@@ -63,45 +63,49 @@ class CastReduction {
 
  private:
   static constexpr int64_t kBytes = 16384, kRoom = kBytes / int64_t{sizeof(A)};
-  static constexpr int64_t kMostColumns = kRoom / 8;
-  static constexpr bool kInOrder = std::is_floating_point_v<A>;
+  static constexpr int64_t kMostColumns = kRoom / core::kSumRun;
 
   void whole(int64_t row) {
     const int64_t most = kRoom / row;
     for (int64_t m = 0; m < args_.m; m += most) {
       const int64_t count = std::min(most, args_.m - m);
       cast_rows(args_.src[0] + m * args_.size * step_, count * args_.size, args_.n, room_);
-      reduce(count, args_.size, args_.n, reinterpret_cast<A*>(args_.dst) + m * args_.n);
+      reduce(room_, count, args_.size, args_.n, reinterpret_cast<A*>(args_.dst) + m * args_.n);
     }
   }
 
   void columns(const std::byte* src, int64_t width, A* dst) {
+    int64_t leaf = core::kSumRun;  // rows that are cast at once: there is room for a run of any
+    while (leaf < core::kSumChunk && leaf * core::kSumRun * width <= kRoom) leaf *= core::kSumRun;
     const auto chunk = [&](int64_t begin, int64_t count) {
       Totals totals;
-      rows(src + begin * step_, count, width, totals.of);
+      reduce_rows(src + begin * step_, count, width, leaf, core::kSumChunk, totals.of);
       return totals;
     };
     const auto combine = [&](const Totals& x, const Totals& y) {
       Totals totals;
       std::copy_n(x.of, width, room_);
       std::copy_n(y.of, width, room_ + width);
-      reduce(1, 2, width, totals.of);
+      reduce(room_, 1, 2, width, totals.of);
       return totals;
     };
-    if (!kInOrder || args_.size <= core::kSumChunk) return rows(src, args_.size, width, dst);
     std::copy_n(core::combine_chunks<Totals>(args_.size, chunk, combine).of, width, dst);
   }
 
-  // One after the other: what comes of one block is the first row of the next.
-  void rows(const std::byte* src, int64_t size, int64_t width, A* totals) {
-    const int64_t most = kRoom / width;
-    for (int64_t at = 0; at < size;) {
-      const int64_t kept = at == 0 ? 0 : 1, count = std::min(most - kept, size - at);
-      if (kept != 0) std::memcpy(room_, totals, static_cast<size_t>(width) * sizeof(A));
-      cast_rows(src + at * step_, count, width, room_ + kept * width);
-      reduce(1, kept + count, width, totals);
-      at += count;
+  // As many as `span` at most. The totals of its parts are rows, which are reduced in turn.
+  void reduce_rows(const std::byte* src, int64_t count, int64_t width, int64_t leaf, int64_t span,
+                   A* totals) {
+    if (count <= leaf) {
+      cast_rows(src, count, width, room_);
+      return reduce(room_, 1, count, width, totals);
     }
+    const int64_t part = span / core::kSumRun;
+    A* const parts = parts_[span == core::kSumChunk];
+    A* next = parts;
+    for (int64_t at = 0; at < count; at += part, next += width) {
+      reduce_rows(src + at * step_, std::min(part, count - at), width, leaf, part, next);
+    }
+    reduce(parts, 1, (next - parts) / width, width, totals);
   }
 
   void cast_rows(const std::byte* src, int64_t rows, int64_t width, A* to) const {
@@ -109,10 +113,10 @@ class CastReduction {
     for (int64_t i = 0; i < rows; ++i) cast_(src + i * step_, width, to + i * width);
   }
 
-  void reduce(int64_t m, int64_t size, int64_t n, A* dst) {
+  void reduce(const A* src, int64_t m, int64_t size, int64_t n, A* dst) {
     TileArgs block = args_;
     block.row_stride = std::nullopt;
-    block.src[0] = reinterpret_cast<const std::byte*>(room_);
+    block.src[0] = reinterpret_cast<const std::byte*>(src);
     block.dst = reinterpret_cast<std::byte*>(dst);
     block.m = m;
     block.size = size;
@@ -122,7 +126,7 @@ class CastReduction {
   }
 
   struct Totals {
-    A of[kInOrder ? kMostColumns : 1];
+    A of[kMostColumns];
   };
 
   const TileArgs& args_;
@@ -130,6 +134,7 @@ class CastReduction {
   const vm::TileKernel kernel_;
   void (*cast_)(const std::byte* src, int64_t count, A* dst) = nullptr;
   alignas(64) A room_[kRoom];
+  A parts_[2][kRoom];
 };
 
 // The kernel of a reduction in A, and of whatever is cast to it.

@@ -122,9 +122,14 @@ TEST(ScalarOps, SelectTakesAnyNonZeroAsTrue) {
 // The tree of sum_order.h written out as recursion over stored partials.
 float tree_sum(std::vector<float> x, bool adjacent) {
   std::vector<float> partials;
-  for (size_t begin = 0; begin < x.size(); begin += 512) {
-    const size_t end = std::min(x.size(), begin + 512), count = end - begin;
-    std::vector<float> lanes(adjacent && count >= 64 ? 64 : 1);
+  const size_t part = adjacent && x.size() >= 64 ? 512 : 8;
+  for (size_t begin = 0; begin < x.size(); begin += part) {
+    const size_t end = std::min(x.size(), begin + part), count = end - begin;
+    if (part == 512 && count < 64) {
+      partials.push_back(tree_sum({x.begin() + static_cast<int64_t>(begin), x.end()}, false));
+      continue;
+    }
+    std::vector<float> lanes(part == 512 ? 64 : 1);
     for (size_t i = 0; i < count; ++i) {
       float& lane = lanes[i % lanes.size()];
       lane = i < lanes.size() ? x[begin + i] : lane + x[begin + i];
@@ -141,8 +146,8 @@ float tree_sum(std::vector<float> x, bool adjacent) {
 
 TEST(ScalarOps, SumsFollowTheCanonicalTree) {
   std::mt19937_64 rng(3);
-  for (const int64_t count :
-       {1, 2, 63, 64, 65, 511, 512, 513, 1024, 5000, 262144, 262145, 300001}) {
+  for (const int64_t count : {1, 2, 8, 9, 63, 64, 65, 511, 512, 513, 519, 577, 1024, 4096, 4097,
+                              5000, 262144, 262145, 300001}) {
     std::vector<float> x(static_cast<size_t>(count));
     for (float& v : x)
       v = std::ldexp(static_cast<float>(rng() % 2001) - 1000, static_cast<int>(rng() % 20));
