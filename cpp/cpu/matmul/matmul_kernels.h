@@ -2,16 +2,19 @@
 // operands where they lie. Who calls them cuts a product into blocks that fit the caches and shares
 // those out.
 //
-// An element of C is one chain over k, first to last: c = a[0] b[0] + c, then c = a[1] b[1] + c,
-// each step rounded once where the level has fused arithmetic. It begins at 0, or at what C holds
-// if the block `adds`. So its bits are the same whatever the blocks, panels, edges and threads are.
-// Two functions have another order, which depends on the kind, the level and the machine alone:
+// An element of C is the sum of runs of k, kRun elements long, which are added first to last, to
+// what C holds if the block `adds`. A run is one chain: c = a[0] b[0], then c = a[1] b[1] + c, each
+// step rounded once where the level has fused arithmetic. So errors are as small as if most
+// products were added in pairs, and the bits are the same whatever the blocks, panels, edges and
+// threads are. Two functions have another order, which depends on the kind, the level and the
+// machine alone:
 //   multiply  of bf16 where the processor is fast at pairs of them or at tiles: a step is `depth`
 //             elements of k, as vdpbf16ps or tdpbf16ps defines it, for both of which subnormal
-//             factors, products and sums are zeros. None raises a flag.
+//             factors, products and sums are zeros. None raises a flag. A run is kRun steps, of
+//             tiles all of k.
 //   dots      in kDotBytes of lanes, element l to lane l modulo their number; then the lanes fold
 //             by halves, and last comes what C holds.
-// A block that is not the last one along k has a multiple of `depth` of it.
+// A block that is not the last one along k has a multiple of kRun * `depth` of it.
 // What fills up the edges of panels never reaches C, but may raise `invalid` beside an infinity.
 #pragma once
 
@@ -23,6 +26,8 @@
 #include "cpu/simd_level.h"
 
 namespace dvm::cpu {
+
+inline constexpr int64_t kRun = 128;
 
 enum class MatmulKind : uint8_t {
 #define DVM_MATMUL_KIND(name, stored, sum) name,

@@ -48,46 +48,48 @@ template <typename Kind, int kM, int kN, OfB kB>
   using Sum = typename Kind::Sum;
   constexpr int kDepth = Kind::kDepth;
   constexpr int64_t kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
-  Vec<Sum> c[kM][kN];
-#pragma GCC unroll 16
-  for (int i = 0; i < kM; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kN; ++v) {
-      c[i][v] = args.adds ? load<Sum>(args.c + i * args.c_row + v * int64_t{kBytes}) : Vec<Sum>{};
-    }
-  }
   const std::byte* pa = args.a;
   const std::byte* pb = args.b;
   const int64_t b_step = kB == OfB::units ? args.b_step : kDepth * args.b_step;
-  for (int64_t k = args.k; k > 0; k -= kDepth, pa += args.a_step, pb += b_step) {
-    const std::byte* const behind = k >= kDepth ? pb + args.b_step : kZeros;
-    Vec<Unit> b[kN];
+  int64_t left = args.k;
+  bool adds = args.adds;
+  do {
+    Vec<Sum> c[kM][kN] = {};
+    const int64_t end = std::max<int64_t>(left - kRun * kDepth, 0);
+    for (; left > end; left -= kDepth, pa += args.a_step, pb += b_step) {
+      const std::byte* const behind = left >= kDepth ? pb + args.b_step : kZeros;
+      Vec<Unit> b[kN];
 #pragma GCC unroll 4
-    for (int v = 0; v < kN; ++v) {
-      __builtin_prefetch(pb + kAhead * b_step + v * kLanes<Sum> * kElement);
-      constexpr int64_t kAlong = kLanes<Sum> * kElement;
-      if constexpr (kB == OfB::units) {
-        b[v] = load<Unit>(pb + v * kAlong);
-      } else if constexpr (kB == OfB::elements) {
-        b[v] = Kind::units_across(pb + v * kAlong, behind + v * kAlong);
-      } else {
-        b[v] = Kind::some_units_across(pb, behind, args.columns);
+      for (int v = 0; v < kN; ++v) {
+        __builtin_prefetch(pb + kAhead * b_step + v * kLanes<Sum> * kElement);
+        constexpr int64_t kAlong = kLanes<Sum> * kElement;
+        if constexpr (kB == OfB::units) {
+          b[v] = load<Unit>(pb + v * kAlong);
+        } else if constexpr (kB == OfB::elements) {
+          b[v] = Kind::units_across(pb + v * kAlong, behind + v * kAlong);
+        } else {
+          b[v] = Kind::some_units_across(pb, behind, args.columns);
+        }
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kM; ++i) {
+        Unit x;
+        std::memcpy(&x, pa + i * args.a_row, sizeof(x));
+        const Vec<Unit> a = broadcast(x);
+#pragma GCC unroll 4
+        for (int v = 0; v < kN; ++v) c[i][v] = Kind::step(a, b[v], c[i][v]);
       }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kM; ++i) {
-      Unit x;
-      std::memcpy(&x, pa + i * args.a_row, sizeof(x));
-      const Vec<Unit> a = broadcast(x);
 #pragma GCC unroll 4
-      for (int v = 0; v < kN; ++v) c[i][v] = Kind::step(a, b[v], c[i][v]);
+      for (int v = 0; v < kN; ++v) {
+        std::byte* const to = args.c + i * args.c_row + v * int64_t{kBytes};
+        store(adds ? Vec<Sum>(c[i][v] + load<Sum>(to)) : c[i][v], to);
+      }
     }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kM; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kN; ++v) store(c[i][v], args.c + i * args.c_row + v * int64_t{kBytes});
-  }
+    adds = true;
+  } while (left > 0);
 }
 
 template <typename Kind>

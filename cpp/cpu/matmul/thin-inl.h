@@ -17,14 +17,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE::matmul {
 
-// Some rows of B at a time are added to C, which stays in the first cache.
+// Some rows of B at a time are added to the sums of a run, which stay in the first cache.
 template <typename Kind>
 class ByRows {
  public:
   static void run(const MatmulBlock& block) noexcept {
-    const int64_t columns = std::max<int64_t>(kRoom / (kSum * std::max<int64_t>(block.m, 1)), 64);
+    const int64_t columns = std::max<int64_t>(kRoom / (kSum * std::max<int64_t>(block.m, 1)), 1);
     for (int64_t j = 0; j < block.n; j += columns) {
-      ByRows(block, j, std::min(columns, block.n - j));
+      ByRows(block, j, std::min(columns, block.n - j)).add_to_c();
     }
   }
 
@@ -33,41 +33,51 @@ class ByRows {
   static constexpr int64_t kStored = sizeof(typename Kind::Stored), kSum = sizeof(Sum);
   static constexpr int64_t kRoom = 16384;
   static constexpr int kPer = kLanes<Sum>;
-  // Rows of B at a time, rows of A at most.
-  static constexpr int kDeep = 8, kMost = 8;
+  // Rows of B at a time and rows of A at most. So few rows of A that B is all that takes time want
+  // fewer: memory gives eight at once faster than sixteen.
+  static constexpr int kDeep = 16, kMost = 8, kFew = 4;
 
   ByRows(const MatmulBlock& block, int64_t j, int64_t columns)
-      : block_(block), b_(block.b.data + j * kStored), columns_(columns) {
-    std::byte* const c = block.c + j * kSum;
-    alignas(64) std::byte room[kRoom];
-    // Rows of C that lie a power of two apart would push each other, and B, out of the cache.
-    const bool apart = block.m > 1 && block.m * columns * kSum <= kRoom;
-    c_ = apart ? room : c;
-    c_row_ = apart ? columns * kSum : block.c_row_stride;
-    const auto row = static_cast<size_t>(columns * kSum);
-    for (int64_t i = 0; i < block.m; ++i) {
-      if (!block.adds) {
-        std::memset(c_ + i * c_row_, 0, row);
-      } else if (apart) {
-        std::memcpy(c_ + i * c_row_, c + i * block.c_row_stride, row);
+      : block_(block),
+        b_(block.b.data + j * kStored),
+        c_(block.c + j * kSum),
+        columns_(columns),
+        row_(columns * kSum) {}
+
+  void add_to_c() {
+    for (int64_t l = 0; l < std::max<int64_t>(block_.k, 1); l += kRun) {
+      std::memset(sums_, 0, static_cast<size_t>(block_.m * row_));
+      add_rows_of_b(l, std::min(l + kRun, block_.k));
+      const bool adds = block_.adds || l > 0;
+      for (int64_t i = 0; i < block_.m; ++i) {
+        put_row(sums_ + i * row_, c_ + i * block_.c_row_stride, adds);
       }
-    }
-    add_all();
-    for (int64_t i = 0; i < block.m && apart; ++i) {
-      std::memcpy(c + i * block.c_row_stride, c_ + i * c_row_, row);
     }
   }
 
-  void add_all() const {
-    using Add = void (ByRows::*)(int64_t, int64_t, int64_t) const;
+  void put_row(const std::byte* sums, std::byte* c, bool adds) const {
+    if (!adds) {
+      std::memcpy(c, sums, static_cast<size_t>(row_));
+      return;
+    }
+    int64_t left = columns_;
+    for (; left >= kPer; left -= kPer, c += kBytes, sums += kBytes) {
+      store(Vec<Sum>(load<Sum>(c) + load<Sum>(sums)), c);
+    }
+    if (left > 0) store_some<Sum>(load_some<Sum>(c, left) + load_some<Sum>(sums, left), c, left);
+  }
+
+  void add_rows_of_b(int64_t l, int64_t end) {
+    using Add = void (ByRows::*)(int64_t, int64_t, int64_t);
     static constexpr auto kAdd = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
       return std::array<Add, kMost>{&ByRows::add_rows<static_cast<int>(kIndex) + 1>...};
     }
     (std::make_index_sequence<kMost>());
     // As even as can be: five and five, not eight and two.
     const int64_t parts = (block_.m + kMost - 1) / kMost;
-    for (int64_t l = 0; l < block_.k; l += kDeep) {
-      const int64_t depth = std::min<int64_t>(kDeep, block_.k - l);
+    const int64_t deep = block_.m <= kFew ? kDeep / 2 : kDeep;
+    for (; l < end; l += deep) {
+      const int64_t depth = std::min(deep, end - l);
       for (int64_t i = 0, part = 0; part < parts; ++part) {
         const int64_t rows = (block_.m - i) / (parts - part);
         (this->*kAdd[static_cast<size_t>(rows) - 1])(i, l, depth);
@@ -76,10 +86,10 @@ class ByRows {
     }
   }
 
-  // `depth` rows of B from row l on to kM rows of C from row i on: the sums of some columns stay in
+  // `depth` rows of B from row l on to kM rows of sums from row i on: those of some columns stay in
   // registers meanwhile, with few rows of more columns.
   template <int kM>
-  [[gnu::noinline]] void add_rows(int64_t i, int64_t l, int64_t depth) const {
+  [[gnu::noinline]] void add_rows(int64_t i, int64_t l, int64_t depth) {
     constexpr int kN = kM <= 2 ? 4 : kM <= 6 || HWY_TARGET == HWY_AVX3 ? 2 : 1;
     Sum a[kDeep][kM];
     for (int64_t r = 0; r < depth; ++r) {
@@ -89,7 +99,7 @@ class ByRows {
       }
     }
     const std::byte* b = b_ + l * block_.b.row_stride;
-    std::byte* c = c_ + i * c_row_;
+    std::byte* c = sums_ + i * row_;
     int64_t left = columns_;
     constexpr int kWide = kN * kPer;
     for (; left >= kWide; left -= kWide, b += kWide * kStored, c += kWide * kSum) {
@@ -99,7 +109,7 @@ class ByRows {
       add_tile<kM, 1>(a, b, c, depth);
     }
     if (left == 0) return;
-    for (int q = 0; q < kM; ++q, c += c_row_) {
+    for (int q = 0; q < kM; ++q, c += row_) {
       Vec<Sum> sum = load_some<Sum>(c, left);
       for (int64_t r = 0; r < depth; ++r) {
         const Vec<Sum> x = Kind::some_sums(b + r * block_.b.row_stride, left);
@@ -110,17 +120,17 @@ class ByRows {
   }
   template <int kM, int kN>
   DVM_ALWAYS_INLINE void add_tile(const Sum (&a)[kDeep][kM], const std::byte* b, std::byte* c,
-                                  int64_t depth) const {
+                                  int64_t depth) {
     Vec<Sum> sums[kM][kN];
     const auto each = [&](auto f) {
 #pragma GCC unroll 8
       for (int q = 0; q < kM; ++q) {
 #pragma GCC unroll 4
-        for (int v = 0; v < kN; ++v) f(sums[q][v], c + q * c_row_ + v * kBytes);
+        for (int v = 0; v < kN; ++v) f(sums[q][v], c + q * row_ + v * kBytes);
       }
     };
     each([](Vec<Sum>& sum, const std::byte* p) { sum = load<Sum>(p); });
-    const int64_t next = kDeep * block_.b.row_stride;
+    const int64_t next = depth * block_.b.row_stride;
     const bool asks = asks_ahead_;
     for (int64_t r = 0; r < depth; ++r, b += block_.b.row_stride) {
       Vec<Sum> x[kN];
@@ -154,9 +164,9 @@ class ByRows {
   const MatmulBlock& block_;
   const bool asks_ahead_ = asks_ahead(block_.b.row_stride);
   const std::byte* const b_;
-  std::byte* c_;
-  int64_t c_row_;
-  const int64_t columns_;
+  std::byte* const c_;
+  const int64_t columns_, row_;  // of sums: elements, bytes
+  alignas(64) std::byte sums_[kRoom];
 };
 
 // Rows of A times columns of B, both adjacent elements.

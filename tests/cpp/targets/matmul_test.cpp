@@ -59,7 +59,7 @@ void check_random_product(const MatmulKernels& kernels, Random& random) {
   SCOPED_TRACE(::testing::Message() << m << "," << k << "," << n << " packed " << packing.a
                                     << packing.b << packing.whole_b << " adds " << adds);
   multiply(kernels, a.view(), b.view(), m, k, n, packing, c.base(), c.view().row_stride, adds,
-           pick(random, 0, 1) == 0 ? std::max(16, kernels.depth) : k + kernels.depth);
+           pick(random, 0, 1) == 0 ? cpu::kRun * kernels.depth : k + kernels.depth);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       const Sum start = adds ? before.at(i, j) : Sum{0}, got = c.at(i, j);
@@ -140,7 +140,7 @@ void check_random_few_rows(const MatmulKernels& kernels, Random& random) {
   const int64_t per = kernels.nr / 2;
   const int64_t m = pick(random, 0, 9),
                 n = random_size(random, pick(random, 0, 9) == 0 ? 1000 : per);
-  const int64_t k = random_size(random, one_of<int64_t>(random, {9, 32, 200}));
+  const int64_t k = random_size(random, one_of<int64_t>(random, {9, 32, 200, 700}));
   const bool by_columns = pick(random, 0, 1) == 0, adds = pick(random, 0, 1) == 0;
   const Layout any[] = {Layout::rows, Layout::columns, Layout::any};
   Matrix<T> a(random, m, k, by_columns ? Layout::rows : any[pick(random, 0, 2)]);
@@ -202,24 +202,28 @@ TEST(Matmul, RandomProductsOfFewRows) {
   });
 }
 
-// A chain of multiply-adds, as the header promises.
-TEST(Matmul, IsOneChainAlongK) {
+// Runs of multiply-adds, as the header promises.
+TEST(Matmul, AddsUpRunsAlongK) {
   for (const SimdLevel level : cpu::simd_levels()) {
     const MatmulKernels& kernels = cpu::matmul_kernels(level, MatmulKind::f32);
     Random random(1);
-    const int64_t m = kernels.mr + 1, k = 333, n = kernels.nr + 3;
+    const int64_t m = kernels.mr + 1, k = 2 * cpu::kRun + 77, n = kernels.nr + 3;
     Matrix<float> a(random, m, k, Layout::rows), b(random, k, n, Layout::rows);
     Matrix<float> c(random, m, n, Layout::rows, false);
     fill(random, a);
     fill(random, b);
     multiply(kernels, a.view(), b.view(), m, k, n, {true, true}, c.base(), c.view().row_stride,
-             false, 100);
+             false, cpu::kRun);
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         float sum = 0;
-        for (int64_t l = 0; l < k; ++l) {
-          const float x = a.at(i, l), y = b.at(l, j);
-          sum = cpu::has_fused_arithmetic(level) ? std::fma(x, y, sum) : x * y + sum;
+        for (int64_t begin = 0; begin < k; begin += cpu::kRun) {
+          float run = 0;
+          for (int64_t l = begin; l < std::min(begin + cpu::kRun, k); ++l) {
+            const float x = a.at(i, l), y = b.at(l, j);
+            run = cpu::has_fused_arithmetic(level) ? std::fma(x, y, run) : x * y + run;
+          }
+          sum += run;
         }
         ASSERT_EQ(c.at(i, j), sum) << cpu::to_string(level) << " at " << i << "," << j;
       }
