@@ -259,7 +259,7 @@ class TorchGraph {
     for (size_t k = 0; k < results_.size(); ++k) {
       objects[k] = result(results_[k], args, results, next, made);
     }
-    // What is written may be read by other results, which are copies by now.
+    // What is written may be read by other results, which are copies by now, or views of it.
     for (const size_t argument : written_) {
       const py::object source = TorchHost::as_tensor(results[next++]);
       py::object(args[argument]).attr("copy_")(source);
@@ -320,31 +320,33 @@ class TorchGraph {
     const auto permuted = [&](const py::object& dense) {
       return spec.axes.empty() ? dense : py::object(dense.attr("permute")(spec.axes));
     };
-    if (is_reversed(view)) return permuted(copy_of(computed));
+    // Views of no elements lie anywhere.
+    const bool is_empty =
+        std::find(view.shape, view.shape + view.rank, 0) != view.shape + view.rank;
+    if (is_reversed(view) || is_empty) return permuted(copy_of(computed));
     // A Plan hands out views, of other strides than torch has: a tensor of its own has torch's.
     const auto alone = [&](const py::object& tensor) {
       if (spec.axes.empty() || is_dense(computed)) return tensor;
       return permuted(TorchHost::as_tensor(computed).attr("contiguous")());
     };
-    const auto handed_out = [&](const py::object& tensor, int group, bool may_share) {
-      const bool shares = may_share && group != kUnshared && group == spec.group;
-      if (shares) return tensor;
+    const auto handed_out = [&](const py::object& tensor, int group) {
+      if (group != kUnshared && group == spec.group) return tensor;
       const py::object other = alone(tensor);
       return other.is(tensor) ? py::object(tensor.attr("clone")()) : other;
     };
     PyObject* given = TorchHost::tensor_of(view.owner);
     for (size_t k = 0; given != nullptr && k < arguments_.size(); ++k) {
       if (PyTuple_GET_ITEM(args.ptr(), k) != given) continue;
-      return handed_out(view_of(given, view), arguments_[k].group, written_.empty());
+      return handed_out(view_of(given, view), arguments_[k].group);
     }
     for (const py::object& held : held_) {
-      if (held.ptr() == given) return handed_out(view_of(given, view), kUnshared, false);
+      if (held.ptr() == given) return handed_out(view_of(given, view), kUnshared);
     }
     for (const Made& earlier : made) {
       if (earlier.view.owner != view.owner) continue;
-      if (is_same(earlier.view, view)) return handed_out(earlier.tensor, earlier.group, true);
+      if (is_same(earlier.view, view)) return handed_out(earlier.tensor, earlier.group);
       if (earlier.is_copied) continue;
-      return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group, true);
+      return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group);
     }
     const py::object tensor = over_memory_of_all(view, results);
     py::object laid_out = alone(tensor);

@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 from dvm import _dvm, errors
 from dvm.torch import aten, layouts, library_ops, numbers
 from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
-from dvm.torch.symbols import Symbols, Untranslatable
+from dvm.torch.symbols import Size, Symbols, Untranslatable
 
 _TORCH = str(Path(torch.__file__).parent)
 _FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
@@ -275,19 +275,36 @@ class _Lowering:
         return _as_list(output.args[0])
 
     def _in_memory(self, node: Node, value: Any) -> Any:
-        """A value that results are views of: in one place, in torch's order of axes."""
+        """A value that results are views of: in one place, and there as torch has it."""
         if node not in self._shared.roots:
             return value
-        axes = layouts.axes_from_outermost(node.meta["val"])
+        meta = node.meta["val"]
+        if layouts.has_gaps(node):
+            lies = [*meta.shape, *meta.stride(), meta.storage_offset()]
+            return self._made_by(library_ops.with_gaps, value, lies)
+        axes = layouts.axes_from_outermost(meta)
         turned = self._builder.transpose(value, axes)
         memory = self._builder.wrap(self._graph.empty(value.dtype, list(turned.shape)))
         stored = self._builder.update(memory, turned, [0] * value.rank)
         back = [axes.index(i) for i in range(len(axes))]
         if not any(user in self._shared.by_torch for user in node.users):
             return self._builder.transpose(stored, back)
-        callee = f"permute#{len(self._lowered.functions)}"
-        self._lowered.functions[callee] = lambda tensor: tensor.permute(back)
-        made = self._graph.call(callee, [stored.node], value.dtype, list(value.shape), results=1)
+        return self._made_by(library_ops.permuted, stored, back, value.shape)
+
+    def _made_by(
+        self,
+        function: Callable[..., Any],
+        value: Tensor,
+        numbers: Sequence[Any],
+        shape: Sequence[Size] | None = None,
+    ) -> Tensor:
+        """What a function makes of a tensor and some numbers, of a shape if that is another."""
+        known = [number if isinstance(number, int) else None for number in numbers]
+        sizes = [self._symbols.dim(n) for n in numbers if not isinstance(n, int)]
+        callee = f"{function.__name__}#{len(self._lowered.functions)}"
+        self._lowered.functions[callee] = library_ops.with_numbers(function, known)
+        shape = list(value.shape if shape is None else shape)
+        made = self._graph.call(callee, [value.node], value.dtype, shape, results=1, sizes=sizes)
         return self._builder.wrap(made)
 
     def _return(self) -> None:
@@ -314,7 +331,7 @@ class _Lowering:
             if item in self._shared.by_torch or item in self._shared.roots:
                 return ("tensor", group, []), value.node
             if repeats := layouts.repeated_axes(meta):
-                return ("tensor", group, []), self._repeated(value, repeats)
+                return ("tensor", group, []), self._repeated(item, repeats)
             axes = layouts.axes_from_outermost(meta)
             if not layouts.is_dense(meta, axes):
                 return ("tensor", group, []), value.node
@@ -327,21 +344,11 @@ class _Lowering:
             return ("size", 0, []), self._graph.dim_value("i64", size)
         raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
 
-    def _repeated(self, value: Tensor, axes: Sequence[int]) -> int:
+    def _repeated(self, item: Node, axes: Sequence[int]) -> int:
         """A result in memory as torch has it: elements are repeated by strides of 0."""
+        value = self._values[item]
         part = self._builder.before_broadcast(value, axes)
-        sizes = [size for size in value.shape if isinstance(size, _dvm.Dim)]
-        known = [size if isinstance(size, int) else None for size in value.shape]
-
-        def expand(tensor: torch.Tensor, *given: int) -> torch.Tensor:
-            rest = iter(given)
-            return tensor.expand([next(rest) if size is None else size for size in known])
-
-        callee = f"expand#{len(self._lowered.functions)}"
-        self._lowered.functions[callee] = expand
-        return self._graph.call(
-            callee, [part.node], value.dtype, list(value.shape), results=1, sizes=sizes
-        )
+        return self._made_by(library_ops.expanded, part, item.meta["val"].shape, value.shape).node
 
 
 def line_of(trace: str) -> tuple[str, int]:

@@ -69,28 +69,45 @@ def root(node: Node) -> Node:
 
 
 class ViewsInResults:
-    """Which results of a graph share memory that it computes, in which the program may write.
+    """Which results of a graph are views, of what torch has in memory.
 
-    roots: what more than one result is a view of, or one that lies as no Plan has its views.
+    The program may write into one and find that in another; and AOTAutograd makes such a result
+    again as a view of the argument, or of another result, with the strides and the offset that it
+    has here.
+
+    roots: what the graph computes and results are views of, but for one whose elements lie one
+        behind the other: that is a tensor of its own as well as a view.
     by_torch: views that torch makes: of roots whose axes lie in an order of their own, and such
-        as a Plan copies, for they are no slices with axes in another order, but lie apart.
+        as a Plan copies, for they are no slices with axes in another order.
     """
 
     def __init__(self, results: Sequence[Any]) -> None:
         chains = [_views_between(item) for item in results if isinstance(item, Node)]
-        chains = [chain for chain in chains if _is_computed(chain[-1])]
-        views = [chain for chain in chains if len(chain) > 1]
-        own = {chain[-1] for chain in views if _is_turned(chain[-1]) or _is_copied(chain)}
         count = Counter(chain[-1] for chain in chains)
+        views = [chain for chain in chains if len(chain) > 1]
+        computed = [chain for chain in views if _is_computed(chain[-1])]
+        of_arguments = [chain for chain in views if chain[-1].op == "placeholder"]
+        own = {chain[-1] for chain in computed if _lies_otherwise(chain[-1]) or _is_copied(chain)}
+        own |= {chain[-1] for chain in of_arguments if not _are_of_a_plan(chain)}
         self.by_torch = {node for chain in views if chain[-1] in own for node in chain[:-1]}
-        self.roots = own | {chain[-1] for chain in views if count[chain[-1]] > 1}
+        self.roots = {
+            chain[-1]
+            for chain in computed
+            if chain[-1] in own or count[chain[-1]] > 1 or not _is_in_order(chain[0])
+        }
+        items = (chain[0] for chain in chains if len(chain) == 1)
+        self.roots |= {item for item in items if _is_computed(item) and has_gaps(item)}
 
 
-def _is_turned(node: Node) -> bool:
-    """Whether a tensor lies without gaps, but in another order than its axes'."""
+def has_gaps(node: Node) -> bool:
+    """Whether there is memory between elements, in whatever order, and no element is repeated."""
     tensor = node.meta["val"]
-    axes = axes_from_outermost(tensor)
-    return axes != list(range(tensor.dim())) and is_dense(tensor, axes)
+    return not is_dense(tensor, axes_from_outermost(tensor)) and not repeated_axes(tensor)
+
+
+def _lies_otherwise(node: Node) -> bool:
+    """Whether elements do not lie one behind the other in the order of the axes."""
+    return not _is_in_order(node) and not repeated_axes(node.meta["val"])
 
 
 def _views_between(node: Node) -> list[Node]:
@@ -109,9 +126,17 @@ def _is_computed(node: Node) -> bool:
 
 
 def _is_copied(chain: Sequence[Node]) -> bool:
-    types = [t for node in chain if isinstance(t := node.meta["val"], torch.Tensor)]
-    lies_apart = not all(is_dense(t, range(t.dim())) for t in types)
-    return lies_apart and any(view.target not in _OF_A_PLAN for view in chain[:-1])
+    types = [node for node in chain if isinstance(node.meta["val"], torch.Tensor)]
+    return not all(map(_is_in_order, types)) and not _are_of_a_plan(chain)
+
+
+def _is_in_order(node: Node) -> bool:
+    tensor = node.meta["val"]
+    return is_dense(tensor, range(tensor.dim()))
+
+
+def _are_of_a_plan(chain: Sequence[Node]) -> bool:
+    return all(view.target in _OF_A_PLAN for view in chain[:-1])
 
 
 def _hint(size: Any) -> Any:

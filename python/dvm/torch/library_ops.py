@@ -47,6 +47,36 @@ def picked(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., 
     return pick
 
 
+def with_numbers(
+    function: Callable[..., Any], known: Sequence[int | None]
+) -> Callable[..., torch.Tensor]:
+    """Return a function of a tensor and of numbers with those that are known; others are given."""
+
+    def call(tensor: torch.Tensor, *given: int) -> torch.Tensor:
+        rest = iter(given)
+        made: torch.Tensor = function(tensor, [next(rest) if n is None else n for n in known])
+        return made
+
+    return call
+
+
+def permuted(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+    return tensor.permute(*axes)
+
+
+def expanded(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    return tensor.expand(*shape)
+
+
+def with_gaps(tensor: torch.Tensor, lies: Sequence[int]) -> torch.Tensor:
+    """Return a copy of a shape with strides, and an offset in its storage, in that order."""
+    rank = tensor.dim()
+    shape, strides, offset = lies[:rank], lies[rank:-1], lies[-1]
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    storage = torch.empty(offset + last + 1 if 0 not in shape else offset, dtype=tensor.dtype)
+    return storage.as_strided(shape, strides, offset).copy_(tensor)
+
+
 class _Text:
     """The arguments of a call as text, with what it is evaluated with."""
 

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-SIZES = (2, 3, 4)  # of an argument, whose axes are then in any order
+SIZES = (2, 3, 4)
 Tensor = Any
 View = Callable[[Tensor], Tensor]
 
@@ -90,14 +90,37 @@ def moving(x: Tensor) -> list[int]:
     return [stride for size, stride in sizes if size > 1] if x.numel() else []
 
 
+def argument(rng: random.Random) -> Tensor:
+    """Its axes are in any order in memory, and some lie with gaps between their elements."""
+    room = torch.arange(24.0 * 4).reshape(4, *SIZES) / 24
+    x = room[2] if rng.random() < 0.5 else room.reshape(4, 3, 8)[:2, :, ::2].permute(0, 2, 1)
+    return x.permute(rng.sample(range(3), 3))
+
+
+def check_results(run: Callable[[Tensor], tuple[Tensor, ...]], got: Any, x: Tensor) -> None:
+    """Compare all of memory, before and after each result is written into."""
+    expected = run(x)
+    torch.testing.assert_close(got, expected)
+    assert [moving(t) for t in got] == [moving(t) for t in expected]
+    for k, (e, g) in enumerate(zip(expected, got, strict=True)):
+        if e.numel() and not overlaps(e):
+            e += k + 1
+            g += k + 1
+    torch.testing.assert_close(got, expected)
+
+
+def same_in_memory(x: Tensor) -> Tensor:
+    storage = x.untyped_storage().clone()
+    return x.new_empty(0).set_(storage, x.storage_offset(), x.shape, x.stride())
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_as_eager(seed, dynamic):
+def test_views_of_what_is_computed(seed, dynamic):
     rng = random.Random(seed)
-    order = rng.sample(range(3), 3)
-    x = torch.arange(24.0).reshape(SIZES).permute(order) / 24
-    views = [some_view(x, rng) for _ in range(rng.choice((1, 2, 2, 3)))]
-    between = some_view(x, rng)
+    x = argument(rng)
+    views = [some_view(x * 2, rng) for _ in range(rng.choice((1, 2, 2, 3)))]
+    between = some_view(x * 2, rng)
     is_written = rng.random() < 0.4 and can_be_written(between, x)
     other = rng.random() < 0.5
 
@@ -111,11 +134,33 @@ def test_as_eager(seed, dynamic):
     with torch.no_grad():
         compiled = torch.compile(run, backend="dvm", dynamic=dynamic)
         for _ in range(2):
-            expected, got = run(x), compiled(x)
-            torch.testing.assert_close(got, expected)
-            assert [moving(t) for t in got] == [moving(t) for t in expected]
-            for k, (e, g) in enumerate(zip(expected, got, strict=True)):
-                if e.numel() and not overlaps(e):
-                    e += k + 1
-                    g += k + 1
-            torch.testing.assert_close(got, expected)
+            check_results(run, compiled(x), x)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_views_of_an_argument(seed, dynamic, grad):
+    """AOTAutograd makes them again, of the strides and the offset that a backend gives them."""
+    rng = random.Random(seed)
+    x = argument(rng)
+    views = [some_view(x, rng) for _ in range(rng.choice((1, 1, 2)))]
+    counts = rng.random() < 0.5
+    other = rng.random() < 0.5
+
+    def run(x: Tensor, counter: Tensor) -> tuple[Tensor, ...]:
+        if counts:
+            counter.add_(1)
+        results = tuple(view(x) for view in views)
+        return (*results, x.sum(0)) if other else results
+
+    compiled = torch.compile(run, backend="dvm", dynamic=dynamic)
+    for _ in range(2):
+        counters = torch.zeros(2), torch.zeros(2)
+        ours, theirs = same_in_memory(x), same_in_memory(x)
+        ours.requires_grad_(grad)
+        with torch.set_grad_enabled(grad):
+            got = [t.detach() for t in compiled(ours, counters[0])]
+        check_results(lambda t: run(t, counters[1]), got, theirs)  # noqa: B023
+        torch.testing.assert_close(ours.detach(), theirs)
+        torch.testing.assert_close(*counters)
