@@ -14,7 +14,21 @@ std::optional<int64_t> size_of(core::Dim dim, const vm::Kernel& kernel, const in
   return dims[found - kernel.dims.begin()];
 }
 
+bool has(const vm::KernelShape& shape, const vm::Kernel& kernel, size_t dim) {
+  const auto* const end = shape.begin() + kernel.rank;
+  return std::find(shape.begin(), end, static_cast<uint8_t>(dim)) != end;
+}
+
 }  // namespace
+
+bool is_size(const vm::Kernel& kernel, size_t dim) {
+  const auto has_dim = [&](const vm::KernelShape& shape) { return has(shape, kernel, dim); };
+  if (std::ranges::any_of(kernel.shapes, has_dim)) return true;
+  if (kernel.attention && std::ranges::any_of(kernel.attention->shape, has_dim)) return true;
+  if (!kernel.product) return false;
+  const vm::KernelProduct& product = *kernel.product;
+  return has_dim(product.a_shape) || has_dim(product.b_shape) || has_dim(product.shape);
+}
 
 std::vector<LeftOut> left_out(const PlanRegion& region, const int64_t* dims) {
   std::vector<LeftOut> found;

@@ -16,11 +16,14 @@ struct LeftOut {
   std::vector<int64_t> shape;  // of its one output
 };
 
+// Whether one of Kernel::dims is a size of an array, not only a number that is computed with.
+bool is_size(const vm::Kernel& kernel, size_t dim);
+
 // `dims`: values of the Region's Kernel::dims.
 inline bool is_empty(const vm::Kernel& kernel, const int64_t* dims) {
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
-    const bool is_size = !kernel.attention || i != kernel.attention->last;
-    if (is_size && dims[i] == 0) return true;
+    if (dims[i] == 0 && is_size(kernel, i)) [[unlikely]]
+      return true;
   }
   return false;
 }
