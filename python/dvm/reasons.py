@@ -397,6 +397,12 @@ CONSTANT_OF_TYPE = Row("a value of type {} as a constant", LITERALS)
 NEEDS_CONSTANT = Row("{} where a constant is needed", LITERALS)
 NEEDS_INT = Row("{!r} where an int is needed", LITERALS)
 
+# ---- torch
+
+TENSORS_OF_TORCH = Row(
+    "a function on tensors of PyTorch", "compile it with dvm.torch.compile, or its module"
+)
+
 # ---- own memory
 
 SHARED_MEMORY_WRITTEN = Row(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def lower(
             break
         lowering.close()
         spec.steps.clear()
+    if refusal is not None and _has_tensors(recording):
+        refusal = NotCapturable(reasons.TENSORS_OF_TORCH(), refusal.at)
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
         spec.refused_lines = [lowering.walk.own_line, refusal.at[1]]
@@ -61,6 +64,13 @@ def lower(
         spec.steps_before_loop = before.with_lines()
     spec.sizes = lowering.graph.symbol_values
     lowering.close()
+
+
+def _has_tensors(recording: dict[str, Any]) -> bool:
+    """Whether PyTorch's tensors are among the objects that a call met."""
+    torch = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    return tensor is not None and any(isinstance(node[4], tensor) for node in recording["nodes"])
 
 
 def _end_in_fallback(steps: Steps, refusal: NotCapturable) -> None:

@@ -77,6 +77,7 @@ def _rows() -> list[Row]:
         row("aten.add.Scalar", p.scaled("add")),
         row("aten.sub.Tensor", p.scaled("sub")),
         row("aten.sub.Scalar", p.scaled("sub")),
+        row("aten.addcmul.default", p.addcmul, "integers"),
         row("aten.rsub.Scalar", p.reversed_sub),
         row("aten.div.Tensor", p.div),
         row("aten.div.Scalar", p.div),

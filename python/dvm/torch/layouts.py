@@ -88,7 +88,7 @@ class ViewsInResults:
         computed = [chain for chain in views if _is_computed(chain[-1])]
         of_arguments = [chain for chain in views if chain[-1].op == "placeholder"]
         own = {chain[-1] for chain in computed if _lies_otherwise(chain[-1]) or _is_copied(chain)}
-        own |= {chain[-1] for chain in of_arguments if not _are_of_a_plan(chain)}
+        own |= {chain[-1] for chain in of_arguments if _is_copied(chain)}
         self.by_torch = {node for chain in views if chain[-1] in own for node in chain[:-1]}
         self.roots = {
             chain[-1]

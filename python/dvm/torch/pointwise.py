@@ -100,6 +100,16 @@ def scaled(op: str) -> Lowering:
     return lower
 
 
+def addcmul(b: Builder, x: Tensor, first: Tensor, second: Tensor, *, value: Any = 1) -> Tensor:
+    dtype = b.out.dtype
+    if dtype not in FLOATS:
+        raise NotCompiled("a factor that torch makes a whole number of")
+    dtype = "f32" if dtype in HALVES else dtype
+    product = b.mul(operand(b, first, dtype), value) if value != 1 else operand(b, first, dtype)
+    product = b.mul(product, operand(b, second, dtype))
+    return b.cast(b.add(operand(b, x, dtype), product), b.out.dtype)
+
+
 def reversed_sub(b: Builder, x: Tensor, y: Any, alpha: Any = 1) -> Tensor:
     if alpha != 1:
         raise NotCompiled("alpha")

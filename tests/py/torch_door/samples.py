@@ -247,6 +247,9 @@ ROWS: dict[str, Samples] = {
         each(lambda s: (s.x, s(s.n)), lambda s: (s.x, s(s.n), s.x)), (*FLOATS, *INTEGERS)
     ),
     "aten.clamp_min.default": Samples(lambda s: [(s.x, 0)], (*FLOATS, *INTEGERS)),
+    "aten.addcmul.default": Samples(
+        lambda s: [(s.x, s(s.n), s(s.m, 1)), (s.x, s.x, s.x, {"value": 2})], (*FLOATS, *INTEGERS)
+    ),
     "prims.fma.default": Samples(lambda s: [(s.x, s.x, s.x)], FLOATS[:2]),
     "prims.convert_element_type.default": Samples(lambda s: [(s.x, dtype) for dtype in ALL], ALL),
     "aten._to_copy.default": Samples(lambda s: [(s.x, {"dtype": dtype}) for dtype in ALL], ALL),

@@ -35,7 +35,7 @@ OPS = [
 COMPILED = """
     abs contiguous cumprod double fill flatten heaviside isnan le linalg.norm logaddexp maximum mean
     nn.functional.binary_cross_entropy nn.functional.cross_entropy nn.functional.tanhshrink
-    nn.functional.scaled_dot_product_attention ravel real select sinh sqrt std_mean sub zeros_like
+    nn.functional.scaled_dot_product_attention ravel real sinh sqrt std_mean sub zeros_like
 """
 became: dict[str, Counter[str]] = {}
 
