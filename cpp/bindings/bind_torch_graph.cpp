@@ -91,6 +91,22 @@ BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
   return turned;
 }
 
+// Where the elements of a view lie.
+std::pair<std::byte*, std::byte*> range_of(const BufferView& part) {
+  core::ByteRange range{.high = core::byte_size(part.dtype)};
+  for (int d = 0; d < part.rank; ++d) {
+    if (part.shape[d] == 0) return {part.data, part.data};
+    range.repeat(part.shape[d], part.strides[d]);
+  }
+  return {part.data + range.low, part.data + range.high};
+}
+
+bool overlap(const BufferView& a, const BufferView& b) {
+  const auto [begin, end] = range_of(a);
+  const auto [other_begin, other_end] = range_of(b);
+  return begin < other_end && other_begin < end;
+}
+
 class TorchGraph {
  public:
   TorchGraph(core::Graph graph, driver::Options options, int threads,
@@ -249,15 +265,16 @@ class TorchGraph {
       return {};
     }
     const Released released{host, results};
-    return wrapped(args, results);
+    return wrapped(args, inputs, results);
   }
 
-  py::list wrapped(const py::tuple& args, std::span<const BufferView> results) const {
+  py::list wrapped(const py::tuple& args, std::span<const BufferView> inputs,
+                   std::span<const BufferView> results) const {
     std::vector<Made> made;  // tensors that later ones may be views of
     py::list objects(results_.size());
     size_t next = 0;
     for (size_t k = 0; k < results_.size(); ++k) {
-      objects[k] = result(results_[k], args, results, next, made);
+      objects[k] = result(results_[k], args, inputs, results, next, made);
     }
     // What is written may be read by other results, which are copies by now, or views of it.
     for (const size_t argument : written_) {
@@ -270,14 +287,6 @@ class TorchGraph {
   // A result as a tensor whose storage has what the others are in that memory: those are its views.
   static py::object over_memory_of_all(const BufferView& view,
                                        std::span<const BufferView> results) {
-    const auto range_of = [](const BufferView& part) {
-      core::ByteRange range{.high = core::byte_size(part.dtype)};
-      for (int d = 0; d < part.rank; ++d) {
-        if (part.shape[d] == 0) return std::pair(part.data, part.data);
-        range.repeat(part.shape[d], part.strides[d]);
-      }
-      return std::pair(part.data + range.low, part.data + range.high);
-    };
     const auto own = range_of(view);
     auto all = own;
     for (const BufferView& other : results) {
@@ -303,8 +312,8 @@ class TorchGraph {
   };
 
   py::object result(const ResultSpec& spec, const py::tuple& args,
-                    std::span<const BufferView> results, size_t& next,
-                    std::vector<Made>& made) const {
+                    std::span<const BufferView> inputs, std::span<const BufferView> results,
+                    size_t& next, std::vector<Made>& made) const {
     switch (spec.kind) {
       case ResultKind::none:
         return py::none();
@@ -339,11 +348,23 @@ class TorchGraph {
       if (PyTuple_GET_ITEM(args.ptr(), k) != given) continue;
       return handed_out(view_of(given, view), arguments_[k].group);
     }
+    // torch's own view of an argument; or what was to be a copy of one.
+    for (size_t k = 0, input = 0; given != nullptr && k < arguments_.size(); ++k) {
+      if (!is_tensor(arguments_[k].kind) || !overlap(inputs[input++], view)) continue;
+      return handed_out(TorchHost::as_tensor(view), arguments_[k].group);
+    }
     for (const py::object& held : held_) {
       if (held.ptr() == given) return handed_out(view_of(given, view), kUnshared);
     }
     for (const Made& earlier : made) {
-      if (earlier.view.owner != view.owner) continue;
+      if (earlier.view.owner != view.owner) {
+        const bool meets = given != nullptr && !earlier.is_copied && overlap(earlier.view, view);
+        if (meets && earlier.group != spec.group) {
+          return handed_out(TorchHost::as_tensor(view), earlier.group);
+        }
+        continue;
+      }
+      if (earlier.is_copied && earlier.group != spec.group) continue;
       if (is_same(earlier.view, view)) return handed_out(earlier.tensor, earlier.group);
       if (earlier.is_copied) continue;
       return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group);

@@ -239,7 +239,12 @@ class _Lowering:
         return self._builder.reshape(made, expected.shape)
 
     def _library_call(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
-        function, tensors, sizes = library_ops.bind(node, self._values)
+        values = self._values
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            # torch draws for elements in the order in which they lie.
+            given = filter(layouts.lies_otherwise, node.all_input_nodes)
+            values = {**values, **{n: self._laid_out(n, values[n]) for n in given}}
+        function, tensors, sizes = library_ops.bind(node, values)
         callee = f"{name}#{len(self._lowered.functions)}"
         order = [k for k, t in enumerate(expected) if t is not None]
         if not order:
@@ -278,7 +283,14 @@ class _Lowering:
         """A value that results are views of: in one place, and there as torch has it."""
         if node not in self._shared.roots:
             return value
+        by_torch = any(user in self._shared.by_torch for user in node.users)
+        return self._laid_out(node, value, as_tensor=by_torch)
+
+    def _laid_out(self, node: Node, value: Tensor, as_tensor: bool = True) -> Tensor:
+        """A value in memory as torch has it; `as_tensor`: as torch sees it there."""
         meta = node.meta["val"]
+        if repeats := layouts.repeated_axes(meta):
+            return self._repeated(node, value, repeats)
         if layouts.has_gaps(node):
             lies = [*meta.shape, *meta.stride(), meta.storage_offset()]
             return self._made_by(library_ops.with_gaps, value, lies)
@@ -287,7 +299,7 @@ class _Lowering:
         memory = self._builder.wrap(self._graph.empty(value.dtype, list(turned.shape)))
         stored = self._builder.update(memory, turned, [0] * value.rank)
         back = [axes.index(i) for i in range(len(axes))]
-        if not any(user in self._shared.by_torch for user in node.users):
+        if not as_tensor:
             return self._builder.transpose(stored, back)
         return self._made_by(library_ops.permuted, stored, back, value.shape)
 
@@ -331,7 +343,7 @@ class _Lowering:
             if item in self._shared.by_torch or item in self._shared.roots:
                 return ("tensor", group, []), value.node
             if repeats := layouts.repeated_axes(meta):
-                return ("tensor", group, []), self._repeated(item, repeats)
+                return ("tensor", group, []), self._repeated(item, value, repeats).node
             axes = layouts.axes_from_outermost(meta)
             if not layouts.is_dense(meta, axes):
                 return ("tensor", group, []), value.node
@@ -344,11 +356,10 @@ class _Lowering:
             return ("size", 0, []), self._graph.dim_value("i64", size)
         raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
 
-    def _repeated(self, item: Node, axes: Sequence[int]) -> int:
-        """A result in memory as torch has it: elements are repeated by strides of 0."""
-        value = self._values[item]
+    def _repeated(self, node: Node, value: Tensor, axes: Sequence[int]) -> Tensor:
+        """A value in memory as torch has it: elements are repeated by strides of 0."""
         part = self._builder.before_broadcast(value, axes)
-        return self._made_by(library_ops.expanded, part, item.meta["val"].shape, value.shape).node
+        return self._made_by(library_ops.expanded, part, node.meta["val"].shape, value.shape)
 
 
 def line_of(trace: str) -> tuple[str, int]:

@@ -87,7 +87,7 @@ class ViewsInResults:
         views = [chain for chain in chains if len(chain) > 1]
         computed = [chain for chain in views if _is_computed(chain[-1])]
         of_arguments = [chain for chain in views if chain[-1].op == "placeholder"]
-        own = {chain[-1] for chain in computed if _lies_otherwise(chain[-1]) or _is_copied(chain)}
+        own = {chain[-1] for chain in computed if lies_otherwise(chain[-1]) or _is_copied(chain)}
         own |= {chain[-1] for chain in of_arguments if _is_copied(chain)}
         self.by_torch = {node for chain in views if chain[-1] in own for node in chain[:-1]}
         self.roots = {
@@ -105,9 +105,10 @@ def has_gaps(node: Node) -> bool:
     return not is_dense(tensor, axes_from_outermost(tensor)) and not repeated_axes(tensor)
 
 
-def _lies_otherwise(node: Node) -> bool:
-    """Whether elements do not lie one behind the other in the order of the axes."""
-    return not _is_in_order(node) and not repeated_axes(node.meta["val"])
+def lies_otherwise(node: Node) -> bool:
+    """Whether elements of a tensor lie in another order than that of its axes, or with gaps."""
+    tensor = node.meta.get("val")
+    return isinstance(tensor, torch.Tensor) and not _is_in_order(node) and not repeated_axes(tensor)
 
 
 def _views_between(node: Node) -> list[Node]:
@@ -126,17 +127,23 @@ def _is_computed(node: Node) -> bool:
 
 
 def _is_copied(chain: Sequence[Node]) -> bool:
-    types = [node for node in chain if isinstance(node.meta["val"], torch.Tensor)]
-    return not all(map(_is_in_order, types)) and not _are_of_a_plan(chain)
+    tensors = [node.meta["val"] for node in chain if isinstance(node.meta["val"], torch.Tensor)]
+    return not all(map(_is_packed, tensors)) and not all(v.target in _OF_A_PLAN for v in chain[:-1])
+
+
+def _is_packed(tensor: torch.Tensor) -> bool:
+    """Whether elements lie one behind the other, and axes of size 1 have those strides, too."""
+    stride: Any = 1
+    for axis in reversed(range(tensor.dim())):
+        if _hint(tensor.shape[axis]) is None or _hint(tensor.stride(axis)) != stride:
+            return False
+        stride *= _hint(tensor.shape[axis])
+    return True
 
 
 def _is_in_order(node: Node) -> bool:
     tensor = node.meta["val"]
     return is_dense(tensor, range(tensor.dim()))
-
-
-def _are_of_a_plan(chain: Sequence[Node]) -> bool:
-    return all(view.target in _OF_A_PLAN for view in chain[:-1])
 
 
 def _hint(size: Any) -> Any:

@@ -61,11 +61,11 @@ def with_numbers(
 
 
 def permuted(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
-    return tensor.permute(*axes)
+    return tensor.permute(list(axes))
 
 
 def expanded(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    return tensor.expand(*shape)
+    return tensor.expand(list(shape))
 
 
 def with_gaps(tensor: torch.Tensor, lies: Sequence[int]) -> torch.Tensor:
