@@ -87,7 +87,11 @@ class ViewsInResults:
         views = [chain for chain in chains if len(chain) > 1]
         computed = [chain for chain in views if _is_computed(chain[-1])]
         of_arguments = [chain for chain in views if chain[-1].op == "placeholder"]
-        own = {chain[-1] for chain in computed if lies_otherwise(chain[-1]) or _is_copied(chain)}
+        own = {
+            chain[-1]
+            for chain in computed
+            if lies_otherwise(chain[-1]) or has_gaps(chain[-1]) or _is_copied(chain)
+        }
         own |= {chain[-1] for chain in of_arguments if _is_copied(chain)}
         self.by_torch = {node for chain in views if chain[-1] in own for node in chain[:-1]}
         self.roots = {
@@ -100,9 +104,12 @@ class ViewsInResults:
 
 
 def has_gaps(node: Node) -> bool:
-    """Whether there is memory between elements, in whatever order, and no element is repeated."""
+    """Whether there is memory between elements or before the first, and no element is repeated."""
     tensor = node.meta["val"]
-    return not is_dense(tensor, axes_from_outermost(tensor)) and not repeated_axes(tensor)
+    if repeated_axes(tensor):
+        return False
+    is_first = _hint(tensor.storage_offset()) == 0
+    return not is_first or not is_dense(tensor, axes_from_outermost(tensor))
 
 
 def lies_otherwise(node: Node) -> bool:
