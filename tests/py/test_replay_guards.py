@@ -7,6 +7,7 @@ import math
 import operator
 import types
 import weakref
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,9 @@ FETCHES: list[tuple[tuple[Any, ...], Any, Any, list[Any]]] = [
     (("getattr", 1, 0, "own"), slotted(4), 4, [Slotted(), 3]),
     (("item", 1, 0, 1), (1, 2), 2, [(1,), [1], "ab", {1: 2}]),
     (("item", 1, 0, 1), [1, 2], 2, []),
-    (("item", 1, 0, -1), (1, 2), "original", []),
+    (("item", 1, 0, -2), (1, 2), 1, [(1,), [], "ab", {-2: 2}]),
+    (("item", 1, 0, -1), [1, 2], 2, [[], ()]),
+    (("item", 1, 0, -1), deque((1, 2)), 2, [deque()]),
     (("key", 1, 0, "k"), {"k": 7}, 7, [{}, [], {"K": 7}]),
     (("shape", 1, 0, 1), np.ones((2, 3)), 3, [np.ones(2), [1]]),
     (("shape", 1, 0, 0), np.ones(0), 0, []),

@@ -76,16 +76,21 @@ bool getattr_(Frame& f, const int32_t* p) {
 
 bool item_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
-  const Py_ssize_t index = p[2];
-  if (index < 0) return false;
-  if (PyTuple_Check(base) && index < PyTuple_GET_SIZE(base)) {
-    return f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(base, index)));
+  const auto place_among = [place = Py_ssize_t{p[2]}](Py_ssize_t length) {
+    const Py_ssize_t index = place < 0 ? place + length : place;
+    return index < length ? index : -1;
+  };
+  if (PyTuple_Check(base)) {
+    const Py_ssize_t index = place_among(PyTuple_GET_SIZE(base));
+    return index >= 0 && f.define(p[0], Py_NewRef(PyTuple_GET_ITEM(base, index)));
   }
-  if (PyList_Check(base) && index < PyList_GET_SIZE(base)) {
-    return f.define(p[0], Py_NewRef(PyList_GET_ITEM(base, index)));
+  if (PyList_Check(base)) {
+    const Py_ssize_t index = place_among(PyList_GET_SIZE(base));
+    return index >= 0 && f.define(p[0], Py_NewRef(PyList_GET_ITEM(base, index)));
   }
-  if (is_deque(base) && index < PySequence_Size(base)) {
-    return f.define(p[0], PySequence_GetItem(base, index));
+  if (is_deque(base)) {
+    const Py_ssize_t index = place_among(PySequence_Size(base));
+    return index >= 0 && f.define(p[0], PySequence_GetItem(base, index));
   }
   return false;
 }

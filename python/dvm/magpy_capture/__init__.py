@@ -22,7 +22,7 @@ from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
-from dvm.magpy_capture.python.texts import KnownTexts
+from dvm.magpy_capture.python.varying import KnownValues
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 
@@ -53,6 +53,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         deadline,
         has_paths=has_paths,
         loops=vars(compiled).setdefault("loops", {}),
-        texts=vars(compiled).setdefault("texts", KnownTexts()),
+        varying=vars(compiled).setdefault("varying", KnownValues()),
     )
     return spec

@@ -13,7 +13,7 @@ from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
-from dvm.magpy_capture.python.texts import KnownTexts
+from dvm.magpy_capture.python.varying import KnownValues
 
 
 def lower(
@@ -24,7 +24,7 @@ def lower(
     *,
     has_paths: bool = False,
     loops: dict[Any, KnownLoop] | None = None,
-    texts: KnownTexts | None = None,
+    varying: KnownValues | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -32,19 +32,19 @@ def lower(
     function called as it is: innermost first. Likewise a loop that cannot be rolled is unrolled.
 
     loops: what is known of the function's loops, which grows.
-    texts: what is known of strings that its calls have brought, which grows.
+    varying: what is known of texts and lengths that its calls have brought, which grows.
     """
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     found = Findings()
     known = {} if loops is None else loops
-    known_texts = KnownTexts() if texts is None else texts
+    known_values = KnownValues() if varying is None else varying
     while True:
         lowering = Lowering(
-            spec, recording, function, entry, found, deadline, has_paths, known, known_texts
+            spec, recording, function, entry, found, deadline, has_paths, known, known_values
         )
         refusal = refusal_of(lowering)
-        if refusal is None or not (lowering.texts.pin() or lowering.walk.found_out(found)):
+        if refusal is None or not (lowering.varying.pin() or lowering.walk.found_out(found)):
             break
         lowering.close()
         spec.steps.clear()

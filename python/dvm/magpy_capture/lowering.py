@@ -66,6 +66,7 @@ from dvm.magpy_capture.python.heaps import Heaps
 from dvm.magpy_capture.python.host_operations import HostOperations
 from dvm.magpy_capture.python.instances import Instances
 from dvm.magpy_capture.python.iterators import Iterators
+from dvm.magpy_capture.python.lengths import Lengths
 from dvm.magpy_capture.python.local_classes import LocalClasses
 from dvm.magpy_capture.python.locks import Locks
 from dvm.magpy_capture.python.opaque import Opaque
@@ -74,7 +75,7 @@ from dvm.magpy_capture.python.package_objects import PackageObjects
 from dvm.magpy_capture.python.randoms import Randoms
 from dvm.magpy_capture.python.sets import Sets
 from dvm.magpy_capture.python.sorting import Sorting
-from dvm.magpy_capture.python.texts import KnownTexts, Texts
+from dvm.magpy_capture.python.varying import KnownValues, Varying
 from dvm.magpy_capture.tensors.arrays import Arrays
 from dvm.magpy_capture.tensors.contractions import Contractions
 from dvm.magpy_capture.tensors.elementwise import Elementwise
@@ -139,9 +140,10 @@ class Lowering:
     python: PythonFunctions
     iterators: Iterators
     deques: Deques
+    lengths: Lengths
     caches: Caches
     sorting: Sorting
-    texts: Texts
+    varying: Varying
     counters: Counters
     heaps: Heaps
     ufuncs: Ufuncs
@@ -193,7 +195,7 @@ class Lowering:
         deadline: float,
         has_paths: bool,
         loops: dict[Any, KnownLoop],
-        texts: KnownTexts,
+        varying: KnownValues,
     ) -> None:
         if "snapshots" not in recording:
             recording["snapshots"] = first_snapshots(recording["nodes"])
@@ -209,7 +211,7 @@ class Lowering:
             "callbacks": (recording["events"], recording.get("begin", 0)),
             "lent": (recording.get("variables", 0),),
             "loops": (recording, function, found.unrolled, found.copied, loops),
-            "texts": (texts,),
+            "varying": (varying,),
         }
         parts = vars(self)
         for name, kind in PARTS.items():

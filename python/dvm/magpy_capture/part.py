@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.host_operations import HostOperations
     from dvm.magpy_capture.python.instances import Instances
     from dvm.magpy_capture.python.iterators import Iterators
+    from dvm.magpy_capture.python.lengths import Lengths
     from dvm.magpy_capture.python.local_classes import LocalClasses
     from dvm.magpy_capture.python.locks import Locks
     from dvm.magpy_capture.python.opaque import Opaque
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.randoms import Randoms
     from dvm.magpy_capture.python.sets import Sets
     from dvm.magpy_capture.python.sorting import Sorting
-    from dvm.magpy_capture.python.texts import Texts
+    from dvm.magpy_capture.python.varying import Varying
     from dvm.magpy_capture.tensors.arrays import Arrays
     from dvm.magpy_capture.tensors.contractions import Contractions
     from dvm.magpy_capture.tensors.elementwise import Elementwise
@@ -105,9 +106,10 @@ class Part:
     python: PythonFunctions
     iterators: Iterators
     deques: Deques
+    lengths: Lengths
     caches: Caches
     sorting: Sorting
-    texts: Texts
+    varying: Varying
     counters: Counters
     heaps: Heaps
     ufuncs: Ufuncs

@@ -248,7 +248,8 @@ class Elements(Generic[Held]):
     owner: the instance of a subclass whose elements these are, if it is one.
     load: reads the elements of one of the caller, when the program first needs them all; one that
         it only appends to (a log, a history) stays unread, and `tail` is what it appended. Until
-        then `part` reads single ones of `size`, and `stores` are those it replaced, by place.
+        then `part` reads single ones of `size`, and `stores` are those it replaced, by place; both
+        count from the end below 0, for how many there are may be another number on each call.
     made_in: the register of what C code has made for the program, whose list is another one.
     """
 
@@ -263,6 +264,7 @@ class Elements(Generic[Held]):
         load: Callable[[], Held] | None = None,
         part: Callable[[int], Any] | None = None,
         size: int = 0,
+        made_in: int = -1,
     ) -> None:
         self._elements: Held | None = elements
         self.register = register
@@ -274,7 +276,7 @@ class Elements(Generic[Held]):
         self.tail: list[Any] = []
         self.stores: dict[int, Any] = {}
         self.is_open = False
-        self.made_in = -1
+        self.made_in = made_in
 
     @property
     def untouched_register(self) -> int:
@@ -315,9 +317,36 @@ class Elements(Generic[Held]):
             self._elements = elements
         return self._elements
 
-    def has_part(self, place: Any) -> bool:
-        """Whether an element is found without reading all."""
-        return not self.is_read and type(place) is int and 0 <= place < self.size
+    @property
+    def counted(self) -> int:
+        """The register of what has as many elements as there were before `tail`, while unread."""
+        if self.is_read or self.is_open:
+            return -1
+        return self.register if self.register >= 0 else self.made_in
+
+    def part_at(self, place: Any) -> Any:
+        """An element that is found without reading all, or None."""
+        if self.is_in_tail(place):
+            return self.tail[place]
+        before = self.before_tail(place)
+        if before is None:
+            return None
+        assert self.part is not None
+        return self.stores[before] if before in self.stores else self.part(before)
+
+    def is_in_tail(self, place: Any) -> bool:
+        """Whether it is one of those that were appended to what is unread."""
+        return not self.is_read and type(place) is int and -len(self.tail) <= place < 0
+
+    def before_tail(self, place: Any) -> int | None:
+        """A place in what is unread, as `part` has it; None of one that has two names by now."""
+        if self.is_read or self.part is None or type(place) is not int:
+            return None
+        before = place if place >= 0 else place + len(self.tail)
+        if not -self.size <= before < self.size or (place < 0) != (before < 0):
+            return None
+        two_names = any((stored < 0) != (before < 0) for stored in self.stores)
+        return None if two_names else before
 
     def append(self, value: Any) -> None:
         """Append without looking."""
@@ -352,6 +381,11 @@ class ListValue(Elements[list[Any]]):
 
     cls = list
 
+    def empty(self) -> None:
+        """Forget what nobody has read: it is about to be cleared."""
+        if not self.is_read and not self.is_open:
+            self._elements, self.tail, self.stores = [], [], {}
+
 
 class DictValue:
     """A dict with literal keys, in order; `changed` if items of the caller's own were written.
@@ -381,6 +415,7 @@ class DictValue:
         self.changed = False
         self.cleared = False
         self.initial: dict[Any, Any] = {}  # the items at entry, of one that was read
+        self.size = 0  # how many there were at entry, of one of the caller
         self.stores: list[tuple[Any, Any]] = []
 
     @property

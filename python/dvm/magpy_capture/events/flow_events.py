@@ -39,7 +39,7 @@ class FlowEvents(Part):
 
     needs = (
         "arrays callbacks calls containers generators graph host_operations indexing instances "
-        "lookups loops operators program recorded sets"
+        "lengths lookups loops operators program recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -254,7 +254,7 @@ class FlowEvents(Part):
                 raise refuse(reasons.TRUTH, describe(value))
             self.program.guard("guard_truth", self.program.register_of(value), taken)
         elif isinstance(value, (ListValue, DictValue, DequeValue)):
-            self.containers.elements(value)  # its length is looked at
+            self.lengths.has_any(value)
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):
                 if class_attribute(value.cls, name) is not MISSING:

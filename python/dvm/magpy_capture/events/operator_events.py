@@ -50,7 +50,7 @@ class OperatorEvents(Part):
 
     needs = (
         "array_classes attributes callbacks callees calls containers flow heap "
-        "host_operations instances lookups opaque packages program python recorded sets "
+        "host_operations instances lengths lookups opaque packages program python recorded sets "
         "ufuncs"
     )
 
@@ -145,7 +145,7 @@ class OperatorEvents(Part):
         if isinstance(a, (Tensor, Host, Size)):
             return self.heap.computed(self.program.operator("not", [a]), seen)
         if isinstance(a, (ListValue, DictValue, DequeValue)):
-            self.containers.elements(a)  # its length is looked at
+            self.lengths.has_any(a)
         elif isinstance(a, (Instance, Sequence)):
             self.flow.outcome(a, not seen)
         return Literal(seen)

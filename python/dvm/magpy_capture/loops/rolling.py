@@ -31,7 +31,7 @@ from dvm.magpy_capture.loops.turns import (
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.python.texts import KnownTexts
+from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -246,9 +246,9 @@ class Loops(Part):
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
         # A text that is carried is another one in each turn.
-        texts = KnownTexts(varying={("argument", place) for place in carried})
+        known = KnownValues(varying={("argument", place) for place in carried})
         deadline = self.program.deadline
-        lower(spec, recording, turns.function, deadline, loops=self.known, texts=texts)
+        lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         rolled.body.take(spec.steps, carried, len(loop.variables))

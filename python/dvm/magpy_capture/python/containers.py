@@ -39,6 +39,7 @@ from dvm.magpy_capture.values import (
     RangeValue,
     Sequence,
     SetValue,
+    Size,
     Tensor,
     resolve,
 )
@@ -64,7 +65,7 @@ class Containers(Part):
     """Containers whose parts are abstract values."""
 
     needs = (
-        "calls counters deques host_operations indexing instances opaque operators program "
+        "calls counters deques host_operations indexing instances lengths opaque operators program "
         "python sets sorting views"
     )
 
@@ -242,15 +243,14 @@ class Containers(Part):
         """`base[key]` of a container."""
         base = self.instances.content_of(base, "__getitem__")
         if isinstance(base, (Sequence, ListValue)):
-            place = self.indexing.plain(key)
-            if isinstance(base, ListValue) and base.has_part(place):
-                if place in base.stores:
-                    return resolve(base.stores[place])
-                assert base.part is not None
-                return resolve(base.part(place))
+            place = self.lengths.place(base, key)
+            if isinstance(base, ListValue) and (part := base.part_at(place)) is not None:
+                return resolve(part)
             if isinstance(place, slice):
-                kind = Sequence if isinstance(base, Sequence) else ListValue
-                return kind(base.elements[place])
+                if isinstance(base, Sequence):
+                    return Sequence(base.elements[place])
+                last = self.lengths.last_parts(base, place)
+                return ListValue(base.elements[place] if last is None else last)
             try:
                 return resolve(base.elements[operator.index(place)])
             except IndexError:
@@ -296,6 +296,10 @@ class Containers(Part):
             raise refuse(reasons.IDENTITY_NUMBER)
         if base.is_read or base.stores:
             return key in base.items
+        return self.had_key(base, key)
+
+    def had_key(self, base: DictValue, key: Any) -> bool:
+        """Whether a dict that was not read has the key at entry."""
         present = base.part is not None and base.part(key) is not None
         if base.owner is None:
             test = self.program.operate(
@@ -376,6 +380,8 @@ class Containers(Part):
             self.opaque.call(np.ndarray.__setitem__, [base, key, value], {}, None)
             return
         key = resolve(key)
+        if isinstance(base, DictValue) and not base.is_read and isinstance(key, Size):
+            key = Host(self.program.register_of(key), self.indexing.observed(key.dim))
         if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
             base.stores.append((key, value))
             base.changed = True
@@ -384,16 +390,19 @@ class Containers(Part):
             base.items[self.key(key)] = value
             base.changed = True
             return None
-        place = self.indexing.plain(key)
+        place = self.lengths.place(base, key)
         if isinstance(base, OwnDict):
             return self.instances.set_own(base, place, value)
         if isinstance(base, ListValue) and isinstance(place, slice):
             parts = self.elements(value)
             base.elements[place] = parts
             base.wrote("set", place, ListValue(parts))
-        elif isinstance(base, ListValue) and base.has_part(place):
-            self.program.step("item", base.register, place, key=("item", base.register, place))
-            base.stores[place] = value
+        elif isinstance(base, ListValue) and (before := base.before_tail(place)) is not None:
+            self.program.step("item", base.register, before, key=("item", base.register, before))
+            base.stores[before] = value
+            base.wrote("set", place, value)
+        elif isinstance(base, ListValue) and base.is_in_tail(place):
+            base.tail[place] = value
             base.wrote("set", place, value)
         elif isinstance(base, (DequeValue, ListValue)):
             at = operator.index(place)
@@ -530,6 +539,8 @@ class Containers(Part):
             return Literal(None)
         if name in ("insert", "pop") and positional:
             positional = [self.indexing.integer(positional[0]), *positional[1:]]
+        if name == "clear":
+            base.empty()
         with refusing(IndexError, refuse(reasons.END, name, describe(base))):
             made = getattr(base.elements, name)(*positional)
         base.wrote("call", getattr(list, name), *positional)

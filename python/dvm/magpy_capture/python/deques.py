@@ -48,7 +48,7 @@ NOTHING = Literal(0)
 class Deques(Part):
     """The containers of module collections."""
 
-    needs = "callbacks containers indexing instances program python"
+    needs = "callbacks containers indexing instances lengths program python"
 
     @means(collections.deque)
     def make_deque(self, iterable: Abstract = Literal(()), maxlen: Abstract = NONE) -> Abstract:
@@ -75,8 +75,11 @@ class Deques(Part):
         return made
 
     def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
+        place = self.lengths.place(base, key)
+        if (part := self.lengths.deque_part(base, place)) is not None:
+            return resolve(part)
         try:
-            return resolve(base.elements[operator.index(self.indexing.plain(key))])
+            return resolve(base.elements[operator.index(place)])
         except IndexError:
             raise refuse(reasons.INDEX_BEYOND_END) from None
 

@@ -64,7 +64,7 @@ class PythonFunctions(Part):
 
     needs = (
         "callbacks callees calls containers flow graph heap host_operations indexing "
-        "instances library lookups opaque operators program sets sorting ufuncs"
+        "instances lengths library lookups opaque operators program sets sorting ufuncs"
     )
 
     # ---- sizes and ranges
@@ -78,10 +78,10 @@ class PythonFunctions(Part):
             if not value.rank:
                 raise refuse(reasons.LEN_D_ARRAY)
             return Size(value.shape[0])
-        if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
+        if isinstance(value, (Sequence, SetValue)):
             return Literal(len(value.elements))
-        if isinstance(value, DictValue):
-            return Literal(len(value.items))
+        if isinstance(value, (ListValue, DequeValue, DictValue)):
+            return self.lengths.length(value)
         if isinstance(value, RangeValue):
             return Literal(len(self.containers.elements(value)))
         if isinstance(value, (Host, Literal)) and self.host_operations.is_pure(value):
@@ -361,10 +361,10 @@ class PythonFunctions(Part):
     @means(bool)
     def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
         value = resolve(value)
-        if isinstance(value, (Sequence, ListValue, SetValue, DequeValue)):
+        if isinstance(value, (Sequence, SetValue)):
             return Literal(bool(value.elements))
-        if isinstance(value, DictValue):
-            return Literal(bool(value.items))
+        if isinstance(value, (ListValue, DequeValue, DictValue)):
+            return Literal(self.lengths.has_any(value))
         return self._to_number("bool", value)
 
     def _to_number(self, kind: str, value: Abstract) -> Abstract:

@@ -59,7 +59,7 @@ FACTORY: Any = vars(defaultdict)["default_factory"]
 class Objects(Part):
     """The heap of one path."""
 
-    needs = "arrays containers host_arrays library memory program texts"
+    needs = "arrays containers host_arrays lengths library memory program varying"
 
     def __init__(self, snapshots: dict[int, Any]) -> None:
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
@@ -134,7 +134,7 @@ class Objects(Part):
             return Literal(seen)
         if kind in (str, bytes):
             if external:
-                return self.texts.adopt(register, seen)
+                return self.varying.adopt(register, seen)
             self.program.guard_type(register, seen)
             return Host(register, seen)
         if has_equals(seen):
@@ -194,23 +194,24 @@ class Objects(Part):
 
         if external:
             return ListValue(None, register, seen, load, part, len(items))
-        made = ListValue(None, object=seen, load=load)
-        made.made_in = register
-        return made
+        return ListValue(None, object=seen, load=load, size=len(items), made_in=register)
 
     def _adopt_deque(self, register: int, seen: deque[Any]) -> Abstract:
         items = list(self.snapshots.get(id(seen), seen))
 
-        def load() -> deque[Any]:
-            longest = self.program.step(
-                "getattr", register, "maxlen", key=("getattr", register, "maxlen")
-            )
-            self.program.guard("guard_value", longest, seen.maxlen, key=(longest,))
-            self.program.guard("guard_length", register, len(items), key=(register,))
-            parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
-            return deque(parts, seen.maxlen)
+        parts: dict[int, Unread] = {}
 
-        return DequeValue(register=register, object=seen, load=load)
+        def part(place: int) -> Unread:
+            if place not in parts:
+                parts[place] = self._part("item", register, place, items[place])
+            return parts[place]
+
+        def load() -> deque[Any]:
+            longest = self.lengths.limit(register, seen)
+            self.program.guard("guard_length", register, len(items), key=(register,))
+            return deque(map(part, range(len(items))), longest)
+
+        return DequeValue(None, register, seen, load, part, len(items))
 
     def adopt_tuple(self, register: int, seen: Any, external: bool = True) -> Abstract:
         items = tuple.__getitem__(seen, slice(None))
@@ -295,7 +296,7 @@ class Objects(Part):
                 value.initial[name] = part(name)
             return value.initial | {self.program.pin(k, k.object).object: v for k, v in stores}
 
-        value.load, value.part, value.object = load, part, seen
+        value.load, value.part, value.object, value.size = load, part, seen, len(items)
         value.register = register if external else -1
         if not external:
             len(value.items)  # what a call made is known at once

@@ -1,10 +1,13 @@
-"""Strings and bytes of the caller: known by value, until calls bring several for the same place.
+"""Texts and lengths of the caller's: known by value, until calls bring several for one place.
 
 A path is of one value of a text, for a text mostly says which of several things to do. Where calls
 differ in one, a path for each would be captured, up to the limit of paths. So a text whose place
 brought another value before is lowered as what it may be, a text of any value: what the program
 asks of it (its length, a comparison, an entry of a dict) is computed on each call, and a branch on
 that is a guard on the outcome. If such a path cannot be had, texts are known by value again.
+
+Likewise how long a list is that grows from call to call, if the program asks before it looks at
+the elements.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ Place = tuple[Any, ...]
 
 
 @dataclass
-class KnownTexts:
+class KnownValues:
     """What the calls of a function that were captured have brought.
 
     values: per place, what the first of them brought.
@@ -32,32 +35,40 @@ class KnownTexts:
     pinned: set[Place] = field(default_factory=set)
 
 
-class Texts(Part):
-    """The texts of one call."""
+class Varying(Part):
+    """The texts and lengths of one call."""
 
     needs = "program"
 
-    def __init__(self, known: KnownTexts) -> None:
+    def __init__(self, known: KnownValues) -> None:
         self.known = known
         self.met: dict[Place, Any] = {}
         self.opened: set[Place] = set()
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
-        place = self._place(register)
-        if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
-            self.known.pinned.add(place)
-        if _differ(self.known.values.setdefault(place, seen), seen):
-            self.known.varying.add(place)
-        if place in self.known.varying and place not in self.known.pinned:
-            self.opened.add(place)
+        if self._is_open(self._place(register), seen):
             self.program.guard_type(register, seen)
             return Host(register, seen)
         self.program.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
 
+    def is_open_length(self, register: int, seen: int) -> bool:
+        """Whether a container in a register may have any length, and not only that one."""
+        return self._is_open(("len", self._place(register)), seen)
+
+    def _is_open(self, place: Place, seen: Any) -> bool:
+        if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
+            self.known.pinned.add(place)
+        if _differ(self.known.values.setdefault(place, seen), seen):
+            self.known.varying.add(place)
+        if place not in self.known.varying or place in self.known.pinned:
+            return False
+        self.opened.add(place)
+        return True
+
     def pin(self) -> bool:
-        """Take texts by value from now on that this lowering did not; False if there are none."""
+        """Take by value from now on what this lowering did not; False if there is nothing."""
         self.known.pinned |= self.opened
         return bool(self.opened)
 
@@ -78,9 +89,9 @@ class Texts(Part):
         return operand if type(operand) in (int, str) else type(operand).__name__
 
 
-def _differ(one: str | bytes, other: str | bytes) -> bool:
+def _differ(one: Any, other: Any) -> bool:
     """Whether they are not equal; to compare a string with bytes may warn."""
     return type(one) is not type(other) or one != other
 
 
-__all__ = ["KnownTexts", "Texts"]
+__all__ = ["KnownValues", "Varying"]

@@ -1,0 +1,126 @@
+"""How many elements the caller's containers have, where a path is for any number of them.
+
+A list that grows from call to call (a history, a log) brings another length each time. What the
+program asks of one that it has not read is computed on each call: its length, whether there is
+anything in it, and what lies so many places before its end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from dvm import _dvm
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.values import (
+    Abstract,
+    DequeValue,
+    DictValue,
+    ListValue,
+    Literal,
+    Size,
+    resolve,
+)
+
+
+class Lengths(Part):
+    """What is asked of containers that were not read."""
+
+    needs = "containers indexing program varying"
+
+    def length(self, value: ListValue | DequeValue | DictValue) -> Abstract:
+        """`len(value)`: a number of the path where calls have brought several."""
+        if isinstance(value, DictValue):
+            counted = -1 if value.is_read else value.register
+        else:
+            counted = value.counted
+        if counted >= 0 and self.varying.is_open_length(counted, value.size):
+            length = self._dim(counted, value.size)
+            if isinstance(value, DictValue):
+                added = self._keys_added(value)
+                if added is not None:
+                    return Size(length + added)
+            elif isinstance(value, ListValue):
+                return Size(length + len(value.tail))
+            else:
+                longest = self.limit(counted, value.object)
+                length += len(value.tail)
+                return Size(length if longest is None else length.min(longest))
+        return Literal(len(value.items if isinstance(value, DictValue) else value.elements))
+
+    def _dim(self, register: int, seen: int) -> _dvm.Dim:
+        """The length of a container in a register, as it was at entry."""
+        return self.indexing.size_of_int(self.program.operate("len", register), seen)
+
+    def _keys_added(self, value: DictValue) -> int | None:
+        """How many of the keys that the program stored are new; None where that is not plain."""
+        keys = [resolve(key) for key, _ in value.stores]
+        if all(isinstance(key, Literal) for key in keys):
+            names = dict.fromkeys(key.object for key in keys)
+            return sum(not self.containers.had_key(value, name) for name in names)
+        if len(keys) > 1 or value.owner is not None or value.part is None:
+            return None
+        present = value.part(keys[0].object) is not None
+        test = self.program.operate("in", self.program.register_of(keys[0]), value.register)
+        self.program.guard("guard_truth", test, present)
+        return int(not present)
+
+    def has_any(self, value: ListValue | DequeValue | DictValue) -> bool:
+        """Whether it has elements; where it was not read, the path is for one answer."""
+        if isinstance(value, DictValue):
+            if value.is_read or value.stores:
+                return bool(value.stores or value.items)
+            register, size = value.register, value.size
+        else:
+            if value.counted < 0 or (value.tail and isinstance(value, DequeValue)):
+                return bool(value.elements)
+            if value.tail:
+                return True
+            register, size = value.counted, value.size
+        self.program.guard("guard_truth", register, size > 0)
+        return size > 0
+
+    def limit(self, register: int, seen: deque[Any]) -> int | None:
+        """How many elements a deque keeps."""
+        key = ("getattr", register, "maxlen")
+        longest = self.program.step("getattr", register, "maxlen", key=key)
+        self.program.guard("guard_value", longest, seen.maxlen, key=(longest,))
+        return seen.maxlen
+
+    def place(self, base: Abstract, key: Abstract) -> Any:
+        """A key as a constant; one that is the length but for so many is so many before the end."""
+        key = resolve(key)
+        if isinstance(key, Size) and isinstance(base, ListValue) and base.counted >= 0:
+            register = self.program.known_steps.get(("operator", "len", base.counted))
+            if register is not None:
+                length = self._dim(base.counted, base.size) + len(base.tail)
+                before = (key.dim - length).constant
+                if before is not None and -base.size - len(base.tail) <= before < 0:
+                    return int(before)
+        return self.indexing.plain(key)
+
+    def deque_part(self, base: DequeValue, place: Any) -> Any:
+        """An element of a deque that is found without reading all, or None."""
+        if base.tail and not base.is_read and type(place) is int:
+            longest = self.limit(base.register, base.object)
+            if longest is not None and not -longest <= place < 0:
+                return None  # it may have been pushed out
+        return base.part_at(place)
+
+    def last_parts(self, base: ListValue, place: slice) -> list[Any] | None:
+        """`base[-n:]` of one that was not read, if there are so many; None of another slice."""
+        count = place.start
+        ends = place.stop is None and place.step is None
+        if base.is_read or type(count) is not int or count >= 0 or not ends:
+            return None
+        missing = -count - len(base.tail)
+        if missing <= 0:
+            return base.tail[count:]
+        if base.part is None or (base.before_tail(count) is None and missing <= base.size):
+            return None
+        length = self.program.operate("len", base.register)
+        test = self.program.operate(">=", length, self.program.constant(missing))
+        self.program.guard("guard_truth", test, base.size >= missing)
+        if base.size < missing:
+            return None
+        return [base.part_at(at) for at in range(count, 0)]
