@@ -76,10 +76,10 @@ TYPED_TEST(Halves, WholeNumbersRoundOnce) {
   for (int k = 0; k < 63; ++k) {
     for (int m = 0; m < 1 << (HalfRange<H>::kFraction + 2); ++m) {
       const auto middle =
-          static_cast<int64_t>((Wide{1} << k) + (k > 9 ? Wide{m} << (k - 9) : Wide{m}));
-      for (const int64_t x : {middle, middle - 1, middle + 1, -middle, -middle - 1, 1 - middle}) {
+          static_cast<uint64_t>((Wide{1} << k) + (k > 9 ? Wide{m} << (k - 9) : Wide{m}));
+      for (const uint64_t word : {middle, middle - 1, middle + 1, -middle, ~middle, 1 - middle}) {
+        const auto x = static_cast<int64_t>(word);
         ASSERT_EQ(core::scalar::cast<H>(x).bits, nearest(x)) << x;
-        const auto word = static_cast<uint64_t>(x);
         ASSERT_EQ(core::scalar::cast<H>(word).bits, nearest(word)) << word;
         const auto narrow = static_cast<int32_t>(x);
         ASSERT_EQ(core::scalar::cast<H>(narrow).bits, nearest(narrow)) << narrow;
