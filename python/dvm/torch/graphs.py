@@ -78,6 +78,7 @@ class _Lowering:
         self._groups: dict[int, int] = {}
         self._writes: list[tuple[int, Tensor]] = []
         self._shared = layouts.ViewsInResults(self._results()[:returned])
+        self._called: set[Node] = set()  # what torch's own ops compute
 
     def run(self) -> Lowered:
         for node in self._placeholders:
@@ -239,6 +240,7 @@ class _Lowering:
         return self._builder.reshape(made, expected.shape)
 
     def _library_call(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
+        self._called.add(node)
         values = self._values
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             # torch draws for elements in the order in which they lie.
@@ -280,11 +282,25 @@ class _Lowering:
         return _as_list(output.args[0])
 
     def _in_memory(self, node: Node, value: Any) -> Any:
-        """A value that results are views of: in one place, and there as torch has it."""
-        if node not in self._shared.roots:
+        """A value in memory as torch has it, where something depends on that.
+
+        Results that are views of it do; and another shape of what the Graph does not compute, and
+        so may not lie as a Plan has what it computes.
+        """
+        if node not in self._shared.roots and not self._orders_others(node):
             return value
         by_torch = any(user in self._shared.by_torch for user in node.users)
         return self._laid_out(node, value, as_tensor=by_torch)
+
+    def _orders_others(self, node: Node) -> bool:
+        """Whether it is a copy in order of what others have left in another one."""
+        if node.target is not torch.ops.aten.clone.default or layouts.lies_otherwise(node):
+            return False
+        source = node.args[0]
+        root = layouts.root(source)
+        maker = root.args[0] if root.target is operator.getitem else root
+        is_given = maker.op == "placeholder" or maker in self._called
+        return is_given and layouts.lies_otherwise(source)
 
     def _laid_out(self, node: Node, value: Tensor, as_tensor: bool = True) -> Tensor:
         """A value in memory as torch has it; `as_tensor`: as torch sees it there."""

@@ -113,9 +113,8 @@ def has_gaps(node: Node) -> bool:
 
 
 def lies_otherwise(node: Node) -> bool:
-    """Whether elements of a tensor lie in another order than that of its axes, or with gaps."""
-    tensor = node.meta.get("val")
-    return isinstance(tensor, torch.Tensor) and not _is_in_order(node) and not repeated_axes(tensor)
+    """Whether elements do not lie one behind the other in the order of the axes."""
+    return isinstance(node.meta.get("val"), torch.Tensor) and not _is_in_order(node)
 
 
 def _views_between(node: Node) -> list[Node]:
@@ -135,7 +134,10 @@ def _is_computed(node: Node) -> bool:
 
 def _is_copied(chain: Sequence[Node]) -> bool:
     tensors = [node.meta["val"] for node in chain if isinstance(node.meta["val"], torch.Tensor)]
-    return not all(map(_is_packed, tensors)) and not all(v.target in _OF_A_PLAN for v in chain[:-1])
+    views = {node.target for node in chain[:-1]}
+    # An axis more is a broadcast for a Plan, which is no view.
+    is_broadcast = _aten.expand.default in views
+    return is_broadcast or not (all(map(_is_packed, tensors)) or views <= _OF_A_PLAN)
 
 
 def _is_packed(tensor: torch.Tensor) -> bool:

@@ -186,3 +186,29 @@ def test_random_numbers_come_in_the_order_of_memory(draw):
         torch.manual_seed(seed)
         torch.testing.assert_close(torch.compile(draw, backend="dvm")(x), expected)
         torch._dynamo.reset()
+
+
+RESHAPED = {
+    "flat": lambda x: x.reshape(-1) * 2,
+    "rows": lambda x: x.reshape(x.shape[0], -1).sum(1),
+    "in order": lambda x: x.contiguous().view(-1),
+    "behind a view": lambda x: x.transpose(0, 2).flatten(1).exp(),
+    "of torch's op": lambda x: x.sort(0)[0].reshape(-1) + 1,
+    "of drawn numbers": lambda x: torch.nn.functional.dropout(x, 0.5, True).flatten(1) * 2,
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("reshaped", RESHAPED.values(), ids=RESHAPED.keys())
+def test_other_shapes_of_what_lies_in_any_order(reshaped, dynamic):
+    for seed in range(8):
+        x = argument(random.Random(seed))
+        x = x.expand(2, *x.shape)[0, None].expand(3, *x.shape)[:, 0] if seed % 4 == 0 else x
+        # A call that torch has to run is an error.
+        options = {"fallback": "error"}
+        compiled = torch.compile(reshaped, backend="dvm", dynamic=dynamic, options=options)
+        torch.manual_seed(seed)
+        expected = reshaped(x)
+        torch.manual_seed(seed)
+        torch.testing.assert_close(compiled(x), expected)
+        torch._dynamo.reset()
