@@ -622,10 +622,23 @@ class DictView:
 
 @dataclass(eq=False)
 class Raised:
-    """An exception that the program made or caught, in a register."""
+    """An exception that the program made or caught, in a register.
+
+    attributes: those that the program has set. The object in the register has none of them.
+    made: by the program, so that it has no others; `args_known` where its class had what it was
+        made with, and `initialised` counts what may have changed that.
+    """
 
     register: int
     object: Any
+    attributes: dict[str, Any] = field(default_factory=dict)
+    made: bool = False
+    args_known: bool = True
+    initialised: int = 0
+
+    @property
+    def cls(self) -> type:
+        return type(self.object)
 
 
 @dataclass(eq=False)

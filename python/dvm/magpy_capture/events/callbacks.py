@@ -61,7 +61,10 @@ CONTAINERS = (ListValue, DictValue, SetValue, DequeValue, Sequence, Instance)
 class Callbacks(Part):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
-    needs = "callees calls flow host_operations instances outputs program python recorded walk"
+    needs = (
+        "callees calls exceptions flow host_operations instances outputs program python recorded "
+        "walk"
+    )
 
     def __init__(self, events: list[Any], begin: int) -> None:
         self.events = events
@@ -236,6 +239,9 @@ class Callbacks(Part):
         elif maker is vars(object)["__new__"]:
             self.instances.guard_lifetime(cls)
             made = Instance(cls)
+        elif issubclass(cls, BaseException) and body is not None:
+            this = self.recorded.seen(self.events[self.number + 1][4])
+            made = self.exceptions.new_exception(cls, maker, positional, named, this)
         else:
             raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
         body = self.next_callback()

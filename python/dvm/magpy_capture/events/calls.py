@@ -48,6 +48,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    Raised,
     Sequence,
     SuperValue,
     resolve,
@@ -294,7 +295,7 @@ class Calls(Part):
             is_class = isinstance(this, Literal) and isinstance(this.object, type)  # in __new__
             if is_class and not any(each is seen.__thisclass__ for each in this.object.__mro__):
                 continue
-            if (isinstance(this, Instance) or is_class) and this.object is seen.__self__:
+            if (isinstance(this, (Instance, Raised)) or is_class) and this.object is seen.__self__:
                 return SuperValue(this, seen.__thisclass__)
         raise refuse(reasons.SUPER_UNKNOWN_OBJECT)
 

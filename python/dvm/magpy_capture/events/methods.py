@@ -66,7 +66,7 @@ class Methods(Part):
     """The meaning of calls of methods that were not followed."""
 
     needs = (
-        "annotated caches calls containers contexts host_operations indexing instances "
+        "annotated caches calls containers contexts exceptions host_operations indexing instances "
         "library locks lookups lowering opaque outputs program python randoms reductions "
         "ufunc_methods"
     )
@@ -87,6 +87,8 @@ class Methods(Part):
             return self.outputs.is_enabled(base, positional[0], seen)
         if self.outputs.is_stream(base) and not named:
             return self.outputs.stream_method(base, name, positional, seen)
+        if isinstance(base, Raised) and name == "__init__":
+            return self.exceptions.initialise(base, callee.function, positional, named)
         if isinstance(base, Instance):
             return self._of_instance(callee, base, positional, named, seen)
         meaning = of_kind(METHODS_OF, type(base))

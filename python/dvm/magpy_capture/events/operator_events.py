@@ -49,7 +49,7 @@ class OperatorEvents(Part):
     """Events that compute with values and look into them."""
 
     needs = (
-        "array_classes attributes callbacks callees calls containers flow heap "
+        "array_classes attributes callbacks callees calls containers exceptions flow heap "
         "host_operations instances lengths lookups opaque packages program python recorded sets "
         "ufuncs"
     )
@@ -286,12 +286,12 @@ class OperatorEvents(Part):
     ) -> Abstract:
         base = self.recorded.value(operands[0])
         if followed:
-            if isinstance(base, Instance):
+            if isinstance(base, (Instance, Raised)):
                 return self.followed_attribute(base, name)
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
         return self.lookups.attribute(base, name, self.recorded.seen(result))
 
-    def followed_attribute(self, base: Instance, name: str) -> None:
+    def followed_attribute(self, base: Instance | Raised, name: str) -> None:
         """A property or another descriptor, or __getattr__, written in Python."""
         found = class_attribute(base.cls, name)
         for hook in ("__getattribute__", "__getattr__"):
@@ -322,6 +322,8 @@ class OperatorEvents(Part):
             return None
         if isinstance(base, Raised) and name == "__traceback__" and isinstance(value, Hidden):
             return None  # a replay has no frames
+        if isinstance(base, Raised) and not followed:
+            return self.exceptions.set_attribute(base, name, value)
         if isinstance(base, Flags) and name == "writeable":
             self.attributes.set_flags(base.base, value)
             return

@@ -32,6 +32,7 @@ from dvm.magpy_capture.values import (
     Raised,
     Size,
     Tensor,
+    is_none,
     resolve,
 )
 
@@ -206,6 +207,10 @@ class Walk(Part):
                 value = self.exceptions.make_exception(value.object, [], {}, seen)
             if not isinstance(value, Raised) or value.object is not seen:
                 raise refuse(reasons.RAISING, describe(value))
+            if len(operands) > 1:
+                cause = self.recorded.value(operands[1])
+                if isinstance(cause, Raised) or is_none(cause):
+                    value.attributes["__cause__"] = cause
         elif kind in ("call", "call_ex"):
             arguments = self.given_to(kind, operands, keywords)
             value = self.exceptions.raising_call(self.recorded.value(operands[0]), *arguments, seen)
@@ -238,6 +243,11 @@ class Walk(Part):
                         else self.exceptions.make_exception(StopIteration, [], {}, seen)
                     )
                     return
+        if kind == "raise" and self.callbacks.calls_back(callee):  # a class with an __init__
+            made = self.callbacks.call_back(callee, [], {})
+            if isinstance(made, Raised) and made.object is seen:
+                self.recorded.values[exception] = made
+                return
         raise refuse(reasons.EXCEPTION_C_CODE_CALLS_PYTHON)
 
     def on_matches(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:

@@ -3,6 +3,7 @@
 The recording shows which instruction raised and where the exception went. What raised is called
 again on every replay and must raise exactly that type, or the call takes another path; the object
 is the replay's own. It has no traceback, so that it may be looked at but not leave the function.
+So what the program sets of one are values of the path, which the object itself never gets.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dvm.magpy_capture.numpy.tables import WRITES, is_numpy_function
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute
+from dvm.magpy_capture.python.kinds import class_attribute, own_attribute
 from dvm.magpy_capture.python.opaque import Named, name_of
 from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
@@ -133,6 +134,73 @@ class Exceptions(Part):
             self.program.step("call", self.program.constant(cls), registers, tuple(named)), seen
         )
 
+    def new_exception(
+        self, cls: type, maker: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Raised:
+        """What C code makes of a class whose `__init__`, which comes next, is in Python."""
+        if not isinstance(maker, types.BuiltinFunctionType) or type(seen) is not cls:
+            raise refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
+        self.instances.guard_lifetime(cls)
+        arguments = [*positional, *named.values()]
+        # They become `args`, unless __init__ has the class in C set others.
+        are_pure = all(map(self.host_operations.is_pure, arguments))
+        given = [self.program.constant(cls)]
+        given += map(self.program.register_of, arguments if are_pure else ())
+        names = tuple(named) if are_pure else ()
+        register = self.program.step("call", self.program.constant(maker), given, names)
+        return Raised(register, seen, made=True, args_known=are_pure)
+
+    def initialise(
+        self, base: Raised, function: Any, positional: list[Abstract], named: Named
+    ) -> Abstract:
+        """The `__init__` of a class in C, on the replay's own object."""
+        if not base.made or not isinstance(function, types.WrapperDescriptorType):
+            raise refuse(reasons.CALL_METHOD, "__init__", describe(base))
+        arguments = [*positional, *named.values()]
+        for argument in arguments:
+            if not self.host_operations.is_pure(argument):
+                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
+        given = [base.register, *map(self.program.register_of, arguments)]
+        self.program.step("call", self.program.constant(function), given, tuple(named))
+        base.args_known = True
+        base.initialised += 1
+        return Literal(None)
+
+    def has_attribute(self, base: Raised, name: str) -> bool:
+        """`hasattr(base, name)`, which no code of the user's answers."""
+        if name in base.attributes:
+            return True
+        plain = vars(BaseException)["__getattribute__"]
+        for hook, wanted in (("__getattribute__", plain), ("__getattr__", MISSING)):
+            if class_attribute(base.cls, hook) is not wanted:
+                raise refuse(reasons.HASATTR, describe(base))
+            self.instances.guard_class(base.cls, hook, wanted)
+        found = class_attribute(base.cls, name)
+        self.instances.guard_class(base.cls, name, found)
+        if found is not MISSING or base.made:
+            return found is not MISSING
+        if own_attribute(base.object, name) is not MISSING:  # what raised it gave it that
+            raise refuse(reasons.HASATTR, describe(base))
+        self.program.guard("guard_lacks", base.register, name)
+        return False
+
+    def set_attribute(self, base: Raised, name: str, value: Abstract) -> None:
+        found = class_attribute(base.cls, name)
+        setter = class_attribute(base.cls, "__setattr__")
+        if setter is not vars(BaseException)["__setattr__"]:
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+        self.instances.guard_class(base.cls, "__setattr__", setter)
+        self.instances.guard_class(base.cls, name, found)
+        if found is vars(BaseException)["args"] and self.host_operations.is_pure(value):
+            given = [base.register, self.program.constant(name), self.program.register_of(value)]
+            self.program.step("call", self.program.constant(setattr), given, ())
+            base.args_known = True
+            base.initialised += 1
+            return
+        if hasattr(type(found), "__set__"):
+            raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+        base.attributes[name] = value
+
     @means(sys.exc_info)
     def handled(self) -> Abstract:
         """The exception that is handled: one of the program's, or none, not even its caller's."""
@@ -148,15 +216,26 @@ class Exceptions(Part):
 
     @attributes_of(Raised)
     def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:
+        if name in base.attributes:
+            return resolve(base.attributes[name])
         if name == "__class__":
             return Literal(type(base.object))
         if name == "__traceback__":
             return Hidden("a traceback")
         if name == "with_traceback":
             return Method(base, name)
-        if name == "args":
-            key = ("getattr", base.register, name)
+        if name == "args" and base.args_known:
+            key = ("getattr", base.register, name, base.initialised)
             return self.heap.computed(
                 self.program.step("getattr", base.register, name, key=key), seen
             )
-        raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+        getter = class_attribute(base.cls, "__getattribute__")
+        is_plain = getter is vars(BaseException)["__getattribute__"]
+        found = class_attribute(base.cls, name)
+        if name == "args" or not is_plain or not base.made:
+            raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+        self.instances.guard_class(base.cls, "__getattribute__", getter)
+        self.instances.guard_class(base.cls, name, found)
+        if isinstance(found, types.MemberDescriptorType):  # of the class in C
+            return self.heap.computed(self.program.step("getattr", base.register, name), seen)
+        return self.instances.class_value(base, found, name, seen)

@@ -63,7 +63,7 @@ class PythonFunctions(Part):
     """What Python's builtins do to abstract values."""
 
     needs = (
-        "callbacks callees calls containers flow graph heap host_operations indexing "
+        "callbacks callees calls containers exceptions flow graph heap host_operations indexing "
         "instances lengths library lookups opaque operators program sets sorting ufuncs"
     )
 
@@ -205,7 +205,8 @@ class PythonFunctions(Part):
         """Where the type says no, isinstance asks the object for its __class__."""
         for name in ("__class__", "__getattribute__"):
             found = class_attribute(cls, name)
-            if found is not vars(object)[name]:
+            plain = [vars(each).get(name) for each in (object, BaseException)]
+            if found is None or not any(found is each for each in plain):
                 raise refuse(reasons.ISINSTANCE_OBJECT_OWN, name)
             self.instances.guard_class(cls, name, found)
 
@@ -276,6 +277,8 @@ class PythonFunctions(Part):
                 return True
             self.program.guard("guard_lacks", base.register, name)
             return False
+        if isinstance(base, Raised):
+            return self.exceptions.has_attribute(base, name)
         if isinstance(base, Literal):
             if isinstance(base.object, types.ModuleType):
                 scope = vars(base.object)

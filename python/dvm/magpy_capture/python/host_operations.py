@@ -54,6 +54,8 @@ class HostOperations(Part):
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
         if isinstance(value, Raised):  # unless Python code of the user's says what it looks like
+            if not value.args_known:
+                return False
             text = class_attribute(type(value.object), "__str__")
             module = type(value.object).__module__
             return not isinstance(text, types.FunctionType) or module.startswith("numpy")

@@ -33,6 +33,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     OwnDict,
+    Raised,
     Sequence,
     resolve,
 )
@@ -130,7 +131,7 @@ class Instances(Part):
         base.attributes[name] = value
         return value
 
-    def class_value(self, base: Instance, found: Any, name: str, seen: Any) -> Abstract:
+    def class_value(self, base: Instance | Raised, found: Any, name: str, seen: Any) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
