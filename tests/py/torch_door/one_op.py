@@ -38,7 +38,9 @@ class OneOp:
         with mode, enable_python_dispatcher():
             fake_args, fake_kwargs = pytree.tree_unflatten(fakes, spec)
             call.meta["val"] = op(*fake_args, **fake_kwargs)
-        self._is_single = isinstance(call.meta["val"], torch.Tensor)
+            self._is_single = isinstance(call.meta["val"], torch.Tensor)
+            if self._is_single and op.is_view:  # torch itself makes some views that are results
+                call = _copied(graph, call)
         graph.output((call,) if self._is_single else _items(graph, call))
         self.compiled = compile_graph(
             GraphModule(torch.nn.Module(), graph), [], options=Options(**options), kind="inference"
@@ -87,3 +89,9 @@ def _items(graph: Graph, call: Any) -> tuple[Any, ...]:
         item.meta["val"] = value
         items.append(item if isinstance(value, torch.Tensor) else None)
     return tuple(items)
+
+
+def _copied(graph: Graph, node: Any) -> Any:
+    copy = graph.call_function(torch.ops.aten.clone.default, (node,))
+    copy.meta["val"] = copy.target(node.meta["val"])
+    return copy
