@@ -173,7 +173,10 @@ void FrameRecorder::mark(core::SeenEvent::Kind kind, const std::string& name, co
   }
   std::vector<NodeId> operands = {record_.constant(reinterpret_cast<PyObject*>(code_))};
   for (const NodeId* place : places) operands.push_back(*place);
-  for (NodeId* place : places) operands.push_back(*place = record_.again(*place));
+  for (NodeId* place : places) {
+    operands.push_back(*place = record_.again(*place));
+    if (kind == core::SeenEvent::Kind::header) record_.look_again(*place);
+  }
   auto content = contents.begin();
   for (const int32_t slot : loop.cells) {
     PyObject* const cell = f.locals[slot];

@@ -299,6 +299,20 @@ NodeId Record::again(NodeId node) {
   return add_node(same);
 }
 
+void Record::look_again(NodeId id) {
+  SeenNode& node = data_.node(id);
+  PyObject* const list = as_object(node.object);
+  const auto found = PyList_Check(list) ? snapshots_.find(list) : snapshots_.end();
+  if (found == snapshots_.end()) return;
+  PyObject* const before = found->second.get();
+  const auto size = PyList_GET_SIZE(list);
+  const bool is_same =
+      PyTuple_GET_SIZE(before) == size &&
+      std::equal(PySequence_Fast_ITEMS(list), PySequence_Fast_ITEMS(list) + size,
+                 PySequence_Fast_ITEMS(before));
+  if (!is_same) node.snapshot = Py_None;
+}
+
 NodeId Record::met(PyObject* object) {
   keep_result(object);
   if (tells_its_end(object) || finishes_something(object)) throw Unkeepable("object-tells-end");

@@ -83,6 +83,8 @@ class Record {
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
   NodeId again(NodeId node);                           // a new node of the same object and origin
+  // Where a turn of a loop begins: nobody knows what a list holds that is not as it was first seen.
+  void look_again(NodeId node);
   void set_result(int32_t event, NodeId node) { at(event).result = node; }
   void set_name(int32_t event, PyObject* name) { at(event).name = name; }
   void set_keywords(int32_t event, PyObject* names) { at(event).keywords = names; }

@@ -70,6 +70,7 @@ from dvm.magpy_capture.python.lengths import Lengths
 from dvm.magpy_capture.python.local_classes import LocalClasses
 from dvm.magpy_capture.python.locks import Locks
 from dvm.magpy_capture.python.opaque import Opaque
+from dvm.magpy_capture.python.open_lists import OpenLists
 from dvm.magpy_capture.python.outputs import Outputs
 from dvm.magpy_capture.python.package_objects import PackageObjects
 from dvm.magpy_capture.python.randoms import Randoms
@@ -141,6 +142,7 @@ class Lowering:
     iterators: Iterators
     deques: Deques
     lengths: Lengths
+    open_lists: OpenLists
     caches: Caches
     sorting: Sorting
     varying: Varying

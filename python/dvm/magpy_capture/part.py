@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.lengths import Lengths
     from dvm.magpy_capture.python.local_classes import LocalClasses
     from dvm.magpy_capture.python.locks import Locks
+    from dvm.magpy_capture.python.open_lists import OpenLists
     from dvm.magpy_capture.python.opaque import Opaque
     from dvm.magpy_capture.python.outputs import Outputs
     from dvm.magpy_capture.python.package_objects import PackageObjects
@@ -126,6 +127,7 @@ class Part:
     attributes: ArrayAttributes
     array_classes: ArrayClasses
     host_arrays: HostArrays
+    open_lists: OpenLists
     opaque: Opaque
     per_element: PerElement
     written_arguments: WrittenArguments

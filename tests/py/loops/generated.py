@@ -16,6 +16,8 @@ ARRAYS, NUMBERS = ("x", "y", "z"), ("s", "t")
 class Writer:
     """One function `f(x, y, A, n)`; `random` decides."""
 
+    kinds = ("array", "array", "number", "part", "inplace", "swap", "row", "if", "loop")
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.lines: list[str] = []
@@ -68,9 +70,7 @@ class Writer:
         self.level -= 1
 
     def statement(self) -> None:
-        kinds = ["array", "array", "number", "part", "inplace", "swap", "row", "if", "loop"]
-        if self.depth:
-            kinds += ["break", "continue"]
+        kinds = [*self.kinds, *(["break", "continue"] if self.depth else [])]
         kind = self.random.choice(kinds)
         name = self.pick(*ARRAYS)
         if kind == "array":

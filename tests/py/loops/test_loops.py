@@ -17,6 +17,7 @@ import dvm
 from loops.check import compare
 from loops.corners import CORNERS
 from loops.generated import Writer, arguments, function_of
+from loops.histories import HistoryWriter
 from loops.programs import PROGRAMS
 
 #: how many written programs run; the nightly figure is DVM_PROGRAMS=5000
@@ -57,13 +58,19 @@ def test_written_programs_do_compiled_what_they_do_plain(part: int) -> None:
         compare_written(seed)
 
 
+@pytest.mark.parametrize("part", range(4))
+def test_written_programs_with_histories_do_compiled_what_they_do_plain(part: int) -> None:
+    for seed in range(part, PROGRAMS_WRITTEN, 4):
+        compare_written(seed, HistoryWriter)
+
+
 @pytest.mark.parametrize("seed", FAILED)
 def test_written_programs_that_failed_do_not(seed: int) -> None:
     compare_written(seed)
 
 
-def compare_written(seed: int) -> None:
-    source = Writer(seed).source()
+def compare_written(seed: int, writer: type[Writer] = Writer) -> None:
+    source = writer(seed).source()
     function = function_of(source, seed)
     compiled = dvm.compile(function)
     for number in range(6):

@@ -100,6 +100,9 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
   }
   for (const auto& [reg, step] : same_lists_) {
     if (object(reg) == nullptr || !PyList_CheckExact(object(reg))) return false;
+    // What a turn appends to is not the same in the next one.
+    const auto is_this = [&](int32_t other) { return object(other) == object(reg); };
+    if (std::ranges::any_of(read_lists_, is_this)) return false;
     step->fill(object(reg));
   }
   const auto fill = [&](auto& taken) {

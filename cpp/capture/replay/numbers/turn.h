@@ -166,6 +166,7 @@ class Turn {
   std::vector<GivenArray> array_gives_;
   std::vector<SameSlot> same_slots_;
   std::vector<SameList> same_lists_;
+  std::vector<int32_t> read_lists_;  // registers of lists of which something was looked at
   std::optional<TakenArray> array_item_;
   // Of a tuple that is the item: an array, or else a number.
   struct ItemPart {

@@ -47,6 +47,19 @@ bool may_follow_commit(StepOp op) {
   }
 }
 
+// Whether it depends on what a list holds, which is the same object with something appended.
+bool looks_into(StepOp op) {
+  switch (op) {
+    case StepOp::item_:
+    case StepOp::iterate_:
+    case StepOp::guard_length_:
+    case StepOp::guard_truth_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool TurnCode::append(const Path& path) {
@@ -144,6 +157,12 @@ bool TurnCode::append(const Path& path, const Step& step) {
 bool TurnCode::same(const Path& path, const Step& step) {
   const Category category = info(step.op).category;
   if (step.op == StepOp::loop_ || step.op == StepOp::raises_) return false;
+  if (looks_into(step.op)) {
+    for_each_register(path, step, [&](const int32_t& reg, bool defines) {
+      const bool is_list = !defines && object(reg) != nullptr && PyList_Check(object(reg));
+      if (is_list) turn_.read_lists_.push_back(reg);
+    });
+  }
   if (category == Category::fetch) return true;
   if (category == Category::guard || category == Category::choice) return true;
   if (step.op != StepOp::operator_ && step.op != StepOp::call_) return false;

@@ -37,7 +37,8 @@ from dvm.magpy_capture.python.kinds import (
     is_fixed,
     is_mutable_class,
 )
-from dvm.magpy_capture.python.opaque import JOINS, is_open_list, name_of, signature_of
+from dvm.magpy_capture.python.opaque import name_of, signature_of
+from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.python.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.values import (
@@ -63,7 +64,7 @@ class Calls(Part):
     needs = (
         "annotated array_classes callbacks callees containers contexts deques exceptions "
         "generators graph heap host_operations instances lookups lowering memory methods opaque "
-        "operators outputs packages per_element program python randoms recorded sets "
+        "open_lists operators outputs packages per_element program python randoms recorded sets "
         "ufunc_methods"
     )
 
@@ -102,8 +103,10 @@ class Calls(Part):
         hashable = _hashable(function)
         if hashable and is_numpy_function(function):
             positional = list(map(self.deques.in_sequence, positional))
-        if hashable and function in JOINS and any(map(is_open_list, positional)):
-            return self.opaque.join_open(function, positional, named, seen)
+        if hashable and any(map(is_extended_list, positional)):
+            found = self.open_lists.call(function, positional, named, seen)
+            if found is not None:
+                return found
         if function is not None and function is expectation():
             return self.contexts.make_expected(positional, named)
         if (known := annotation_of(function)) is not NOTHING:

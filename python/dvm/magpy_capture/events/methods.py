@@ -31,7 +31,8 @@ from dvm.magpy_capture.python.derived import SLOTS, base_of, inherited, kind_of
 from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute, is_constant, is_fixed
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
-from dvm.magpy_capture.python.opaque import is_extended_list, name_of
+from dvm.magpy_capture.python.opaque import name_of
+from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.python.randoms import is_pythons
 from dvm.magpy_capture.values import (
@@ -67,8 +68,8 @@ class Methods(Part):
 
     needs = (
         "annotated caches calls containers contexts exceptions host_operations indexing instances "
-        "library locks lookups lowering opaque outputs program python randoms reductions "
-        "ufunc_methods"
+        "library locks lookups lowering opaque open_lists outputs program python randoms "
+        "reductions ufunc_methods"
     )
 
     def call_method(
@@ -205,7 +206,7 @@ class Methods(Part):
     ) -> Abstract:
         """A method of an immutable object of Python (str.join, float.is_integer ...)."""
         if name == "join" and len(positional) == 1 and is_extended_list(positional[0]):
-            return self.opaque.join_texts(base, resolve(positional[0]), seen)
+            return self.open_lists.join_texts(base, resolve(positional[0]), seen)
         if name not in ("format", "format_map"):  # which show an iterator, and take nothing of it
             positional = list(map(self.containers.listed, positional))
         arguments = [base, *positional, *named.values()]

@@ -12,6 +12,7 @@ from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, loop_code
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.open_lists import UNKNOWN
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1
@@ -187,11 +188,14 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     begin, end = turns.first_event(turn), turns.event_behind(turn)
     known: set[int] = set()
     first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
+    snapshots = dict(recording["snapshots"])
 
     def argument(node: int, place: int) -> None:
         _, _, _, _, seen, snapshot = nodes[node]
         nodes[node] = ("argument", place, "", None, seen, snapshot)
         known.add(node)
+        if isinstance(seen, list) and snapshot is None:  # turns before have appended to it
+            snapshots[id(seen)] = UNKNOWN
 
     def is_inside(node: int) -> bool:
         origin, index, *_ = nodes[node]
@@ -249,7 +253,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
         "begin": begin,
         "variables": len(loop.variables),
         "loops": [each for each in recording["loops"] if begin <= each.enter and each.out < end],
-        "snapshots": recording["snapshots"],
+        "snapshots": snapshots,
         "result": len(nodes) - 1,
         "aborted": "",
         "aborted_at": ("", 0),

@@ -17,6 +17,7 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
 from dvm.magpy_capture.python.kinds import class_attribute, is_nan
+from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -65,8 +66,8 @@ class Containers(Part):
     """Containers whose parts are abstract values."""
 
     needs = (
-        "calls counters deques host_operations indexing instances lengths opaque operators program "
-        "python sets sorting views"
+        "calls counters deques host_operations indexing instances lengths opaque open_lists "
+        "operators program python sets sorting views"
     )
 
     def __init__(self) -> None:
@@ -242,6 +243,9 @@ class Containers(Part):
     def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
         """`base[key]` of a container."""
         base = self.instances.content_of(base, "__getitem__")
+        if isinstance(base, ListValue) and is_extended_list(base):
+            if (part := self.open_lists.element(base, resolve(key), seen)) is not None:
+                return resolve(part)
         if isinstance(base, (Sequence, ListValue)):
             place = self.lengths.place(base, key)
             if isinstance(base, ListValue) and (part := base.part_at(place)) is not None:

@@ -36,6 +36,7 @@ from dvm.magpy_capture.python.kinds import (
     is_package_function,
     is_shared_draw,
 )
+from dvm.magpy_capture.python.open_lists import UNKNOWN
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
@@ -59,7 +60,7 @@ FACTORY: Any = vars(defaultdict)["default_factory"]
 class Objects(Part):
     """The heap of one path."""
 
-    needs = "arrays containers host_arrays lengths library memory program varying"
+    needs = "arrays containers host_arrays lengths library memory open_lists program varying"
 
     def __init__(self, snapshots: dict[int, Any]) -> None:
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
@@ -180,6 +181,8 @@ class Objects(Part):
         return made
 
     def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
+        if self.snapshots.get(id(seen)) is UNKNOWN:
+            return self.open_lists.argument(register, seen)
         items = list(self.snapshots[id(seen)] if id(seen) in self.snapshots else list.copy(seen))
         parts: dict[int, Unread] = {}
 

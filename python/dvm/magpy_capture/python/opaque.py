@@ -41,8 +41,6 @@ from dvm.magpy_capture.values import (
 
 Named = dict[str, Abstract]
 NONE = Literal(None)
-#: functions that make a new array of what is in a list
-JOINS = frozenset({np.array, np.stack, np.vstack, np.hstack, np.concatenate})
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
 
@@ -104,34 +102,6 @@ class Opaque(Part):
         if targets:
             self.forget_results()
         return result
-
-    def join_open(
-        self, function: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        """A new array of what is in a list that a loop has filled."""
-        self.graph.check_modes()
-        arguments = [resolve(value) for value in [*positional, *named.values()]]
-        if not all(is_open_list(value) or isinstance(value, Literal) for value in arguments):
-            raise refuse(reasons.FUNCTION_OF, name_of(function), "a list that a loop has filled")
-        registers = [
-            value.register if is_open_list(value) else self.program.register_of(value)
-            for value in arguments
-        ]
-        self.graph.opaque_calls.append((name_of(function), self.program.at))
-        callee = self.program.constant(function)
-        made = self.program.step("call", callee, registers, tuple(named), True)
-        return self.heap.computed(made, seen)
-
-    def join_texts(self, separator: Abstract, parts: ListValue, seen: str | bytes) -> Abstract:
-        """One text of those in a list that a loop has filled, and of what was appended since."""
-        every = parts.register
-        if parts.changed:
-            tail = [self.program.register_of(part) for part in parts.tail]
-            every = self.program.operate("+", every, self.program.step("list", tail))
-        register = self.program.register_of(separator)
-        bound = self.program.step("getattr", register, "join")
-        made = self.program.step("call", bound, [every], ())
-        return self.heap.computed(made, seen)
 
     # ---- what is written
 
@@ -395,20 +365,6 @@ def array_of(value: Abstract) -> Array | None:
     """The recorded array of an abstract value that is one."""
     seen = getattr(value, "object", None)
     return seen if isinstance(value, (Tensor, Host)) and is_array(seen) else None
-
-
-def is_extended_list(value: Abstract) -> bool:
-    """Whether it is a list that a loop has filled, to which at most something was appended."""
-    value = resolve(value)
-    if not isinstance(value, ListValue) or not value.is_open:
-        return False
-    return all(entry.what == "extend" and entry.key is None for entry in value.log)
-
-
-def is_open_list(value: Abstract) -> bool:
-    """Whether it is a list that a loop has filled, and nothing was done to since."""
-    value = resolve(value)
-    return isinstance(value, ListValue) and value.is_open and not value.changed
 
 
 def _holds_objects(value: Abstract) -> bool:

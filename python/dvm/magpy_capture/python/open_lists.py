@@ -1,0 +1,143 @@
+"""Lists that a rolled loop fills: only the replay knows how many elements they have.
+
+What the program asks of one behind the loop, or in a turn of it, is computed on each call, by
+Python itself. What would need all elements one by one makes the loop stay unrolled.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from dvm import reasons
+from dvm.magpy_capture.libraries import SCALARS, is_array
+from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.opaque import Named, name_of
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    ListValue,
+    Literal,
+    Size,
+    SliceValue,
+    resolve,
+)
+
+#: functions that make new arrays, or numbers, of what is in a list
+OF_LISTS: frozenset[Any] = frozenset(
+    {all, any, max, min, sum}
+    | {np.array, np.asarray, np.concatenate}
+    | {np.column_stack, np.dstack, np.hstack, np.stack, np.vstack}
+    | {np.all, np.any, np.argmax, np.argmin, np.cumsum, np.diff, np.max, np.mean, np.median}
+    | {np.min, np.prod, np.std, np.sum, np.var}
+)
+#: functions that make lists of lists
+LISTS: frozenset[Any] = frozenset({list, sorted})
+#: the snapshot of a list of which nobody knows what it held when the program looked
+UNKNOWN: tuple[Any, ...] = ("unknown",)
+KNOWN = OF_LISTS | LISTS | {bool, len}
+NUMBERS: tuple[type, ...] = (int, float, complex, bool, str, bytes, *SCALARS)
+
+
+class OpenLists(Part):
+    """What is asked of lists that loops have filled."""
+
+    needs = "graph heap program"
+
+    def argument(self, register: int, seen: list[Any]) -> ListValue:
+        """A variable of a loop that its turns append to."""
+
+        def load() -> list[Any]:
+            raise refuse(reasons.LOOP_VARIABLE, "", "a list that its turns fill and look through")
+
+        made = ListValue(object=seen)
+        made.open(register, load)
+        return made
+
+    def call(
+        self, function: Any, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract | None:
+        """A function of such a list; None: it needs the elements."""
+        arguments = [resolve(value) for value in [*positional, *named.values()]]
+        known = all(is_extended_list(value) or isinstance(value, Literal) for value in arguments)
+        if not known or function not in KNOWN:
+            return None
+        if function in LISTS:
+            source = arguments[0]
+            if not isinstance(source, ListValue):
+                return None
+            return self._open(source, self._called(function, arguments, named), seen)
+        if function in (bool, len):
+            return self.heap.computed(self._called(function, arguments, named), seen)
+        if not isinstance(seen, NUMBERS) and (not is_array(seen) or function in (max, min)):
+            return None  # it may be an element
+        self.graph.check_modes()
+        self.graph.opaque_calls.append((name_of(function), self.program.at))
+        return self.heap.computed(self._called(function, arguments, named), seen)
+
+    def element(self, base: ListValue, key: Abstract, seen: Any) -> Abstract | None:
+        """`base[key]`; None: it needs the elements."""
+        if isinstance(key, SliceValue):
+            bounds = [resolve(part) for part in (key.start, key.stop, key.step)]
+            if not all(isinstance(part, Literal) for part in bounds):
+                return None
+            key = Literal(slice(*(part.object for part in bounds)))
+        if isinstance(key, Literal) and isinstance(key.object, slice):
+            return self._open(base, self._called(operator.getitem, [base, key], {}), seen)
+        if isinstance(key, Literal) and base.is_in_tail(key.object):
+            part: Abstract = base.tail[key.object]
+            return part
+        if not isinstance(key, (Literal, Host, Size)):
+            return None
+        if isinstance(seen, NUMBERS):
+            return self.heap.computed(self._item(base, key), seen)
+        return self.heap.reach(lambda: self._item(base, key), seen) if is_array(seen) else None
+
+    def join_texts(self, separator: Abstract, parts: ListValue, seen: str | bytes) -> Abstract:
+        """One text of all that are in it."""
+        register = self.program.register_of(separator)
+        bound = self.program.step("getattr", register, "join")
+        made = self.program.step("call", bound, [self.register(parts)], ())
+        return self.heap.computed(made, seen)
+
+    def register(self, value: ListValue) -> int:
+        """The list with what was appended behind the loop."""
+        if not value.changed:
+            return value.register
+        tail = [self.program.register_of(part) for part in value.tail]
+        return self.program.operate("+", value.register, self.program.step("list", tail))
+
+    def _item(self, base: ListValue, key: Abstract) -> int:
+        return self.program.operate("getitem", self.register(base), self.program.register_of(key))
+
+    def _called(self, function: Any, arguments: list[Abstract], named: Named) -> int:
+        registers = [
+            self.register(value)
+            if isinstance(value, ListValue)
+            else self.program.register_of(value)
+            for value in arguments
+        ]
+        callee = self.program.constant(function)
+        return self.program.step("call", callee, registers, tuple(named), True)
+
+    def _open(self, source: ListValue, register: int, seen: Any) -> ListValue:
+        """A list made of such a list is another one."""
+        assert source.load is not None
+        made = ListValue(object=seen)
+        made.open(register, source.load)
+        self.heap.remember(seen, made, register)
+        return made
+
+
+def is_extended_list(value: Abstract) -> bool:
+    """Whether it is a list that a loop has filled, to which at most something was appended."""
+    value = resolve(value)
+    if not isinstance(value, ListValue) or not value.is_open:
+        return False
+    return all(entry.what == "extend" and entry.key is None for entry in value.log)
+
+
+__all__ = ["OpenLists", "is_extended_list"]
