@@ -31,7 +31,7 @@ struct SeenNode {
   HostHandle name = nullptr;      // global: variable name
   HostHandle scope = nullptr;     // global: namespace; closure: cell; default: function
   HostHandle object = nullptr;    // the value seen in this execution
-  HostHandle snapshot = nullptr;  // the elements a mutable container had at first sight; None: others
+  HostHandle snapshot = nullptr;  // of a mutable container: see Recording
 };
 
 struct SeenEvent {

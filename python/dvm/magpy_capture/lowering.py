@@ -16,6 +16,7 @@ from dvm.magpy_capture.events.operator_events import OperatorEvents
 from dvm.magpy_capture.events.pattern_events import PatternEvents
 from dvm.magpy_capture.events.recorded import Events
 from dvm.magpy_capture.events.walk import Walk
+from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.loops.lent import LentArrays
 from dvm.magpy_capture.loops.rolling import Loops
@@ -200,6 +201,7 @@ class Lowering:
         varying: KnownValues,
     ) -> None:
         if "snapshots" not in recording:
+            gather(recording)
             recording["snapshots"] = first_snapshots(recording["nodes"])
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),

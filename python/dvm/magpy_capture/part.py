@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.lengths import Lengths
     from dvm.magpy_capture.python.local_classes import LocalClasses
     from dvm.magpy_capture.python.locks import Locks
-    from dvm.magpy_capture.python.open_lists import OpenLists
     from dvm.magpy_capture.python.opaque import Opaque
+    from dvm.magpy_capture.python.open_lists import OpenLists
     from dvm.magpy_capture.python.outputs import Outputs
     from dvm.magpy_capture.python.package_objects import PackageObjects
     from dvm.magpy_capture.python.randoms import Randoms

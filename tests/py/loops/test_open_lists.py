@@ -104,7 +104,7 @@ def row_written_into(x, n):
 def slices(x, n):
     found = [i * 0.5 for i in range(n)]
     total = 0.0
-    for a, b in zip(found, found[1:], strict=False):
+    for a, b in zip(found, found[1:]):  # noqa: B905, RUF007
         total += a * b
     return total, found[::-1], x
 
@@ -129,6 +129,51 @@ def a_loop_over_a_sorted_list(x, n):
     for place, value in enumerate(sorted([i * 7 % 5 for i in range(n)])):
         total += place * value
     return total * x
+
+
+@program
+def filled_by_nested_loops(x, n):
+    found = []
+    for i in range(n):
+        for j in range(i):
+            found.append(i * j * 0.5)
+        found.append(0.25)
+    return found, x
+
+
+@program
+def nested_comprehension(x, n):
+    return [i * j * 0.5 for i in range(n) for j in range(i)], x
+
+
+@program
+def filled_by_two_loops(x, n):
+    found = []
+    for i in range(n):
+        found.append(i * 0.5)
+    found.append(7.0)
+    first = found[-1], len(found)
+    for i in range(n):
+        found.append(found[-1] - i)
+    return found, first, found[-1], len(found), x
+
+
+@program
+def looked_into_while_it_grows(x, n):
+    found = [1.0]
+    for i in range(n):
+        found.append(len(found) * 0.5 + found[-1] + i)
+        if found[-1] > 20 and not found[0] > 2:
+            break
+    return found, x
+
+
+@program
+def read_in_another_loop(x, n):
+    weights, total = [0.5, 2.0, x], x * 0
+    for i in range(n):
+        total = total + weights[i % 2] * weights[2]
+    return total
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

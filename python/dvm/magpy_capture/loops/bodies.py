@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,9 +74,15 @@ class Body:
         return found
 
     def take(
-        self, steps: Sequence[tuple[Any, ...]], carried: Sequence[int], variables: int
+        self,
+        steps: Sequence[tuple[Any, ...]],
+        carried: Sequence[int],
+        variables: int,
+        within: Mapping[int, Body],
     ) -> None:
         """Note what the turn with these steps does.
+
+        within: the bodies of loops that it may run, by the ids of those.
 
         Raises:
             NotCapturable: where it does more than compute and write into arrays of its variables.
@@ -84,6 +90,12 @@ class Body:
         origins: dict[int, Origins] = {}
         made: dict[int, tuple[Any, ...]] = {}
         lent: set[int] = set()
+        filled = {
+            step[4][place]
+            for step in steps
+            if step[0] == "loop"
+            for place in within[id(step[2])].appended
+        }
         committed = False
         for step in steps:
             name, *rest = step
@@ -95,11 +107,15 @@ class Body:
                 self.arrays = True
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
-            if name in ("copyto", "set_item", "put", "lend"):
+            if name == "lend" and rest[0] in filled:
+                lent.add(rest[0])
+            elif name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
                 lent.update(rest if name == "lend" else ())
             elif name == "effect":
-                self._append(made[rest[1]], made[rest[2][0]], origins[rest[2][-1]])
+                if made[rest[1]][0] != "constant" or made[rest[1]][2] is not list.extend:
+                    raise refuse(reasons.LOOP_EFFECT, effect("call"))
+                self._append(made[rest[2][0]], origins[rest[2][-1]], variables)
             elif name == "run":
                 for _, register, *_ in rest[3]:
                     origins[register] = NOWHERE
@@ -108,6 +124,7 @@ class Body:
                 made[rest[0]] = step
                 given = [*rest[3], *([rest[2]] if rest[2] >= 0 else [])]
                 origins[rest[0]] = _union(origins, [each for each in given if each not in lent])
+                self._fill(within[id(rest[1])], rest[3], rest[2], made, origins, variables)
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins)
@@ -123,8 +140,29 @@ class Body:
         if not known and not name.startswith("guard"):
             raise refuse(reasons.LOOP_EFFECT, effect(name))
 
-    def _append(self, callee: tuple[Any, ...], to: tuple[Any, ...], parts: Origins) -> None:
-        if callee[0] != "constant" or callee[2] is not list.extend or to[0] != "argument":
+    def _fill(
+        self,
+        within: Body,
+        given: Sequence[int],
+        iterated: int,
+        made: dict[int, tuple[Any, ...]],
+        origins: dict[int, Origins],
+        variables: int,
+    ) -> None:
+        """Note what a loop of the turn appends to lists that the turn was given."""
+        parts = [*given, iterated]
+        for place, appended in within.appended.items():
+            if made[given[place]][0] != "argument":
+                continue  # a list of the turn's own
+            sources = within.moved(appended)
+            found = _union(
+                origins, [parts[each] for each in sources if each >= 0 and parts[each] >= 0]
+            )
+            elsewhere = {ELSEWHERE} if any(each < 0 for each in sources) else set()
+            self._append(made[given[place]], found | elsewhere, variables)
+
+    def _append(self, to: tuple[Any, ...], parts: Origins, variables: int) -> None:
+        if to[0] != "argument" or to[2] >= variables:
             raise refuse(reasons.LOOP_EFFECT, effect("call"))
         self.appended.setdefault(to[2], set()).update(parts)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD"})
 LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"})
 STORES = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF"})
-FILLED = "$0"  # among the variables of a comprehension: the list that it fills
+FILLED = "$0"  # among the variables of a comprehension: the list that it fills (see gathering.py)
 UNIT = 2  # bytes of a code unit, in which the recorder counts instructions
 
 
@@ -46,7 +46,8 @@ def loop_code(code: types.CodeType, begin: int, end: int) -> LoopCode:
         unit = instruction.offset // UNIT
         if not begin <= unit < end:
             continue
-        if instruction.opname == "LIST_APPEND" and code.co_name == "<listcomp>":
+        fills = instruction.opname == "LIST_APPEND" and code.co_name == "<listcomp>"
+        if fills or instruction.opname == "YIELD_VALUE":
             named.add(FILLED)
         if instruction.opname in LOADS | STORES:
             named.add(instruction.argval)

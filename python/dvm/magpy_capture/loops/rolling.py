@@ -31,9 +31,11 @@ from dvm.magpy_capture.loops.turns import (
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
+from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
+    DictValue,
     Host,
     Instance,
     IteratorValue,
@@ -61,7 +63,8 @@ class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks calls graph heap instances lent library memory opaque program recorded"
+        "arrays callbacks calls graph heap instances lent library memory opaque open_lists program "
+        "recorded"
     )
 
     def __init__(
@@ -251,7 +254,10 @@ class Loops(Part):
         lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
-        rolled.body.take(spec.steps, carried, len(loop.variables))
+        within = {
+            id(each.rolled.loop): each.rolled.body for each in self.known.values() if each.rolled
+        }
+        rolled.body.take(spec.steps, carried, len(loop.variables), within)
         if not _dvm.add_to_loop(rolled.loop, spec):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
 
@@ -284,8 +290,7 @@ class Loops(Part):
         registers = []
         for place, value in enumerate(values):
             if place in rolled.body.appended:
-                parts = [self.program.register_of(part) for part in value.elements]
-                registers.append(self.program.step("list", parts))
+                registers.append(self._list_to_fill(value))
                 continue
             if place in lent:
                 self.memory.may_write(value)
@@ -346,15 +351,36 @@ class Loops(Part):
         The list, and the arrays in it, are objects of the replay from here on.
         """
         name, value = entry.variable(place)
-        if not isinstance(value, ListValue) or value.register >= 0 or value.cls is not list:
+        if not isinstance(value, ListValue) or value.cls is not list:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        parts = value.elements if value.register < 0 else value.tail
+        if value.register >= 0:
+            is_known = value.changed if self._is_given(value) else not is_extended_list(value)
+            if is_known:
+                raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         for origin in entry.body.moved(entry.body.appended[place]):
             inside = 0 <= origin < len(entry.values)
             for part in [entry.values[origin]] if inside else entry.bases:
                 if origin in entry.private or not self._stays(part):
                     raise refuse(reasons.LOOP_VIEW, name)
-        if not all(self._stays(resolve(part)) for part in value.elements):
+        if not all(self._stays(resolve(part)) for part in parts):
             raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
+
+    def _is_given(self, value: ListValue) -> bool:
+        """Whether it is a variable of the loop of which the path is a turn."""
+        maker = self.program.maker_of(value.register) if "begin" in self.recording else None
+        return maker is not None and maker[0] == "argument"
+
+    def _list_to_fill(self, value: ListValue) -> int:
+        """The register of a list for a loop to append to, an object of the replay alone."""
+        if value.register < 0:
+            parts = [self.program.register_of(part) for part in value.elements]
+            return self.program.step("list", parts)
+        if self._is_given(value):
+            self.program.steps.append(("lend", value.register))
+            return value.register
+        tail = [self.program.register_of(part) for part in value.tail]
+        return self.program.step("operator", "+", value.register, self.program.step("list", tail))
 
     def _stays(self, value: Abstract) -> bool:
         """Whether its object is the one that the program has, now and at the end."""
@@ -372,12 +398,19 @@ class Loops(Part):
                     raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
                 return self.program.step("own", self.arrays.tensor_register(value))
             return self.arrays.tensor_register(value)
+        if is_extended_list(value):
+            return self.open_lists.register(value)
+        if isinstance(value, ListValue) and value.register < 0 and value.cls is list:
+            # Only read: a list that it may hand on is refused where that is seen.
+            parts = [resolve(part) for part in value.elements]
+            if all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
+                return self.program.step("list", list(map(self.program.register_of, parts)))
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):
             return self.program.register_of(value)
         unchanged = getattr(value, "register", -1) >= 0 and not getattr(value, "changed", False)
-        if isinstance(value, (ListValue, Instance)) and unchanged:
+        if isinstance(value, (DictValue, ListValue, Instance)) and unchanged:
             return int(value.register)
         raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
 
@@ -438,6 +471,9 @@ class Loops(Part):
             self._give_up(turns, refusal)
             raise refusal
 
+        if self._is_given(value):  # what was asked of it before is another answer now
+            maker: Any = self.program.maker_of(register)
+            register = self.program.step("argument", maker[2])
         value.open(register, load)
         if value.object is not None:
             self.heap.remember(value.object, value, register)
