@@ -31,9 +31,41 @@ class HistoryWriter(Writer):
             return f"{place} * 0.5 + {self.pick('0.125', *self.indices())}"
         return super().number()
 
+    def search(self) -> str:
+        index = self.pick("n", *self.indices())
+        return self.pick(
+            f"any(v > {self.pick(*NUMBERS)} for v in g)",
+            f"all(k % 3 != 2 for k in range({index}))",
+            f"any(k * j == 6 for k in range({index}) for j in range(k))",
+        )
+
+    def taken(self) -> str:
+        """What C code makes of a generator's items."""
+        index, name = self.pick("n", *self.indices()), self.pick(*NUMBERS)
+        items = self.pick(
+            "v * 0.5 for v in g",
+            f"v for v in g if v > {name}",
+            f"k * {name} for k in range({index})",
+            f"k * j for k in range({index}) for j in range(k)",
+            f"sum(v for v in g) * k for k in range({index} % 4)",
+            "max(v, u) for v, u in zip(g, range(n))",
+        )
+        whole = self.pick(
+            "sum({})", "max(({}), default=0.5)", "len(list({}))", "sorted({})[:1] != []"
+        )
+        search = f"{self.pick('any', 'all')}(w % 3 > 1 for w in [{items}])"
+        return self.pick(whole.format(items), whole.format(items), search)
+
     def condition(self) -> str:
         if self.random.random() < 0.3:
-            return self.pick("len(h) > 3", "g[-1] > 0.5", "len(g) % 2", "0.25 in g", "g[-1] < g[0]")
+            return self.pick(
+                "len(h) > 3",
+                "g[-1] > 0.5",
+                "len(g) % 2",
+                "0.25 in g",
+                "g[-1] < g[0]",
+                self.search(),
+            )
         return super().condition()
 
     def statement(self) -> None:
@@ -51,6 +83,8 @@ class HistoryWriter(Writer):
             self.say(f"h[-1][:] = {self.array()}")
         elif kind < 0.5:
             self.say(f"for v in g: {self.pick(*NUMBERS)} = v * 0.5")
+        elif kind < 0.6:
+            self.say(f"{self.pick(*NUMBERS)} = float({self.taken()})")
         else:
             super().statement()
 

@@ -104,7 +104,7 @@ def row_written_into(x, n):
 def slices(x, n):
     found = [i * 0.5 for i in range(n)]
     total = 0.0
-    for a, b in zip(found, found[1:]):  # noqa: B905, RUF007
+    for a, b in zip(found, found[1:]):  # noqa: RUF007
         total += a * b
     return total, found[::-1], x
 

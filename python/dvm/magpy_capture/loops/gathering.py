@@ -1,9 +1,10 @@
-"""Generators of which C code takes all items, as lists that are filled first.
+"""Generators whose items C code takes, read as calls of functions.
 
 What `sum(x * i for i in range(n))` computes is what `sum([x * i for i in range(n)])` does: nothing
 of the program runs between two items. So the recording of the one is read as one of the other: the
 body of the generator as a call that appends what it yields to a list, and behind it the call that
-took the items. Its loops are then loops like others.
+took the items. `any` and `all` take items until one decides: they are read as a call of a function
+that returns from within its loops. The loops are then loops like others.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm.magpy_capture.loops.code import FILLED
+from dvm.magpy_capture.libraries import SCALARS
+from dvm.magpy_capture.loops.code import FILLED, UNIT
 
 #: functions that take all items, and do nothing else before that the program could see
 TAKE_ALL = frozenset({frozenset, list, max, min, set, sorted, sum, tuple})
+#: functions that take items until the truth of one is that
+DECIDE = {any: True, all: False}
+#: what has its truth without any code of the program
+PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, type(None), *SCALARS)
 Event = tuple[Any, ...]
 
 
@@ -30,7 +36,8 @@ class Taken:
     made, asked: events: the call of its function, and the one that it is handed to.
     given: of a parameter of its function, the node that stands for it; function: likewise.
     body: events of its body, and how many frames are open within it.
-    end: the event at its end.
+    end: the event at its end, or the one behind the item that decided.
+    deciding: of DECIDE, if it is one of those; decided: whether an item did.
     """
 
     made: int
@@ -39,13 +46,15 @@ class Taken:
     function: int = -1
     body: list[tuple[int, int]] = field(default_factory=list)
     end: int = -1
+    deciding: bool | None = None
+    decided: bool = False
 
 
 def gather(recording: dict[str, Any]) -> None:
     """Read such generators of a recording as lists, those within others first."""
     if any(event[0] == "resumes" for event in recording["events"]):
         while (taken := next(_found(recording), None)) is not None:
-            _read_as_list(recording, taken)
+            _Reading(recording, taken).run()
 
 
 def _found(recording: dict[str, Any]) -> Iterator[Taken]:
@@ -54,15 +63,17 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
         if kind != "call" or name or keywords or followed or len(operands) < 2:
             continue
         callee, generator = nodes[operands[0]][4], nodes[operands[1]]
-        takes_all = isinstance(callee, type | types.BuiltinFunctionType) and callee in TAKE_ALL
-        if not takes_all or not isinstance(generator[4], types.GeneratorType):
+        if not isinstance(generator[4], types.GeneratorType):
+            continue
+        is_builtin = isinstance(callee, type | types.BuiltinFunctionType)
+        if not is_builtin or (callee not in TAKE_ALL and callee not in DECIDE):
             continue
         origin, made, _, _, seen, _ = generator
         if origin != "event" or events[made][0] != "call" or events[made][3] or events[made][6]:
             continue
         if not _only_yields(seen.gi_code):
             continue
-        taken = Taken(made, asked)
+        taken = Taken(made, asked, deciding=DECIDE.get(callee) if callee not in TAKE_ALL else None)
         if _fill(taken, events, nodes, seen) and _is_used_once(taken, recording, seen):
             yield taken
 
@@ -70,13 +81,16 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
 def _fill(taken: Taken, events: list[Event], nodes: list[Any], generator: Any) -> bool:
     """Whether nothing else runs while it gives its items, to its end."""
     depth, waits = 0, True
-    for number in range(taken.asked + 1, len(events)):
+    number = taken.asked
+    while (number := number + 1) < len(events):
         kind, name, operands, _, result, *_ = events[number]
         if kind == "resumes":
             if not waits or nodes[operands[0]][4] is not generator:
                 return False
             waits = False
             continue
+        if waits and taken.deciding is not None and taken.body:
+            break
         if waits or kind == "throws" or (kind == "header" and name.count(" ") > 2):
             return False
         if kind == "given" and depth == 0:
@@ -85,15 +99,28 @@ def _fill(taken: Taken, events: list[Event], nodes: list[Any], generator: Any) -
         depth += kind == "enter"
         if kind == "leave" and depth == 1:
             taken.end = number
-            parameters = len(events[taken.made][2]) - 1
-            return name != "raised" and list(taken.given) == list(range(parameters))
+            return name != "raised" and _is_whole(taken, events, nodes)
         if kind == "yields":
             waits = True
             if depth != 1:
                 return False
         taken.body.append((number, depth))
         depth -= kind == "leave"
-    return False
+    taken.end, taken.decided = number, waits and taken.deciding is not None
+    return taken.decided and _is_whole(taken, events, nodes)
+
+
+def _is_whole(taken: Taken, events: list[Event], nodes: list[Any]) -> bool:
+    """Whether the recording shows what it was called with, and all that it gave."""
+    if list(taken.given) != list(range(len(events[taken.made][2]) - 1)):
+        return False
+    if taken.deciding is None:
+        return True
+    items = [nodes[events[at][2][0]][4] for at, _ in taken.body if events[at][0] == "yields"]
+    if not all(isinstance(item, PLAIN) for item in items):
+        return False
+    truths = [bool(item) == taken.deciding for item in items]
+    return truths == [*[False] * (len(items) - taken.decided), *[True] * taken.decided]
 
 
 def _is_used_once(taken: Taken, recording: dict[str, Any], generator: Any) -> bool:
@@ -118,61 +145,134 @@ def _only_yields(code: types.CodeType) -> bool:
     )
 
 
-def _read_as_list(recording: dict[str, Any], taken: Taken) -> None:
-    old, nodes = recording["events"], list(recording["nodes"])
-    call = old[taken.made]
-    generator = call[4]
-    items = [nodes[old[number][2][0]][4] for number, _ in taken.body if old[number][0] == "yields"]
-    events: list[Event] = []
-    places: dict[int, int] = {}  # of events, by the ones that they had
+class _Reading:
+    """The events and nodes of a recording, where a generator is a call of a function."""
 
-    def take(*numbers: int) -> None:
+    def __init__(self, recording: dict[str, Any], taken: Taken) -> None:
+        self.recording, self.taken = recording, taken
+        self.old: list[Event] = recording["events"]
+        self.nodes = list(recording["nodes"])
+        self.before = len(self.nodes)
+        self.events: list[Event] = []
+        self.places: dict[int, int] = {}  # of events, by the ones that they had
+        self.open: list[tuple[int, Event]] = []  # loops: where they begin, the last header
+        self.behind: dict[int, int] = {}  # nodes of variables: their later ones
+
+    def run(self) -> None:
+        taken, old = self.taken, self.old
+        call, asked = old[taken.made], old[taken.asked]
+        self.take(*range(taken.made), *range(taken.made + 1, taken.asked))
+        if taken.deciding is None:
+            self.places[taken.made] = len(self.events)
+            self.events.append((*call[:6], True))
+            self.fill_list()
+            self.take(taken.asked, *range(taken.end + 1, len(old)))
+        else:
+            self.places[taken.asked] = len(self.events)
+            self.events.append((*call[:4], *asked[4:6], True))
+            self.search(taken.deciding)
+        renamed = {node: call[2][1 + place] for place, node in taken.given.items()}
+        renamed[taken.function] = call[2][0]
+        for place, (origin, index, *others) in enumerate(self.nodes[: self.before]):
+            if origin == "event" and index in self.places:
+                self.nodes[place] = (origin, self.places[index], *others)
+        self.recording["events"] = [
+            (kind, name, [renamed.get(node, node) for node in operands], *rest)
+            for kind, name, operands, *rest in self.events
+        ]
+        self.recording["nodes"] = self.nodes
+
+    def take(self, *numbers: int) -> None:
         for number in numbers:
-            places[number] = len(events)
-            events.append(old[number])
+            self.places[number] = len(self.events)
+            self.events.append(self.old[number])
 
-    first = len(nodes)
+    def node(self, *parts: Any) -> int:
+        self.nodes.append(parts)
+        return len(self.nodes) - 1
 
-    def new_list(is_empty: bool) -> int:
-        nodes.append(("event", filled, "", None, items, () if is_empty else None))
-        return len(nodes) - 1
+    def fill_list(self) -> None:
+        """The body, which appends to a list and returns that, which was the generator."""
+        taken, old = self.taken, self.old
+        ((enter, _), *body) = taken.body
+        yields = [old[number][2][0] for number, _ in body if old[number][0] == "yields"]
+        items = [self.nodes[node][4] for node in yields]
+        self.take(enter)
+        filled = len(self.events)
+        snapshot: Any = ()  # of the list, while it is empty
+        current = self.node("event", filled, "", None, items, snapshot)
+        self.events.append(("list", "", [], [], current, old[enter][5], False))
+        for number, depth in body:
+            kind, name, operands, keywords, *rest = old[number]
+            self.places[number] = len(self.events)
+            if depth == 1 and kind in ("header", "out"):
+                half, last = len(keywords), current
+                current = self.node("event", filled, "", None, items, snapshot)
+                operands = [*operands[: 1 + half], last, *operands[1 + half :], current]
+                keywords = [*keywords, FILLED]
+            elif depth == 1 and kind == "yields":
+                kind, operands, snapshot = "list_append", [current, *operands], None
+            self.events.append((kind, name, operands, keywords, *rest))
+        kind, name, _, *rest = old[taken.end]
+        self.places[taken.end] = len(self.events)
+        self.events.append((kind, name, [current], *rest))
+        generator = old[taken.made][4]
+        self.nodes[generator] = (*self.nodes[generator][:4], items, None)
 
-    take(*range(taken.made), *range(taken.made + 1, taken.asked))
-    places[taken.made] = len(events)
-    events.append((*call[:6], True))
-    ((enter, _), *body) = taken.body
-    take(enter)
-    filled = len(events)
-    current = new_list(True)
-    events.append(("list", "", [], [], current, old[enter][5], False))
-    is_empty = True
-    for number, depth in body:
-        kind, name, operands, keywords, result, at, followed = old[number]
-        places[number] = len(events)
-        if depth == 1 and kind in ("header", "out"):
-            half, last = len(keywords), current
-            current = new_list(is_empty and kind == "header")
-            operands = [*operands[: 1 + half], last, *operands[1 + half :], current]
-            keywords = [*keywords, FILLED]
-        elif depth == 1 and kind == "yields":
-            kind, operands, is_empty = "list_append", [current, *operands], False
-        events.append((kind, name, operands, keywords, result, at, followed))
-    kind, name, _, *rest = old[taken.end]
-    places[taken.end] = len(events)
-    events.append((kind, name, [current], *rest))
-    take(taken.asked, *range(taken.end + 1, len(old)))
+    def search(self, deciding: bool) -> None:
+        """The body, which returns where an item decides, and at its end."""
+        taken, old = self.taken, self.old
+        at: Any = None
+        for number, depth in taken.body:
+            kind, name, operands, keywords, result, at, followed = old[number]
+            self.places[number] = len(self.events)
+            if depth == 1 and kind == "yields":
+                truth = bool(self.nodes[operands[0]][4])
+                kind, keywords = "branch", [str(int(truth))]
+            elif depth == 1:
+                self._follow(kind, name, old[number])
+            self.events.append((kind, name, operands, keywords, result, at, followed))
+        if taken.decided:
+            self._leave_loops(at)
+        answer = self.node("constant", 0, "", None, deciding == taken.decided, None)
+        self.events.append(("leave", "", [answer], [], -1, at, False))
+        for number in range(taken.end + (not taken.decided), len(old)):
+            kind, name, operands, *rest = old[number]
+            self.places[number] = len(self.events)
+            self.events.append((kind, name, list(map(self._behind, operands)), *rest))
+        self.recording["result"] = self._behind(self.recording["result"])
 
-    renamed = {node: call[2][1 + place] for place, node in taken.given.items()}
-    renamed[taken.function] = call[2][0]
-    for place, (origin, index, *others) in enumerate(nodes[:first]):
-        if origin == "event" and index in places:
-            nodes[place] = (origin, places[index], *others)
-    nodes[generator] = (*nodes[generator][:4], items, None)
-    recording["events"] = [
-        (kind, name, [renamed.get(node, node) for node in operands], *rest)
-        for kind, name, operands, *rest in events
-    ]
-    recording["nodes"] = nodes
+    def _behind(self, node: int) -> int:
+        while node in self.behind:
+            node = self.behind[node]
+        return node
+
+    def _follow(self, kind: str, name: str, event: Event) -> None:
+        if kind == "header":
+            how, begin, *_ = name.split()
+            if how == "again":
+                self.open.pop()
+            self.open.append((int(begin), event))
+        elif kind == "out":
+            self.open.pop()
+
+    def _leave_loops(self, at: Any) -> None:
+        """Where the function returns from within them. Variables that it closes over live on."""
+        code = self.nodes[self.taken.function][4].__code__
+        returns = len(code.co_code) // UNIT - 1
+        current: dict[str, int] = {}
+        for begin, (_, _, operands, keywords, *_) in reversed(self.open):
+            half = len(keywords)
+            last = [
+                current.get(name, node)
+                for name, node in zip(keywords, operands[1 + half :], strict=True)
+            ]
+            new = [self.node(*self.nodes[node]) for node in last]
+            made = [operands[0], *last, *new]
+            self.events.append(("out", f"{begin} {returns}", made, keywords, -1, at, False))
+            self.behind.update(zip(last, new, strict=True))
+            self.behind.update(zip(operands[1 + half :], new, strict=True))
+            current.update(zip(keywords, new, strict=True))
 
 
 __all__ = ["gather"]

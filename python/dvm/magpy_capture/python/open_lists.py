@@ -72,7 +72,7 @@ class OpenLists(Part):
             return self._open(source, self._called(function, arguments, named), seen)
         if function in (bool, len):
             return self.heap.computed(self._called(function, arguments, named), seen)
-        if not isinstance(seen, NUMBERS) and (not is_array(seen) or function in (max, min)):
+        if not _is_of_numbers(seen) and (not is_array(seen) or function in (max, min)):
             return None  # it may be an element
         self.graph.check_modes()
         self.graph.opaque_calls.append((name_of(function), self.program.at))
@@ -92,7 +92,7 @@ class OpenLists(Part):
             return part
         if not isinstance(key, (Literal, Host, Size)):
             return None
-        if isinstance(seen, NUMBERS):
+        if _is_of_numbers(seen):
             return self.heap.computed(self._item(base, key), seen)
         return self.heap.reach(lambda: self._item(base, key), seen) if is_array(seen) else None
 
@@ -138,6 +138,13 @@ def is_extended_list(value: Abstract) -> bool:
     if not isinstance(value, ListValue) or not value.is_open:
         return False
     return all(entry.what == "extend" and entry.key is None for entry in value.log)
+
+
+def _is_of_numbers(seen: Any) -> bool:
+    """Whether it is one, or a tuple of them."""
+    if type(seen) is tuple:
+        return all(map(_is_of_numbers, seen))
+    return isinstance(seen, NUMBERS)
 
 
 __all__ = ["OpenLists", "is_extended_list"]

@@ -1,0 +1,141 @@
+"""Generators whose items C code takes: one path for any number of items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from loops.check import compare
+
+
+def all_but(n: int) -> list[int]:
+    return [k for k in range(2, n + 2) if all(k % d for d in range(2, int(k**0.5) + 1))]
+
+
+def running(x: float, n: int) -> tuple[float, list[float]]:
+    def totals(step, count):
+        total = 0.0
+        for i in range(count):
+            total += step * i
+            yield total
+
+    return sum(totals(x, n)), list(totals(x, n))
+
+
+def deviations(x: float, n: int) -> tuple[float, float]:
+    found = [x * i for i in range(n + 1)]
+    mean = sum(found) / len(found)
+    return mean, sum((v - mean) ** 2 for v in found) / len(found)
+
+
+def first_found(x: float, n: int) -> tuple[int, float]:
+    for k in range(n):
+        if any(k * j == 12 for j in range(k)):
+            return k, x
+    return -1, x
+
+
+def variables_that_live_on(x: float, n: int) -> tuple[int, float, int]:
+    k = n % 3
+    found = any(k * x * j > 2 for j in range(n))
+    return k, x + found, n
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "sum": lambda x, n: sum(x * i for i in range(n)),
+    "sum of some": lambda x, n: sum(x * i for i in range(n) if i % 3),
+    "sum of sums": lambda x, n: sum(sum(x * i * j for j in range(i)) for i in range(n)),
+    "sums in a list": lambda x, n: [sum(x * j for j in range(i)) for i in range(n)],
+    "sum of arrays": lambda x, n: sum(np.full(3, x) * i for i in range(n)),
+    "products": lambda x, n: sum(p * q for p, q in zip(range(n), range(1, n + 1), strict=False)),
+    "max": lambda x, n: max(abs(x - i) for i in range(n + 1)),
+    "max of pairs": lambda x, n: max((abs(x - i), i) for i in range(n + 1)),
+    "sorted": lambda x, n: sorted(-x * i for i in range(n)),
+    "any": lambda x, n: any(x * i > 1.7 for i in range(n)),
+    "all": lambda x, n: all(x * i < 1.7 for i in range(n)),
+    "any of pairs": lambda x, n: any(x * i * j > 2.7 for i in range(n) for j in range(i)),
+    "all_but": lambda x, n: all_but(n),
+    "running": running,
+    "deviations": deviations,
+    "first_found": first_found,
+    "variables_that_live_on": variables_that_live_on,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_items_of_any_number_are_one_path(name: str) -> None:
+    function = PROGRAMS[name]
+    compiled = dvm.compile(function)
+    for count in (3, 4, 1, 2, 7, 10, 0, 5, 13, 6, 8, 9, 0, 20, 1, 2):
+        compare(function, compiled, (0.5, count))
+    assert compiled.stats.captures <= 3, compiled.stats
+    assert compiled.stats.fallbacks == 0, compiled.fallback_reasons
+
+
+class Strange:
+    """Whose truth, sum and order the program says itself."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        return self.value > 1
+
+    def __radd__(self, other: float) -> float:
+        return other + self.value
+
+    def __lt__(self, other: Strange) -> bool:
+        return self.value > other.value
+
+
+def ends_with_a_note(x: float, n: int, notes: list[str]) -> bool:
+    def items():
+        try:
+            for i in range(n):
+                yield x * i > 1
+        finally:
+            notes.append("done")
+
+    return any(items())
+
+
+def notes_each(x: float, n: int, notes: list[str]) -> tuple[float, bool]:
+    def items():
+        for i in range(n):
+            notes.append(f"item {i}")
+            yield x * i
+
+    return sum(items()), any(v > 1 for v in items())
+
+
+def kept(x: float, n: int, notes: list[str]) -> tuple[bool, list[float]]:
+    items = (x * i for i in range(n))
+    return any(v > 1 for v in items), list(items)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ends_with_a_note,
+        notes_each,
+        kept,
+        lambda x, n, notes: any(Strange(x * i) for i in range(n)),
+        lambda x, n, notes: sum(Strange(x * i) for i in range(n)),
+        lambda x, n, notes: min(Strange(x * i) for i in range(n + 1)).value,
+        lambda x, n, notes: sum(1 / (i - 5) for i in range(n)),
+        lambda x, n, notes: any(1 / (i - 5) > 0.5 for i in range(n)),
+        lambda x, n, notes: sum(notes.append(str(i)) or i for i in range(n)),
+        lambda x, n, notes: max(x * i for i in range(n)),
+        lambda x, n, notes: sum((x * i for i in range(n)), 2.5),
+        lambda x, n, notes: set(i % 3 for i in range(n)),  # noqa: C401
+        lambda x, n, notes: tuple(x * i for i in range(n)),
+    ],
+)
+def test_what_others_see_of_a_generator_stays(function: Callable[..., Any]) -> None:
+    compiled = dvm.compile(function)
+    for count in (3, 4, 1, 0, 2, 7, 10, 0, 5, 6, 1):
+        compare(function, compiled, (0.5, count, []))
