@@ -306,10 +306,9 @@ void Record::look_again(NodeId id) {
   if (found == snapshots_.end()) return;
   PyObject* const before = found->second.get();
   const auto size = PyList_GET_SIZE(list);
-  const bool is_same =
-      PyTuple_GET_SIZE(before) == size &&
-      std::equal(PySequence_Fast_ITEMS(list), PySequence_Fast_ITEMS(list) + size,
-                 PySequence_Fast_ITEMS(before));
+  const bool is_same = PyTuple_GET_SIZE(before) == size &&
+                       std::equal(PySequence_Fast_ITEMS(list), PySequence_Fast_ITEMS(list) + size,
+                                  PySequence_Fast_ITEMS(before));
   if (!is_same) node.snapshot = Py_None;
 }
 

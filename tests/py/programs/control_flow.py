@@ -188,7 +188,7 @@ def repair_cases(rng):
 
 PROGRAMS = [
     # two memory orders, two orders of steps, verbose or not
-    Program(pipeline, pipeline_cases, captures=8, scale=3.0),
+    Program(pipeline, pipeline_cases, captures=8, rolled=10, scale=3.0),
     # three operations on one to five arrays
     Program(combine_all, combine_all_cases, captures=15),
     # one for each number of iterations, a matrix of zeros, none and no convergence
