@@ -51,14 +51,19 @@ class Taken:
 
 
 def gather(recording: dict[str, Any]) -> None:
-    """Read such generators of a recording as lists, those within others first."""
+    """Read such generators of a recording as calls, those within others first."""
     if any(event[0] == "resumes" for event in recording["events"]):
-        while (taken := next(_found(recording), None)) is not None:
+        while taken := list(_found(recording)):
             _Reading(recording, taken).run()
 
 
 def _found(recording: dict[str, Any]) -> Iterator[Taken]:
     events, nodes = recording["events"], recording["nodes"]
+    uses: dict[int, list[int]] = {}  # of generators, by their ids
+    for number, event in enumerate(events):
+        for node in event[2]:
+            if isinstance(nodes[node][4], types.GeneratorType):
+                uses.setdefault(id(nodes[node][4]), []).append(number)
     for asked, (kind, name, operands, keywords, _, _, followed) in enumerate(events):
         if kind != "call" or name or keywords or followed or len(operands) < 2:
             continue
@@ -74,7 +79,11 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
         if not _only_yields(seen.gi_code):
             continue
         taken = Taken(made, asked, deciding=DECIDE.get(callee) if callee not in TAKE_ALL else None)
-        if _fill(taken, events, nodes, seen) and _is_used_once(taken, recording, seen):
+        if (
+            uses[id(seen)][0] == asked
+            and _fill(taken, events, nodes, seen)
+            and uses[id(seen)][-1] < taken.end
+        ):
             yield taken
 
 
@@ -123,16 +132,6 @@ def _is_whole(taken: Taken, events: list[Event], nodes: list[Any]) -> bool:
     return truths == [*[False] * (len(items) - taken.decided), *[True] * taken.decided]
 
 
-def _is_used_once(taken: Taken, recording: dict[str, Any], generator: Any) -> bool:
-    nodes = recording["nodes"]
-    uses = [
-        number
-        for number, event in enumerate(recording["events"])
-        if any(nodes[node][4] is generator for node in event[2])
-    ]
-    return uses[0] == taken.asked and uses[-1] < taken.end
-
-
 @functools.lru_cache(maxsize=256)
 def _only_yields(code: types.CodeType) -> bool:
     """Whether nothing that is sent to it matters."""
@@ -146,10 +145,10 @@ def _only_yields(code: types.CodeType) -> bool:
 
 
 class _Reading:
-    """The events and nodes of a recording, where a generator is a call of a function."""
+    """The events and nodes of a recording, where generators are calls of functions."""
 
-    def __init__(self, recording: dict[str, Any], taken: Taken) -> None:
-        self.recording, self.taken = recording, taken
+    def __init__(self, recording: dict[str, Any], taken: list[Taken]) -> None:
+        self.recording, self.all = recording, taken
         self.old: list[Event] = recording["events"]
         self.nodes = list(recording["nodes"])
         self.before = len(self.nodes)
@@ -159,20 +158,31 @@ class _Reading:
         self.behind: dict[int, int] = {}  # nodes of variables: their later ones
 
     def run(self) -> None:
-        taken, old = self.taken, self.old
-        call, asked = old[taken.made], old[taken.asked]
-        self.take(*range(taken.made), *range(taken.made + 1, taken.asked))
-        if taken.deciding is None:
-            self.places[taken.made] = len(self.events)
-            self.events.append((*call[:6], True))
-            self.fill_list()
-            self.take(taken.asked, *range(taken.end + 1, len(old)))
-        else:
-            self.places[taken.asked] = len(self.events)
-            self.events.append((*call[:4], *asked[4:6], True))
-            self.search(taken.deciding)
-        renamed = {node: call[2][1 + place] for place, node in taken.given.items()}
-        renamed[taken.function] = call[2][0]
+        old, asked = self.old, {taken.asked: taken for taken in self.all}
+        made = {taken.made for taken in self.all}
+        renamed: dict[int, int] = {}
+        number = 0
+        while number < len(old):
+            if number not in asked:
+                if number not in made:
+                    self.take(number)
+                number += 1
+                continue
+            taken = asked[number]
+            call = old[taken.made]
+            renamed.update({node: call[2][1 + at] for at, node in taken.given.items()})
+            renamed[taken.function] = call[2][0]
+            if taken.deciding is None:
+                self.places[taken.made] = len(self.events)
+                self.add(*call[:6], True)
+                self.fill_list(taken)
+                self.take(number)
+                number = taken.end + 1
+            else:
+                self.places[number] = len(self.events)
+                self.add(*call[:4], *old[number][4:6], True)
+                self.search(taken, taken.deciding)
+                number = taken.end + (not taken.decided)
         for place, (origin, index, *others) in enumerate(self.nodes[: self.before]):
             if origin == "event" and index in self.places:
                 self.nodes[place] = (origin, self.places[index], *others)
@@ -181,19 +191,28 @@ class _Reading:
             for kind, name, operands, *rest in self.events
         ]
         self.recording["nodes"] = self.nodes
+        self.recording["result"] = self._last(self.recording["result"])
 
-    def take(self, *numbers: int) -> None:
-        for number in numbers:
-            self.places[number] = len(self.events)
-            self.events.append(self.old[number])
+    def take(self, number: int) -> None:
+        self.places[number] = len(self.events)
+        self.add(*self.old[number])
+
+    def add(self, kind: str, name: str, operands: list[int], *rest: Any) -> None:
+        """An event, which knows variables by the last of their nodes."""
+        self.events.append((kind, name, list(map(self._last, operands)), *rest))
+
+    def _last(self, node: int) -> int:
+        while node in self.behind:
+            node = self.behind[node]
+        return node
 
     def node(self, *parts: Any) -> int:
         self.nodes.append(parts)
         return len(self.nodes) - 1
 
-    def fill_list(self) -> None:
+    def fill_list(self, taken: Taken) -> None:
         """The body, which appends to a list and returns that, which was the generator."""
-        taken, old = self.taken, self.old
+        old = self.old
         ((enter, _), *body) = taken.body
         yields = [old[number][2][0] for number, _ in body if old[number][0] == "yields"]
         items = [self.nodes[node][4] for node in yields]
@@ -201,7 +220,7 @@ class _Reading:
         filled = len(self.events)
         snapshot: Any = ()  # of the list, while it is empty
         current = self.node("event", filled, "", None, items, snapshot)
-        self.events.append(("list", "", [], [], current, old[enter][5], False))
+        self.add("list", "", [], [], current, old[enter][5], False)
         for number, depth in body:
             kind, name, operands, keywords, *rest = old[number]
             self.places[number] = len(self.events)
@@ -212,40 +231,30 @@ class _Reading:
                 keywords = [*keywords, FILLED]
             elif depth == 1 and kind == "yields":
                 kind, operands, snapshot = "list_append", [current, *operands], None
-            self.events.append((kind, name, operands, keywords, *rest))
+            self.add(kind, name, operands, keywords, *rest)
         kind, name, _, *rest = old[taken.end]
         self.places[taken.end] = len(self.events)
-        self.events.append((kind, name, [current], *rest))
+        self.add(kind, name, [current], *rest)
         generator = old[taken.made][4]
         self.nodes[generator] = (*self.nodes[generator][:4], items, None)
 
-    def search(self, deciding: bool) -> None:
+    def search(self, taken: Taken, deciding: bool) -> None:
         """The body, which returns where an item decides, and at its end."""
-        taken, old = self.taken, self.old
         at: Any = None
+        self.open = []
         for number, depth in taken.body:
-            kind, name, operands, keywords, result, at, followed = old[number]
+            kind, name, operands, keywords, result, at, followed = self.old[number]
             self.places[number] = len(self.events)
             if depth == 1 and kind == "yields":
                 truth = bool(self.nodes[operands[0]][4])
                 kind, keywords = "branch", [str(int(truth))]
             elif depth == 1:
-                self._follow(kind, name, old[number])
-            self.events.append((kind, name, operands, keywords, result, at, followed))
+                self._follow(kind, name, self.old[number])
+            self.add(kind, name, operands, keywords, result, at, followed)
         if taken.decided:
-            self._leave_loops(at)
+            self._leave_loops(taken, at)
         answer = self.node("constant", 0, "", None, deciding == taken.decided, None)
-        self.events.append(("leave", "", [answer], [], -1, at, False))
-        for number in range(taken.end + (not taken.decided), len(old)):
-            kind, name, operands, *rest = old[number]
-            self.places[number] = len(self.events)
-            self.events.append((kind, name, list(map(self._behind, operands)), *rest))
-        self.recording["result"] = self._behind(self.recording["result"])
-
-    def _behind(self, node: int) -> int:
-        while node in self.behind:
-            node = self.behind[node]
-        return node
+        self.add("leave", "", [answer], [], -1, at, False)
 
     def _follow(self, kind: str, name: str, event: Event) -> None:
         if kind == "header":
@@ -256,9 +265,9 @@ class _Reading:
         elif kind == "out":
             self.open.pop()
 
-    def _leave_loops(self, at: Any) -> None:
+    def _leave_loops(self, taken: Taken, at: Any) -> None:
         """Where the function returns from within them. Variables that it closes over live on."""
-        code = self.nodes[self.taken.function][4].__code__
+        code = self.nodes[taken.function][4].__code__
         returns = len(code.co_code) // UNIT - 1
         current: dict[str, int] = {}
         for begin, (_, _, operands, keywords, *_) in reversed(self.open):
@@ -269,7 +278,7 @@ class _Reading:
             ]
             new = [self.node(*self.nodes[node]) for node in last]
             made = [operands[0], *last, *new]
-            self.events.append(("out", f"{begin} {returns}", made, keywords, -1, at, False))
+            self.add("out", f"{begin} {returns}", made, keywords, -1, at, False)
             self.behind.update(zip(last, new, strict=True))
             self.behind.update(zip(operands[1 + half :], new, strict=True))
             current.update(zip(keywords, new, strict=True))
