@@ -139,3 +139,42 @@ def test_what_others_see_of_a_generator_stays(function: Callable[..., Any]) -> N
     compiled = dvm.compile(function)
     for count in (3, 4, 1, 0, 2, 7, 10, 0, 5, 6, 1):
         compare(function, compiled, (0.5, count, []))
+
+
+ASKED: list[str] = []
+
+
+class Shy:
+    """Notes who asks for its class."""
+
+    @property
+    def __class__(self) -> type:
+        ASKED.append("class")
+        return Shy
+
+
+class Doubtful(float):
+    """A float with a truth of its own, which it notes."""
+
+    def __bool__(self) -> bool:
+        ASKED.append("truth")
+        return self < 2.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n, shy: (sum(i for i in range(n)), [shy]),
+        lambda n, shy: [shy for _ in range(n)],
+        lambda n, shy: any(Doubtful(i) for i in range(n)),
+    ],
+)
+def test_the_program_is_asked_no_more_than_plain(function: Callable[..., Any]) -> None:
+    compiled, shy = dvm.compile(function), Shy()
+    for count in (3, 4, 0, 5):
+        noted = []
+        for each in (function, compiled):
+            ASKED.clear()
+            each(count, shy)
+            noted.append(ASKED.copy())
+        assert noted[0] == noted[1]

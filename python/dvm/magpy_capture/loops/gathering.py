@@ -17,15 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm.magpy_capture.libraries import SCALARS
+from dvm.magpy_capture.libraries import is_scalar
 from dvm.magpy_capture.loops.code import FILLED, UNIT
+from dvm.magpy_capture.python.kinds import PURE_TYPES
 
 #: functions that take all items, and do nothing else before that the program could see
 TAKE_ALL = frozenset({frozenset, list, max, min, set, sorted, sum, tuple})
 #: functions that take items until the truth of one is that
 DECIDE = {any: True, all: False}
-#: what has its truth without any code of the program
-PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, type(None), *SCALARS)
 Event = tuple[Any, ...]
 
 
@@ -62,15 +61,15 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
     uses: dict[int, list[int]] = {}  # of generators, by their ids
     for number, event in enumerate(events):
         for node in event[2]:
-            if isinstance(nodes[node][4], types.GeneratorType):
+            if type(nodes[node][4]) is types.GeneratorType:
                 uses.setdefault(id(nodes[node][4]), []).append(number)
     for asked, (kind, name, operands, keywords, _, _, followed) in enumerate(events):
         if kind != "call" or name or keywords or followed or len(operands) < 2:
             continue
         callee, generator = nodes[operands[0]][4], nodes[operands[1]]
-        if not isinstance(generator[4], types.GeneratorType):
+        if type(generator[4]) is not types.GeneratorType:
             continue
-        is_builtin = isinstance(callee, type | types.BuiltinFunctionType)
+        is_builtin = type(callee) in (type, types.BuiltinFunctionType)
         if not is_builtin or (callee not in TAKE_ALL and callee not in DECIDE):
             continue
         origin, made, _, _, seen, _ = generator
@@ -79,11 +78,8 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
         if not _only_yields(seen.gi_code):
             continue
         taken = Taken(made, asked, deciding=DECIDE.get(callee) if callee not in TAKE_ALL else None)
-        if (
-            uses[id(seen)][0] == asked
-            and _fill(taken, events, nodes, seen)
-            and uses[id(seen)][-1] < taken.end
-        ):
+        first, last = uses[id(seen)][0], uses[id(seen)][-1]
+        if first == asked and _fill(taken, events, nodes, seen) and last < taken.end:
             yield taken
 
 
@@ -126,7 +122,8 @@ def _is_whole(taken: Taken, events: list[Event], nodes: list[Any]) -> bool:
     if taken.deciding is None:
         return True
     items = [nodes[events[at][2][0]][4] for at, _ in taken.body if events[at][0] == "yields"]
-    if not all(isinstance(item, PLAIN) for item in items):
+    # Others may run code of the program when they are asked for their truth.
+    if not all(type(item) in PURE_TYPES or is_scalar(item) for item in items):
         return False
     truths = [bool(item) == taken.deciding for item in items]
     return truths == [*[False] * (len(items) - taken.decided), *[True] * taken.decided]
@@ -249,14 +246,15 @@ class _Reading:
                 truth = bool(self.nodes[operands[0]][4])
                 kind, keywords = "branch", [str(int(truth))]
             elif depth == 1:
-                self._follow(kind, name, self.old[number])
+                self._follow(self.old[number])
             self.add(kind, name, operands, keywords, result, at, followed)
         if taken.decided:
             self._leave_loops(taken, at)
         answer = self.node("constant", 0, "", None, deciding == taken.decided, None)
         self.add("leave", "", [answer], [], -1, at, False)
 
-    def _follow(self, kind: str, name: str, event: Event) -> None:
+    def _follow(self, event: Event) -> None:
+        kind, name, *_ = event
         if kind == "header":
             how, begin, *_ = name.split()
             if how == "again":

@@ -194,7 +194,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
         _, _, _, _, seen, snapshot = nodes[node]
         nodes[node] = ("argument", place, "", None, seen, snapshot)
         known.add(node)
-        if isinstance(seen, list) and snapshot is None:  # turns before have appended to it
+        if issubclass(type(seen), list) and snapshot is None:  # turns before have appended to it
             snapshots[id(seen)] = UNKNOWN
 
     def is_inside(node: int) -> bool:
